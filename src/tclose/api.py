@@ -1,0 +1,199 @@
+"""audit · verify · explain: wires the rooms together, computes nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tclose.errors import Problem, UsageError, nearest
+from tclose.policy.load import parse_policy, read_raw
+from tclose.policy.model import Policy
+from tclose.table import Bound, Cells, Source, bind, count_cells, open_source
+from tclose.verify import Audit, Explanation, audit_bound, explain_class
+
+PolicyLike = Policy | str | Path | Mapping[str, Any]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read: whatever is not told is found out."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    nulls: tuple[str, ...] = ("",)
+    memory: str | None = None
+
+    def open(self, data: Any) -> Source:
+        """Opens a path or a frame that way."""
+        return open_source(
+            data,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            nulls=self.nulls,
+            memory=self.memory,
+        )
+
+
+def audit(
+    data: Any,
+    policy: PolicyLike | None = None,
+    *,
+    quasi: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    population: Any = None,
+    reading: Reading = Reading(),
+    progress: Progress = lambda step: None,
+) -> Audit:
+    """How private is this table, which classes break the promise, and by how much?
+
+    `data` is a path (CSV, Parquet) or a pandas, polars or pyarrow frame. Give a policy, or just
+    name the columns: then everything is measured and nothing is promised.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"zip": ["476", "476", "479", "479"], "salary": [3, 4, 3, 4]})
+    >>> result = audit(table, quasi="zip", sensitive="salary")
+    >>> result.k, result.classes
+    (2, 2)
+    """
+    bound = _bind(data, policy, quasi, sensitive, reading, progress)
+    people = _population(bound, population, reading)
+    return audit_bound(bound, population=people, progress=progress)
+
+
+def verify(
+    data: Any,
+    policy: PolicyLike,
+    *,
+    population: Any = None,
+    reading: Reading = Reading(),
+    progress: Progress = lambda step: None,
+) -> Audit:
+    """Recounts a table from scratch and judges what the policy promises, nothing else.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"zip": ["476", "476"], "illness": ["flu", "flu"]})
+    >>> rules = {"k": 2, "columns": {"zip": "quasi", "illness": {"role": "sensitive", "t": 0}}}
+    >>> verify(table, rules).holds
+    True
+    """
+    bound = _bind(data, policy, (), (), reading, progress)
+    if not bound.policy.promises_something:
+        raise UsageError(
+            "the policy promises nothing, so there is nothing to verify",
+            where="policy",
+            hint="state k, or t at a sensitive column",
+        )
+    people = _population(bound, population, reading)
+    return audit_bound(bound, population=people, measure_all=False, progress=progress)
+
+
+def explain(
+    data: Any,
+    policy: PolicyLike | None = None,
+    *,
+    number: int | None = None,
+    attribute: str | None = None,
+    quasi: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    reading: Reading = Reading(),
+    progress: Progress = lambda step: None,
+) -> Explanation:
+    """Why is a class as far from the whole table as it is? Which mass would have to move where?
+
+    `number` counts classes from 1; without it the farthest class is explained.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"zip": ["a", "a", "b", "b"], "salary": [14, 88, 27, 101]})
+    >>> why = explain(table, quasi="zip", sensitive="salary", number=1)
+    >>> why.exact, [(move.source, move.target, str(move.mass)) for move in why.moves]
+    (Fraction(1, 6), [('14', '27', '1/4'), ('88', '101', '1/4')])
+    """
+    bound = _bind(data, policy, quasi, sensitive, reading, progress)
+    return explain_class(bound, number, attribute)
+
+
+def check(data: Any, policy: PolicyLike, *, reading: Reading = Reading()) -> Bound:
+    """Ties a policy to a table; raises PolicyError with everything that does not fit."""
+    return _bind(data, policy, (), (), reading, lambda step: None)
+
+
+def _bind(
+    data: Any,
+    policy: PolicyLike | None,
+    quasi: str | Sequence[str],
+    sensitive: str | Sequence[str],
+    reading: Reading,
+    progress: Progress,
+) -> Bound:
+    if policy is None:
+        progress("opening the table")
+        source = reading.open(data)
+        checked, problems = _named_columns(source, _listed(quasi), _listed(sensitive))
+    else:
+        if quasi or sensitive:
+            raise UsageError(
+                "give a policy or name the columns, not both", where="arguments"
+            )
+        checked, problems = _policy(policy)
+        progress("opening the table")
+        source = reading.open(data)
+    progress("counting the classes")
+    return bind(checked, source, problems)
+
+
+def _policy(policy: PolicyLike) -> tuple[Policy | None, list[Problem]]:
+    if isinstance(policy, Policy):
+        return policy, []
+    if isinstance(policy, Mapping):
+        return parse_policy(policy)
+    checked, problems = parse_policy(read_raw(policy))
+    return (checked.at(Path(policy).parent) if checked is not None else None), problems
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    given = names.split(",") if isinstance(names, str) else list(names)
+    return [name.strip() for name in given if name.strip()]
+
+
+def _named_columns(
+    source: Source, quasi: list[str], sensitive: list[str]
+) -> tuple[Policy | None, list[Problem]]:
+    """A policy that promises nothing, for the columns that were named; the others do not count."""
+    problems = [
+        Problem(name, "the table has no such column", nearest(name, source.columns))
+        for name in (*quasi, *sensitive)
+        if name not in source.columns
+    ]
+    problems += [
+        Problem(name, "named both as quasi and as sensitive", "choose one")
+        for name in quasi
+        if name in sensitive
+    ]
+    if not quasi:
+        problems.append(Problem("quasi", "no quasi-identifier is named", "--quasi age,zip"))
+    if problems:
+        return None, problems
+    roles: dict[str, Any] = {name: "insensitive" for name in source.columns}
+    roles |= {name: "quasi" for name in quasi} | {name: "sensitive" for name in sensitive}
+    return parse_policy({"columns": roles})
+
+
+def _population(bound: Bound, population: Any, reading: Reading) -> Cells | None:
+    policy = bound.policy
+    wanted = population if population is not None else policy.population
+    if wanted is None:
+        return None
+    if isinstance(wanted, str | Path):
+        wanted = wanted if population is not None else policy.base / wanted
+    source = reading.open(wanted)
+    lacking = [name for name in policy.quasi if name not in source.columns]
+    if lacking:
+        raise UsageError(
+            f"the population table has no column {lacking[0]!r}",
+            where=source.name,
+            hint="it must have every quasi-identifier",
+        )
+    return count_cells(source, policy.quasi)

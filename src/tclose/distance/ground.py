@@ -1,0 +1,275 @@
+"""How far apart two sensitive values are: the ground distances, as exact whole numbers.
+
+Ordered, numeric, equal and hierarchical distances are distances along a tree, so one formula and
+one kernel serve them all (`mathematics`: EMD = Σ_edges length · |P(below) − Q(below)|). Anything
+else is a matrix. Every metric is scaled so that its diameter is 1.
+
+A missing value that counts as a value of its own (`missing=True`: it gets the last code) hangs at
+half the diameter from the middle of an order or from the root of a hierarchy: at least 1/2 from
+every value, 1 from the extremes, and biased towards neither end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance.histogram import Counts, whole
+from tclose.distance.numbers import to_integers
+
+
+@dataclass(frozen=True)
+class Chains:
+    """A tree that is a bundle of chains meeting at the root, edges numbered outer end first."""
+
+    slot: NDArray[np.int64]
+    """The edge just above each value; −1 for a value that sits at the root."""
+    begin: NDArray[np.int64]
+    """The outermost edge of each edge's chain."""
+    end: NDArray[np.int64]
+    """One past the last edge of each edge's chain."""
+    node: NDArray[np.int64]
+    """The node below each edge."""
+
+
+@dataclass(frozen=True)
+class TreeMetric:
+    """Values hung on a tree; their distance is the length of the path between them.
+
+    Nodes are numbered children before parents, the root last. `leaf[v]` is the node of value v,
+    `length[node]` that of the edge to its parent, and a path of `diameter` has distance 1.
+
+    >>> metric = ordered(4)
+    >>> metric.between(0, 3), metric.between(1, 2)
+    (Fraction(1, 1), Fraction(1, 3))
+    """
+
+    name: str
+    leaf: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    length: Counts
+    diameter: int
+    origin: tuple[int, ...] = ()
+    """For each node, the hierarchy's node that it stands for (−1: none)."""
+
+    @property
+    def values(self) -> int:
+        """How many values there are."""
+        return len(self.leaf)
+
+    @cached_property
+    def span(self) -> int:
+        """The length of all edges together."""
+        return sum(int(length) for length in self.length)
+
+    def between(self, one: int, other: int) -> Fraction:
+        """The distance between two values."""
+        a, b, walked = int(self.leaf[one]), int(self.leaf[other]), 0
+        while a != b:
+            if a < b:
+                walked += int(self.length[a])
+                a = int(self.parent[a])
+            else:
+                walked += int(self.length[b])
+                b = int(self.parent[b])
+        return Fraction(walked, self.diameter)
+
+    def below(self, counts: Counts) -> Counts:
+        """Rows below each node, for each row of a references × values table of counts."""
+        result = np.zeros((len(counts), len(self.parent)), dtype=counts.dtype)
+        np.add.at(result, (slice(None), self.leaf), counts)
+        if (chains := self.chains) is not None:
+            running = np.cumsum(result[:, chains.node], axis=1, dtype=counts.dtype)
+            before = np.concatenate((np.zeros((len(counts), 1), counts.dtype), running), axis=1)
+            result[:, chains.node] = running - before[:, chains.begin]
+            result[:, -1] = counts.sum(axis=1)
+            return result
+        for node, parent in enumerate(self.parent[:-1]):
+            result[:, parent] += result[:, node]
+        return result
+
+    @cached_property
+    def chains(self) -> Chains | None:
+        """The tree as chains meeting at the root, or None where it branches elsewhere."""
+        root = len(self.parent) - 1
+        children = np.bincount(self.parent[:-1], minlength=root + 1)
+        if (children[:-1] > 1).any():
+            return None
+        node: list[int] = []
+        bounds: list[tuple[int, int]] = []
+        for tip in np.flatnonzero(children == 0):
+            begin, at = len(node), int(tip)
+            while at != root:
+                node.append(at)
+                at = int(self.parent[at])
+            bounds.append((begin, len(node)))
+        edge = np.full(root + 1, -1, dtype=np.int64)
+        edge[node] = np.arange(len(node))
+        begins, ends = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
+        width = ends - begins
+        return Chains(
+            edge[self.leaf],
+            np.repeat(begins, width),
+            np.repeat(ends, width),
+            np.array(node, dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True)
+class MatrixMetric:
+    """Distances between values given one by one; `cost / diameter` lies in [0, 1]."""
+
+    name: str
+    cost: Counts
+    diameter: int
+
+    @property
+    def values(self) -> int:
+        """How many values there are."""
+        return len(self.cost)
+
+    def between(self, one: int, other: int) -> Fraction:
+        """The distance between two values."""
+        return Fraction(int(self.cost[one, other]), self.diameter)
+
+
+Metric = TreeMetric | MatrixMetric
+
+
+def ordered(values: int, *, missing: bool = False) -> TreeMetric:
+    """Rank distance |i − j| / (m − 1) (Li 2007, section 5.1).
+
+    >>> ordered(3, missing=True).between(0, 2)
+    Fraction(1, 1)
+    """
+    known = values - missing
+    return _line("ordered", [Fraction(rank) for rank in range(known)], missing)
+
+
+def numeric(positions: Sequence[Fraction], *, missing: bool = False) -> TreeMetric:
+    """Distance |x − y| / range between the numbers themselves, which must ascend.
+
+    >>> numeric([Fraction(0), Fraction(1), Fraction(10)]).between(0, 1)
+    Fraction(1, 10)
+    """
+    return _line("numeric", positions, missing)
+
+
+def equal(values: int) -> TreeMetric:
+    """Distance 1 between any two values: a star of half-length edges (variational distance).
+
+    >>> equal(3).between(0, 2)
+    Fraction(1, 1)
+    """
+    root = values
+    parent = np.array([root] * values + [-1], dtype=np.int64)
+    return TreeMetric("equal", np.arange(values), parent, whole([1] * values + [0]), 2)
+
+
+def hierarchical(
+    parent: Sequence[int], height: Sequence[int], leaf: Sequence[int], *, missing: bool = False
+) -> TreeMetric:
+    """Height of the lowest common ancestor over the height of the tree (Li 2007, section 5.2).
+
+    `parent` and `height` describe the tree's nodes (the root's parent is −1), `leaf` the node of
+    each value. An edge to the parent has half the difference of their heights.
+
+    >>> tree = hierarchical([2, 2, 4, 4, -1], [0, 0, 1, 0, 2], [0, 1, 3])
+    >>> tree.between(0, 1), tree.between(0, 2)
+    (Fraction(1, 2), Fraction(1, 1))
+    """
+    nodes = sorted(range(len(parent)), key=lambda node: (height[node], node))
+    place = {node: at for at, node in enumerate(nodes)}
+    root = nodes[-1]
+    up = [place[parent[node]] if node != root else -1 for node in nodes]
+    step = [height[parent[node]] - height[node] if node != root else 0 for node in nodes]
+    spot = [place[node] for node in leaf]
+    if missing:
+        up = [len(nodes), *(node + 1 for node in up[:-1]), -1]
+        step = [max(height[root], 1), *step]
+        spot = [*(at + 1 for at in spot), 0]
+        nodes = [-1, *nodes]
+    return TreeMetric(
+        "hierarchical",
+        np.array(spot, dtype=np.int64),
+        np.array(up, dtype=np.int64),
+        whole(step),
+        2 * max(height[root], 1),
+        tuple(nodes),
+    )
+
+
+def matrix(distances: Sequence[Sequence[Fraction]]) -> tuple[MatrixMetric, tuple[str, ...]]:
+    """An arbitrary ground distance, made a metric of diameter 1; says what had to be changed.
+
+    Moving mass may pass through other values (Li 2007, constraint c2), so only shortest paths
+    matter: where the triangle inequality fails, the matrix is replaced by its closure.
+
+    >>> metric, notes = matrix([[Fraction(0), Fraction(2)], [Fraction(2), Fraction(0)]])
+    >>> metric.between(0, 1), notes
+    (Fraction(1, 1), ('distances divided by their largest, 2',))
+    """
+    size = len(distances)
+    flat, scale = to_integers([entry for row in distances for entry in row])
+    given = np.array(flat, dtype=object).reshape(size, size)
+    if (given < 0).any() or any(given[i, i] != 0 for i in range(size)):
+        raise ValueError("distances must be 0 on the diagonal and nowhere negative")
+    if (given != given.T).any():
+        raise ValueError("distances must be the same in both directions")
+    cost = given.copy()
+    for middle in range(size):
+        cost = np.minimum(cost, cost[:, middle, None] + cost[None, middle, :])
+    if any(cost[i, j] == 0 for i in range(size) for j in range(i)):
+        raise ValueError("two different values are at distance 0; give them one name")
+    largest = int(cost.max()) if size else 0
+    notes = []
+    if (changed := int((cost != given).sum()) // 2) > 0:
+        notes.append(f"{changed} distances shortened to a cheaper way through other values")
+    if largest not in (0, scale):
+        notes.append(f"distances divided by their largest, {Fraction(largest, scale)}")
+    return MatrixMetric("matrix", whole(cost), max(largest, 1)), tuple(notes)
+
+
+def _line(name: str, positions: Sequence[Fraction], missing: bool) -> TreeMetric:
+    """Values along a line, and a missing value (if any) half a diameter off its middle."""
+    places, _ = to_integers(positions)
+    wide = places[-1] - places[0] if places else 0
+    if not missing:
+        steps = [after - before for before, after in zip(places, places[1:], strict=False)]
+        parent = [*range(1, len(places)), -1]
+        return TreeMetric(
+            name,
+            np.arange(len(places), dtype=np.int64),
+            np.array(parent, dtype=np.int64),
+            whole([*steps, 0]),
+            max(wide, 1),
+        )
+    if len(places) < 2:
+        star = equal(len(places) + 1)
+        return TreeMetric(name, star.leaf, star.parent, star.length, star.diameter)
+    return _forked_line(name, [2 * (place - places[0]) for place in places], wide)
+
+
+def _forked_line(name: str, places: list[int], middle: int) -> TreeMetric:
+    """Both halves of a line of length 2·middle, and the missing value, hung on its middle."""
+    known = len(places)
+    left = [at for at in range(known) if places[at] < middle]
+    right = [at for at in reversed(range(known)) if places[at] > middle]
+    centre = [at for at in range(known) if places[at] == middle]
+    order = [*left, *right, *centre, known]
+    root = len(order)
+    parent = np.arange(1, root + 2, dtype=np.int64)
+    parent[[len(left) - 1, len(left) + len(right) - 1, *range(len(left) + len(right), root)]] = root
+    parent[root] = -1
+    place = np.array([places[at] if at < known else 2 * middle for at in [*order, known]], object)
+    place[root] = middle
+    length = abs(place[parent] - place)
+    length[root] = 0
+    leaf = np.empty(known + 1, dtype=np.int64)
+    leaf[order] = np.arange(root)
+    return TreeMetric(name, leaf, parent, whole(length), 2 * middle)

@@ -1,0 +1,126 @@
+"""The sensitive values of every class, as sparse counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Counts = NDArray[Any]
+"""Whole numbers: 64-bit, or Python integers in an object array beyond that."""
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts of `values` codes in each of several classes, compressed by class.
+
+    The entries of class c are `code[start[c]:start[c + 1]]` (ascending) with their `count`, and
+    `size[c]` is their sum.
+
+    >>> h = Histogram.from_dense([[2, 0, 1], [0, 3, 0]])
+    >>> h.classes, h.size.tolist(), h.code.tolist(), h.total().tolist()
+    (2, [3, 3], [0, 2, 1], [2, 3, 1])
+    """
+
+    start: NDArray[np.int64]
+    code: NDArray[np.int64]
+    count: Counts
+    size: Counts
+    values: int
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.size)
+
+    @classmethod
+    def from_cells(
+        cls,
+        owner: NDArray[Any],
+        code: NDArray[Any],
+        weight: Counts,
+        *,
+        classes: int,
+        values: int,
+    ) -> Histogram:
+        """Adds up weighted cells that name their class and their value.
+
+        >>> Histogram.from_cells(np.array([1, 0, 1]), np.array([0, 1, 0]), np.array([2, 5, 3]),
+        ...                      classes=2, values=2).count.tolist()
+        [5, 5]
+        """
+        key = owner.astype(np.int64) * values + code
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        first = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))[: len(key)]
+        count = np.add.reduceat(weight[order], first) if len(key) else weight[:0]
+        at = key[first]
+        start = np.searchsorted(at, np.arange(classes + 1, dtype=np.int64) * values)
+        size = _sums(count, start)
+        return cls(start.astype(np.int64), at % max(values, 1), count, size, values)
+
+    @classmethod
+    def from_dense(cls, counts: Any) -> Histogram:
+        """The same, from a classes × values table of counts.
+
+        >>> Histogram.from_dense([[2**70, 1]]).size[0] == 2**70 + 1
+        True
+        """
+        table = whole(counts)
+        owner, code = np.nonzero(table)
+        classes, values = table.shape
+        return cls.from_cells(owner, code, table[owner, code], classes=classes, values=values)
+
+    def total(self) -> Counts:
+        """The counts of all classes together: the distribution of the whole table."""
+        result = np.zeros(self.values, dtype=self.count.dtype)
+        np.add.at(result, self.code, self.count)
+        return result
+
+    def dense(self) -> Counts:
+        """The classes × values table of counts; for few classes or few values."""
+        result = np.zeros((self.classes, self.values), dtype=self.count.dtype)
+        result[self.owner(), self.code] = self.count
+        return result
+
+    def owner(self) -> NDArray[np.int64]:
+        """The class of each entry."""
+        return np.repeat(np.arange(self.classes, dtype=np.int64), np.diff(self.start))
+
+    def take(self, classes: NDArray[Any]) -> Histogram:
+        """Some of the classes, in the order asked for.
+
+        >>> Histogram.from_dense([[1, 0], [2, 3]]).take(np.array([1])).count.tolist()
+        [2, 3]
+        """
+        width = np.diff(self.start)[classes]
+        start = np.concatenate(([0], np.cumsum(width))).astype(np.int64)
+        at = np.arange(start[-1]) + np.repeat(self.start[classes] - start[:-1], width)
+        return Histogram(start, self.code[at], self.count[at], self.size[classes], self.values)
+
+    def merge(self, label: NDArray[Any], classes: int) -> Histogram:
+        """The classes united by label: `label[c]` is the new class of class c.
+
+        >>> Histogram.from_dense([[1, 0], [2, 3]]).merge(np.array([0, 0]), 1).count.tolist()
+        [3, 3]
+        """
+        owner = label[self.owner()]
+        return Histogram.from_cells(
+            owner, self.code, self.count, classes=classes, values=self.values
+        )
+
+
+def whole(counts: Any) -> Counts:
+    """An array of whole numbers, 64-bit where every sum fits and Python integers where not."""
+    table = np.asarray(counts, dtype=object)
+    total = sum(int(count) for count in table.flat)
+    return table.astype(np.int64) if total < 2**62 else table
+
+
+def _sums(count: Counts, start: NDArray[Any]) -> Counts:
+    """The sum of each class's entries."""
+    running = np.concatenate((np.zeros(1, dtype=count.dtype), np.cumsum(count, dtype=count.dtype)))
+    result: Counts = running[start[1:]] - running[start[:-1]]
+    return result

@@ -1,0 +1,88 @@
+"""One tree of errors: what happened, where, and what to do about it.
+
+No error of the house carries a raw cell value. Column names, class numbers, line numbers and
+counts say enough; a value is personal data.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+class TcloseError(Exception):
+    """The root of every error that `tclose` raises on purpose.
+
+    >>> print(TcloseError("nothing to count", where="table", hint="give it a row"))
+    table: nothing to count
+      Hint: give it a row
+    """
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{head}\n  Hint: {self.hint}" if self.hint else head
+
+
+class UsageError(TcloseError):
+    """The caller asked for something that cannot be done as asked."""
+
+
+class DataError(UsageError):
+    """The table cannot be read, or does not hold what the request needs."""
+
+
+class HierarchyError(UsageError):
+    """A generalization hierarchy contradicts itself or does not fit its column."""
+
+
+class InternalError(TcloseError):
+    """An invariant of the house is broken: a bug, never the caller's fault."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n  This is a bug in tclose; please report it with the command you ran."
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a policy, and the nearest way out."""
+
+    where: str
+    what: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        line = f"{self.where}: {self.what}"
+        return f"{line}\n  Hint: {self.hint}" if self.hint else line
+
+
+class PolicyError(UsageError):
+    """Everything that is wrong with a policy, reported at once."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        super().__init__(f"the policy has {count} problem{'s' if count != 1 else ''}")
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.what}:", *(f"- {problem}" for problem in self.problems)])
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint that names the known word closest to a mistyped one, or lists what is known.
+
+    >>> nearest("diseese", ["disease", "zip"])
+    "did you mean 'disease'?"
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    shown = ", ".join(repr(candidate) for candidate in names[:12])
+    return f"known here: {shown}{', …' if len(names) > 12 else ''}" if names else ""

@@ -1,0 +1,189 @@
+"""Hierarchy files as ARX and its kin write them: headerless CSV, value first, root last."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Literal, TextIO
+
+from tclose.errors import HierarchyError
+from tclose.hierarchy.place import place
+from tclose.hierarchy.tree import Hierarchy
+
+_SNIFFED_ROWS = 1000
+_UTF8_HINT = "save the file as UTF-8 text"
+
+
+def read(
+    source: str | os.PathLike[str] | TextIO, column: str, delimiter: str | None = None
+) -> Hierarchy:
+    """Read a hierarchy from a file or a text stream.
+
+    Cells are separated by `;` or `,`, whichever the rows use, unless a delimiter is given. Empty
+    cells at the end of a row and blank lines do not count.
+
+    >>> import io
+    >>> read(io.StringIO("cat;animal;*\\ndog;animal;*\\noak;oak;*\\n"), "kind").labels
+    ('cat', 'dog', 'oak', 'animal', '*')
+    """
+    text = _text(source, column)
+    mark = _sniffed(text) if delimiter is None else _checked(delimiter, column)
+    rows = list(_rows(text, mark, column))
+    lines, chains = [line for line, _ in rows], [cells for _, cells in rows]
+    return Hierarchy.from_chains(chains, column, lines=lines)
+
+
+def write(hierarchy: Hierarchy, path: str | os.PathLike[str], delimiter: str = ";") -> None:
+    """Write a hierarchy so that `read` gives it back: one row per leaf, one cell per level.
+
+    A node is repeated on the levels it stands for. The file appears complete or not at all.
+
+    >>> import tempfile
+    >>> tree = Hierarchy.from_chains([["cat", "animal", "*"], ["oak", "*"]], "kind")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(tree, Path(folder, "kind.csv"))
+    ...     print(Path(folder, "kind.csv").read_text(encoding="utf-8"))
+    cat;animal;*
+    oak;oak;*
+    <BLANKLINE>
+    """
+    text = _formatted(hierarchy, _checked(delimiter, hierarchy.column))
+    try:
+        _replace(Path(path), text.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise HierarchyError(
+            "a label cannot be written as UTF-8", where=place(hierarchy.column)
+        ) from None
+    except (OSError, ValueError) as error:
+        raise _file_error("written", error, hierarchy.column) from error
+
+
+def _text(source: str | os.PathLike[str] | TextIO, column: str) -> str:
+    try:
+        if isinstance(source, str | os.PathLike):
+            text = Path(source).read_bytes().decode("utf-8")
+        else:
+            text = source.read()
+    except UnicodeDecodeError:
+        # The decoder's own error quotes the bytes of the file, hence `from None`.
+        raise HierarchyError(
+            "the file is not UTF-8 text", where=place(column), hint=_UTF8_HINT
+        ) from None
+    except (OSError, ValueError) as error:
+        raise _file_error("read", error, column) from error
+    if not _is_plain(text):
+        raise HierarchyError("the file is not plain text", where=place(column), hint=_UTF8_HINT)
+    return text.removeprefix("\ufeff")
+
+
+def _is_plain(text: object) -> bool:
+    """Whether a stream gave text, not bytes, and not UTF-16 that was taken for UTF-8."""
+    return isinstance(text, str) and "\0" not in text
+
+
+def _file_error(done: str, error: Exception, column: str) -> HierarchyError:
+    reason = error.strerror if isinstance(error, OSError) else "it is closed or has no valid name"
+    return HierarchyError(
+        f"the file cannot be {done}: {reason}",
+        where=place(column),
+        hint="check the path and who may use it",
+    )
+
+
+def _checked(delimiter: str, column: str) -> str:
+    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise HierarchyError(
+            "the delimiter must be one character, neither a quote nor a line end",
+            where=place(column),
+            hint="use ; or ,",
+        )
+    return delimiter
+
+
+def _sniffed(text: str) -> str:
+    """`;` if half of the rows split on it, else `,` if any does.
+
+    Not symmetric: interval labels such as `[20, 25)` make commas common in `;` files, whereas a
+    bare `;` is rare in `,` files.
+    """
+    split = {mark: _rows_split(text, mark) for mark in ";,"}
+    rows = max(total for _, total in split.values())
+    if 2 * split[";"][0] >= rows or split[","][0] == 0:
+        return ";"
+    return ","
+
+
+def _rows_split(text: str, delimiter: str) -> tuple[int, int]:
+    """How many of the first rows have two cells or more, and how many rows there are.
+
+    Counting ends where quotes and delimiter do not fit together: a sign of the wrong delimiter.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    split = rows = 0
+    with suppress(csv.Error):
+        for cells in islice(reader, _SNIFFED_ROWS):
+            split += len(cells) > 1
+            rows += len(cells) > 0
+    return split, rows
+
+
+def _rows(text: str, delimiter: str, column: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that hold something, with the line on which each begins."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            while cells and not cells[-1].strip():
+                cells.pop()
+            for level, cell in enumerate(cells):
+                if not cell.strip():
+                    raise HierarchyError(
+                        "the cell is empty, but cells after it are not",
+                        where=place(column, line=line, level=level),
+                        hint="repeat the label before it, or fill in the missing one",
+                    )
+            if cells:
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error:
+        raise HierarchyError(
+            "the quotes of the row do not close, or a cell is far too long",
+            where=place(column, line=line),
+            hint='write a quote inside a quoted cell twice: ""',
+        ) from None
+
+
+def _formatted(hierarchy: Hierarchy, delimiter: str) -> str:
+    """The file's text; all cells are quoted when bare ones would be read differently."""
+    text = _csv(hierarchy, delimiter, csv.QUOTE_MINIMAL)
+    misread = delimiter in ";," and _sniffed(text) != delimiter
+    # The csv module leaves a bare carriage return unquoted, and a reader drops a byte order mark.
+    if misread or "\r" in text or text.startswith("\ufeff"):
+        return _csv(hierarchy, delimiter, csv.QUOTE_ALL)
+    return text
+
+
+def _csv(hierarchy: Hierarchy, delimiter: str, quoting: Literal[0, 1]) -> str:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, delimiter=delimiter, quoting=quoting, lineterminator="\n")
+    writer.writerows([hierarchy.labels[node] for node in row] for row in hierarchy.ancestors)
+    return stream.getvalue()
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """Write beside the target, then rename: a reader sees the old file or the new one."""
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with beside.open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,81 @@
+"""A plain-text drawing of a hierarchy, to be looked at before it is used."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from tclose.errors import HierarchyError
+from tclose.hierarchy.place import place
+from tclose.hierarchy.tree import Hierarchy
+
+
+def preview(hierarchy: Hierarchy, *, limit: int = 4, lines: int = 60) -> str:
+    """Draw the tree from the root down, with the number of leaves below each group.
+
+    At most `limit` members of a group are drawn, and groups are opened from the top until about
+    `lines` lines are used. The drawing shows labels: it is for the steward, not for a log.
+
+    >>> rows = [["cat", "animal", "*"], ["dog", "animal", "*"], ["oak", "*"]]
+    >>> print(preview(Hierarchy.from_chains(rows, "kind")))
+    kind: 3 leaves, 3 levels, nodes per level: 3, 2, 1
+    * (3)
+    ├─ animal (2)
+    │  ├─ cat
+    │  └─ dog
+    └─ oak
+    """
+    if limit < 1 or lines < 1:
+        raise HierarchyError("a preview needs at least one line", where=place(hierarchy.column))
+    opened = _opened(hierarchy, limit, lines)
+    drawn = [_summary(hierarchy), _name(hierarchy, hierarchy.root)]
+    _draw(hierarchy, hierarchy.root, "", opened, drawn)
+    return "\n".join(drawn)
+
+
+def _summary(hierarchy: Hierarchy) -> str:
+    widths = [len(np.unique(nodes)) for nodes in hierarchy.ancestors.T]
+    leaves, levels = hierarchy.leaf_count, hierarchy.levels
+    return (
+        f"{hierarchy.column}: {leaves} {'leaf' if leaves == 1 else 'leaves'}, "
+        f"{levels} level{'' if levels == 1 else 's'}, "
+        f"nodes per level: {', '.join(map(str, widths))}"
+    )
+
+
+def _name(hierarchy: Hierarchy, node: int) -> str:
+    label = hierarchy.labels[node]
+    shown = label if label.isprintable() else ascii(label)[1:-1]
+    return shown if hierarchy.height[node] == 0 else f"{shown} ({hierarchy.size_below[node]})"
+
+
+def _opened(hierarchy: Hierarchy, limit: int, lines: int) -> dict[int, tuple[list[int], int]]:
+    """For each group that is drawn open: the members shown, and how many are not."""
+    opened: dict[int, tuple[list[int], int]] = {}
+    waiting, used = deque([hierarchy.root]), 2
+    while waiting and used < lines:
+        node = waiting.popleft()
+        members = hierarchy.children(node).tolist()
+        # A line saying "1 more" would take the place of the one member it hides.
+        shown = members if len(members) <= limit + 1 else members[:limit]
+        opened[node] = shown, len(members) - len(shown)
+        waiting.extend(member for member in shown if hierarchy.height[member] > 0)
+        used += len(shown) + (len(shown) < len(members))
+    return opened
+
+
+def _draw(
+    hierarchy: Hierarchy,
+    node: int,
+    margin: str,
+    opened: dict[int, tuple[list[int], int]],
+    drawn: list[str],
+) -> None:
+    shown, hidden = opened.get(node, ([], 0))
+    for place_in_group, member in enumerate(shown, start=1):
+        last = place_in_group == len(shown) and not hidden
+        drawn.append(f"{margin}{'└─' if last else '├─'} {_name(hierarchy, member)}")
+        _draw(hierarchy, member, margin + ("   " if last else "│  "), opened, drawn)
+    if hidden:
+        drawn.append(f"{margin}└─ … {hidden} more")

@@ -1,0 +1,164 @@
+"""Reading a policy from TOML or JSON, with every problem in it reported at once."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from tclose.errors import PolicyError, Problem, nearest
+from tclose.policy.model import (
+    Alpha,
+    Beta,
+    Column,
+    Delta,
+    DistanceSpec,
+    Diversity,
+    HierarchySpec,
+    Joint,
+    Policy,
+    Presence,
+    Recursive,
+    Release,
+    Search,
+)
+
+PARTS: dict[str, type[BaseModel]] = {
+    "hierarchy": HierarchySpec,
+    "distance": DistanceSpec,
+    "l": Diversity,
+    "recursive": Recursive,
+    "alpha": Alpha,
+    "beta": Beta,
+    "delta": Delta,
+    "joint": Joint,
+    "presence": Presence,
+    "search": Search,
+    "release": Release,
+}
+
+
+def load_policy(path: str | Path) -> Policy:
+    """Reads and checks a policy file; relative paths in it start from its folder."""
+    policy, problems = parse_policy(read_raw(path))
+    if problems or policy is None:
+        raise PolicyError(problems)
+    return policy.at(Path(path).parent)
+
+
+def read_raw(path: str | Path) -> dict[str, Any]:
+    """The file's content, numbers kept as they were written."""
+    place = Path(path)
+    try:
+        text = place.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise _unreadable(place, "there is no such file", _neighbours(place)) from None
+    except IsADirectoryError:
+        hint = "name the policy file itself"
+        raise _unreadable(place, "this is a folder, not a policy file", hint) from None
+    except UnicodeDecodeError:
+        raise _unreadable(place, "not UTF-8 text", "save the policy as UTF-8") from None
+    except OSError as error:
+        raise _unreadable(place, f"cannot be read ({error.strerror})", "") from None
+    try:
+        if place.suffix.lower() == ".json":
+            raw = json.loads(text, parse_float=Decimal)
+        else:
+            raw = tomllib.loads(text, parse_float=Decimal)
+    except json.JSONDecodeError as error:
+        raise _unreadable(place, f"not valid JSON: {error.msg} (line {error.lineno})", "") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _unreadable(place, f"not valid TOML: {error}", "") from None
+    except RecursionError:
+        raise _unreadable(place, "nested too deeply", "") from None
+    if not isinstance(raw, dict):
+        raise _unreadable(place, "a policy is a table of keys", "see `tclose policy schema`")
+    return raw
+
+
+def parse_policy(raw: Mapping[str, Any]) -> tuple[Policy | None, list[Problem]]:
+    """The policy, and every problem in it; parts with problems are left out to go on checking.
+
+    >>> policy, problems = parse_policy({"columns": {"zip": "quasi", "age": "kwasi"}, "kk": 3})
+    >>> policy.quasi
+    ('zip',)
+    >>> for problem in problems: print(problem)
+    kk: unknown key
+      Hint: did you mean 'k'?
+    columns.age.role: unknown role; did you mean 'quasi'?
+    """
+    problems: list[Problem] = []
+    remaining: dict[str, Any] = _plain(raw)
+    for _ in range(8):
+        try:
+            return Policy.model_validate(remaining), problems
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_input=False)
+            problems += sorted((_problem(item) for item in found), key=lambda p: p.where.count("."))
+            pruned = _without(remaining, [tuple(item["loc"]) for item in found])
+            if pruned is None:
+                return None, problems
+            remaining = pruned
+    return None, problems
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _problem(item: Any) -> Problem:
+    """A pydantic error in the words of the house."""
+    loc = tuple(part for part in item["loc"] if part != "function-before")
+    where = ".".join(str(part) for part in loc) or "policy"
+    if item["type"] == "extra_forbidden":
+        return Problem(where, "unknown key", nearest(str(loc[-1]), _keys_beside(loc)))
+    if item["type"] == "missing":
+        return Problem(where, "is required", "")
+    return Problem(where, str(item["msg"]).removeprefix("Value error, "), "")
+
+
+def _keys_beside(loc: tuple[Any, ...]) -> list[str]:
+    """The keys that are known where an unknown one was found."""
+    if len(loc) == 1:
+        return list(Policy.model_fields)
+    if len(loc) == 3 and loc[0] == "columns":
+        return list(Column.model_fields)
+    holder = next((part for part in reversed(loc[:-1]) if isinstance(part, str)), "")
+    return list(PARTS[holder].model_fields) if holder in PARTS else []
+
+
+def _without(raw: dict[str, Any], locations: list[tuple[Any, ...]]) -> dict[str, Any] | None:
+    """The content less the column or the top-level key that each location lies in."""
+    result = {**raw}
+    if isinstance(raw.get("columns"), dict):
+        result["columns"] = {**raw["columns"]}
+    for loc in locations:
+        if len(loc) >= 2 and loc[0] == "columns" and isinstance(result.get("columns"), dict):
+            result["columns"].pop(loc[1], None)
+        elif loc and loc[0] != "columns":
+            result.pop(str(loc[0]), None)
+        else:
+            return None
+    return result if result != raw else None
+
+
+def _unreadable(place: Path, what: str, hint: str) -> PolicyError:
+    return PolicyError([Problem(str(place), what, hint)])
+
+
+def _neighbours(place: Path) -> str:
+    """Policy files that lie where one was looked for."""
+    folder = place.parent
+    if not folder.is_dir():
+        return "the folder does not exist either"
+    names = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in {".toml", ".json"})
+    return nearest(place.name, names) or "`tclose init FILE -o POLICY` drafts one"

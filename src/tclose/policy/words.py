@@ -1,0 +1,50 @@
+"""The roles a column can have, and the field's other words for them."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from tclose.errors import nearest
+
+Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
+ROLES: tuple[str, ...] = get_args(Role)
+
+SYNONYMS = {
+    "direct identifier": "identifier",
+    "direct-identifier": "identifier",
+    "identifying": "identifier",
+    "id": "identifier",
+    "quasi-identifier": "quasi",
+    "quasi identifier": "quasi",
+    "quasi-identifying": "quasi",
+    "quasi-id": "quasi",
+    "qi": "quasi",
+    "qid": "quasi",
+    "key": "quasi",
+    "key variable": "quasi",
+    "confidential": "sensitive",
+    "confidential attribute": "sensitive",
+    "sensitive attribute": "sensitive",
+    "sa": "sensitive",
+    "non-sensitive": "insensitive",
+    "nonsensitive": "insensitive",
+    "non-confidential": "insensitive",
+}
+
+
+def role_of(word: str) -> str:
+    """The house's word for a role, whatever the field calls it.
+
+    >>> role_of("Key variable"), role_of("sensitive")
+    ('quasi', 'sensitive')
+    """
+    plain = word.strip().lower().replace("_", " ")
+    if plain.endswith("?"):
+        raise ValueError(
+            "the role is only suggested; confirm it by removing the question mark "
+            "(or all of them with `tclose policy confirm`)"
+        )
+    role = SYNONYMS.get(plain, plain)
+    if role not in ROLES:
+        raise ValueError(f"unknown role; {nearest(plain, ROLES)}")
+    return role

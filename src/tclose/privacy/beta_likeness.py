@@ -1,0 +1,118 @@
+"""β-likeness: how much belief in a value may grow, relative to the whole table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Ratios
+from tclose.distance.numbers import compare, decimal_of
+from tclose.privacy.requirement import Capabilities, Measurement, settle, shown
+from tclose.table.classes import Classes, Tally
+
+
+@dataclass(frozen=True)
+class BasicBetaLikeness:
+    """(p − q)/q ≤ β for every value: its share in a class over its share in the table."""
+
+    attribute: str
+    beta: Fraction | None = None
+    name: str = "basic-beta-likeness"
+    distance: str | None = None
+    capabilities: Capabilities = Capabilities(monotone=True, follows_table=True)
+
+    @property
+    def required(self) -> str | None:
+        """The largest gain allowed."""
+        return shown(self.beta)
+
+    def measure(self, classes: Classes) -> Measurement:
+        """The largest gain in belief."""
+        tally = classes.tally(self.attribute)
+        gain = gains(tally)
+        fails = np.zeros(len(gain.value), dtype=bool)
+        if self.beta is not None:
+            fails = ~gain.within(1 + self.beta)
+        return _settled(classes, tally, gain, gain.value - 1, fails, self.beta)
+
+
+@dataclass(frozen=True)
+class EnhancedBetaLikeness:
+    """(p − q)/q ≤ min(β, −ln q): a common value may not gain as much as a rare one."""
+
+    attribute: str
+    beta: Fraction | None = None
+    name: str = "enhanced-beta-likeness"
+    distance: str | None = None
+    capabilities: Capabilities = Capabilities(monotone=True, follows_table=True, exact=False)
+
+    @property
+    def required(self) -> str | None:
+        """The largest gain allowed."""
+        return shown(self.beta)
+
+    def measure(self, classes: Classes) -> Measurement:
+        """The largest gain; infinite where a gain passes −ln q, which no β allows."""
+        tally = classes.tally(self.attribute)
+        gain = gains(tally)
+        beyond = _beyond_logarithm(tally, gain)
+        value = np.where(beyond, np.inf, gain.value - 1)
+        fails = beyond.copy()
+        if self.beta is not None:
+            fails |= ~gain.within(1 + self.beta)
+        else:
+            fails[:] = False
+        return _settled(classes, tally, gain, value, fails, self.beta)
+
+
+def gains(tally: Tally) -> Ratios:
+    """p/q = (c·n)/(r·N) of every entry of the histogram."""
+    histogram = tally.histogram
+    total = np.full(len(histogram.code), int(tally.table.sum()), dtype=object)
+    size = histogram.size[histogram.owner()]
+    return Ratios((histogram.count, total), (size, tally.table[histogram.code]))
+
+
+def _beyond_logarithm(tally: Tally, gain: Ratios) -> NDArray[np.bool_]:
+    """Which entries have p/q − 1 > −ln q, decided with as many digits as it takes."""
+    total = int(tally.table.sum())
+    counts = tally.table[tally.histogram.code]
+    difference = gain.value - 1 + np.log(counts.astype(float) / total)
+    result = difference > 0
+    for index in np.flatnonzero(abs(difference) < 1e-8):
+        ratio = gain.exact(int(index)) or Fraction(0)
+        share = Fraction(int(counts[index]), total)
+
+        def excess(ratio: Fraction = ratio, share: Fraction = share) -> Decimal:
+            return decimal_of(ratio) - 1 + decimal_of(share).ln()
+
+        result[index] = compare(excess, float(difference[index]), Fraction(0)) > 0
+    return result
+
+
+def _settled(
+    classes: Classes,
+    tally: Tally,
+    gain: Ratios,
+    value: NDArray[np.float64],
+    fails: NDArray[np.bool_],
+    limit: Fraction | None,
+) -> Measurement:
+    """From entries to distributions: the worst value of each counts."""
+    owner = tally.histogram.owner()
+    finite = not np.isinf(value).any()
+    entry = gain.largest() if finite else int(np.argmax(value))
+    exact = gain.exact(entry)
+    by_row = np.full(tally.histogram.classes, -np.inf)
+    np.maximum.at(by_row, owner, value)
+    broken = np.zeros(tally.histogram.classes, dtype=bool)
+    broken[owner[fails]] = True
+    return settle(
+        classes, tally, by_row, broken, int(owner[entry]),
+        limit=None if limit is None else float(limit),
+        exact=exact - 1 if exact is not None and finite else None,
+    )  # fmt: skip

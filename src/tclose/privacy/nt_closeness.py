@@ -1,0 +1,160 @@
+"""(n, t)-closeness: every class is near some natural superset of at least n rows.
+
+A natural superset of a class holds all rows whose quasi-identifiers fit a broader version of the
+class's own. Without the tree by which a release was made, the broader versions are those of the
+generalization lattice: each quasi-identifier at a level of its hierarchy. A column without a
+hierarchy (or with labels that its hierarchy does not know) can only be kept or dropped; a class
+that finds no close superset that way might have one that cannot be seen from here, and the answer
+is then "not decided" instead of "fails".
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Distance, Distances, Histogram, Reference
+from tclose.hierarchy import Hierarchy
+from tclose.privacy.requirement import Capabilities, Measurement, shown
+from tclose.table.classes import Classes, grouped
+
+MOST_NODES = 20_000
+
+Levels = list[NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class NTCloseness:
+    """Some superset S of n or more rows has D[class, S] ≤ t. Not kept by merging classes."""
+
+    attribute: str
+    measure_by: Distance
+    n: int
+    t: Fraction | None
+    trees: Mapping[str, Hierarchy] = field(default_factory=dict)
+    name: str = "(n,t)-closeness"
+    capabilities: Capabilities = Capabilities(
+        monotone=False, follows_table=True, needs="hierarchies"
+    )
+
+    @property
+    def distance(self) -> str:
+        """The name of the distance."""
+        return self.measure_by.name
+
+    @property
+    def required(self) -> str | None:
+        """n and t."""
+        return f"n={self.n}, t={shown(self.t)}"
+
+    def measure(self, classes: Classes) -> Measurement:
+        """The largest, over classes, of the distance to the nearest superset."""
+        levels, unseen = self._levels(classes)
+        lattice = _Lattice(classes, classes.histogram(self.attribute), levels, self.n)
+        value = np.full(classes.count, np.inf)
+        close = np.zeros(classes.count, dtype=bool)
+        for members, distances in lattice.compared(self.measure_by):
+            value[members] = np.minimum(value[members], distances.value)
+            if self.t is not None:
+                close[members] |= distances.within(self.t)
+        worst = int(np.argmax(value))
+        fails = ~close if self.t is not None else np.zeros(classes.count, dtype=bool)
+        exact = self._nearest(lattice, worst)
+        limit = np.inf if self.t is None else float(self.t)
+        undecided = bool(fails.any()) and (bool(unseen) or lattice.cut_short)
+        return Measurement(
+            value=value, fails=fails, achieved=float(value[worst]), exact=exact, worst=worst,
+            margin=limit - value, decided=not undecided,
+            note=_why(unseen, lattice.cut_short) if undecided else "",
+        )  # fmt: skip
+
+    def _nearest(self, lattice: _Lattice, index: int) -> Fraction | None:
+        """The exact distance of one class from its nearest superset."""
+        found = []
+        for members, distances in lattice.compared(self.measure_by, only=index):
+            found += [distances.exact(int(at)) for at in np.flatnonzero(members == index)]
+        whole = [distance for distance in found if distance is not None]
+        return min(whole) if whole and len(whole) == len(found) else None
+
+    def _levels(self, classes: Classes) -> tuple[list[Levels], list[str]]:
+        """Each quasi-identifier's codes at each level, and the columns that cannot be climbed."""
+        levels, unseen = [], []
+        for at, name in enumerate(classes.quasi):
+            dictionary, tree = classes.dictionaries[name], self.trees.get(name)
+            here = classes.key[:, at]
+            if tree is not None and all(tree.contains(label) for label in dictionary.labels):
+                levels.append(_climbed(tree, dictionary.labels, here))
+            else:
+                unseen.append(name)
+                levels.append([here, np.zeros_like(here)])
+        return levels, unseen
+
+
+class _Lattice:
+    """The broader versions of all classes, level vector by level vector."""
+
+    def __init__(
+        self, classes: Classes, histogram: Histogram, levels: list[Levels], least: int
+    ) -> None:
+        self.size = classes.size
+        self.histogram = histogram
+        self.levels = levels
+        self.least = least
+        self.cut_short = False
+
+    def compared(
+        self, distance: Distance, only: int | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], Distances]]:
+        """For every level vector: the classes inside large enough groups, and their distances."""
+        for vector in self._vectors():
+            label, first = grouped([codes[at] for codes, at in zip(self.levels, vector, strict=True)])
+            rows = np.zeros(len(first), dtype=self.size.dtype)
+            np.add.at(rows, label, self.size)
+            large = rows >= self.least
+            members = np.flatnonzero(large[label])
+            if only is not None:
+                members = members[members == only]
+            if not len(members):
+                continue
+            groups, of_class = np.unique(label[members], return_inverse=True)
+            inside = np.flatnonzero(np.isin(label, groups))
+            merged = self.histogram.take(inside).merge(
+                np.searchsorted(groups, label[inside]), len(groups)
+            )
+            reference = Reference(merged.dense(), of_class.astype(np.int64))
+            yield members, distance.against(self.histogram.take(members), reference)
+
+    def _vectors(self) -> Iterator[tuple[int, ...]]:
+        """Level vectors from the narrowest up, as many as can be afforded."""
+        every = itertools.product(*(range(len(codes)) for codes in self.levels))
+        total = int(np.prod([float(len(codes)) for codes in self.levels]))
+        self.cut_short = total > MOST_NODES
+        if not self.cut_short:
+            yield from every
+            return
+        top = tuple(len(codes) - 1 for codes in self.levels)
+        yield from itertools.islice(every, MOST_NODES - 1)
+        yield top
+
+
+def _climbed(tree: Hierarchy, labels: tuple[str, ...], key: NDArray[np.int64]) -> Levels:
+    """Codes of the classes' values at each level of a hierarchy; a missing value stays itself."""
+    missing = len(tree.labels)
+    result = []
+    for level in range(tree.levels):
+        node = np.array([tree.node_at(label, level) for label in labels] + [missing], np.int64)
+        result.append(node[key])
+    result.append(np.zeros_like(key))
+    return result
+
+
+def _why(unseen: list[str], cut_short: bool) -> str:
+    if cut_short:
+        return f"only {MOST_NODES:,} of the possible supersets were tried"
+    columns = ", ".join(repr(name) for name in unseen)
+    return f"without a hierarchy that knows every label of {columns}, supersets may exist unseen"

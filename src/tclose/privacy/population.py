@@ -1,0 +1,130 @@
+"""k-map and δ-presence: what a class means beside a table of the population.
+
+Both count, for every class, the people of the population who fit its quasi-identifiers; a
+generalized value fits everyone it covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import Ratios
+from tclose.distance.kernel import compiled
+from tclose.hierarchy import Hierarchy
+from tclose.privacy.requirement import Capabilities, Measurement, settle, shown
+from tclose.table.cells import Cells
+from tclose.table.classes import Classes
+from tclose.table.labels import coverage
+
+
+@dataclass(frozen=True)
+class KMap:
+    """Every class is matched by at least k people of the population."""
+
+    matches: NDArray[np.int64]
+    k: int | None = None
+    name: str = "k-map"
+    attribute: str | None = None
+    distance: str | None = None
+    capabilities: Capabilities = Capabilities(monotone=True, needs="population")
+
+    @property
+    def required(self) -> str | None:
+        """The least number of people."""
+        return shown(self.k)
+
+    def measure(self, classes: Classes) -> Measurement:
+        """The number of people that fit the rarest class."""
+        worst = int(np.argmin(self.matches))
+        fails = self.matches < (self.k or 0)
+        return settle(
+            _plain(classes), None, self.matches.astype(float), fails, worst,
+            limit=self.k, exact=Fraction(int(self.matches[worst])), small_is_bad=True,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DeltaPresence:
+    """Nobody of the population is known to be in the table with more (or less) than a bound."""
+
+    matches: NDArray[np.int64]
+    least: Fraction | None = None
+    most: Fraction | None = None
+    name: str = "delta-presence"
+    attribute: str | None = None
+    distance: str | None = None
+    capabilities: Capabilities = Capabilities(monotone=True, needs="population")
+
+    @property
+    def required(self) -> str | None:
+        """The bounds."""
+        return None if self.most is None else f"[{shown(self.least)}, {shown(self.most)}]"
+
+    def measure(self, classes: Classes) -> Measurement:
+        """The largest probability of being in the table; infinite where nobody fits."""
+        share = Ratios((classes.size,), (self.matches,))
+        worst = share.largest()
+        fails = np.zeros(classes.count, dtype=bool)
+        if self.most is not None and self.least is not None:
+            fails = ~share.within(self.most) | share.under(self.least)
+        low = int(np.argmin(share.value))
+        return settle(
+            _plain(classes), None, share.value, fails, worst,
+            limit=None if self.most is None else float(self.most), exact=share.exact(worst),
+            note=f"least: {shown(share.exact(low)) or 'infinite'}",
+        )  # fmt: skip
+
+
+def match_population(
+    classes: Classes, population: Cells, trees: Mapping[str, Hierarchy]
+) -> NDArray[np.int64]:
+    """How many people of the population fit each class."""
+    covers = []
+    for name in classes.quasi:
+        mine, theirs = classes.dictionaries[name], population.dictionaries[name]
+        table = np.zeros((mine.known + 1, theirs.known + 1), dtype=np.bool_)
+        for at, label in enumerate(mine.labels):
+            table[at, :-1] = _fits(label, theirs.labels, trees.get(name))
+        table[-1, -1] = True
+        covers.append(table)
+    key = np.stack([population.codes[name] for name in classes.quasi], axis=1)
+    result = np.zeros(classes.count, dtype=np.int64)
+    start = np.cumsum([0, *(table.size for table in covers)])
+    width = np.array([table.shape[1] for table in covers], dtype=np.int64)
+    flat = np.concatenate([table.ravel() for table in covers])
+    _count_matches(classes.key, key, population.weight, flat, start, width, result)
+    return result
+
+
+def _fits(label: str, values: tuple[str, ...], tree: Hierarchy | None) -> NDArray[np.bool_]:
+    covered = coverage(label)
+    below: set[str] = set()
+    if tree is not None and tree.contains(label):
+        below = {tree.labels[int(leaf)] for leaf in tree.leaves_below(tree.index(label))}
+    return np.array([value in below or covered(value) for value in values], dtype=np.bool_)
+
+
+@compiled
+def _count_matches(
+    key: Any, people: Any, weight: Any, covers: Any, start: Any, width: Any, result: Any
+) -> None:
+    for c in range(len(key)):
+        for p in range(len(people)):
+            fits = True
+            for q in range(key.shape[1]):
+                if not covers[start[q] + key[c, q] * width[q] + people[p, q]]:
+                    fits = False
+                    break
+            if fits:
+                result[c] += weight[p]
+
+
+def _plain(classes: Classes) -> Classes:
+    """The classes without further views: both models judge a class as it is printed."""
+    return classes.regrouped(()) if classes.views != classes.count else classes

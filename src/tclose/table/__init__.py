@@ -1,0 +1,38 @@
+"""The only room that touches frames and files: everything above it sees integers.
+
+- `dialect`     how a CSV file is written: encoding, delimiter, header
+- `source`      any file or frame behind one face that counts
+- `dictionary`  the distinct values of a column, in their natural order
+- `labels`      what a generalized value covers: intervals, sets, masks
+- `hierarchies` a column's generalization tree, from what the policy says
+- `attribute`   a sensitive column with its order and its ground distances
+- `cells`       distinct quasi-identifier × sensitive tuples with their weight
+- `classes`     sizes and histograms of the classes: all that a requirement sees
+- `check`       every way in which a policy and a table can disagree
+- `profile`     what `init` looks at to suggest roles
+- `write`       files that appear whole or not at all
+"""
+
+from tclose.table.attribute import Attribute
+from tclose.table.cells import Cells, count_cells
+from tclose.table.check import Bound, bind
+from tclose.table.classes import Classes, Tally, form_classes
+from tclose.table.dictionary import Dictionary
+from tclose.table.source import Source, open_source
+from tclose.table.write import write_atomically, write_table
+
+__all__ = [
+    "Attribute",
+    "Bound",
+    "Cells",
+    "Classes",
+    "Dictionary",
+    "Source",
+    "Tally",
+    "bind",
+    "count_cells",
+    "form_classes",
+    "open_source",
+    "write_atomically",
+    "write_table",
+]

@@ -1,0 +1,163 @@
+"""Every way in which a policy and a table can disagree, reported at once; then the table bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from tclose.errors import DataError, PolicyError, Problem, TcloseError, nearest
+from tclose.hierarchy import Hierarchy
+from tclose.policy.model import Column, Policy
+from tclose.table.attribute import Attribute, make_attribute
+from tclose.table.cells import Cells, count_cells
+from tclose.table.classes import Classes, form_classes
+from tclose.table.dictionary import Dictionary
+from tclose.table.hierarchies import outside, resolve
+from tclose.table.source import Source
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A policy and a table that agree: everything a measurement needs."""
+
+    policy: Policy
+    source: Source
+    cells: Cells
+    classes: Classes
+    hierarchies: dict[str, Hierarchy]
+    """The quasi-identifiers' trees."""
+
+    @property
+    def attributes(self) -> dict[str, Attribute]:
+        """The sensitive columns."""
+        return dict(self.classes.attributes)
+
+
+def bind(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()) -> Bound:
+    """Counts the table and ties the policy to it; raises PolicyError with all that is wrong.
+
+    `problems` are those already found in the policy's text, so that both kinds come together.
+    """
+    found = list(problems)
+    if policy is None:
+        raise PolicyError(found)
+    broken = {problem.where.split(".")[1] for problem in found if problem.where.startswith("columns.")}
+    found += _names(policy, source, broken)
+    usable = [name for name in (*policy.quasi, *policy.sensitive) if name in source.columns]
+    usable = [name for name in usable if source.is_scalar(name)]
+    if not usable:
+        raise PolicyError(found)
+    cells = count_cells(source, usable)
+    checker = _Checker(policy, cells, found)
+    hierarchies = checker.quasi_trees([name for name in policy.quasi if name in usable])
+    attributes = checker.attributes([name for name in policy.sensitive if name in usable])
+    if found:
+        raise PolicyError(found)
+    wild = [name for name in policy.quasi if policy.columns[name].missing == "any"]
+    classes = form_classes(cells, policy.quasi, attributes, wild)
+    return Bound(policy, source, cells, classes, hierarchies)
+
+
+def _names(policy: Policy, source: Source, broken: set[str]) -> list[Problem]:
+    """Columns that one side has and the other has not, and columns that cannot be counted."""
+    problems = []
+    roleless = [name for name in source.columns if name not in policy.columns]
+    for name, column in policy.columns.items():
+        if name not in source.columns and column.role != "identifier":
+            hint = nearest(name, roleless or source.columns)
+            problems.append(Problem(f"columns.{name}", "the table has no such column", hint))
+        elif name in source.columns and column.role in ("quasi", "sensitive"):
+            if not source.is_scalar(name):
+                what = f"a {column.role} column must hold plain values, not lists or structures"
+                problems.append(Problem(f"columns.{name}", what, 'make it "insensitive" or split it'))
+    for name in roleless:
+        if name not in broken:
+            hint = f'add {name} = "identifier", "quasi", "sensitive" or "insensitive"'
+            problems.append(Problem(f"columns.{name}", "this column of the table has no role", hint))
+    return problems
+
+
+class _Checker:
+    """Builds what the columns need, turning each failure into a problem."""
+
+    def __init__(self, policy: Policy, cells: Cells, problems: list[Problem]) -> None:
+        self.policy = policy
+        self.cells = cells
+        self.problems = problems
+
+    def quasi_trees(self, names: Sequence[str]) -> dict[str, Hierarchy]:
+        """The hierarchies of the quasi-identifiers that have one."""
+        trees = {}
+        for name in names:
+            self._missing(name)
+            tree = self._hierarchy(name)
+            if tree is not None:
+                trees[name] = tree
+                lost = outside(tree, self.cells.dictionaries[name].labels)
+                if lost:
+                    what = f"{lost} distinct values are not in the hierarchy"
+                    hint = "add them, or give the hierarchy that the table was generalized with"
+                    self._note(f"columns.{name}", what, hint)
+        return trees
+
+    def attributes(self, names: Sequence[str]) -> dict[str, Attribute]:
+        """The sensitive columns, each with a distance that it can have."""
+        made = {}
+        for name in names:
+            self._missing(name)
+            tree = self._hierarchy(name)
+            column, dictionary = self.policy.columns[name], self.cells.dictionaries[name]
+            if column.hierarchy is not None and tree is None:
+                continue
+            attribute = self._try(
+                f"columns.{name}", _maker(name, column, dictionary, tree, self.policy.base)
+            )
+            if attribute is not None:
+                self._distance(attribute, dictionary)
+                made[name] = attribute
+        return made
+
+    def _distance(self, attribute: Attribute, dictionary: Dictionary) -> None:
+        spec = attribute.column.distance
+        where = f"columns.{attribute.name}.distance"
+        if dictionary.has_infinity and spec is not None and spec.name == "numeric":
+            hint = "use ordered, or mend the infinite values"
+            self._note(where, "an infinite value has no numeric distance", hint)
+        else:
+            self._try(where, lambda: attribute.distance(spec))
+
+    def _hierarchy(self, name: str) -> Hierarchy | None:
+        spec = self.policy.columns[name].hierarchy
+        if spec is None:
+            return None
+        labels = self.cells.dictionaries[name].labels
+        return self._try(
+            f"columns.{name}.hierarchy", lambda: resolve(spec, name, labels, self.policy.base)
+        )
+
+    def _missing(self, name: str) -> None:
+        if self.policy.columns[name].missing == "forbid" and (lost := self.cells.missing(name)):
+            hint = 'mend them, or say missing = "value" or "any"'
+            self._note(f"columns.{name}", f"{lost:,} rows have no value, which is forbidden", hint)
+
+    def _note(self, where: str, what: str, hint: str) -> None:
+        self.problems.append(Problem(where, what, hint))
+
+    def _try(self, where: str, make: Callable[[], T]) -> T | None:
+        try:
+            return make()
+        except DataError as error:
+            self._note(where, error.what, error.hint)
+        except TcloseError as error:
+            self._note(where, error.what, error.hint)
+        return None
+
+
+def _maker(
+    name: str, column: Column, dictionary: Dictionary, tree: Hierarchy | None, base: Path
+) -> Callable[[], Attribute]:
+    return lambda: make_attribute(name, column, dictionary, tree, base)

@@ -1,0 +1,120 @@
+"""What a generalized value covers: intervals, sets, masks, inner nodes of a hierarchy.
+
+| form | covers |
+|---|---|
+| `*` | everything |
+| `[25, 37]`, `[20, 25)`, `(-∞, 18)`, `25-37` | numbers (or dates) between the ends |
+| `≥ 40`, `>=40`, `<40` | numbers on one side |
+| `{flu, cough}` | the values named |
+| `476**`, `2*` | values with these characters, `*` standing for one each or, last, for any rest |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+
+from tclose.distance.numbers import exact
+
+INTERVAL = re.compile(r"([\[(])\s*(\S[^,;]*?|)\s*[,;]\s*(\S[^,;]*?|)\s*([\])])$")
+DASH = re.compile(r"(\d+(?:\.\d+)?)\s*[-–]\s*(\d+(?:\.\d+)?)$")
+SIDE = re.compile(r"(>=|≥|>|<=|≤|<)\s*(\S.*)$")
+SET = re.compile(r"\{(.*)\}$", re.DOTALL)
+INFINITE = {"", "-∞", "∞", "+∞", "-inf", "inf"}
+
+
+@dataclass(frozen=True)
+class Span:
+    """Numbers between two ends; None is no end."""
+
+    low: Fraction | None
+    high: Fraction | None
+    with_low: bool
+    with_high: bool
+
+    def covers(self, value: str) -> bool:
+        """Whether the number (or date) written lies between the ends."""
+        at = place(value)
+        if at is None:
+            return False
+        above = self.low is None or at > self.low or (self.with_low and at == self.low)
+        under = self.high is None or at < self.high or (self.with_high and at == self.high)
+        return above and under
+
+
+def place(text: str) -> Fraction | None:
+    """A number or an ISO date on the number line."""
+    try:
+        return exact(text)
+    except ValueError:
+        pass
+    try:
+        return Fraction(datetime.fromisoformat(text).toordinal())
+    except ValueError:
+        return None
+
+
+def span(label: str) -> Span | None:
+    """The interval that a label writes, or None.
+
+    >>> span("[25, 37]").covers("37"), span("[20, 25)").covers("25"), span("flu")
+    (True, False, None)
+    """
+    if found := INTERVAL.match(label):
+        low, high = _end(found[2]), _end(found[3])
+        if low is not False and high is not False:
+            return Span(low, high, found[1] == "[", found[4] == "]")
+    if found := DASH.match(label):
+        return Span(place(found[1]), place(found[2]), True, True)
+    if (found := SIDE.match(label)) and (at := place(found[2])) is not None:
+        closed = found[1] in (">=", "≥", "<=", "≤")
+        upward = found[1] in (">", ">=", "≥")
+        return Span(at if upward else None, None if upward else at, closed, closed)
+    return None
+
+
+def is_label(text: str) -> bool:
+    """Whether a text is written like a generalized value rather than a raw one.
+
+    >>> is_label("476**"), is_label("≥ 40"), is_label("{a, b}"), is_label("flu")
+    (True, True, True, False)
+    """
+    return "*" in text or span(text) is not None or SET.match(text) is not None
+
+
+def coverage(label: str) -> Callable[[str], bool]:
+    """The test of whether a raw value lies under a generalized one.
+
+    >>> covers = coverage("476**")
+    >>> covers("47677"), covers("47905"), coverage("*")("anything")
+    (True, False, True)
+    """
+    if label == "*":
+        return lambda value: True
+    if (interval := span(label)) is not None:
+        return lambda value: value == label or interval.covers(value)
+    if found := SET.match(label):
+        members = {part.strip() for part in found[1].split(",")}
+        return lambda value: value == label or value in members
+    if "*" in label:
+        pattern = re.compile(_mask(label))
+        return lambda value: pattern.fullmatch(value) is not None
+    return lambda value: value == label
+
+
+def _mask(label: str) -> str:
+    """A mask as a pattern: a single trailing star stands for any rest, others for one character."""
+    if label.count("*") == 1 and label.endswith("*"):
+        return re.escape(label[:-1]) + ".*"
+    return "".join("." if character == "*" else re.escape(character) for character in label)
+
+
+def _end(text: str) -> Fraction | None | bool:
+    """An end of an interval: a place, None for no end, False for neither."""
+    if text in INFINITE:
+        return None
+    at = place(text)
+    return at if at is not None else False

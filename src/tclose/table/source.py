@@ -1,0 +1,228 @@
+"""Any file or frame behind one face that counts.
+
+DuckDB does the counting: it reads files out of core, Arrow tables without copying, and gives one
+meaning to missing values whatever the frame library. CSV fields stay text until a column's kind is
+known, so that `007` and `7` are two postcodes and 0.10 is exactly a tenth.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import narwhals as nw
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tclose.errors import DataError
+from tclose.table.dialect import Dialect, refuse_ambiguous, sniff
+
+WEIGHT = "__tclose_weight__"
+PARQUET = {".parquet", ".pq"}
+LINE = 8 << 20
+SCALAR = re.compile(
+    r"VARCHAR|ENUM|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL|DATE|TIMESTAMP|TIME|UUID"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that can be counted; `name` is what messages call it."""
+
+    name: str
+    columns: tuple[str, ...]
+    relation: Any = field(repr=False)
+    connection: Any = field(repr=False)
+    notes: tuple[str, ...] = ()
+    scratch: Any = field(default=None, repr=False)
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """Each column's type, in the engine's words."""
+        return {name: str(kind) for name, kind in zip(self.columns, self.relation.types, strict=True)}
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self._run(lambda: self.relation.aggregate("count(*)").fetchall())[0][0])
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values, not lists, structures or bytes."""
+        kind = self.types[column]
+        return SCALAR.match(kind) is not None and not kind.endswith("]")
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
+        names = [quoted(name) for name in columns]
+        listed = ", ".join(names)
+        wanted = ", ".join([*names, f"count(*) AS {quoted(WEIGHT)}"])
+        return self._run(lambda: self.relation.aggregate(wanted, listed).to_arrow_table())
+
+    def _run(self, query: Any) -> Any:
+        try:
+            return query()
+        except duckdb.Error as error:
+            raise _explained(error, self.name) from None
+
+
+def open_source(
+    data: Any, *, delimiter: str | None = None, encoding: str | None = None,
+    nulls: Sequence[str] = ("",), memory: str | None = None,
+) -> Source:  # fmt: skip
+    """Opens a path, a pandas, polars or pyarrow frame, or a DuckDB relation.
+
+    >>> source = open_source(pa.table({"zip": ["1", "1", None]}))
+    >>> source.rows, source.group(["zip"]).num_rows
+    (3, 2)
+    """
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, str | Path):
+        return _open_path(Path(data), delimiter, encoding, nulls, memory)
+    if isinstance(data, duckdb.DuckDBPyRelation):
+        return Source("relation", tuple(data.columns), data, None)
+    return _open_frame(data)
+
+
+def quoted(name: str) -> str:
+    """A column name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _open_path(
+    path: Path, delimiter: str | None, encoding: str | None, nulls: Sequence[str], memory: str | None
+) -> Source:  # fmt: skip
+    if path.is_dir():
+        raise DataError("this is a folder, not a file", where=str(path), hint="name one file in it")
+    if not path.exists():
+        raise DataError("there is no such file", where=str(path), hint="check the path")
+    try:
+        if path.suffix.lower() in PARQUET:
+            return _open_parquet(path, _connection(memory))
+        return _open_csv(path, delimiter, encoding, nulls, _connection(memory))
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror or 'damaged'})", where=path.name) from None
+
+
+def _connection(memory: str | None) -> Any:
+    connection = duckdb.connect()
+    if memory:
+        try:
+            connection.execute("SET memory_limit = ?", [memory])
+        except duckdb.Error:
+            raise DataError("not an amount of memory", hint="for example --memory 4GB") from None
+    connection.execute("SET preserve_insertion_order = false")
+    return connection
+
+
+def _open_parquet(path: Path, connection: Any) -> Source:
+    try:
+        names = list(pq.read_schema(path).names)
+    except pa.ArrowException:
+        raise DataError("not a Parquet file, or damaged", where=path.name) from None
+    refuse_ambiguous(names, path.name)
+    try:
+        relation = connection.read_parquet(str(path))
+    except duckdb.Error as error:
+        raise _explained(error, path.name) from None
+    return Source(path.name, tuple(names), relation, connection)
+
+
+def _open_csv(
+    path: Path, delimiter: str | None, encoding: str | None, nulls: Sequence[str], connection: Any
+) -> Source:  # fmt: skip
+    dialect = sniff(path, encoding=encoding, delimiter=delimiter)
+    scratch = None if dialect.is_utf8 else _as_utf8(path, dialect)
+    place = path if scratch is None else Path(scratch.name) / "table.csv"
+    columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in dialect.header)
+    marks = ", ".join(_literal(mark) for mark in nulls)
+    sql = (
+        f"SELECT * FROM read_csv({_literal(str(place))}, delim = {_literal(dialect.delimiter)}, "
+        f"""quote = '"', escape = '"', header = true, columns = {{{columns}}}, """
+        f"auto_detect = false, strict_mode = true, nullstr = [{marks}], max_line_size = {LINE})"
+    )
+    try:
+        relation = connection.sql(sql)
+    except duckdb.Error as error:
+        raise _explained(error, path.name) from None
+    return Source(path.name, dialect.header, relation, connection, dialect.notes, scratch)
+
+
+def _as_utf8(path: Path, dialect: Dialect) -> Any:
+    """A copy of the file in UTF-8, in a private folder that lives as long as the source."""
+    folder = tempfile.TemporaryDirectory(prefix="tclose-", ignore_cleanup_errors=True)
+    target = Path(folder.name) / "table.csv"
+    try:
+        with codecs.open(str(path), "r", dialect.encoding) as read:
+            with target.open("w", encoding="utf-8", newline="") as write:
+                shutil.copyfileobj(read, write, 1 << 20)
+    except UnicodeDecodeError:
+        raise DataError(
+            f"the text is not {dialect.encoding}", where=path.name, hint="give the right --encoding"
+        ) from None
+    return folder
+
+
+def _open_frame(data: Any) -> Source:
+    try:
+        frame = nw.from_native(data)
+        eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        names = list(eager.columns)
+        if any(not isinstance(name, str) for name in names):
+            raise DataError("column names must be text", where="frame", hint="rename the columns")
+        refuse_ambiguous(names, "frame")
+        table = _plain_missing(eager.to_arrow())
+    except DataError:
+        raise
+    except TypeError:
+        raise DataError(
+            "this kind of table is not known", where="frame",
+            hint="give a path, or a pandas, polars or pyarrow frame",
+        ) from None  # fmt: skip
+    except Exception as error:
+        raise DataError(
+            f"the frame cannot be read ({type(error).__name__})", where="frame",
+            hint="each column must hold one kind of value and have a name of its own",
+        ) from None  # fmt: skip
+    connection = duckdb.connect()
+    return Source("frame", tuple(names), connection.from_arrow(table), connection)
+
+
+def _plain_missing(table: pa.Table) -> pa.Table:
+    """Columns of nothing but missing values get a type that can be counted."""
+    for at, kind in enumerate(table.schema.types):
+        if pa.types.is_null(kind):
+            empty = pa.nulls(table.num_rows, pa.string())
+            table = table.set_column(at, table.schema.names[at], empty)
+    return table
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _explained(error: duckdb.Error, name: str) -> DataError:
+    """The engine's complaint without the cell values it quotes."""
+    message = str(error)
+    line = re.search(r"on Line: (\d+)", message)
+    where = f"{name}, line {line[1]}" if line else name
+    if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        what = f"{fields[2]} fields where the header has {fields[1]}"
+        return DataError(what, where=where, hint="mend that row, or give --delimiter")
+    if "unicode" in message or "utf-8" in message.lower():
+        return DataError("not UTF-8 text", where=where, hint="give --encoding, such as latin-1")
+    if "Maximum line size" in message or "buffer" in message.lower():
+        return DataError(f"a row is longer than {LINE:,} bytes", where=where, hint="is a quote open?")
+    if "quote" in message:
+        return DataError("a quoted field is not closed properly", where=where, hint="mend the quotes")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return DataError("not enough memory", where=name, hint="give more with --memory")
+    return DataError(f"cannot be read ({type(error).__name__})", where=where)

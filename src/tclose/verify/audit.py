@@ -1,0 +1,276 @@
+"""Every requirement of a policy (and more) measured on a table, with the classes that break it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tclose.privacy import Line, Measurement, measures_of, promises_of
+from tclose.table.cells import Cells
+from tclose.table.check import Bound
+from tclose.table.classes import Classes
+
+MOST_REPORTED = 20
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a table attains in one requirement. `holds` is None where that cannot be decided."""
+
+    requirement: str
+    attribute: str | None
+    distance: str | None
+    reading: str
+    required: str | None
+    achieved: float
+    achieved_exact: Fraction | None
+    holds: bool | None
+    worst_class: int
+    failing_classes: int
+    failing_rows: int
+    note: str
+    measurement: Measurement = field(repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """The requirement and what it is about, in a few words."""
+        about = f" of {self.attribute}" if self.attribute else ""
+        by = f", {self.distance}" if self.distance else ""
+        how = f" ({self.reading})" if self.reading != "separate" else ""
+        return f"{self.requirement}{about}{by}{how}"
+
+    @property
+    def achieved_text(self) -> str:
+        """The attained value as people read it."""
+        return number_text(self.achieved)
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as plain values; an infinite value is null, and said in `achieved_exact`."""
+        finite = math.isfinite(self.achieved)
+        exact = "infinity" if not finite else None
+        if self.achieved_exact is not None:
+            exact = str(self.achieved_exact)
+        return {
+            "requirement": self.requirement,
+            "attribute": self.attribute,
+            "distance": self.distance,
+            "reading": self.reading,
+            "required": self.required,
+            "achieved": self.achieved if finite else None,
+            "achieved_exact": exact,
+            "holds": self.holds,
+            "worst_class": self.worst_class,
+            "failing_classes": self.failing_classes,
+            "failing_rows": self.failing_rows,
+            "note": self.note,
+        }
+
+    def __str__(self) -> str:
+        mark = {True: "holds", False: "FAILS", None: "not decided"}[self.holds]
+        asked = f"{self.required} asked, " if self.required is not None else ""
+        told = f"{self.title}: {asked}{self.achieved_text} attained"
+        if self.required is None:
+            return f"{told} (class {self.worst_class})"
+        lost = f", {self.failing_classes:,} classes with {self.failing_rows:,} rows break it"
+        return f"{mark}  {told} (class {self.worst_class}){'' if self.holds else lost}"
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """A class that breaks a promise (or comes nearest to): who is in it, and by how much."""
+
+    number: int
+    size: int
+    label: dict[str, str]
+    margins: dict[str, float]
+    """For each requirement, how far the class is from breaking it; negative: it does."""
+    breaks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """How private a table is: what was promised, what it attains, which classes break it.
+
+    Class numbers count from 1 in the order of the quasi-identifiers' values.
+    """
+
+    source: str
+    rows: int
+    classes: int
+    k: int
+    holds: bool
+    requirements: tuple[Verdict, ...]
+    measured: tuple[Verdict, ...]
+    worst: tuple[ClassReport, ...]
+    notes: tuple[str, ...]
+    bound: Bound = field(repr=False, compare=False)
+
+    @property
+    def promised(self) -> bool:
+        """Whether any requirement has a threshold."""
+        return any(verdict.required is not None for verdict in self.requirements)
+
+    def to_json(self) -> dict[str, Any]:
+        """The audit as plain values, without any cell value of the table."""
+        return {
+            "source": self.source,
+            "rows": self.rows,
+            "classes": self.classes,
+            "holds": self.holds,
+            "k": self.k,
+            "requirements": [verdict.to_json() for verdict in self.requirements],
+            "measured": [verdict.to_json() for verdict in self.measured],
+            "worst_classes": [
+                {"class": report.number, "rows": report.size, "breaks": list(report.breaks)}
+                for report in self.worst
+            ],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        head = f"{self.source}: {self.rows:,} rows in {self.classes:,} classes, smallest {self.k}"
+        verdict = "the promise holds" if self.holds else "THE PROMISE DOES NOT HOLD"
+        lines = [head, verdict if self.promised else "nothing was promised; measured only"]
+        lines += [f"  {item}" for item in self.requirements]
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+def audit_bound(
+    bound: Bound,
+    *,
+    population: Cells | None = None,
+    measure_all: bool = True,
+    progress: Progress = lambda step: None,
+) -> Audit:
+    """Measures every promise of the policy on the table and, if asked, all that is worth knowing."""
+    promised = promises_of(bound, population)
+    judge = _Judge(bound.classes, progress)
+    requirements = tuple(judge.verdict(line) for line in promised)
+    known = {_identity(line) for line in promised}
+    extra = [line for line in measures_of(bound) if _identity(line) not in known]
+    measured: tuple[Verdict, ...] = ()
+    if measure_all or not promised:
+        measured = tuple(judge.verdict(line) for line in extra)
+    if not promised:
+        requirements, measured = measured, ()
+    return Audit(
+        source=bound.source.name,
+        rows=bound.classes.rows,
+        classes=bound.classes.count,
+        k=int(min(bound.classes.view_size)),
+        holds=all(verdict.holds is True for verdict in requirements),
+        requirements=requirements,
+        measured=measured,
+        worst=_worst(bound.classes, requirements),
+        notes=(*bound.source.notes, *_identifiers_left(bound)),
+        bound=bound,
+    )
+
+
+def number_text(value: float) -> str:
+    """A number as a steward reads it.
+
+    >>> number_text(5.0), number_text(0.37500001), number_text(float("inf"))
+    ('5', '0.3750', 'infinite')
+    """
+    if math.isinf(value):
+        return "infinite"
+    if value == int(value) and abs(value) >= 1:
+        return f"{int(value):,}"
+    return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
+
+
+class _Judge:
+    """Turns requirements into verdicts, forming the classes of each reading once."""
+
+    def __init__(self, classes: Classes, progress: Progress) -> None:
+        self.classes = classes
+        self.progress = progress
+        self.crossed: dict[str, Classes] = {}
+
+    def verdict(self, line: Line) -> Verdict:
+        requirement = line.requirement
+        self.progress(f"measuring {requirement.name}")
+        seen = self.classes
+        if line.reading == "cross" and requirement.attribute:
+            seen = self._known_others(requirement.attribute)
+        measured = requirement.measure(seen)
+        failing = int(np.count_nonzero(measured.fails))
+        return Verdict(
+            requirement=requirement.name,
+            attribute=requirement.attribute,
+            distance=requirement.distance,
+            reading=line.reading,
+            required=requirement.required,
+            achieved=measured.achieved,
+            achieved_exact=measured.exact,
+            holds=None if failing and not measured.decided else failing == 0,
+            worst_class=int(seen.origin[measured.worst]) + 1,
+            failing_classes=failing,
+            failing_rows=int(seen.size[measured.fails].sum()),
+            note=_joined(measured.note, _alone(seen) if line.reading == "cross" else ""),
+            measurement=measured,
+        )
+
+    def _known_others(self, attribute: str) -> Classes:
+        if attribute not in self.crossed:
+            others = [name for name in self.classes.attributes if name != attribute]
+            self.crossed[attribute] = self.classes.regrouped(others)
+        return self.crossed[attribute]
+
+
+def _alone(classes: Classes) -> str:
+    """How many people the quasi-identifiers and the other sensitive attributes single out."""
+    share = float(classes.size[classes.size == 1].sum()) / classes.rows
+    return f"{share:.1%} of the rows stand alone when the other sensitive attributes are known"
+
+
+def _identity(line: Line) -> tuple[str, str | None, str | None, str]:
+    requirement = line.requirement
+    return (requirement.name, requirement.attribute, requirement.distance, line.reading)
+
+
+def _worst(classes: Classes, verdicts: Sequence[Verdict]) -> tuple[ClassReport, ...]:
+    """The classes that break the most, then those with the least margin."""
+    plain = [v for v in verdicts if v.reading != "cross" and v.required is not None]
+    if not plain:
+        return ()
+    broken = np.sum([v.measurement.fails for v in plain], axis=0)
+    slack = np.min([_relative(v.measurement.margin) for v in plain], axis=0)
+    order = np.lexsort((np.arange(classes.count), slack, -broken))[:MOST_REPORTED]
+    return tuple(
+        ClassReport(
+            number=int(at) + 1,
+            size=int(classes.size[at]),
+            label=classes.label(int(at)),
+            margins={v.title: float(v.measurement.margin[at]) for v in plain},
+            breaks=tuple(v.title for v in plain if v.measurement.fails[at]),
+        )
+        for at in order
+    )
+
+
+def _relative(margin: Any) -> Any:
+    """Margins of one requirement on a scale that can be compared with those of another."""
+    finite = margin[np.isfinite(margin)]
+    spread = float(abs(finite).max()) if len(finite) else 0.0
+    return margin / spread if spread else margin
+
+
+def _identifiers_left(bound: Bound) -> list[str]:
+    return [
+        f"column {name!r} identifies people and is still in the table"
+        for name in bound.policy.identifiers
+        if name in bound.source.columns
+    ]
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
