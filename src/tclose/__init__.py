@@ -7,8 +7,8 @@
     2
 
 The rooms, from the top: `cli` (commands) calls `api`, which wires `report` (what people read),
-`sample` (made-up data), `verify` (counts and judges from scratch), `privacy` (requirements), `table`
-(files and frames become integers), `hierarchy` (generalization trees), `policy` (what the steward
+`sample` (made-up data), `verify` (counts and judges from scratch), `privacy` (requirements),
+`table` (files and frames become integers), `hierarchy` (generalization trees), `policy` (what the steward
 declares), `distance` (mathematics on arrays) and `errors`. Imports only go downwards.
 """
 

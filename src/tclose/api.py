@@ -37,6 +37,9 @@ class Reading:
         )
 
 
+AS_FOUND = Reading()
+
+
 def audit(
     data: Any,
     policy: PolicyLike | None = None,
@@ -44,7 +47,7 @@ def audit(
     quasi: str | Sequence[str] = (),
     sensitive: str | Sequence[str] = (),
     population: Any = None,
-    reading: Reading = Reading(),
+    reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Audit:
     """How private is this table, which classes break the promise, and by how much?
@@ -68,7 +71,7 @@ def verify(
     policy: PolicyLike,
     *,
     population: Any = None,
-    reading: Reading = Reading(),
+    reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Audit:
     """Recounts a table from scratch and judges what the policy promises, nothing else.
@@ -98,7 +101,7 @@ def explain(
     attribute: str | None = None,
     quasi: str | Sequence[str] = (),
     sensitive: str | Sequence[str] = (),
-    reading: Reading = Reading(),
+    reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Explanation:
     """Why is a class as far from the whole table as it is? Which mass would have to move where?
@@ -115,7 +118,7 @@ def explain(
     return explain_class(bound, number, attribute)
 
 
-def check(data: Any, policy: PolicyLike, *, reading: Reading = Reading()) -> Bound:
+def check(data: Any, policy: PolicyLike, *, reading: Reading = AS_FOUND) -> Bound:
     """Ties a policy to a table; raises PolicyError with everything that does not fit."""
     return _bind(data, policy, (), (), reading, lambda step: None)
 
@@ -134,9 +137,7 @@ def _bind(
         checked, problems = _named_columns(source, _listed(quasi), _listed(sensitive))
     else:
         if quasi or sensitive:
-            raise UsageError(
-                "give a policy or name the columns, not both", where="arguments"
-            )
+            raise UsageError("give a policy or name the columns, not both", where="arguments")
         checked, problems = _policy(policy)
         progress("opening the table")
         source = reading.open(data)

@@ -46,7 +46,7 @@ class InternalError(TcloseError):
     """An invariant of the house is broken: a bug, never the caller's fault."""
 
     def __str__(self) -> str:
-        return f"{super().__str__()}\n  This is a bug in tclose; please report it with the command you ran."
+        return f"{super().__str__()}\n  This is a bug in tclose; please report the command you ran."
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,14 @@ class LogDistances:
 
     def exact(self, index: int) -> Fraction | None:
         """There is no fraction, except for the distance of equal distributions."""
-        return Fraction(0) if self.precisely(index) == 0 else None
+        finite = np.isfinite(self.value[index])
+        return Fraction(0) if finite and self.precisely(index) == 0 else None
 
     def within(self, limit: Fraction) -> NDArray[np.bool_]:
         """Whether each class's distance is at most the limit."""
         result = self.value <= float(limit)
-        for index in np.flatnonzero(abs(self.value - float(limit)) <= 1e-8 * (1 + self.value)):
+        close = abs(self.value - float(limit)) <= 1e-8 * (1 + self.value)
+        for index in np.flatnonzero(close & np.isfinite(self.value)):
             guess, at = float(self.value[index]), int(index)
             result[index] = compare(lambda at=at: self.precisely(at), guess, limit) <= 0  # type: ignore[misc]
         return result
@@ -49,7 +51,9 @@ class LogDistances:
 
 @dataclass(frozen=True)
 class KullbackLeibler:
-    """KL(class ‖ table) = Σ p log₂(p/q); finite, because a class lies inside its table.
+    """KL(class ‖ table) = Σ p log₂(p/q); finite where a class lies inside its table.
+
+    A value of the class that the reference lacks altogether makes it infinite.
 
     >>> d = KullbackLeibler().of(Histogram.from_dense([[1, 0]]), np.array([1, 1]))
     >>> d.value.tolist(), d.within(Fraction(1)).tolist()
@@ -73,7 +77,9 @@ class KullbackLeibler:
     def against(self, classes: Histogram, reference: Reference) -> LogDistances:
         """The divergence of every class from the reference it names."""
         p, q = _shares(classes, reference)
-        value = np.maximum(_summed(p * np.log2(p / q), classes), 0.0)
+        gain = np.full(len(p), np.inf)
+        np.divide(p, q, out=gain, where=q > 0)
+        value = np.maximum(_summed(p * np.log2(gain), classes), 0.0)
         return LogDistances(value, _precise(classes, reference, _kl))
 
 
@@ -157,6 +163,7 @@ class SmoothedJensenShannon:
             p = _renormalised(np.asarray(part.dense() / part.size[:, None], dtype=float), smooth)
             q = blurred[reference.of_class[some]]
             mean = (p + q) / 2
+            mean[mean == 0] = 1  # neither has it: its share is 0 and its logarithm is not taken
             value[some] = (_xlog2(p, p / mean) + _xlog2(q, q / mean)).sum(axis=1) / 2
 
         def js(p: Sequence[Fraction], q: Sequence[Fraction]) -> Decimal:
@@ -178,7 +185,7 @@ def _shares(
 
 def _summed(terms: NDArray[np.float64], classes: Histogram) -> NDArray[np.float64]:
     """The sum of each class's terms."""
-    return np.bincount(classes.owner(), terms, minlength=classes.classes)
+    return np.bincount(classes.owner(), terms, minlength=classes.classes).astype(np.float64)
 
 
 def _xlog2(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -189,8 +196,9 @@ def _xlog2(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _renormalised(p: NDArray[np.float64], smooth: NDArray[np.float64]) -> NDArray[np.float64]:
-    blurred: NDArray[np.float64] = p @ smooth.T
-    return blurred / blurred.sum(axis=1, keepdims=True)
+    blurred = p @ smooth.T
+    result: NDArray[np.float64] = blurred / blurred.sum(axis=1, keepdims=True)
+    return result
 
 
 def _smoothed(p: Sequence[Fraction], weights: list[list[Fraction]]) -> list[Fraction]:

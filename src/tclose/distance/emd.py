@@ -73,9 +73,7 @@ def _along_tree(
     for part, compiled in ((np.flatnonzero(small), True), (np.flatnonzero(~small), False)):
         if len(part):
             some = Reference(reference.counts, reference.of_class[part])
-            result[part] = _tree_kernel(
-                metric, classes.take(part), some, total, compiled=compiled
-            )
+            result[part] = _tree_kernel(metric, classes.take(part), some, total, compiled=compiled)
     return result
 
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +83,7 @@ class TreeMetric:
     def below(self, counts: Counts) -> Counts:
         """Rows below each node, for each row of a references × values table of counts."""
         result = np.zeros((len(counts), len(self.parent)), dtype=counts.dtype)
-        np.add.at(result, (slice(None), self.leaf), counts)
+        np.add.at(result.T, self.leaf, counts.T)
         if (chains := self.chains) is not None:
             running = np.cumsum(result[:, chains.node], axis=1, dtype=counts.dtype)
             before = np.concatenate((np.zeros((len(counts), 1), counts.dtype), running), axis=1)
@@ -240,7 +241,7 @@ def _line(name: str, positions: Sequence[Fraction], missing: bool) -> TreeMetric
     places, _ = to_integers(positions)
     wide = places[-1] - places[0] if places else 0
     if not missing:
-        steps = [after - before for before, after in zip(places, places[1:], strict=False)]
+        steps = [after - before for before, after in pairwise(places)]
         parent = [*range(1, len(places)), -1]
         return TreeMetric(
             name,

@@ -161,11 +161,7 @@ def flow_work(
             while True:
                 u = -1
                 for v in range(nodes):
-                    if (
-                        not settled[v]
-                        and distance[v] >= 0
-                        and (u < 0 or distance[v] < distance[u])
-                    ):
+                    if not settled[v] and distance[v] >= 0 and (u < 0 or distance[v] < distance[u]):
                         u = v
                 if u < 0:
                     break

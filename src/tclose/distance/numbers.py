@@ -11,6 +11,9 @@ CLEAR = 1e-9
 """Two floats of the house that differ by more than this differ exactly: every float here is
 computed from exact integers with a relative error many orders of magnitude smaller."""
 
+LONGEST = 1000
+"""Exponents beyond this are no quantity (`1e999999999` is an article number) but fill memory."""
+
 
 def exact(number: int | float | str | Decimal | Fraction) -> Fraction:
     """The rational number that was written, read digit by digit.
@@ -26,10 +29,18 @@ def exact(number: int | float | str | Decimal | Fraction) -> Fraction:
     try:
         if "/" in text:
             above, below = text.split("/")
-            return Fraction(Decimal(above)) / Fraction(Decimal(below))
-        return Fraction(Decimal(text))
+            return _written(above) / _written(below)
+        return _written(text)
     except (InvalidOperation, ValueError, OverflowError, ZeroDivisionError) as error:
         raise ValueError("not a number or a fraction such as 1/8") from error
+
+
+def _written(text: str) -> Fraction:
+    """A decimal number; one with thousands of digits before or after its point is refused."""
+    number = Decimal(text)
+    if number.is_finite() and abs(number.adjusted()) > LONGEST:
+        raise ValueError("a number too large or too small to be meant")
+    return Fraction(number)
 
 
 def to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:

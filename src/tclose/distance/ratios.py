@@ -44,7 +44,9 @@ class Ratios:
     def exact(self, index: int) -> Fraction | None:
         """One ratio as a fraction; None where it is infinite."""
         under = math.prod(int(part[index]) for part in self.below)
-        return Fraction(math.prod(int(part[index]) for part in self.above), under) if under else None
+        return (
+            Fraction(math.prod(int(part[index]) for part in self.above), under) if under else None
+        )
 
     def within(self, limit: Fraction) -> NDArray[np.bool_]:
         """Whether each is at most the limit."""

@@ -51,7 +51,12 @@ def transport(metric: Metric, counts: Counts, reference: Counts) -> tuple[Move, 
     else:
         pairs = _matched(metric, surplus)
     return tuple(
-        Move(source, target, Fraction(amount, unit), Fraction(amount, unit) * metric.between(source, target))
+        Move(
+            source,
+            target,
+            Fraction(amount, unit),
+            Fraction(amount, unit) * metric.between(source, target),
+        )
         for source, target, amount in sorted(pairs)
     )
 

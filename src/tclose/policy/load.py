@@ -99,12 +99,24 @@ def parse_policy(raw: Mapping[str, Any]) -> tuple[Policy | None, list[Problem]]:
             return Policy.model_validate(remaining), problems
         except ValidationError as error:
             found = error.errors(include_url=False, include_input=False)
-            problems += sorted((_problem(item) for item in found), key=lambda p: p.where.count("."))
+            fresh = [item for item in found if not _follows(item, raw, remaining)]
+            problems += sorted((_problem(item) for item in fresh), key=lambda p: p.where.count("."))
             pruned = _without(remaining, [tuple(item["loc"]) for item in found])
             if pruned is None:
                 return None, problems
             remaining = pruned
     return None, problems
+
+
+def _follows(item: Any, raw: Mapping[str, Any], remaining: Mapping[str, Any]) -> bool:
+    """Whether something is wrong only because a column was left out for a problem of its own."""
+    given, left = raw.get("columns"), remaining.get("columns")
+    if not isinstance(given, Mapping) or not isinstance(left, Mapping):
+        return False
+    lost = [str(name) for name in given if str(name) not in left]
+    if item["loc"] == ("columns",):
+        return bool(lost)
+    return not item["loc"] and any(repr(name) in item["msg"] for name in lost)
 
 
 def _plain(value: Any) -> Any:

@@ -113,7 +113,7 @@ class DistanceSpec(Part):
             raise ValueError('a matrix is given as distance = { matrix = "file.csv" }')
         if self.over and self.name != "smoothed-js":
             raise ValueError("only smoothed-js takes `over`")
-        if not 0 < self.bandwidth:
+        if self.bandwidth <= 0:
             raise ValueError("the bandwidth must be positive")
         return self
 
@@ -326,7 +326,9 @@ class Policy(Part):
     k: int | None = Field(None, ge=1, description="k-anonymity: least size of a class")
     columns: dict[str, Column] = Field(description="every column of the table and its role")
     readings: tuple[Literal["separate", "cross"], ...] = Field(
-        ("separate",), description="cross: the other sensitive attributes are known to the attacker"
+        ("separate",),
+        min_length=1,
+        description="cross: the other sensitive attributes are known to the attacker",
     )
     joint: tuple[Joint, ...] = ()
     k_map: int | None = Field(None, ge=1, description="k-map: least matches in the population")

@@ -26,6 +26,8 @@ def policy_schema() -> dict[str, Any]:
     schema = Policy.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     parts = schema["$defs"]
+    parts["Column"]["properties"]["role"]["enum"] = [*ROLES, *SYNONYMS]
+    smoothing = parts["DistanceSpec"]["properties"]
     for name, short in SHORT_FORMS.items():
         parts[name] = {"anyOf": [short, parts[name]]}
     parts["DistanceSpec"] = {
@@ -39,7 +41,13 @@ def policy_schema() -> dict[str, Any]:
             },
             {
                 "type": "object",
-                "properties": {"smoothed-js": parts["DistanceSpec"]},
+                "properties": {
+                    "smoothed-js": {
+                        "type": "object",
+                        "properties": {key: smoothing[key] for key in ("over", "bandwidth")},
+                        "additionalProperties": False,
+                    }
+                },
                 "required": ["smoothed-js"],
                 "additionalProperties": False,
             },

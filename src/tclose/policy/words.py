@@ -38,6 +38,8 @@ def role_of(word: str) -> str:
     >>> role_of("Key variable"), role_of("sensitive")
     ('quasi', 'sensitive')
     """
+    if not isinstance(word, str):
+        raise ValueError(f"a role is a word: {', '.join(ROLES)}")
     plain = word.strip().lower().replace("_", " ")
     if plain.endswith("?"):
         raise ValueError(

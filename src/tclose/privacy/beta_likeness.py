@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ class BasicBetaLikeness:
     beta: Fraction | None = None
     name: str = "basic-beta-likeness"
     distance: str | None = None
-    capabilities: Capabilities = Capabilities(monotone=True, follows_table=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, follows_table=True)
 
     @property
     def required(self) -> str | None:
@@ -48,7 +49,9 @@ class EnhancedBetaLikeness:
     beta: Fraction | None = None
     name: str = "enhanced-beta-likeness"
     distance: str | None = None
-    capabilities: Capabilities = Capabilities(monotone=True, follows_table=True, exact=False)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        monotone=True, follows_table=True, exact=False
+    )
 
     @property
     def required(self) -> str | None:
@@ -81,14 +84,16 @@ def _beyond_logarithm(tally: Tally, gain: Ratios) -> NDArray[np.bool_]:
     """Which entries have p/q − 1 > −ln q, decided with as many digits as it takes."""
     total = int(tally.table.sum())
     counts = tally.table[tally.histogram.code]
-    difference = gain.value - 1 + np.log(counts.astype(float) / total)
+    share = counts.astype(float) / total
+    # A value that the table lacks gains infinitely, which is beyond any logarithm.
+    difference = gain.value - 1 + np.log(np.where(share > 0, share, 1.0))
     result = difference > 0
     for index in np.flatnonzero(abs(difference) < 1e-8):
         ratio = gain.exact(int(index)) or Fraction(0)
-        share = Fraction(int(counts[index]), total)
+        whole = Fraction(int(counts[index]), total)
 
-        def excess(ratio: Fraction = ratio, share: Fraction = share) -> Decimal:
-            return decimal_of(ratio) - 1 + decimal_of(share).ln()
+        def excess(ratio: Fraction = ratio, whole: Fraction = whole) -> Decimal:
+            return decimal_of(ratio) - 1 + decimal_of(whole).ln()
 
         result[index] = compare(excess, float(difference[index]), Fraction(0)) > 0
     return result

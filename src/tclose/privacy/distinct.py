@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class DistinctDiversity:
     l: int | None = None
     name: str = "distinct-l-diversity"
     distance: str | None = None
-    capabilities: Capabilities = Capabilities(monotone=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True)
 
     @property
     def required(self) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ class EntropyDiversity:
     l: Fraction | None = None
     name: str = "entropy-l-diversity"
     distance: str | None = None
-    capabilities: Capabilities = Capabilities(monotone=True, exact=False)
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, exact=False)
 
     @property
     def required(self) -> str | None:
@@ -35,7 +36,8 @@ class EntropyDiversity:
         tally = classes.tally(self.attribute)
         entropy = entropies(tally.histogram)
         value = np.exp(entropy)
-        worst = int(np.argmin(entropy))
+        # Equal counts in another order add up to another last digit; the first such class is meant.
+        worst = int(np.flatnonzero(entropy <= entropy.min() + 1e-13)[0])
         fails = np.zeros(len(value), dtype=bool)
         if self.l is not None:
             fails = _below(tally.histogram, entropy, self.l)
@@ -52,7 +54,8 @@ def entropies(histogram: Histogram) -> NDArray[np.float64]:
     owner = histogram.owner()
     size = histogram.size.astype(float)
     share = histogram.count.astype(float) / size[owner]
-    return np.bincount(owner, -share * np.log(share), minlength=histogram.classes)
+    terms = -share * np.log(share)
+    return np.bincount(owner, terms, minlength=histogram.classes).astype(np.float64)
 
 
 def _below(
@@ -60,7 +63,7 @@ def _below(
 ) -> NDArray[np.bool_]:
     """Which classes have H < log l, decided with as many digits as it takes."""
     difference = entropy - np.log(float(limit))
-    result = difference < 0
+    result: NDArray[np.bool_] = difference < 0
     for index in np.flatnonzero(abs(difference) < 1e-8):
         counts = histogram.count[histogram.start[index] : histogram.start[index + 1]]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class JointCloseness:
     by: str = "equal"
     grounds: tuple[Metric, ...] = ()
     name: str = "joint-t-closeness"
-    capabilities: Capabilities = Capabilities(monotone=True, follows_table=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, follows_table=True)
 
     @property
     def attribute(self) -> str:
@@ -74,7 +75,7 @@ class JointCloseness:
 
         def apart(one: tuple[int, ...], other: tuple[int, ...]) -> Fraction:
             each = [
-                ground.between(a, b)
+                _between(ground, a, b)
                 for ground, a, b in zip(self.grounds, one, other, strict=True)
             ]
             return max(each) if self.by == "max" else sum(each, Fraction(0)) / len(each)
@@ -82,18 +83,15 @@ class JointCloseness:
         return EarthMover(_unscaled([[apart(one, other) for other in tuples] for one in tuples]))
 
 
-def joint_tally(
-    classes: Classes, columns: tuple[str, ...]
-) -> tuple[Tally, list[tuple[int, ...]]]:
+def joint_tally(classes: Classes, columns: tuple[str, ...]) -> tuple[Tally, list[tuple[int, ...]]]:
     """The combined values per view, and which values each combination is made of.
 
-    A missing value that may be any value is a value of its own here.
+    A missing value that may be any value is a value of its own here, at distance 1 from all others.
     """
-    codes = [
-        np.where(code < 0, classes.attributes[name].values, code)
-        for name in columns
-        if (code := classes.cell_codes[name]) is not None
-    ]
+    codes = []
+    for name in columns:
+        code = classes.cell_codes[name]
+        codes.append(np.where(code < 0, classes.attributes[name].values, code))
     label, first = grouped(codes)
     histogram = Histogram.from_cells(
         classes.cell_class, label, classes.cell_weight, classes=classes.count, values=len(first)
@@ -101,6 +99,13 @@ def joint_tally(
     seen = histogram.take(classes.class_of).merge(classes.view_of, classes.views)
     tuples = [tuple(int(code[at]) for code in codes) for at in first]
     return Tally(seen, np.arange(classes.views), histogram.total()), tuples
+
+
+def _between(ground: Metric, one: int, other: int) -> Fraction:
+    """The distance of two values, where the code after the last is a missing one."""
+    if max(one, other) >= ground.values:
+        return Fraction(one != other)
+    return ground.between(one, other)
 
 
 def _unscaled(distances: list[list[Fraction]]) -> Metric:

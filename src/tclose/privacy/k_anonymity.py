@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,7 +20,7 @@ class KAnonymity:
     name: str = "k-anonymity"
     attribute: str | None = None
     distance: str | None = None
-    capabilities: Capabilities = Capabilities(monotone=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True)
 
     @property
     def required(self) -> str | None:

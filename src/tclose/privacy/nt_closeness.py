@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class NTCloseness:
     t: Fraction | None
     trees: Mapping[str, Hierarchy] = field(default_factory=dict)
     name: str = "(n,t)-closeness"
-    capabilities: Capabilities = Capabilities(
+    capabilities: ClassVar[Capabilities] = Capabilities(
         monotone=False, follows_table=True, needs="hierarchies"
     )
 
@@ -66,7 +67,9 @@ class NTCloseness:
         fails = ~close if self.t is not None else np.zeros(classes.count, dtype=bool)
         exact = self._nearest(lattice, worst)
         limit = np.inf if self.t is None else float(self.t)
-        undecided = bool(fails.any()) and (bool(unseen) or lattice.cut_short)
+        # No superset, seen or unseen, is larger than the table.
+        possible = self.n <= classes.rows
+        undecided = bool(fails.any()) and possible and (bool(unseen) or lattice.cut_short)
         return Measurement(
             value=value, fails=fails, achieved=float(value[worst]), exact=exact, worst=worst,
             margin=limit - value, decided=not undecided,
@@ -112,7 +115,9 @@ class _Lattice:
     ) -> Iterator[tuple[NDArray[np.int64], Distances]]:
         """For every level vector: the classes inside large enough groups, and their distances."""
         for vector in self._vectors():
-            label, first = grouped([codes[at] for codes, at in zip(self.levels, vector, strict=True)])
+            label, first = grouped(
+                [codes[at] for codes, at in zip(self.levels, vector, strict=True)]
+            )
             rows = np.zeros(len(first), dtype=self.size.dtype)
             np.add.at(rows, label, self.size)
             large = rows >= self.least

@@ -7,9 +7,9 @@ generalized value fits everyone it covers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class KMap:
     name: str = "k-map"
     attribute: str | None = None
     distance: str | None = None
-    capabilities: Capabilities = Capabilities(monotone=True, needs="population")
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, needs="population")
 
     @property
     def required(self) -> str | None:
@@ -59,7 +59,7 @@ class DeltaPresence:
     name: str = "delta-presence"
     attribute: str | None = None
     distance: str | None = None
-    capabilities: Capabilities = Capabilities(monotone=True, needs="population")
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, needs="population")
 
     @property
     def required(self) -> str | None:
@@ -67,18 +67,24 @@ class DeltaPresence:
         return None if self.most is None else f"[{shown(self.least)}, {shown(self.most)}]"
 
     def measure(self, classes: Classes) -> Measurement:
-        """The largest probability of being in the table; infinite where nobody fits."""
+        """The largest probability of being in the table; infinite where nobody fits.
+
+        Where only the lower bound is broken, the least probability is what counts.
+        """
         share = Ratios((classes.size,), (self.matches,))
-        worst = share.largest()
-        fails = np.zeros(classes.count, dtype=bool)
+        worst, low = share.largest(), int(np.argmin(share.value))
+        above = below = np.zeros(classes.count, dtype=bool)
         if self.most is not None and self.least is not None:
-            fails = ~share.within(self.most) | share.under(self.least)
-        low = int(np.argmin(share.value))
-        return settle(
-            _plain(classes), None, share.value, fails, worst,
+            above, below = ~share.within(self.most), share.under(self.least)
+        if below.any() and not above.any():
+            worst = low
+        measured = settle(
+            _plain(classes), None, share.value, above | below, worst,
             limit=None if self.most is None else float(self.most), exact=share.exact(worst),
             note=f"least: {shown(share.exact(low)) or 'infinite'}",
         )  # fmt: skip
+        least = Fraction(0) if self.least is None else self.least
+        return replace(measured, margin=np.minimum(measured.margin, share.value - float(least)))
 
 
 def match_population(
@@ -91,6 +97,7 @@ def match_population(
         table = np.zeros((mine.known + 1, theirs.known + 1), dtype=np.bool_)
         for at, label in enumerate(mine.labels):
             table[at, :-1] = _fits(label, theirs.labels, trees.get(name))
+            table[at, -1] = label == "*"
         table[-1, -1] = True
         covers.append(table)
     key = np.stack([population.codes[name] for name in classes.quasi], axis=1)

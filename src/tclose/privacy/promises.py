@@ -45,9 +45,10 @@ def promises_of(bound: Bound, population: Cells | None = None) -> list[Line]:
     lines = [Line(KAnonymity(policy.k))] if policy.k is not None else []
     for name, attribute in bound.attributes.items():
         stated = list(_stated(bound, attribute))
-        for reading in policy.readings:
-            if reading == "separate" or len(bound.attributes) > 1:
-                lines += [Line(requirement, reading) for requirement in stated]
+        # With nothing else to know, the cross reading of a single attribute is the separate one.
+        readings = policy.readings if len(bound.attributes) > 1 else ("separate",)
+        for reading in readings:
+            lines += [Line(requirement, reading) for requirement in stated]
         if policy.columns[name].p is not None:
             p_sensitive = DistinctDiversity(
                 name, policy.columns[name].p, name="p-sensitive-k-anonymity"

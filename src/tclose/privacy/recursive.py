@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +22,7 @@ class RecursiveDiversity:
     c: Fraction | None = None
     name: str = "recursive-(c,l)-diversity"
     distance: str | None = None
-    capabilities: Capabilities = Capabilities(monotone=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True)
 
     @property
     def required(self) -> str | None:

@@ -45,7 +45,9 @@ def bind(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()
     found = list(problems)
     if policy is None:
         raise PolicyError(found)
-    broken = {problem.where.split(".")[1] for problem in found if problem.where.startswith("columns.")}
+    broken = {
+        problem.where.split(".")[1] for problem in found if problem.where.startswith("columns.")
+    }
     found += _names(policy, source, broken)
     usable = [name for name in (*policy.quasi, *policy.sensitive) if name in source.columns]
     usable = [name for name in usable if source.is_scalar(name)]
@@ -58,7 +60,8 @@ def bind(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()
     if found:
         raise PolicyError(found)
     wild = [name for name in policy.quasi if policy.columns[name].missing == "any"]
-    classes = form_classes(cells, policy.quasi, attributes, wild)
+    quasi = [name for name in source.columns if name in policy.quasi]
+    classes = form_classes(cells, quasi, attributes, wild)
     return Bound(policy, source, cells, classes, hierarchies)
 
 
@@ -70,14 +73,15 @@ def _names(policy: Policy, source: Source, broken: set[str]) -> list[Problem]:
         if name not in source.columns and column.role != "identifier":
             hint = nearest(name, roleless or source.columns)
             problems.append(Problem(f"columns.{name}", "the table has no such column", hint))
-        elif name in source.columns and column.role in ("quasi", "sensitive"):
-            if not source.is_scalar(name):
-                what = f"a {column.role} column must hold plain values, not lists or structures"
-                problems.append(Problem(f"columns.{name}", what, 'make it "insensitive" or split it'))
+        elif column.role in ("quasi", "sensitive") and not source.is_scalar(name):
+            what = f"a {column.role} column must hold plain values, not lists or structures"
+            problems.append(Problem(f"columns.{name}", what, 'make it "insensitive" or split it'))
     for name in roleless:
         if name not in broken:
             hint = f'add {name} = "identifier", "quasi", "sensitive" or "insensitive"'
-            problems.append(Problem(f"columns.{name}", "this column of the table has no role", hint))
+            problems.append(
+                Problem(f"columns.{name}", "this column of the table has no role", hint)
+            )
     return problems
 
 

@@ -93,7 +93,7 @@ class Classes:
         }
 
     def histogram(self, attribute: str) -> Histogram:
-        """The plain histogram of an attribute per class; a missing value that may be any is last."""
+        """An attribute's plain histogram per class; a missing value that may be any is last."""
         return self._histograms[attribute]
 
     @cached_property
@@ -114,7 +114,9 @@ class Classes:
 
     def tally(self, attribute: str) -> Tally:
         """The distributions to be judged for an attribute, views and completions included."""
-        return self._tallies.setdefault(attribute, self._tally(attribute))
+        if attribute not in self._tallies:
+            self._tallies[attribute] = self._tally(attribute)
+        return self._tallies[attribute]
 
     @cached_property
     def _tallies(self) -> dict[str, Tally]:
@@ -204,10 +206,10 @@ def _views(key: Ints, unknown: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     host = np.concatenate([seen for seen, _ in pairs])
     guest = np.concatenate([theirs for _, theirs in pairs])
     alone = np.flatnonzero(~met)
-    hosts, number = np.unique(host, return_inverse=True)
-    view = np.concatenate(
-        [np.arange(len(alone)), len(alone) + np.arange(len(hosts)), len(alone) + number]
-    )
+    hosts = np.unique(host)
+    # In the order of the classes, so that the first view to attain a value is of the first class.
+    place = np.concatenate([2 * alone, 2 * hosts + 1, 2 * host + 1])
+    view = np.unique(place, return_inverse=True)[1]
     member = np.concatenate([alone, hosts, guest])
     order = np.lexsort((member, view))
     return view[order].astype(np.int64), member[order].astype(np.int64)
@@ -248,10 +250,9 @@ def _completed(histogram: Histogram, values: int, name: str) -> tuple[Histogram,
         histogram.owner()[~last], histogram.code[~last], histogram.count[~last],
         classes=histogram.classes, values=values,
     )  # fmt: skip
-    full = np.flatnonzero(hidden == 0)
-    view = np.concatenate([full, np.repeat(holey, values)])
+    view = np.repeat(np.arange(histogram.classes), np.where(hidden > 0, values, 1))
     copies = known.take(view)
-    added = np.arange(len(full), len(view))
+    added = np.flatnonzero(hidden[view] > 0)
     guess = np.tile(np.arange(values), len(holey))
     completed = Histogram.from_cells(
         np.concatenate([copies.owner(), added]),

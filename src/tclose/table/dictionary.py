@@ -154,14 +154,16 @@ def _typed_numbers(values: list[Any]) -> tuple[Kind, list[Fraction] | None]:
 
 def _written_numbers(labels: tuple[str, ...]) -> tuple[Kind, list[Fraction] | None]:
     """Numbers, dates or numbers with a common unit that are written as text."""
-    if labels and all(NUMBER.match(label) for label in labels):
+    if not labels:
+        return "text", None
+    if all(NUMBER.match(label) for label in labels):
         return "number", [Fraction(Decimal(label)) for label in labels]
     try:
         return "date", [_days(datetime.fromisoformat(label)) for label in labels]
     except ValueError:
         pass
     split = [UNIT.match(label) for label in labels]
-    if labels and all(split) and len({(part[1], part[3]) for part in split if part}) == 1:
+    if all(split) and len({(part[1], part[3]) for part in split if part}) == 1:
         return "number", [Fraction(Decimal(part[2])) for part in split if part]
     return "text", None
 

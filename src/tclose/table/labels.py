@@ -64,9 +64,13 @@ def span(label: str) -> Span | None:
     (True, False, None)
     """
     if found := INTERVAL.match(label):
-        low, high = _end(found[2]), _end(found[3])
-        if low is not False and high is not False:
-            return Span(low, high, found[1] == "[", found[4] == "]")
+        ends = [place(end) for end in (found[2], found[3])]
+        known = [
+            end is not None or text in INFINITE
+            for end, text in zip(ends, found.group(2, 3), strict=True)
+        ]
+        if all(known):
+            return Span(ends[0], ends[1], found[1] == "[", found[4] == "]")
     if found := DASH.match(label):
         return Span(place(found[1]), place(found[2]), True, True)
     if (found := SIDE.match(label)) and (at := place(found[2])) is not None:
@@ -110,11 +114,3 @@ def _mask(label: str) -> str:
     if label.count("*") == 1 and label.endswith("*"):
         return re.escape(label[:-1]) + ".*"
     return "".join("." if character == "*" else re.escape(character) for character in label)
-
-
-def _end(text: str) -> Fraction | None | bool:
-    """An end of an interval: a place, None for no end, False for neither."""
-    if text in INFINITE:
-        return None
-    at = place(text)
-    return at if at is not None else False

@@ -7,7 +7,6 @@ known, so that `007` and `7` are two postcodes and 0.10 is exactly a tenth.
 
 from __future__ import annotations
 
-import codecs
 import re
 import shutil
 import tempfile
@@ -47,12 +46,18 @@ class Source:
     @cached_property
     def types(self) -> dict[str, str]:
         """Each column's type, in the engine's words."""
-        return {name: str(kind) for name, kind in zip(self.columns, self.relation.types, strict=True)}
+        return {
+            name: str(kind) for name, kind in zip(self.columns, self.relation.types, strict=True)
+        }
 
     @cached_property
     def rows(self) -> int:
         """How many rows there are."""
-        return int(self._run(lambda: self.relation.aggregate("count(*)").fetchall())[0][0])
+        return int(self.single_row("count(*)")[0])
+
+    def single_row(self, aggregates: str) -> tuple[Any, ...]:
+        """The values of some SQL aggregates over the whole table."""
+        return tuple(self._run(lambda: self.relation.aggregate(aggregates).fetchall())[0])
 
     def is_scalar(self, column: str) -> bool:
         """Whether the column holds plain values, not lists, structures or bytes."""
@@ -74,9 +79,13 @@ class Source:
 
 
 def open_source(
-    data: Any, *, delimiter: str | None = None, encoding: str | None = None,
-    nulls: Sequence[str] = ("",), memory: str | None = None,
-) -> Source:  # fmt: skip
+    data: Any,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    nulls: Sequence[str] = ("",),
+    memory: str | None = None,
+) -> Source:
     """Opens a path, a pandas, polars or pyarrow frame, or a DuckDB relation.
 
     >>> source = open_source(pa.table({"zip": ["1", "1", None]}))
@@ -98,8 +107,12 @@ def quoted(name: str) -> str:
 
 
 def _open_path(
-    path: Path, delimiter: str | None, encoding: str | None, nulls: Sequence[str], memory: str | None
-) -> Source:  # fmt: skip
+    path: Path,
+    delimiter: str | None,
+    encoding: str | None,
+    nulls: Sequence[str],
+    memory: str | None,
+) -> Source:
     if path.is_dir():
         raise DataError("this is a folder, not a file", where=str(path), hint="name one file in it")
     if not path.exists():
@@ -109,7 +122,9 @@ def _open_path(
             return _open_parquet(path, _connection(memory))
         return _open_csv(path, delimiter, encoding, nulls, _connection(memory))
     except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror or 'damaged'})", where=path.name) from None
+        raise DataError(
+            f"cannot be read ({error.strerror or 'damaged'})", where=path.name
+        ) from None
 
 
 def _connection(memory: str | None) -> Any:
@@ -138,7 +153,7 @@ def _open_parquet(path: Path, connection: Any) -> Source:
 
 def _open_csv(
     path: Path, delimiter: str | None, encoding: str | None, nulls: Sequence[str], connection: Any
-) -> Source:  # fmt: skip
+) -> Source:
     dialect = sniff(path, encoding=encoding, delimiter=delimiter)
     scratch = None if dialect.is_utf8 else _as_utf8(path, dialect)
     place = path if scratch is None else Path(scratch.name) / "table.csv"
@@ -161,9 +176,11 @@ def _as_utf8(path: Path, dialect: Dialect) -> Any:
     folder = tempfile.TemporaryDirectory(prefix="tclose-", ignore_cleanup_errors=True)
     target = Path(folder.name) / "table.csv"
     try:
-        with codecs.open(str(path), "r", dialect.encoding) as read:
-            with target.open("w", encoding="utf-8", newline="") as write:
-                shutil.copyfileobj(read, write, 1 << 20)
+        with (
+            path.open("r", encoding=dialect.encoding, newline="") as read,
+            target.open("w", encoding="utf-8", newline="") as write,
+        ):
+            shutil.copyfileobj(read, write, 1 << 20)
     except UnicodeDecodeError:
         raise DataError(
             f"the text is not {dialect.encoding}", where=path.name, hint="give the right --encoding"
@@ -220,9 +237,13 @@ def _explained(error: duckdb.Error, name: str) -> DataError:
     if "unicode" in message or "utf-8" in message.lower():
         return DataError("not UTF-8 text", where=where, hint="give --encoding, such as latin-1")
     if "Maximum line size" in message or "buffer" in message.lower():
-        return DataError(f"a row is longer than {LINE:,} bytes", where=where, hint="is a quote open?")
+        return DataError(
+            f"a row is longer than {LINE:,} bytes", where=where, hint="is a quote open?"
+        )
     if "quote" in message:
-        return DataError("a quoted field is not closed properly", where=where, hint="mend the quotes")
+        return DataError(
+            "a quoted field is not closed properly", where=where, hint="mend the quotes"
+        )
     if isinstance(error, duckdb.OutOfMemoryException):
         return DataError("not enough memory", where=name, hint="give more with --memory")
     return DataError(f"cannot be read ({type(error).__name__})", where=where)

@@ -26,7 +26,9 @@ def write_atomically(path: str | Path, write: Callable[[Path], None]) -> Path:
     part: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name}.", suffix=".part", dir=target.parent
+        )
         os.close(handle)
         part = Path(name)
         write(part)
@@ -51,9 +53,7 @@ def write_text(path: str | Path, text: str) -> Path:
     return write_atomically(path, lambda part: _text(part, text))
 
 
-def write_table(
-    path: str | Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
-) -> Path:
+def write_table(path: str | Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Path:
     """A CSV or Parquet file (by its suffix) from record batches, whole or not at all."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".parquet", ".pq"):

@@ -149,7 +149,7 @@ def audit_bound(
     measure_all: bool = True,
     progress: Progress = lambda step: None,
 ) -> Audit:
-    """Measures every promise of the policy on the table and, if asked, all that is worth knowing."""
+    """Measures every promise of the policy and, if asked, all that is worth knowing besides."""
     promised = promises_of(bound, population)
     judge = _Judge(bound.classes, progress)
     requirements = tuple(judge.verdict(line) for line in promised)
@@ -185,6 +185,15 @@ def number_text(value: float) -> str:
     if value == int(value) and abs(value) >= 1:
         return f"{int(value):,}"
     return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
+
+
+def rows_text(rows: int) -> str:
+    """A number of rows in words.
+
+    >>> rows_text(1), rows_text(2000)
+    ('1 row', '2,000 rows')
+    """
+    return f"{rows:,} row{'' if rows == 1 else 's'}"
 
 
 class _Judge:
@@ -238,12 +247,12 @@ def _identity(line: Line) -> tuple[str, str | None, str | None, str]:
 
 
 def _worst(classes: Classes, verdicts: Sequence[Verdict]) -> tuple[ClassReport, ...]:
-    """The classes that break the most, then those with the least margin."""
+    """The classes that break the most promises, then those that break them by most."""
     plain = [v for v in verdicts if v.reading != "cross" and v.required is not None]
     if not plain:
         return ()
     broken = np.sum([v.measurement.fails for v in plain], axis=0)
-    slack = np.min([_relative(v.measurement.margin) for v in plain], axis=0)
+    slack = np.sum([_relative(v.measurement.margin) for v in plain], axis=0)
     order = np.lexsort((np.arange(classes.count), slack, -broken))[:MOST_REPORTED]
     return tuple(
         ClassReport(
@@ -258,10 +267,10 @@ def _worst(classes: Classes, verdicts: Sequence[Verdict]) -> tuple[ClassReport, 
 
 
 def _relative(margin: Any) -> Any:
-    """Margins of one requirement on a scale that can be compared with those of another."""
+    """Margins of one requirement on a scale that can be added to those of another: −1 is worst."""
     finite = margin[np.isfinite(margin)]
     spread = float(abs(finite).max()) if len(finite) else 0.0
-    return margin / spread if spread else margin
+    return np.clip(margin / (spread or 1.0), -1.0, 1.0)
 
 
 def _identifiers_left(bound: Bound) -> list[str]:

@@ -116,7 +116,11 @@ def explain_class(bound: Bound, number: int | None, attribute: str | None) -> Ex
     distances = distance.of(tally.histogram, tally.table)
     row = _row(distances.largest(), number, tally.view, classes, distances.value)
     view = int(tally.view[row])
-    at = int(classes.class_of[np.searchsorted(classes.view_of, view)]) if number is None else number - 1
+    at = (
+        int(classes.class_of[np.searchsorted(classes.view_of, view)])
+        if number is None
+        else number - 1
+    )
     counts = tally.histogram.take(np.array([row])).dense()[0]
     ground = distance.metric if isinstance(distance, EarthMover) else None
     steps: tuple[Step, ...] = ()

@@ -1,0 +1,5 @@
+"""`python -m tclose`."""
+
+from tclose.cli import main
+
+main()

@@ -1,0 +1,54 @@
+"""The command line: one command per file.
+
+- `console`    where output, errors and progress go; exit codes
+- `options`    the options that several commands share
+- `audit`, `verify`, `explain`, `init`, `hierarchy`, `policy`, `generate`, `demo`   the commands
+"""
+
+from __future__ import annotations
+
+import typer
+
+from tclose.cli import audit, demo, explain, generate, hierarchy, init, policy, verify
+
+app = typer.Typer(
+    name="tclose",
+    help="Publish tables about people without giving the people away.",
+    epilog="Exit codes: 0 the promise holds, 1 it does not, 2 a usage or data error.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.command("demo")(demo.demo)
+app.command("init")(init.init)
+app.command("audit")(audit.audit)
+app.command("verify")(verify.verify)
+app.command("explain")(explain.explain)
+app.command("generate")(generate.generate)
+app.add_typer(hierarchy.app, name="hierarchy")
+app.add_typer(policy.app, name="policy")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from tclose import __version__
+
+        typer.echo(f"tclose {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+    ),
+) -> None:
+    """Publish tables about people without giving the people away."""
+
+
+def main() -> None:
+    """Runs the command line."""
+    app()

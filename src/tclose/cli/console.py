@@ -1,0 +1,89 @@
+"""Where output, errors and progress go, and what the exit code says."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from tclose.errors import InternalError, PolicyError, TcloseError
+
+HOLDS, FAILS, WRONG = 0, 1, 2
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def stdout() -> Console:
+    """Where results go; as wide as they need where nobody looks at a screen."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=160)
+
+
+def stderr() -> Console:
+    """Where errors and progress go."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """One JSON object, and nothing else, on standard output."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A line that says what is being done, on a terminal only, gone when it is done."""
+    console = stderr()
+    if not console.is_terminal:
+        yield lambda step: None
+        return
+    with console.status("starting (kernels are compiled on first use) …") as status:
+        yield lambda step: status.update(f"{step} …")
+
+
+def guarded(command: F) -> F:
+    """Turns every failure of a command into a message and exit code 2, never a traceback."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except (typer.Exit, typer.Abort):
+            raise
+        except TcloseError as error:
+            _report(error, as_json=bool(kwargs.get("as_json")))
+        except KeyboardInterrupt:
+            stderr().print("stopped; nothing was written")
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+            raise typer.Exit(0) from None
+        except MemoryError:
+            _report(TcloseError("not enough memory", hint="limit it with --memory"), as_json=False)
+        except Exception as error:
+            if os.environ.get("TCLOSE_DEBUG"):
+                raise
+            what = f"unexpected {type(error).__name__} (set TCLOSE_DEBUG=1 to see where)"
+            _report(InternalError(what), as_json=False)
+        raise typer.Exit(WRONG)
+
+    return run  # type: ignore[return-value]
+
+
+def _report(error: TcloseError, *, as_json: bool) -> None:
+    if as_json:
+        problems = error.problems if isinstance(error, PolicyError) else ()
+        print_json(
+            {
+                "error": str(error),
+                "problems": [{"where": p.where, "what": p.what, "hint": p.hint} for p in problems],
+            }
+        )
+    stderr().print(f"[bold red]Error:[/] {escape(str(error))}")

@@ -1,0 +1,52 @@
+"""tclose init: draft a policy from the columns of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tclose.cli import options
+from tclose.cli.console import guarded, progress, stderr
+from tclose.errors import UsageError
+
+
+@guarded
+def init(
+    file: options.Table,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="POLICY", help="Where to write; printed if not given."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing policy.")] = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    null: options.Null = None,
+) -> None:
+    """Draft a commented policy: kinds, counts, and a suggested role for every column.
+
+    Suggestions end in a question mark, and the draft does not run until they are confirmed.
+    """
+    from tclose.policy.draft import draft
+    from tclose.table.profile import profiles
+    from tclose.table.write import write_text
+
+    if output is not None and output.exists() and not force:
+        raise UsageError("there is such a file already", where=str(output), hint="use --force")
+    with progress() as step:
+        step("looking at the columns")
+        source = options.reading(delimiter, encoding, null, None).open(file)
+        text = draft(source.name, profiles(source))
+    for note in source.notes:
+        stderr().print(f"Note: {note}")
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    write_text(output, text)
+    stderr().print(
+        f"{output}: read it, correct the roles and remove the question marks; "
+        f"then `tclose audit {file} --policy {output}`"
+    )

@@ -1,0 +1,58 @@
+"""The options that several commands share, and what they become."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tclose.api import Reading
+from tclose.errors import UsageError
+
+Table = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="The table: a CSV or Parquet file.", show_default=False),
+]
+PolicyFile = Annotated[
+    Path | None, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
+]
+Quasi = Annotated[str, typer.Option(metavar="A,B", help="Without a policy: the quasi-identifiers.")]
+Sensitive = Annotated[
+    str, typer.Option(metavar="C,D", help="Without a policy: the sensitive attributes.")
+]
+Population = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A table of the population (k-map, presence).")
+]
+Delimiter = Annotated[
+    str | None, typer.Option(metavar="CHAR", help="CSV delimiter, if it is guessed wrong.")
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="CSV encoding, if it is guessed wrong.")
+]
+Null = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="CSV text that means a missing value (repeatable)."),
+]
+Memory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Most memory for counting, such as 4GB.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+
+
+def reading(
+    delimiter: str | None, encoding: str | None, null: list[str] | None, memory: str | None
+) -> Reading:
+    """How the files of this command are read."""
+    mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
+    return Reading(mark, encoding, tuple(["", *(null or [])]), memory)
+
+
+def policy_or_columns(policy: Path | None, quasi: str, sensitive: str) -> None:
+    """Raises unless the command was told what the columns are."""
+    if policy is None and not quasi:
+        raise UsageError(
+            "what are the columns?",
+            hint="give --policy POLICY (draft one with `tclose init FILE`), "
+            "or --quasi age,zip --sensitive disease",
+        )

@@ -1,0 +1,74 @@
+"""tclose policy: print the schema, check a policy, confirm a draft."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tclose.cli import options
+from tclose.cli.console import guarded, print_json, progress, stderr
+from tclose.errors import PolicyError
+
+app = typer.Typer(help="Print the schema of policies, check or confirm one.", no_args_is_help=True)
+
+PolicyArgument = Annotated[
+    Path, typer.Argument(metavar="POLICY", help="The policy (TOML or JSON).", show_default=False)
+]
+SUGGESTED = re.compile(r"""(["'])(identifier|quasi|sensitive|insensitive)\?\1""")
+
+
+@app.command()
+@guarded
+def schema() -> None:
+    """Print the JSON Schema of a policy, for editors that check while one types."""
+    from tclose.policy import policy_schema
+
+    print_json(policy_schema())
+
+
+@app.command()
+@guarded
+def check(
+    policy: PolicyArgument,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="The table it is meant for.", show_default=False),
+    ] = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    null: options.Null = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Report everything that is wrong with a policy, by itself or for a table."""
+    from tclose import api
+    from tclose.policy import load_policy
+
+    if file is None:
+        load_policy(policy)
+    else:
+        with progress() as step:
+            step("comparing the policy with the table")
+            api.check(file, policy, reading=options.reading(delimiter, encoding, null, None))
+    if as_json:
+        print_json({"policy": str(policy), "problems": []})
+    else:
+        typer.echo(f"{policy}: no problem found" + (f" with {file}" if file else ""))
+
+
+@app.command()
+@guarded
+def confirm(policy: PolicyArgument) -> None:
+    """Confirm every role that is still only suggested: removes the question marks."""
+    from tclose.policy.load import parse_policy, read_raw
+    from tclose.table.write import write_text
+
+    read_raw(policy)
+    text, count = SUGGESTED.subn(r"\1\2\1", policy.read_text(encoding="utf-8"))
+    write_text(policy, text)
+    stderr().print(f"{policy}: {count} suggested roles confirmed")
+    _, problems = parse_policy(read_raw(policy))
+    if problems:
+        raise PolicyError(problems)
