@@ -1,0 +1,71 @@
+"""The command as a process of its own: exit codes, streams, pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TABLE = "age,zip,disease\n1,2,flu\n1,2,ulcer\n3,4,flu\n3,4,ulcer\n"
+POLICY = 'k = {k}\ncolumns = {{ age = "quasi", zip = "quasi", disease = "sa" }}\n'
+
+
+def started(*arguments: str, **streams: object) -> subprocess.CompletedProcess[str]:
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    command = [sys.executable, "-W", "error", "-m", "tclose", *arguments]
+    return subprocess.run(command, text=True, check=False, **streams)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.fixture(autouse=True)
+def files(elsewhere: None) -> None:
+    Path("t.csv").write_text(TABLE)
+    Path("two.toml").write_text(POLICY.format(k=2))
+    Path("three.toml").write_text(POLICY.format(k=3))
+
+
+@pytest.mark.parametrize(("policy", "code"), [("two.toml", 0), ("three.toml", 1), ("none.toml", 2)])
+def test_the_exit_code_is_the_verdict(policy: str, code: int) -> None:
+    result = started("audit", "t.csv", "--policy", policy, "--json")
+    assert result.returncode == code, result.stderr
+    found = json.loads(result.stdout)
+    if code == 2:
+        assert "no such file" in found["error"] and result.stderr.startswith("Error: ")
+    else:
+        assert found["holds"] == (code == 0)
+        assert result.stderr == ""
+
+
+def test_a_pipe_gets_no_colours_even_where_the_terminal_has_many() -> None:
+    environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    environment.pop("FORCE_COLOR", None)
+    result = started("audit", "t.csv", "--policy", "three.toml", env=environment)
+    assert "FAILS" in result.stdout
+    assert "\x1b" not in result.stdout + result.stderr
+
+
+def test_without_arguments_it_helps() -> None:
+    result = started()
+    assert "Usage: tclose" in result.stdout + result.stderr
+    assert "Exit codes" in result.stdout + result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no full device")
+def test_an_output_that_cannot_be_written_is_no_verdict() -> None:
+    with open("/dev/full", "w") as full:
+        result = started("audit", "t.csv", "--policy", "two.toml", "--json", stdout=full)
+    assert result.returncode == 2
+    assert "No space left" in result.stderr
+    assert "Traceback" not in result.stderr and "bug" not in result.stderr
+
+
+def test_a_reader_that_goes_away_is_no_verdict() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    result = started("policy", "schema", stdout=writing)
+    os.close(writing)
+    assert result.returncode not in (0, 1)
+    assert "Traceback" not in result.stderr
