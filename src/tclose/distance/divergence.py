@@ -6,10 +6,12 @@ threshold the value is recomputed with as many digits as it takes (`numbers.comp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, getcontext
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +171,9 @@ class SmoothedJensenShannon:
         def js(p: Sequence[Fraction], q: Sequence[Fraction]) -> Decimal:
             return _js(_smoothed(p, weights), _smoothed(q, weights))
 
-        return LogDistances(np.maximum(value, 0.0), _precise(classes, reference, js))
+        return LogDistances(
+            np.maximum(value, 0.0), _precise(classes, reference, js, over_metric=True)
+        )
 
 
 def _shares(
@@ -210,19 +214,36 @@ def _precise(
     classes: Histogram,
     reference: Reference,
     divergence: Callable[[Sequence[Fraction], Sequence[Fraction]], Decimal],
+    *,
+    over_metric: bool = False,
 ) -> Callable[[int], Decimal]:
-    """One class's divergence in the precision of the current decimal context."""
+    """One class's divergence in the precision of the current decimal context.
 
-    def shares(counts: Counts) -> list[Fraction]:
-        total = sum(int(count) for count in counts)
-        return [Fraction(int(count), total) for count in counts]
+    Many digits take long, and where one class lies on the threshold many often do, being alike;
+    so each pair of distributions is computed once, whichever values they are over unless their
+    places matter (`over_metric`).
+    """
+
+    @lru_cache(maxsize=4096)
+    def computed(pairs: tuple[tuple[int, int], ...], digits: int) -> Decimal:
+        sizes = [sum(counts) for counts in zip(*pairs, strict=True)]
+        p, q = ([Fraction(pair[side], sizes[side]) for pair in pairs] for side in (0, 1))
+        return divergence(p, q)
 
     def precisely(index: int) -> Decimal:
-        mine = classes.take(np.array([index])).dense()[0]
-        theirs = reference.counts[reference.of_class[index]]
-        return divergence(shares(mine), shares(theirs))
+        mine = _lowest(classes.take(np.array([index])).dense()[0])
+        theirs = _lowest(reference.counts[reference.of_class[index]])
+        pairs = list(zip(mine, theirs, strict=True))
+        return computed(tuple(pairs if over_metric else sorted(pairs)), getcontext().prec)
 
     return precisely
+
+
+def _lowest(counts: Counts) -> list[int]:
+    """The same distribution in the smallest whole numbers."""
+    whole = [int(count) for count in counts]
+    common = math.gcd(*whole) or 1
+    return [count // common for count in whole]
 
 
 def _kl(p: Sequence[Fraction], q: Sequence[Fraction]) -> Decimal:

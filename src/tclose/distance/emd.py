@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import kernel
 from tclose.distance.ground import Chains, MatrixMetric, Metric, TreeMetric
-from tclose.distance.histogram import Counts, Histogram
+from tclose.distance.histogram import Counts, Histogram, lexicographic
 from tclose.distance.measure import Reference
 from tclose.distance.ratios import Ratios
 
@@ -58,7 +58,7 @@ class EarthMover:
             work = _flows(self.metric, classes, reference)
         else:
             work = _along_tree(self.metric, classes, reference, total)
-        scale = np.full(classes.classes, self.metric.diameter, dtype=object)
+        scale = np.full(classes.classes, self.metric.diameter)
         return Ratios((work,), (scale, total[reference.of_class], classes.size))
 
 
@@ -121,7 +121,7 @@ def _chain_kernel(
     slot = chains.slot[classes.code]
     count = classes.count.astype(length.dtype)
     if (np.diff(chains.slot) < 0).any():
-        order = np.lexsort((slot, classes.owner()))
+        order = lexicographic(classes.owner(), slot - slot.min(initial=0))
         slot, count = slot[order], count[order]
     along = below[:, chains.node]
     step = length[chains.node]

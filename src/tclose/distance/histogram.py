@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.distance import kernel
+
 Counts = NDArray[Any]
 """Whole numbers: 64-bit, or Python integers in an object array beyond that."""
+
+DENSE = 4
+"""Keys below this many times the number of rows are sorted by counting them."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +58,11 @@ class Histogram:
         [5, 5]
         """
         key = owner.astype(np.int64) * values + code
-        order = np.argsort(key, kind="stable")
-        key = key[order]
+        if (key[1:] < key[:-1]).any():
+            order = lexicographic(owner, code)
+            key, weight = key[order], weight[order]
         first = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))[: len(key)]
-        count = np.add.reduceat(weight[order], first) if len(key) else weight[:0]
+        count = np.add.reduceat(weight, first) if len(key) else weight[:0]
         at = key[first]
         start = np.searchsorted(at, np.arange(classes + 1, dtype=np.int64) * values)
         size = _sums(count, start)
@@ -110,6 +117,52 @@ class Histogram:
         return Histogram.from_cells(
             owner, self.code, self.count, classes=classes, values=self.values
         )
+
+
+def lexicographic(*keys: NDArray[Any]) -> NDArray[np.int64]:
+    """The order of rows by the first key, then the next, rows that agree in all as they stand.
+
+    Keys are whole numbers from 0 on: codes and class numbers, hardly more of them than rows. So
+    each is sorted in linear time; one with wide gaps is compared instead.
+
+    >>> lexicographic(np.array([1, 0, 1]), np.array([7, 5, 3])).tolist()
+    [1, 2, 0]
+    """
+    order = np.arange(len(keys[0]), dtype=np.int64)
+    folded = _folded(keys)
+    if _ascending([key for key, _ in folded]):
+        return order
+    for key, span in reversed(folded):
+        if span > DENSE * len(key):
+            order = order[np.argsort(key[order], kind="stable")]
+        else:
+            result = np.empty_like(order)
+            kernel.counting_sort(key, order, np.zeros(span + 1, dtype=np.int64), result)
+            order = result
+    return order
+
+
+def _folded(keys: Sequence[NDArray[Any]]) -> list[tuple[NDArray[np.int64], int]]:
+    """Fewer keys that sort the same, each with its span; none is made too wide to count."""
+    folded: list[tuple[NDArray[np.int64], int]] = []
+    for key in keys:
+        wide = int(key.max(initial=0)) + 1
+        if folded and folded[-1][1] * wide <= DENSE * len(key):
+            so_far, span = folded.pop()
+            folded.append((so_far * wide + key, span * wide))
+        else:
+            folded.append((key.astype(np.int64, copy=False), wide))
+    return folded
+
+
+def _ascending(keys: Sequence[NDArray[np.int64]]) -> bool:
+    """Whether the rows already stand in the order of the keys."""
+    tied = np.ones(max(len(keys[0]) - 1, 0), dtype=bool)
+    for key in keys:
+        if (tied & (key[1:] < key[:-1])).any():
+            return False
+        tied &= key[1:] == key[:-1]
+    return True
 
 
 def whole(counts: Any) -> Counts:

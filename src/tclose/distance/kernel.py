@@ -1,4 +1,4 @@
-"""Compiled integer kernels behind every earth mover's distance.
+"""Compiled integer kernels behind every histogram and every earth mover's distance.
 
 Each kernel is exact: it adds and multiplies whole numbers only. Its plain Python twin
 (`kernel.py_func`) runs the same lines on object arrays of Python integers, for the classes whose
@@ -128,6 +128,23 @@ def chain_work(
                 result += r * (moment[ref, upto] - 2 * moment[ref, low] + moment[ref, at])
                 at = upto
         work[c] = result
+
+
+@compiled
+def counting_sort(key: Any, order: Any, room: Any, result: Any) -> None:
+    """Rearranges `order` by `key[order]`, equal keys as they stood: one pass over all keys.
+
+    `room` is zero, with an entry for every key and one more.
+    """
+    for i in range(len(key)):
+        room[key[i] + 1] += 1
+    for v in range(1, len(room)):
+        room[v] += room[v - 1]
+    for i in range(len(order)):
+        at = order[i]
+        k = key[at]
+        result[room[k]] = at
+        room[k] += 1
 
 
 @compiled

@@ -50,7 +50,8 @@ def suggest(profile: Profile) -> tuple[str, str]:
     >>> suggest(Profile("patient_name", "text", 100, 99, 0))
     ('identifier', 'its name says that it identifies a person')
     """
-    word = re.sub(r"[^a-z0-9]+", "_", profile.name.lower())
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", profile.name)
+    word = re.sub(r"[^a-z0-9]+", "_", parted.lower())
     share = profile.distinct / max(profile.rows - profile.missing, 1)
     if profile.kind == "nested":
         return "insensitive", "lists or structures cannot be grouped; make sure they tell nothing"
@@ -106,10 +107,12 @@ def _table(profile: Profile, role: str, reason: str) -> list[str]:
     ]
     if role == "quasi":
         return lines + _hierarchy_hint(profile)
-    distance = "ordered" if profile.kind in ("number", "date") else "equal"
+    distance, others = "equal", "ordered (needs order = [lowest, …, highest])"
+    if profile.kind in ("number", "date"):
+        distance, others = "ordered", "numeric, equal"
     return [
         *lines,
-        f'distance = "{distance}"  # or equal, ordered, numeric, hierarchical (needs a hierarchy)',
+        f'distance = "{distance}"  # or {others}, hierarchical (needs a hierarchy)',
         "# t = 0.2  # largest distance from the whole table; yours to choose, no rule gives it",
     ]
 

@@ -43,6 +43,16 @@ PARTS: dict[str, type[BaseModel]] = {
 }
 
 
+HINTS = {
+    "t must lie in [0, 1]": "0 allows no difference from the table, 1 allows any; such as t = 0.2",
+    "the hierarchical distance needs a hierarchy": 'add hierarchy = "file.csv", or a builder',
+    "no column is a quasi-identifier; nobody could be looked up": (
+        'give the columns that others may know the role "quasi"'
+    ),
+}
+SCHEMA = "`tclose policy schema` lists every key and what it takes"
+
+
 def load_policy(path: str | Path) -> Policy:
     """Reads and checks a policy file; relative paths in it start from its folder."""
     policy, problems = parse_policy(read_raw(path))
@@ -64,16 +74,19 @@ def read_raw(path: str | Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise _unreadable(place, "not UTF-8 text", "save the policy as UTF-8") from None
     except OSError as error:
-        raise _unreadable(place, f"cannot be read ({error.strerror})", "") from None
+        hint = "check who may read it"
+        raise _unreadable(place, f"cannot be read ({error.strerror})", hint) from None
     try:
         if place.suffix.lower() == ".json":
             raw = json.loads(text, parse_float=Decimal)
         else:
             raw = tomllib.loads(text, parse_float=Decimal)
     except json.JSONDecodeError as error:
-        raise _unreadable(place, f"not valid JSON: {error.msg} (line {error.lineno})", "") from None
+        what = f"not valid JSON: {error.msg} (line {error.lineno})"
+        raise _unreadable(place, what, "mend that line; a policy may also be TOML") from None
     except tomllib.TOMLDecodeError as error:
-        raise _unreadable(place, f"not valid TOML: {error}", "") from None
+        hint = "mend that line, or draft a policy with `tclose init FILE`"
+        raise _unreadable(place, f"not valid TOML: {error}", hint) from None
     except RecursionError:
         raise _unreadable(place, "nested too deeply", "") from None
     if not isinstance(raw, dict):
@@ -90,7 +103,8 @@ def parse_policy(raw: Mapping[str, Any]) -> tuple[Policy | None, list[Problem]]:
     >>> for problem in problems: print(problem)
     kk: unknown key
       Hint: did you mean 'k'?
-    columns.age.role: unknown role; did you mean 'quasi'?
+    columns.age.role: unknown role
+      Hint: did you mean 'quasi'?
     """
     problems: list[Problem] = []
     remaining: dict[str, Any] = _plain(raw)
@@ -134,8 +148,12 @@ def _problem(item: Any) -> Problem:
     if item["type"] == "extra_forbidden":
         return Problem(where, "unknown key", nearest(str(loc[-1]), _keys_beside(loc)))
     if item["type"] == "missing":
-        return Problem(where, "is required", "")
-    return Problem(where, str(item["msg"]).removeprefix("Value error, "), "")
+        return Problem(where, "is required", SCHEMA)
+    what = str(item["msg"]).removeprefix("Value error, ")
+    for hint in ("did you mean", "known here", "confirm it"):
+        if f"; {hint}" in what:
+            return Problem(where, *what.split("; ", 1))
+    return Problem(where, what, HINTS.get(what, SCHEMA))
 
 
 def _keys_beside(loc: tuple[Any, ...]) -> list[str]:

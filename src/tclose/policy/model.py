@@ -101,7 +101,7 @@ class DistanceSpec(Part):
             ((name, detail),) = value.items()
             if name == "matrix":
                 return {"name": "matrix", "matrix": detail}
-            if name == "smoothed-js" and isinstance(detail, dict):
+            if name == "smoothed-js" and isinstance(detail, dict) and "name" not in detail:
                 return {"name": "smoothed-js", **detail}
         return value
 
@@ -111,8 +111,8 @@ class DistanceSpec(Part):
             raise ValueError(f"unknown distance; {nearest(self.name, DISTANCES)}")
         if (self.name == "matrix") != (self.matrix is not None):
             raise ValueError('a matrix is given as distance = { matrix = "file.csv" }')
-        if self.over and self.name != "smoothed-js":
-            raise ValueError("only smoothed-js takes `over`")
+        if self.name != "smoothed-js" and self.model_fields_set & {"over", "bandwidth"}:
+            raise ValueError("only smoothed-js takes `over` and `bandwidth`")
         if self.bandwidth <= 0:
             raise ValueError("the bandwidth must be positive")
         return self
@@ -143,7 +143,14 @@ class Diversity(Part):
     @model_validator(mode="before")
     @classmethod
     def _short(cls, value: Any) -> Any:
-        return {"distinct": value} if isinstance(value, int) else value
+        plain = isinstance(value, int) and not isinstance(value, bool)
+        return {"distinct": value} if plain else value
+
+    @model_validator(mode="after")
+    def _some(self) -> Diversity:
+        if not self.model_fields_set:
+            raise ValueError("name a kind: distinct, entropy, recursive or probabilistic")
+        return self
 
     @field_validator("entropy", "probabilistic")
     @classmethod
@@ -182,6 +189,12 @@ class Beta(Part):
     @classmethod
     def _short(cls, value: Any) -> Any:
         return value if isinstance(value, dict) else {"basic": value}
+
+    @model_validator(mode="after")
+    def _some(self) -> Beta:
+        if not self.model_fields_set:
+            raise ValueError("name a kind: basic or enhanced")
+        return self
 
     @field_validator("basic", "enhanced")
     @classmethod
@@ -241,7 +254,9 @@ class Column(Part):
     @field_validator("order", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
-        return [str(item) for item in value] if isinstance(value, list | tuple) else value
+        if not isinstance(value, list | tuple):
+            return value
+        return [str(item).lower() if isinstance(item, bool) else str(item) for item in value]
 
     @field_validator("order")
     @classmethod
@@ -262,6 +277,8 @@ class Column(Part):
             raise ValueError("the hierarchical distance needs a hierarchy")
         if self.t is not None and (self.t < 0 or (self.t > 1 and name != "kl")):
             raise ValueError("t must lie in [0, 1]")
+        if self.missing == "any" and self.delta is not None and self.delta.absent == "ignore":
+            raise ValueError('delta with absent = "ignore" is not defined where missing = "any"')
         if self.domain == "declared" and self.order is None and self.hierarchy is None:
             raise ValueError("a declared domain needs an order or a hierarchy")
         return self
@@ -283,12 +300,25 @@ class Joint(Part):
             raise ValueError("t must lie in [0, 1]")
         return value
 
+    @field_validator("columns")
+    @classmethod
+    def _distinct(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(value)) < len(value):
+            raise ValueError("a column stands twice")
+        return value
+
 
 class Presence(Part):
     """δ-presence: how sure anyone may be that a person of the population is in the table."""
 
     min: Number = Fraction(0)
     max: Number = Fraction(1)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Presence:
+        if not 0 <= self.min <= self.max <= 1:
+            raise ValueError("needs 0 ≤ min ≤ max ≤ 1")
+        return self
 
 
 class Search(Part):
@@ -312,6 +342,9 @@ class Release(Part):
 
     rows: Literal["keep", "shuffle"] = "keep"
     identifiers: Literal["drop", "mask", "pseudonym"] = "drop"
+    recoding: Literal["local", "mean", "median", "mode"] = Field(
+        "local", description="local: intervals, ancestors, sets; else a class's central value"
+    )
 
 
 class Policy(Part):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -88,14 +89,16 @@ def _beyond_logarithm(tally: Tally, gain: Ratios) -> NDArray[np.bool_]:
     # A value that the table lacks gains infinitely, which is beyond any logarithm.
     difference = gain.value - 1 + np.log(np.where(share > 0, share, 1.0))
     result = difference > 0
+
+    @cache
+    def passes(ratio: Fraction, count: int) -> bool:
+        def excess() -> Decimal:
+            return decimal_of(ratio) - 1 + decimal_of(Fraction(count, total)).ln()
+
+        return compare(excess, 0.0, Fraction(0)) > 0
+
     for index in np.flatnonzero(abs(difference) < 1e-8):
-        ratio = gain.exact(int(index)) or Fraction(0)
-        whole = Fraction(int(counts[index]), total)
-
-        def excess(ratio: Fraction = ratio, whole: Fraction = whole) -> Decimal:
-            return decimal_of(ratio) - 1 + decimal_of(whole).ln()
-
-        result[index] = compare(excess, float(difference[index]), Fraction(0)) > 0
+        result[index] = passes(gain.exact(int(index)) or Fraction(0), int(counts[index]))
     return result
 
 

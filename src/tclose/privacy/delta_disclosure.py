@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,12 +70,15 @@ class DeltaDisclosure:
     ) -> NDArray[np.bool_]:
         """Which entries have |log(p/q)| ≥ δ, decided with as many digits as it takes."""
         result = change >= float(delta)
-        for index in np.flatnonzero(abs(change - float(delta)) < 1e-8):
-            ratio = gain.exact(int(index)) or Fraction(0)
 
-            def precise(ratio: Fraction = ratio) -> Decimal:
+        @cache
+        def reaches(ratio: Fraction) -> bool:
+            def precise() -> Decimal:
                 log = abs(decimal_of(ratio).ln())
                 return log / Decimal(2).ln() if self.base == "2" else log
 
-            result[index] = compare(precise, float(change[index]), delta) >= 0
+            return compare(precise, float(delta), delta) >= 0
+
+        for index in np.flatnonzero(abs(change - float(delta)) < 1e-8):
+            result[index] = reaches(gain.exact(int(index)) or Fraction(0))
         return result

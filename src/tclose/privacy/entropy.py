@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -64,13 +66,18 @@ def _below(
     """Which classes have H < log l, decided with as many digits as it takes."""
     difference = entropy - np.log(float(limit))
     result: NDArray[np.bool_] = difference < 0
-    for index in np.flatnonzero(abs(difference) < 1e-8):
-        counts = histogram.count[histogram.start[index] : histogram.start[index + 1]]
 
-        def excess(counts: NDArray[np.int64] = counts) -> Decimal:
-            size = sum(int(count) for count in counts)
-            spread = sum((int(c) * Decimal(int(c)).ln() for c in counts), Decimal(0))
+    @cache
+    def short(counts: tuple[int, ...]) -> bool:
+        def excess() -> Decimal:
+            size = sum(counts)
+            spread = sum((c * Decimal(c).ln() for c in counts), Decimal(0))
             return Decimal(size).ln() - spread / size - decimal_of(limit).ln()
 
-        result[index] = compare(excess, float(difference[index]), Fraction(0)) < 0
+        return compare(excess, 0.0, Fraction(0)) < 0
+
+    for index in np.flatnonzero(abs(difference) < 1e-8):
+        counts = histogram.count[histogram.start[index] : histogram.start[index + 1]].tolist()
+        common = math.gcd(*counts)
+        result[index] = short(tuple(sorted(count // common for count in counts)))
     return result

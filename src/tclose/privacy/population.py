@@ -20,7 +20,7 @@ from tclose.hierarchy import Hierarchy
 from tclose.privacy.requirement import Capabilities, Measurement, settle, shown
 from tclose.table.cells import Cells
 from tclose.table.classes import Classes
-from tclose.table.labels import coverage
+from tclose.table.hierarchies import covered
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,16 @@ class DeltaPresence:
     name: str = "delta-presence"
     attribute: str | None = None
     distance: str | None = None
-    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, needs="population")
 
     @property
     def required(self) -> str | None:
         """The bounds."""
         return None if self.most is None else f"[{shown(self.least)}, {shown(self.most)}]"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Merging can lower a share below a lower bound, so it is monotone only without one."""
+        return Capabilities(monotone=not self.least, needs="population")
 
     def measure(self, classes: Classes) -> Measurement:
         """The largest probability of being in the table; infinite where nobody fits.
@@ -96,7 +100,7 @@ def match_population(
         mine, theirs = classes.dictionaries[name], population.dictionaries[name]
         table = np.zeros((mine.known + 1, theirs.known + 1), dtype=np.bool_)
         for at, label in enumerate(mine.labels):
-            table[at, :-1] = _fits(label, theirs.labels, trees.get(name))
+            table[at, :-1] = covered(label, theirs.labels, trees.get(name))
             table[at, -1] = label == "*"
         table[-1, -1] = True
         covers.append(table)
@@ -107,14 +111,6 @@ def match_population(
     flat = np.concatenate([table.ravel() for table in covers])
     _count_matches(classes.key, key, population.weight, flat, start, width, result)
     return result
-
-
-def _fits(label: str, values: tuple[str, ...], tree: Hierarchy | None) -> NDArray[np.bool_]:
-    covered = coverage(label)
-    below: set[str] = set()
-    if tree is not None and tree.contains(label):
-        below = {tree.labels[int(leaf)] for leaf in tree.leaves_below(tree.index(label))}
-    return np.array([value in below or covered(value) for value in values], dtype=np.bool_)
 
 
 @compiled

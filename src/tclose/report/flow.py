@@ -7,12 +7,15 @@ colour-blind eyes and in print, and every mark says in words what it shows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from html import escape
+from html import escape as escape_html
 
 from tclose.verify.audit import rows_text
 from tclose.verify.explanation import Explanation, Share, Step
 
+# What XML cannot hold, however it is written.
+UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MOST_VALUES = 24
 MOST_MOVES = 40
 STEP = 44
@@ -135,6 +138,11 @@ def _bars(shares: Sequence[Share], base: float, top: float) -> list[str]:
             f'fill="{INK}">{escape(_short(share.value))}</text>'
         )
     return parts
+
+
+def escape(words: str) -> str:
+    """Text as XML holds it: marks escaped, control characters replaced."""
+    return escape_html(UNPRINTABLE.sub("\ufffd", words))
 
 
 def _short(value: str) -> str:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from tclose.verify.audit import Audit, ClassReport, Verdict, number_text, rows_text
+from tclose.verify.certificate import Check
 from tclose.verify.explanation import Explanation, Step
 
-MOST_ROWS = 40
+MOST_ROWS = 20
+ALONG = {"hierarchical": "up and down the hierarchy", "equal": "by way of a common middle"}
 MARKS = {
     True: Text("holds", "green"),
     False: Text("FAILS", "bold red"),
@@ -25,12 +26,12 @@ def audit_view(audit: Audit, *, details: bool = True) -> RenderableType:
     """The whole audit: verdict, promises, worst classes, further measures, notes."""
     parts: list[RenderableType] = [_headline(audit)]
     if audit.promised:
-        parts.append(_verdicts("What was promised", audit.requirements, promised=True))
+        parts.append(verdict_table("What was promised", audit.requirements, promised=True))
         parts += _worst(audit.worst)
     else:
-        parts.append(_verdicts("What the table attains", audit.requirements, promised=False))
+        parts.append(verdict_table("What the table attains", audit.requirements, promised=False))
     if details and audit.measured:
-        parts.append(_verdicts("Also measured", audit.measured, promised=False))
+        parts.append(verdict_table("Also measured", audit.measured, promised=False))
     parts += [Text(f"Note: {note}", "yellow") for note in audit.notes]
     parts += _remarks((*audit.requirements, *(audit.measured if details else ())))
     return Group(*parts)
@@ -52,7 +53,7 @@ def explanation_view(why: Explanation) -> RenderableType:
     )
     parts: list[RenderableType] = [head, told, _shares(why)]
     if why.actions:
-        along = "between neighbours" if why.by != "hierarchical" else "up and down the hierarchy"
+        along = ALONG.get(why.by, "between neighbours")
         parts.append(_steps(f"Step by step, {along}", why.actions))
     if why.moves:
         parts.append(_steps("Directly, from value to value", why.moves))
@@ -63,9 +64,24 @@ def explanation_view(why: Explanation) -> RenderableType:
     return Group(*parts)
 
 
+def checks_view(checks: Sequence[Check]) -> RenderableType:
+    """A certificate held against a fresh count, line by line."""
+    table = Table(title="The certificate", title_justify="left", title_style="bold")
+    for heading in ("", "line", "certified", "counted"):
+        table.add_column(heading, overflow="fold")
+    marks = {
+        True: Text("confirmed", "green"),
+        False: Text("REFUTED", "bold red"),
+        None: Text("unchecked", "dim"),
+    }
+    for check in checks:
+        table.add_row(marks[check.confirmed], check.line, check.stated, check.counted)
+    return table
+
+
 def _headline(audit: Audit) -> Text:
     counted = (
-        f"{audit.source}: {audit.rows:,} rows in {audit.classes:,} classes; "
+        f"{audit.source}: {rows_text(audit.rows)} in {_classes_text(audit.classes)}; "
         f"the smallest has {rows_text(audit.k)}.\n"
     )
     if not audit.promised:
@@ -75,7 +91,12 @@ def _headline(audit: Audit) -> Text:
     return Text.assemble(counted, ("The promise does NOT hold.", "bold red"))
 
 
-def _verdicts(title: str, verdicts: Sequence[Verdict], *, promised: bool) -> Table:
+def _classes_text(classes: int) -> str:
+    return f"{classes:,} class{'' if classes == 1 else 'es'}"
+
+
+def verdict_table(title: str, verdicts: Sequence[Verdict], *, promised: bool) -> Table:
+    """Requirements with what is asked and attained."""
     table = Table(title=title, title_justify="left", title_style="bold", expand=False)
     if promised:
         table.add_column("")
@@ -113,11 +134,11 @@ def _worst(reports: Sequence[ClassReport]) -> list[RenderableType]:
     table.add_column("class", justify="right")
     table.add_column("rows", justify="right")
     table.add_column("quasi-identifiers", overflow="fold")
-    table.add_column("breaks (by how much)", overflow="fold")
+    table.add_column("breaks, and by how much", overflow="fold")
     for report in broken[:10]:
         who = ", ".join(f"{name}={value}" for name, value in report.label.items())
         how = "\n".join(
-            f"{title} ({number_text(report.margins[title])})" for title in report.breaks
+            f"{title}, by {number_text(abs(report.margins[title]))}" for title in report.breaks
         )
         table.add_row(f"{report.number:,}", f"{report.size:,}", escape(who), escape(how))
     return [table]
@@ -125,19 +146,17 @@ def _worst(reports: Sequence[ClassReport]) -> list[RenderableType]:
 
 def _remarks(verdicts: Sequence[Verdict]) -> list[RenderableType]:
     return [
-        Padding(Text(f"{verdict.title}: {verdict.note}", "dim"), (0, 0, 0, 2))
-        for verdict in verdicts
-        if verdict.note
+        Text(f"  {verdict.title}: {verdict.note}", "dim") for verdict in verdicts if verdict.note
     ]
 
 
 def _shares(why: Explanation) -> Table:
     table = Table(title="Both distributions", title_justify="left", title_style="bold")
-    table.add_column(why.attribute, overflow="fold")
+    table.add_column(escape(why.attribute), overflow="fold")
     table.add_column("rows", justify="right")
     table.add_column("in the class", justify="right")
     table.add_column("in the table", justify="right")
-    table.add_column("too much", justify="right")
+    table.add_column("difference", justify="right")
     shown = sorted(why.shares, key=lambda s: -abs(s.in_class - s.in_table))[:MOST_ROWS]
     for share in (share for share in why.shares if share in shown):
         difference = float(share.in_class - share.in_table)

@@ -224,7 +224,7 @@ def _ordering(
     labels = dictionary.labels
     declared: Sequence[str] | None = column.order
     if declared is None and hierarchy is not None:
-        lost = sum(label not in set(hierarchy.leaves) for label in labels)
+        lost = len(set(labels) - set(hierarchy.leaves))
         if lost:
             raise HierarchyError(
                 f"{lost} distinct values are not leaves of the hierarchy",

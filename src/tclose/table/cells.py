@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.distance.histogram import lexicographic
 from tclose.errors import DataError
 from tclose.table.dictionary import Dictionary
 from tclose.table.source import WEIGHT, Source
@@ -15,7 +16,10 @@ from tclose.table.source import WEIGHT, Source
 
 @dataclass(frozen=True)
 class Cells:
-    """The distinct tuples of some columns: a code per column, and how many rows each stands for."""
+    """The distinct tuples of some columns, in order: a code per column, and how many rows have it.
+
+    Whatever order the engine counts in, the order of the cells is that of their codes.
+    """
 
     dictionaries: dict[str, Dictionary]
     codes: dict[str, NDArray[np.int64]]
@@ -49,4 +53,8 @@ def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     for name in columns:
         dictionaries[name], codes[name] = Dictionary.encode(table.column(name))
     weight = table.column(WEIGHT).to_numpy().astype(np.int64)
-    return Cells(dictionaries, codes, weight)
+    del table
+    order = lexicographic(*codes.values())
+    for name in columns:
+        codes[name] = codes[name][order]
+    return Cells(dictionaries, codes, weight[order])

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from tclose.errors import DataError, PolicyError, Problem, TcloseError, nearest
+from tclose.errors import PolicyError, Problem, TcloseError, nearest
 from tclose.hierarchy import Hierarchy
+from tclose.hierarchy.place import place
 from tclose.policy.model import Column, Policy
 from tclose.table.attribute import Attribute, make_attribute
 from tclose.table.cells import Cells, count_cells
 from tclose.table.classes import Classes, form_classes
-from tclose.table.dictionary import Dictionary
+from tclose.table.dictionary import NUMBER, Dictionary
 from tclose.table.hierarchies import outside, resolve
 from tclose.table.source import Source
 
@@ -45,8 +46,11 @@ def bind(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()
     found = list(problems)
     if policy is None:
         raise PolicyError(found)
+    places = [f"{problem.where}." for problem in found]
     broken = {
-        problem.where.split(".")[1] for problem in found if problem.where.startswith("columns.")
+        name
+        for name in source.columns
+        if any(place.startswith(f"columns.{name}.") for place in places)
     }
     found += _names(policy, source, broken)
     usable = [name for name in (*policy.quasi, *policy.sensitive) if name in source.columns]
@@ -68,20 +72,19 @@ def bind(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()
 def _names(policy: Policy, source: Source, broken: set[str]) -> list[Problem]:
     """Columns that one side has and the other has not, and columns that cannot be counted."""
     problems = []
-    roleless = [name for name in source.columns if name not in policy.columns]
+    roleless = [
+        name for name in source.columns if name not in policy.columns and name not in broken
+    ]
     for name, column in policy.columns.items():
         if name not in source.columns and column.role != "identifier":
-            hint = nearest(name, roleless or source.columns)
+            hint = nearest(name, roleless) or "leave it out: all columns of the table have a role"
             problems.append(Problem(f"columns.{name}", "the table has no such column", hint))
         elif column.role in ("quasi", "sensitive") and not source.is_scalar(name):
-            what = f"a {column.role} column must hold plain values, not lists or structures"
+            what = f"a {column.role} column must hold plain values, not lists, bytes or durations"
             problems.append(Problem(f"columns.{name}", what, 'make it "insensitive" or split it'))
     for name in roleless:
-        if name not in broken:
-            hint = f'add {name} = "identifier", "quasi", "sensitive" or "insensitive"'
-            problems.append(
-                Problem(f"columns.{name}", "this column of the table has no role", hint)
-            )
+        hint = f'add {name} = "identifier", "quasi", "sensitive" or "insensitive"'
+        problems.append(Problem(f"columns.{name}", "this column of the table has no role", hint))
     return problems
 
 
@@ -103,7 +106,8 @@ class _Checker:
                 trees[name] = tree
                 lost = outside(tree, self.cells.dictionaries[name].labels)
                 if lost:
-                    what = f"{lost} distinct values are not in the hierarchy"
+                    are = "value is" if lost == 1 else "values are"
+                    what = f"{lost:,} distinct {are} not in the hierarchy"
                     hint = "add them, or give the hierarchy that the table was generalized with"
                     self._note(f"columns.{name}", what, hint)
         return trees
@@ -128,9 +132,12 @@ class _Checker:
     def _distance(self, attribute: Attribute, dictionary: Dictionary) -> None:
         spec = attribute.column.distance
         where = f"columns.{attribute.name}.distance"
-        if dictionary.has_infinity and spec is not None and spec.name == "numeric":
-            hint = "use ordered, or mend the infinite values"
-            self._note(where, "an infinite value has no numeric distance", hint)
+        on_a_line = spec is not None and spec.name in ("ordered", "numeric")
+        odd = sum(NUMBER.match(label) is None for label in dictionary.labels)
+        if on_a_line and not attribute.has_order and 0 < odd < dictionary.known:
+            what = f"{odd:,} of the {dictionary.known:,} distinct values are not finite numbers"
+            hint = "mend them, use equal, or say with --null which words mean a missing value"
+            self._note(where, what, hint)
         else:
             self._try(where, lambda: attribute.distance(spec))
 
@@ -139,9 +146,14 @@ class _Checker:
         if spec is None:
             return None
         labels = self.cells.dictionaries[name].labels
-        return self._try(
-            f"columns.{name}.hierarchy", lambda: resolve(spec, name, labels, self.policy.base)
-        )
+        where = f"columns.{name}.hierarchy"
+        try:
+            return resolve(spec, name, labels, self.policy.base)
+        except TcloseError as error:
+            line = error.where.removeprefix(place(name))
+            file = f" ({spec.file}{line})" if spec.file else ""
+            self._note(f"{where}{file}", error.what, error.hint)
+        return None
 
     def _missing(self, name: str) -> None:
         if self.policy.columns[name].missing == "forbid" and (lost := self.cells.missing(name)):
@@ -154,8 +166,6 @@ class _Checker:
     def _try(self, where: str, make: Callable[[], T]) -> T | None:
         try:
             return make()
-        except DataError as error:
-            self._note(where, error.what, error.hint)
         except TcloseError as error:
             self._note(where, error.what, error.hint)
         return None

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Histogram
-from tclose.distance.histogram import Counts
+from tclose.distance.histogram import Counts, lexicographic
 from tclose.errors import UsageError
 from tclose.table.attribute import Attribute
 from tclose.table.cells import Cells
@@ -94,11 +94,13 @@ class Classes:
 
     def histogram(self, attribute: str) -> Histogram:
         """An attribute's plain histogram per class; a missing value that may be any is last."""
+        if attribute not in self._histograms:
+            self._histograms[attribute] = self._plain(attribute)
         return self._histograms[attribute]
 
     @cached_property
     def _histograms(self) -> dict[str, Histogram]:
-        return {name: self._plain(name) for name in self.attributes}
+        return {}
 
     def _plain(self, name: str) -> Histogram:
         values = self.attributes[name].values
@@ -123,11 +125,11 @@ class Classes:
         return {}
 
     def _tally(self, name: str) -> Tally:
-        histogram = self._histograms[name]
+        histogram = self.histogram(name)
         if self.views > self.count or len(self.view_of) > self.count:
             histogram = histogram.take(self.class_of).merge(self.view_of, self.views)
         values = self.attributes[name].values
-        table = self._histograms[name].total()[:values]
+        table = self.histogram(name).total()[:values]
         view = np.arange(self.views)
         if histogram.values > values:
             histogram, view = _completed(histogram, values, name)
@@ -144,6 +146,31 @@ class Classes:
             self.quasi, self.dictionaries, self.attributes, self.key[self.cell_class[first]], size,
             label, self.cell_codes, self.cell_weight, whole, whole, self.cell_class[first],
         )  # fmt: skip
+
+
+def partitioned(classes: Classes, label: Ints) -> Classes:
+    """The same cells in other classes: `label[cell]` is the class, −1 leaves the cell out.
+
+    The whole table is then what is left, so distributions are compared with that of the release.
+    """
+    kept = np.flatnonzero(label >= 0)
+    number, first = grouped([label[kept]])
+    size = np.zeros(len(first), dtype=classes.size.dtype)
+    np.add.at(size, number, classes.cell_weight[kept])
+    each = np.arange(len(first))
+    return Classes(
+        quasi=classes.quasi,
+        dictionaries=classes.dictionaries,
+        attributes=classes.attributes,
+        key=classes.key[classes.cell_class[kept[first]]],
+        size=size,
+        cell_class=number,
+        cell_codes={name: codes[kept] for name, codes in classes.cell_codes.items()},
+        cell_weight=classes.cell_weight[kept],
+        view_of=each,
+        class_of=each,
+        origin=label[kept[first]],
+    )
 
 
 def form_classes(
@@ -178,15 +205,15 @@ def grouped(codes: Sequence[NDArray[np.int64]]) -> tuple[Ints, Ints]:
     >>> grouped([np.array([1, 0, 1]), np.array([0, 5, 0])])
     (array([1, 0, 1]), array([1, 0]))
     """
-    key = codes[0].astype(np.int64)
-    for column in codes[1:]:
-        low = int(column.min(initial=0))
-        wide = int(column.max(initial=0)) - low + 1
-        if (int(key.max(initial=0)) + 1) * wide >= 2**62:
-            key = np.unique(key, return_inverse=True)[1]
-        key = key * wide + (column - low)
-    _, first, label = np.unique(key, return_index=True, return_inverse=True)
-    return label.astype(np.int64), first.astype(np.int64)
+    order = lexicographic(*(column - column.min(initial=0) for column in codes))
+    fresh = np.zeros(len(order), dtype=bool)
+    fresh[:1] = True
+    for column in codes:
+        along = column[order]
+        fresh[1:] |= along[1:] != along[:-1]
+    label = np.empty(len(order), dtype=np.int64)
+    label[order] = np.cumsum(fresh) - 1
+    return label, order[fresh]
 
 
 def _views(key: Ints, unknown: NDArray[np.bool_]) -> tuple[Ints, Ints]:

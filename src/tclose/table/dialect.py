@@ -29,12 +29,14 @@ class Dialect:
     encoding: str
     delimiter: str
     header: tuple[str, ...]
+    header_lines: int
+    """How many lines stand before the first row: blank ones, and the header's own."""
     notes: tuple[str, ...] = ()
 
     @property
-    def is_utf8(self) -> bool:
-        """Whether the bytes can be read as they are."""
-        return self.encoding in ("utf-8", "utf-8-sig")
+    def is_plain(self) -> bool:
+        """Whether the engine can read the file as it is: UTF-8, and a header of one line."""
+        return self.encoding in ("utf-8", "utf-8-sig") and self.header_lines == 1
 
 
 def sniff(path: Path, *, encoding: str | None = None, delimiter: str | None = None) -> Dialect:
@@ -43,29 +45,36 @@ def sniff(path: Path, *, encoding: str | None = None, delimiter: str | None = No
         sample = file.read(SAMPLE)
     if not sample.strip():
         raise DataError("the file is empty", where=path.name, hint="it needs a header and rows")
+    csv.field_size_limit(SAMPLE + 1)
     used, notes = _encoding(sample, encoding, path)
     text = _decoded(sample, used, path)
     if "\x00" in text:
-        raise DataError(
-            "the file holds null bytes; it is not a text table",
-            where=path.name,
-            hint="export it as CSV or Parquet",
-        )
+        raise _no_text(path)
     mark = delimiter or _delimiter(text)
-    if len(mark) != 1:
-        raise DataError("a delimiter is one character", where=path.name)
-    return Dialect(used, mark, _header(text, mark, path, whole=len(sample) < SAMPLE), notes)
+    if len(mark) != 1 or mark in '"\r\n':
+        raise DataError(
+            "a delimiter is one character, neither a quote nor a line end",
+            where=path.name,
+            hint="for example --delimiter ';', or --delimiter tab",
+        )
+    names, lines = _header(text, mark, path, whole=len(sample) < SAMPLE)
+    return Dialect(used, mark, names, lines, notes)
 
 
 def _encoding(sample: bytes, told: str | None, path: Path) -> tuple[str, tuple[str, ...]]:
     if told:
         try:
+            "".encode(told)  # codecs that do not make bytes from text are refused here
             return codecs.lookup(told).name, ()
-        except LookupError:
-            raise DataError("unknown encoding", where=path.name, hint="for example utf-8") from None
+        except (LookupError, UnicodeError):
+            raise DataError(
+                "unknown encoding", where=path.name, hint="for example utf-8, latin-1 or utf-16"
+            ) from None
     for mark, name in MARKS:
         if sample.startswith(mark):
             return name, ()
+    if b"\x00" in sample:
+        raise _no_text(path)
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample, final=len(sample) < SAMPLE)
         return "utf-8", ()
@@ -78,10 +87,23 @@ def _decoded(sample: bytes, encoding: str, path: Path) -> str:
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
         return decoder.decode(sample, final=len(sample) < SAMPLE).removeprefix("\ufeff")
-    except UnicodeDecodeError:
-        raise DataError(
-            f"the text is not {encoding}", where=path.name, hint="give the right --encoding"
-        ) from None
+    except UnicodeError:
+        raise not_this_encoding(encoding, path) from None
+
+
+def _no_text(path: Path) -> DataError:
+    return DataError(
+        "the file holds null bytes; it is not a text table",
+        where=path.name,
+        hint="export it as CSV, or let the name of a Parquet file end in .parquet",
+    )
+
+
+def not_this_encoding(encoding: str, path: Path) -> DataError:
+    """The error for bytes that an encoding has no characters for."""
+    return DataError(
+        f"the text is not {encoding}", where=path.name, hint="give the right --encoding"
+    )
 
 
 def _delimiter(text: str) -> str:
@@ -102,34 +124,39 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=score)
 
 
-def _header(text: str, delimiter: str, path: Path, *, whole: bool) -> tuple[str, ...]:
-    """The column names; refuses what would make them ambiguous."""
-    csv.field_size_limit(SAMPLE + 1)
+def _header(text: str, delimiter: str, path: Path, *, whole: bool) -> tuple[tuple[str, ...], int]:
+    """The column names and how many lines they end on; refuses what would make them ambiguous."""
     if not whole and "\n" not in text and "\r" not in text:
         raise DataError(
             f"the header line is longer than {SAMPLE:,} characters",
             where=path.name,
             hint="is this a CSV file?",
         )
+    # Strict: a quote left open would make the rows below, cell values and all, part of a name.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        names = next(row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row)
+        names = [name.strip() for name in next(row for row in reader if row)]
     except (csv.Error, StopIteration):
-        raise DataError("the header line cannot be read", where=path.name) from None
-    names = [name.strip() for name in names]
+        raise DataError(
+            "the header line cannot be read", where=path.name, hint="is a quote left open?"
+        ) from None
     refuse_ambiguous(names, path.name)
-    return tuple(names)
+    return tuple(names), reader.line_num
 
 
 def refuse_ambiguous(names: list[str], where: str) -> None:
-    """Raises where column names are empty or stand twice."""
+    """Raises where column names are empty, or equal but for capitals (SQL takes them for one)."""
     if any(not name for name in names):
         place = next(at for at, name in enumerate(names, 1) if not name)
         raise DataError(
             f"column {place} has no name", where=where, hint="name every column in the header"
         )
-    twice = [name for name, count in Counter(names).items() if count > 1]
+    often = Counter(name.lower() for name in names)
+    twice = [name for name in dict.fromkeys(names) if often[name.lower()] > 1]
     if twice:
-        shown = ", ".join(repr(name) for name in twice[:5])
+        shown = ", ".join(repr(name) for name in twice[:6])
         raise DataError(
-            f"duplicate column names: {shown}", where=where, hint="rename one of each pair"
+            f"duplicate column names: {shown}",
+            where=where,
+            hint="rename them until no two are equal; capitals alone do not tell them apart",
         )

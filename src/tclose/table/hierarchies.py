@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tclose.errors import HierarchyError
+import numpy as np
+from numpy.typing import NDArray
+
 from tclose.hierarchy import Hierarchy, arx, build
 from tclose.policy.model import HierarchySpec
-from tclose.table.dictionary import as_text
-from tclose.table.labels import is_label, span
+from tclose.table.labels import coverage, is_label, raw_values
 
 
 def resolve(spec: HierarchySpec, column: str, values: Sequence[str], base: Path) -> Hierarchy:
@@ -24,9 +25,9 @@ def resolve(spec: HierarchySpec, column: str, values: Sequence[str], base: Path)
         return arx.read(base / spec.file, column)
     if spec.groups is not None:
         return build.groups(spec.groups, column)
-    leaves = list(dict.fromkeys(leaf for value in values if (leaf := _leaf(value, spec))))
+    leaves = list(dict.fromkeys(leaf for value in values for leaf in _leaves(value, spec)))
     if not leaves:
-        raise HierarchyError("no value to build it from", where=f"column {column!r}")
+        return Hierarchy.from_chains([["*"]], column)
     if spec.prefix is not None:
         return build.prefixes(leaves, spec.prefix, column=column)
     if spec.intervals is not None:
@@ -37,22 +38,32 @@ def resolve(spec: HierarchySpec, column: str, values: Sequence[str], base: Path)
     return build.dates(leaves, spec.dates, column=column)
 
 
+def covered(label: str, values: Sequence[str], tree: Hierarchy | None) -> NDArray[np.bool_]:
+    """Which raw values lie under a released one: by its form, or below it in the hierarchy.
+
+    >>> covered("[20, 30]", ["19", "20", "30"], None).tolist()
+    [False, True, True]
+    """
+    below: set[str] = set()
+    if tree is not None and tree.contains(label):
+        below = {tree.labels[int(leaf)] for leaf in tree.leaves_below(tree.index(label))}
+    fits = coverage(label)
+    return np.array([value in below or fits(value) for value in values], dtype=np.bool_)
+
+
 def outside(hierarchy: Hierarchy, values: Sequence[str]) -> int:
     """How many values the tree does not know as a leaf, a node, or a generalized label."""
     return sum(not hierarchy.contains(value) and not is_label(value) for value in values)
 
 
-def _leaf(value: str, spec: HierarchySpec) -> str | None:
-    """A value the builder can start from: the value itself, or the low end of a label."""
+def _leaves(value: str, spec: HierarchySpec) -> list[str]:
+    """Values that a builder can start from: the value itself, or those that a label names."""
+    named = raw_values(value)
     if spec.prefix is not None:
-        return value if value.strip("*") else None
+        return [one.replace("*", "0") for one in named]
     if spec.dates is not None:
-        return _first_day(value)
-    interval = span(value)
-    if interval is not None:
-        end = interval.low if interval.low is not None else interval.high
-        return None if end is None else as_text(float(end))
-    return None if "*" in value else value
+        return [day for one in named if (day := _first_day(one))]
+    return [one for one in named if "*" not in one]
 
 
 def _first_day(value: str) -> str | None:

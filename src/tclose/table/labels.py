@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ INTERVAL = re.compile(r"([\[(])\s*(\S[^,;]*?|)\s*[,;]\s*(\S[^,;]*?|)\s*([\])])$"
 DASH = re.compile(r"(\d+(?:\.\d+)?)\s*[-–]\s*(\d+(?:\.\d+)?)$")
 SIDE = re.compile(r"(>=|≥|>|<=|≤|<)\s*(\S.*)$")
 SET = re.compile(r"\{(.*)\}$", re.DOTALL)
+MEMBER = re.compile(r'("(?:[^"\\]|\\.)*")|([^,"]+)')
 INFINITE = {"", "-∞", "∞", "+∞", "-inf", "inf"}
 
 
@@ -71,13 +73,28 @@ def span(label: str) -> Span | None:
         ]
         if all(known):
             return Span(ends[0], ends[1], found[1] == "[", found[4] == "]")
-    if found := DASH.match(label):
-        return Span(place(found[1]), place(found[2]), True, True)
+    if (found := DASH.match(label)) and Fraction(found[1]) <= Fraction(found[2]):
+        return Span(Fraction(found[1]), Fraction(found[2]), True, True)
     if (found := SIDE.match(label)) and (at := place(found[2])) is not None:
         closed = found[1] in (">=", "≥", "<=", "≤")
         upward = found[1] in (">", ">=", "≥")
         return Span(at if upward else None, None if upward else at, closed, closed)
     return None
+
+
+def raw_values(label: str) -> list[str]:
+    """Raw values that a label names: the ends of an interval, the members of a set, or itself.
+
+    >>> raw_values("[25, 37]"), raw_values("{a, b}"), raw_values("≥ 40"), raw_values("*")
+    (['25', '37'], ['a', 'b'], ['40'], [])
+    """
+    if span(label) is None:
+        found = SET.match(label)
+        return set_members(found[1]) if found else [] if label.strip("*") == "" else [label]
+    for form in (INTERVAL, DASH, SIDE):
+        if found := form.match(label):
+            return [part for part in found.groups() if part and place(part) is not None]
+    return []
 
 
 def is_label(text: str) -> bool:
@@ -101,12 +118,24 @@ def coverage(label: str) -> Callable[[str], bool]:
     if (interval := span(label)) is not None:
         return lambda value: value == label or interval.covers(value)
     if found := SET.match(label):
-        members = {part.strip() for part in found[1].split(",")}
+        members = set(set_members(found[1]))
         return lambda value: value == label or value in members
     if "*" in label:
         pattern = re.compile(_mask(label))
         return lambda value: pattern.fullmatch(value) is not None
     return lambda value: value == label
+
+
+def set_members(inside: str) -> list[str]:
+    """The values that a set names; those in double quotes are written as JSON writes strings.
+
+    >>> set_members('flu, "a, b"')
+    ['flu', 'a, b']
+    """
+    members = []
+    for quoted, plain in MEMBER.findall(inside):
+        members.append(json.loads(quoted) if quoted else plain.strip())
+    return [member for member in members if member]
 
 
 def _mask(label: str) -> str:

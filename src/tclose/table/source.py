@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,13 +23,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose.errors import DataError
-from tclose.table.dialect import Dialect, refuse_ambiguous, sniff
+from tclose.table.dialect import Dialect, not_this_encoding, refuse_ambiguous, sniff
 
 WEIGHT = "__tclose_weight__"
 PARQUET = {".parquet", ".pq"}
+ARROW = {".arrow", ".feather", ".ipc"}
 LINE = 8 << 20
 SCALAR = re.compile(
-    r"VARCHAR|ENUM|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL|DATE|TIMESTAMP|TIME|UUID"
+    r"(VARCHAR|ENUM|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL|DATE|"
+    r"TIMESTAMP(_\w+)?|TIME|UUID)\b"
 )
 
 
@@ -42,6 +45,10 @@ class Source:
     connection: Any = field(repr=False)
     notes: tuple[str, ...] = ()
     scratch: Any = field(default=None, repr=False)
+    delimiter: str = ","
+    """How a CSV file separates its fields."""
+    lines_before: int = 0
+    """How many lines of the file stand before what the engine counts as its first."""
 
     @cached_property
     def types(self) -> dict[str, str]:
@@ -71,11 +78,17 @@ class Source:
         wanted = ", ".join([*names, f"count(*) AS {quoted(WEIGHT)}"])
         return self._run(lambda: self.relation.aggregate(wanted, listed).to_arrow_table())
 
+    def reader(self, rows: int) -> Any:
+        """All rows in their own order, as a stream of record batches."""
+        if self.connection is not None:
+            self.connection.execute("SET preserve_insertion_order = true")
+        return self._run(lambda: self.relation.to_arrow_reader(rows))
+
     def _run(self, query: Any) -> Any:
         try:
             return query()
         except duckdb.Error as error:
-            raise _explained(error, self.name) from None
+            raise _explained(error, self.name, self.lines_before) from None
 
 
 def open_source(
@@ -97,6 +110,7 @@ def open_source(
     if isinstance(data, str | Path):
         return _open_path(Path(data), delimiter, encoding, nulls, memory)
     if isinstance(data, duckdb.DuckDBPyRelation):
+        refuse_ambiguous(list(data.columns), "relation")
         return Source("relation", tuple(data.columns), data, None)
     return _open_frame(data)
 
@@ -120,6 +134,8 @@ def _open_path(
     try:
         if path.suffix.lower() in PARQUET:
             return _open_parquet(path, _connection(memory))
+        if path.suffix.lower() in ARROW:
+            return _open_arrow(path, _connection(memory))
         return _open_csv(path, delimiter, encoding, nulls, _connection(memory))
     except OSError as error:
         raise DataError(
@@ -135,6 +151,8 @@ def _connection(memory: str | None) -> Any:
         except duckdb.Error:
             raise DataError("not an amount of memory", hint="for example --memory 4GB") from None
     connection.execute("SET preserve_insertion_order = false")
+    # What the engine needed for counting goes back to the system while the counts are measured.
+    connection.execute("SET allocator_background_threads = true")
     return connection
 
 
@@ -142,7 +160,9 @@ def _open_parquet(path: Path, connection: Any) -> Source:
     try:
         names = list(pq.read_schema(path).names)
     except pa.ArrowException:
-        raise DataError("not a Parquet file, or damaged", where=path.name) from None
+        raise DataError(
+            "not a Parquet file, or damaged", where=path.name, hint="write or fetch it again"
+        ) from None
     refuse_ambiguous(names, path.name)
     try:
         relation = connection.read_parquet(str(path))
@@ -151,40 +171,63 @@ def _open_parquet(path: Path, connection: Any) -> Source:
     return Source(path.name, tuple(names), relation, connection)
 
 
+def _open_arrow(path: Path, connection: Any) -> Source:
+    try:
+        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    except pa.ArrowException:
+        raise DataError("not an Arrow file, or damaged", where=path.name) from None
+    refuse_ambiguous(list(table.column_names), path.name)
+    relation = connection.from_arrow(_plain_missing(table))
+    return Source(path.name, tuple(table.column_names), relation, connection)
+
+
 def _open_csv(
     path: Path, delimiter: str | None, encoding: str | None, nulls: Sequence[str], connection: Any
 ) -> Source:
     dialect = sniff(path, encoding=encoding, delimiter=delimiter)
-    scratch = None if dialect.is_utf8 else _as_utf8(path, dialect)
+    scratch = None if dialect.is_plain else _rows_as_utf8(path, dialect)
+    header = "true" if dialect.is_plain else "false"
     place = path if scratch is None else Path(scratch.name) / "table.csv"
     columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in dialect.header)
     marks = ", ".join(_literal(mark) for mark in nulls)
     sql = (
         f"SELECT * FROM read_csv({_literal(str(place))}, delim = {_literal(dialect.delimiter)}, "
-        f"""quote = '"', escape = '"', header = true, columns = {{{columns}}}, """
+        f"""quote = '"', escape = '"', header = {header}, columns = {{{columns}}}, """
         f"auto_detect = false, strict_mode = true, nullstr = [{marks}], max_line_size = {LINE})"
     )
     try:
         relation = connection.sql(sql)
     except duckdb.Error as error:
         raise _explained(error, path.name) from None
-    return Source(path.name, dialect.header, relation, connection, dialect.notes, scratch)
+    above = 0 if dialect.is_plain else dialect.header_lines
+    return Source(
+        path.name, dialect.header, relation, connection, dialect.notes, scratch, dialect.delimiter,
+        lines_before=above,
+    )  # fmt: skip
 
 
-def _as_utf8(path: Path, dialect: Dialect) -> Any:
-    """A copy of the file in UTF-8, in a private folder that lives as long as the source."""
-    folder = tempfile.TemporaryDirectory(prefix="tclose-", ignore_cleanup_errors=True)
+class _Scratch:
+    """A private folder that is removed with the last reference to it."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="tclose-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+
+def _rows_as_utf8(path: Path, dialect: Dialect) -> _Scratch:
+    """A copy of the rows in UTF-8, in a private folder that lives as long as the source."""
+    folder = _Scratch()
     target = Path(folder.name) / "table.csv"
     try:
         with (
             path.open("r", encoding=dialect.encoding, newline="") as read,
             target.open("w", encoding="utf-8", newline="") as write,
         ):
+            for _ in range(dialect.header_lines):
+                read.readline()
             shutil.copyfileobj(read, write, 1 << 20)
-    except UnicodeDecodeError:
-        raise DataError(
-            f"the text is not {dialect.encoding}", where=path.name, hint="give the right --encoding"
-        ) from None
+    except UnicodeError:
+        raise not_this_encoding(dialect.encoding, path) from None
     return folder
 
 
@@ -196,7 +239,10 @@ def _open_frame(data: Any) -> Source:
         if any(not isinstance(name, str) for name in names):
             raise DataError("column names must be text", where="frame", hint="rename the columns")
         refuse_ambiguous(names, "frame")
-        table = _plain_missing(eager.to_arrow())
+        # An index is no column: some frames bring theirs along.
+        table = _plain_missing(eager.to_arrow().select(names))
+        connection = duckdb.connect()
+        relation = connection.from_arrow(table)
     except DataError:
         raise
     except TypeError:
@@ -209,8 +255,7 @@ def _open_frame(data: Any) -> Source:
             f"the frame cannot be read ({type(error).__name__})", where="frame",
             hint="each column must hold one kind of value and have a name of its own",
         ) from None  # fmt: skip
-    connection = duckdb.connect()
-    return Source("frame", tuple(names), connection.from_arrow(table), connection)
+    return Source("frame", tuple(names), relation, connection)
 
 
 def _plain_missing(table: pa.Table) -> pa.Table:
@@ -226,11 +271,11 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _explained(error: duckdb.Error, name: str) -> DataError:
+def _explained(error: duckdb.Error, name: str, lines_before: int = 0) -> DataError:
     """The engine's complaint without the cell values it quotes."""
     message = str(error)
     line = re.search(r"on Line: (\d+)", message)
-    where = f"{name}, line {line[1]}" if line else name
+    where = f"{name}, line {int(line[1]) + lines_before}" if line else name
     if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
         what = f"{fields[2]} fields where the header has {fields[1]}"
         return DataError(what, where=where, hint="mend that row, or give --delimiter")
@@ -240,10 +285,20 @@ def _explained(error: duckdb.Error, name: str) -> DataError:
         return DataError(
             f"a row is longer than {LINE:,} bytes", where=where, hint="is a quote open?"
         )
+    if "invalid state" in message:
+        return DataError(
+            "its line ends are mixed, or a quote stands where none belongs",
+            where=where,
+            hint="save it again with one kind of line end",
+        )
     if "quote" in message:
         return DataError(
             "a quoted field is not closed properly", where=where, hint="mend the quotes"
         )
     if isinstance(error, duckdb.OutOfMemoryException):
         return DataError("not enough memory", where=name, hint="give more with --memory")
-    return DataError(f"cannot be read ({type(error).__name__})", where=where)
+    return DataError(
+        f"cannot be read ({type(error).__name__})",
+        where=where,
+        hint="the file may be damaged: write or fetch it again",
+    )

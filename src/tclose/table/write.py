@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tclose.errors import DataError
@@ -17,17 +19,23 @@ from tclose.errors import DataError
 def write_atomically(path: str | Path, write: Callable[[Path], None]) -> Path:
     """Lets `write` fill a temporary file beside the target and moves it there once it is whole.
 
+    The temporary file has the target's suffix, so that `write` may read back what it has written
+    and raise where that is not right. A process that is killed leaves at most a hidden `.part`.
+
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> write_atomically(folder / "a.txt", lambda part: part.write_text("whole") and None).name
     'a.txt'
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "a device or a pipe"
+        raise DataError(f"this is {kind}, not a file", where=str(path), hint="name a file")
     part: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=".part", dir=target.parent
+            prefix=f".{target.stem}.", suffix=f".part{target.suffix}", dir=target.parent
         )
         os.close(handle)
         part = Path(name)
@@ -40,12 +48,16 @@ def write_atomically(path: str | Path, write: Callable[[Path], None]) -> Path:
         if part is not None:
             part.unlink(missing_ok=True)
         reason = error.strerror or type(error).__name__
-        raise DataError(f"cannot be written ({reason})", where=str(target)) from None
+        raise DataError(
+            f"cannot be written ({reason})",
+            where=str(path),
+            hint="check the folder, who may write there, and the space left",
+        ) from None
     except BaseException:
         if part is not None:
             part.unlink(missing_ok=True)
         raise
-    return target
+    return Path(path)
 
 
 def write_text(path: str | Path, text: str) -> Path:
@@ -53,22 +65,85 @@ def write_text(path: str | Path, text: str) -> Path:
     return write_atomically(path, lambda part: _text(part, text))
 
 
-def write_table(path: str | Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Path:
-    """A CSV or Parquet file (by its suffix) from record batches, whole or not at all."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".parquet", ".pq"):
-        raise DataError("unknown kind of file", where=str(path), hint="end it in .csv or .parquet")
+def write_table(
+    path: str | Path,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    *,
+    delimiter: str = ",",
+    check: Callable[[Path], None] = lambda part: None,
+) -> Path:
+    """A CSV, Parquet or Arrow file (by its suffix) from record batches, whole or not at all.
+
+    `check` is shown the written file before it is moved into place, and may refuse it by raising.
+    """
+    opened = WRITERS.get(Path(path).suffix.lower())
+    if opened is None:
+        known = ", ".join(WRITERS)
+        raise DataError("unknown kind of file", where=str(path), hint=f"end it in one of {known}")
 
     def write(part: Path) -> None:
-        with (
-            pq.ParquetWriter(part, schema)
-            if suffix != ".csv"
-            else pyarrow.csv.CSVWriter(part, schema)
-        ) as writer:
+        with opened(part, schema, delimiter) as writer:
             for batch in batches:
                 writer.write(batch)
+        check(part)
 
     return write_atomically(path, write)
+
+
+class CsvWriter:
+    """Writes record batches as CSV, quoting only the fields that need it."""
+
+    def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
+        self.file = path.open("wb")
+        self.delimiter = delimiter
+        self.special = f'["\r\n{re.escape(delimiter)}]|^\\s|\\s$|^$'
+        header = pa.array(schema.names, pa.string())
+        self.file.write(delimiter.join(self._fields(header).to_pylist()).encode() + b"\n")
+
+    def __enter__(self) -> CsvWriter:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.file.close()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Appends the rows of a batch."""
+        if batch.num_rows:
+            columns = [self._fields(column) for column in batch.columns]
+            rows = pc.binary_join_element_wise(*columns, self.delimiter)
+            lines = pc.binary_join_element_wise(rows, "", "\n")
+            self.file.write(lines.buffers()[2])
+
+    def _fields(self, column: pa.Array) -> pa.Array:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        text = column.cast(pa.string())
+        special = pc.match_substring_regex(text, self.special)
+        if pc.any(special).as_py():
+            doubled = pc.replace_substring(text, '"', '""')
+            quoted = pc.binary_join_element_wise('"', doubled, '"', "")
+            text = pc.if_else(special, quoted, text)
+        return pc.fill_null(text, "")
+
+
+def _parquet(part: Path, schema: pa.Schema, delimiter: str) -> Any:
+    return pq.ParquetWriter(part, schema)
+
+
+def _arrow(part: Path, schema: pa.Schema, delimiter: str) -> Any:
+    return pa.ipc.new_file(part, schema)
+
+
+WRITERS: dict[str, Callable[[Path, pa.Schema, str], Any]] = {
+    ".csv": CsvWriter,
+    ".tsv": CsvWriter,
+    ".txt": CsvWriter,
+    ".parquet": _parquet,
+    ".pq": _parquet,
+    ".arrow": _arrow,
+    ".feather": _arrow,
+}
 
 
 def _text(part: Path, text: str) -> None:

@@ -1,19 +1,26 @@
 """Independent of everything that proposes: counts a table from scratch and judges it.
 
 - `audit`        every requirement of a policy (and more) measured on a table
+- `certificate`  what was promised and attained, and the check of that against a fresh count
 - `explanation`  the flow behind one class's distance: which mass moves where
 """
 
 from tclose.verify.audit import Audit, ClassReport, Verdict, audit_bound
+from tclose.verify.certificate import Certificate, Check, certify, load_certificate, recheck
 from tclose.verify.explanation import Explanation, Share, Step, explain_class
 
 __all__ = [
     "Audit",
+    "Certificate",
+    "Check",
     "ClassReport",
     "Explanation",
     "Share",
     "Step",
     "Verdict",
     "audit_bound",
+    "certify",
     "explain_class",
+    "load_certificate",
+    "recheck",
 ]

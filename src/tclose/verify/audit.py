@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -14,6 +14,7 @@ from tclose.privacy import Line, Measurement, measures_of, promises_of
 from tclose.table.cells import Cells
 from tclose.table.check import Bound
 from tclose.table.classes import Classes
+from tclose.table.source import quoted
 
 MOST_REPORTED = 20
 
@@ -160,6 +161,13 @@ def audit_bound(
         measured = tuple(judge.verdict(line) for line in extra)
     if not promised:
         requirements, measured = measured, ()
+    worst = _worst(bound.classes, requirements)
+    notes = list(bound.source.notes)
+    if measure_all or bound.policy.release.identifiers == "pseudonym":
+        notes += _identifiers_left(bound)
+    else:
+        progress("looking for identifiers")
+        requirements += tuple(_identifiers_kept(bound))
     return Audit(
         source=bound.source.name,
         rows=bound.classes.rows,
@@ -168,8 +176,8 @@ def audit_bound(
         holds=all(verdict.holds is True for verdict in requirements),
         requirements=requirements,
         measured=measured,
-        worst=_worst(bound.classes, requirements),
-        notes=(*bound.source.notes, *_identifiers_left(bound)),
+        worst=worst,
+        notes=tuple(notes),
         bound=bound,
     )
 
@@ -197,7 +205,7 @@ def rows_text(rows: int) -> str:
 
 
 class _Judge:
-    """Turns requirements into verdicts, forming the classes of each reading once."""
+    """Turns requirements into verdicts; the classes of the last reading are kept for the next."""
 
     def __init__(self, classes: Classes, progress: Progress) -> None:
         self.classes = classes
@@ -231,7 +239,7 @@ class _Judge:
     def _known_others(self, attribute: str) -> Classes:
         if attribute not in self.crossed:
             others = [name for name in self.classes.attributes if name != attribute]
-            self.crossed[attribute] = self.classes.regrouped(others)
+            self.crossed = {attribute: self.classes.regrouped(others)}
         return self.crossed[attribute]
 
 
@@ -279,6 +287,42 @@ def _identifiers_left(bound: Bound) -> list[str]:
         for name in bound.policy.identifiers
         if name in bound.source.columns
     ]
+
+
+def _identifiers_kept(bound: Bound) -> Iterator[Verdict]:
+    """A broken promise for every identifier of a release that still tells its rows apart."""
+    classes = bound.classes
+    everyone = np.ones(classes.count, dtype=bool)
+    for name in bound.policy.identifiers:
+        if name not in bound.source.columns:
+            continue
+        column = quoted(name)
+        gaps = f"(count(*) > count({column}))::INT"
+        different = int(bound.source.single_row(f"count(DISTINCT {column}) + {gaps}")[0])
+        if different > 1:
+            measured = Measurement(
+                value=np.full(classes.count, float(different)),
+                fails=everyone,
+                achieved=float(different),
+                exact=Fraction(different),
+                worst=0,
+                margin=np.full(classes.count, -1.0),
+            )
+            yield Verdict(
+                requirement="identifiers-removed",
+                attribute=name,
+                distance=None,
+                reading="separate",
+                required="absent",
+                achieved=measured.achieved,
+                achieved_exact=measured.exact,
+                holds=False,
+                worst_class=1,
+                failing_classes=classes.count,
+                failing_rows=classes.rows,
+                note="the column identifies people and is still in the table; attained: its values",
+                measurement=measured,
+            )
 
 
 def _joined(*notes: str) -> str:

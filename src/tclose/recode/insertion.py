@@ -1,0 +1,166 @@
+"""New rows put into the classes of a plan, or held back; what is released keeps the promise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance.kernel import compiled
+from tclose.errors import UsageError
+from tclose.privacy import Line, promises_of
+from tclose.recode.plan import Plan
+from tclose.recode.values import ANYTHING, MISSING
+from tclose.table.cells import Cells
+from tclose.table.check import Bound
+from tclose.table.classes import partitioned
+from tclose.table.hierarchies import covered
+
+MOST_ROUNDS = 40
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """The class of each new cell (−1: not released), and how many rows were not, and why."""
+
+    label: Ints
+    outside: int
+    """Rows whose values no class of the plan covers."""
+    held_back: int
+    """Rows that fit a class but would break the promise there."""
+
+
+def insert_cells(bound: Bound, plan: Plan, population: Cells | None = None) -> Insertion:
+    """Gives each new row the narrowest class that covers it and still keeps the promise.
+
+    Rows start in the narrowest class. While classes fail, the rows that came to them last go on to
+    the next wider class that covers them; those that have none left are held back. The promise is
+    judged on the rows that are released, with the policy's own requirements.
+    """
+    _same_columns(bound, plan)
+    start, choice = _candidates(bound, plan)
+    lines = promises_of(bound, population)
+    tried = np.zeros(len(bound.cells.weight), dtype=np.int64)
+    fits = np.diff(start) > 0
+    label = np.full(len(fits), -1, dtype=np.int64)
+    label[fits] = choice[start[:-1][fits]]
+    for turn in range(MOST_ROUNDS + len(fits)):
+        failing = _failing(bound, lines, label)
+        if not failing.any():
+            break
+        moved = _evicted(label, tried, failing)
+        tried[moved] += 1
+        left = (tried[moved] < np.diff(start)[moved]) & (turn < MOST_ROUNDS)
+        at = np.minimum(start[moved] + tried[moved], len(choice) - 1)
+        label[moved] = np.where(left, choice[at], -1)
+    weight = bound.cells.weight
+    outside = int(weight[~fits].sum())
+    return Insertion(label, outside, int(weight[label < 0].sum()) - outside)
+
+
+def _same_columns(bound: Bound, plan: Plan) -> None:
+    mine, theirs = set(bound.classes.quasi), {one.column for one in plan.columns}
+    if mine != theirs:
+        raise UsageError(
+            "the plan recodes other quasi-identifiers than the table has",
+            where="plan",
+            hint=f"it recodes {', '.join(sorted(theirs))}",
+        )
+
+
+def _failing(bound: Bound, lines: Sequence[Line], label: Ints) -> NDArray[np.bool_]:
+    """Which cells lie in a class that breaks a promise."""
+    result = np.zeros(len(label), dtype=bool)
+    if not (label >= 0).any():
+        return result
+    classes = partitioned(bound.classes, label)
+    broken = np.zeros(classes.count, dtype=bool)
+    for line in lines:
+        seen = classes
+        if line.reading == "cross" and line.requirement.attribute:
+            others = [name for name in classes.attributes if name != line.requirement.attribute]
+            seen = classes.regrouped(others)
+        measured = line.requirement.measure(seen)
+        broken[seen.origin[measured.fails] if seen is not classes else measured.fails] = True
+    result[label >= 0] = broken[classes.cell_class]
+    return result
+
+
+def _evicted(label: Ints, tried: Ints, failing: NDArray[np.bool_]) -> Ints:
+    """The cells that must leave: of each failing class, those that came to it last."""
+    classes = int(label.max()) + 1
+    latest = np.zeros(classes, dtype=np.int64)
+    inside = np.flatnonzero(failing)
+    np.maximum.at(latest, label[inside], tried[inside])
+    result: Ints = inside[tried[inside] == latest[label[inside]]]
+    return result
+
+
+def _candidates(bound: Bound, plan: Plan) -> tuple[Ints, Ints]:
+    """For each cell the classes that cover it, narrowest first: compressed by cell."""
+    order = np.argsort(_width(bound, plan), kind="stable")
+    tables, classes = [], []
+    for one in plan.columns:
+        dictionary = bound.cells.dictionaries[one.column]
+        labels = list(dict.fromkeys(one.values))
+        table = np.zeros((len(labels), dictionary.known + 1), dtype=np.bool_)
+        for at, text in enumerate(labels):
+            table[at] = _covers(text, dictionary.labels, bound.hierarchies.get(one.column))
+        place = {text: at for at, text in enumerate(labels)}
+        tables.append(table)
+        classes.append(np.array([place[one.values[at]] for at in order], dtype=np.int64))
+    key = np.stack(classes, axis=1)
+    cells = np.stack([bound.cells.codes[one.column] for one in plan.columns], axis=1)
+    begin = np.cumsum([0, *(table.size for table in tables)])
+    wide = np.array([table.shape[1] for table in tables], dtype=np.int64)
+    flat = np.concatenate([table.ravel() for table in tables])
+    count = np.zeros(len(cells) + 1, dtype=np.int64)
+    _match(key, cells, flat, begin, wide, count, np.zeros(0, dtype=np.int64))
+    start = np.cumsum(count)
+    choice = np.empty(int(start[-1]), dtype=np.int64)
+    _match(key, cells, flat, begin, wide, start.copy(), choice)
+    return start, order[choice]
+
+
+def _width(bound: Bound, plan: Plan) -> NDArray[np.float64]:
+    """How much of the new table's domain each class covers, over all columns."""
+    total = np.zeros(plan.classes)
+    for one in plan.columns:
+        dictionary, tree = bound.cells.dictionaries[one.column], bound.hierarchies.get(one.column)
+        share = {
+            text: float(_covers(text, dictionary.labels, tree).mean()) for text in set(one.values)
+        }
+        total += np.array([share[text] for text in one.values])
+    return total
+
+
+def _covers(text: str | None, values: Sequence[str], tree: Any) -> NDArray[np.bool_]:
+    """Which values (and, last, whether a missing one) a released value covers."""
+    if text is None:
+        return np.array([False] * len(values) + [True])
+    missing = text == ANYTHING or (text.startswith("{") and MISSING in text)
+    return np.append(covered(text, values, tree), missing)
+
+
+@compiled
+def _match(
+    key: Any, cells: Any, covers: Any, begin: Any, wide: Any, start: Any, choice: Any
+) -> None:
+    """Counts the classes of each cell into `start[1:]`, or (with room in `choice`) lists them."""
+    for cell in range(len(cells)):
+        for c in range(len(key)):
+            fits = True
+            for q in range(key.shape[1]):
+                if not covers[begin[q] + key[c, q] * wide[q] + cells[cell, q]]:
+                    fits = False
+                    break
+            if fits and len(choice) > 0:
+                choice[start[cell]] = c
+                start[cell] += 1
+            elif fits:
+                start[cell + 1] += 1

@@ -1,0 +1,151 @@
+"""What each class is released as, column by column: intervals, ancestors, sets, or centroids.
+
+| column | released as |
+|---|---|
+| numbers, dates | `[lowest, highest]`, or the value itself where a class has only one |
+| with a hierarchy | the lowest common ancestor's label |
+| other categories | `{a, b, c}` in the order of their values, or the value itself |
+| missing and other values mixed | `*`; in a set, `(missing)` is one more member |
+| nothing but missing values | missing |
+
+Members of a set that hold `,`, `{`, `}`, quotes or outer blanks are written in double quotes, as
+JSON writes strings. `tclose.table.labels` reads all of these back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.table.check import Bound
+from tclose.table.dictionary import Dictionary
+from tclose.utility import ColumnLoss, Quasi
+from tclose.utility.loss import ends
+
+ANYTHING = "*"
+MISSING = "(missing)"
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Released:
+    """One column's released value for every class (None: missing)."""
+
+    column: str
+    kind: str
+    values: tuple[str | None, ...]
+
+
+def released_values(
+    bound: Bound, quasi: Quasi, label: Ints, *, recoding: str = "local"
+) -> tuple[Released, ...]:
+    """What every class is released as: locally recoded, or by the centroid that is asked for."""
+    classes = int(label.max(initial=-1)) + 1
+    kept = np.flatnonzero(label >= 0)
+    result = []
+    for at, column in enumerate(quasi.columns):
+        writer = _Writer(column, bound.cells.dictionaries[column.name])
+        codes, owner, weight = quasi.codes[kept, at], label[kept], bound.cells.weight[kept]
+        if recoding == "local":
+            values = writer.local(codes, owner, classes)
+        else:
+            values = writer.central(codes, owner, weight, classes, recoding)
+        kind = column.kind if recoding == "local" else recoding
+        result.append(Released(column.name, kind, tuple(values)))
+    return tuple(result)
+
+
+class _Writer:
+    """Writes the labels of one column."""
+
+    def __init__(self, column: ColumnLoss, dictionary: Dictionary) -> None:
+        self.column = column
+        self.known = column.values - column.has_missing
+        self.texts = _texts(column, dictionary)
+
+    def local(self, codes: Ints, owner: Ints, classes: int) -> list[str | None]:
+        if self.column.kind == "set":
+            return self._sets(codes, owner, classes)
+        low, high = ends(codes, owner, classes, self.column.values)
+        return [self._span(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+
+    def _span(self, low: int, high: int) -> str | None:
+        if low >= self.known:
+            return None
+        if high >= self.known:
+            return ANYTHING
+        if low == high:
+            return self.texts[low]
+        tree = self.column.hierarchy
+        if tree is None:
+            return f"[{self.texts[low]}, {self.texts[high]}]"
+        return tree.labels[tree.lca([int(self.column.place[low]), int(self.column.place[high])])]
+
+    def _sets(self, codes: Ints, owner: Ints, classes: int) -> list[str | None]:
+        pairs = np.unique(owner * self.column.values + codes)
+        members: list[list[int]] = [[] for _ in range(classes)]
+        for pair in pairs.tolist():
+            members[pair // self.column.values].append(pair % self.column.values)
+        return [self._set(inside) for inside in members]
+
+    def _set(self, members: Sequence[int]) -> str | None:
+        if len(members) == 1:
+            return None if members[0] >= self.known else self.texts[members[0]]
+        names = [MISSING if at >= self.known else set_member(self.texts[at]) for at in members]
+        return "{" + ", ".join(names) + "}"
+
+    def central(
+        self, codes: Ints, owner: Ints, weight: Ints, classes: int, how: str
+    ) -> list[str | None]:
+        """Mean or median where there are numbers, the commonest value elsewhere."""
+        order = np.lexsort((codes, owner))
+        bounds = np.searchsorted(owner[order], np.arange(classes + 1))
+        result: list[str | None] = []
+        for start, stop in pairwise(bounds):
+            some = order[start:stop]
+            inside = codes[some] < self.known
+            mine, theirs = codes[some][inside], weight[some][inside]
+            result.append(self._centre(mine, theirs, how) if len(mine) else None)
+        return result
+
+    def _centre(self, codes: Ints, weight: Ints, how: str) -> str:
+        if self.column.kind == "interval" and how == "mean":
+            total = sum(
+                Fraction(str(self.column.place[code])) * int(w)
+                for code, w in zip(codes, weight, strict=True)
+            )
+            return f"{float(total / int(weight.sum())):.6g}"
+        if self.column.kind != "set" and how in ("mean", "median"):
+            half = np.searchsorted(np.cumsum(weight), weight.sum() / 2)
+            return self.texts[int(codes[half])]
+        counts = np.bincount(codes, weight, self.known)
+        return self.texts[int(np.argmax(counts))]
+
+
+def set_member(text: str) -> str:
+    """A value as a set writes it.
+
+    >>> set_member("flu"), set_member("a, b")
+    ('flu', '"a, b"')
+    """
+    plain = text and text == text.strip() and not set(text) & set(',{}"') and text != MISSING
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def _texts(column: ColumnLoss, dictionary: Dictionary) -> list[str]:
+    """The text of each code: that of its first value, where several are the same number."""
+    if column.kind == "tree" and column.hierarchy is not None:
+        return [column.hierarchy.labels[int(leaf)] for leaf in column.place]
+    if column.kind == "set" or dictionary.positions is None:
+        return list(dictionary.labels)
+    first: dict[Fraction, str] = {}
+    for position, text in zip(dictionary.positions, dictionary.labels, strict=True):
+        first.setdefault(position, text)
+    return [first[position] for position in sorted(first)]

@@ -1,0 +1,78 @@
+"""A release: recoded data, the certificate of its promise, what it lost, and the plan behind it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tclose.recode import Plan
+from tclose.search import Outcome
+from tclose.table import open_source, write_table
+from tclose.table.write import write_text
+from tclose.utility import LossReport, Sizes
+from tclose.verify import Audit, Certificate
+
+
+@dataclass(frozen=True)
+class Release:
+    """What `anonymize` and `apply` return.
+
+    `data` is the caller's own kind of frame (an Arrow table where a file was read and no output
+    named; None where the release was written to `path`).
+    """
+
+    data: Any = field(repr=False)
+    path: Path | None
+    certificate: Certificate = field(repr=False)
+    audit: Audit = field(repr=False)
+    loss: LossReport
+    sizes: Sizes
+    plan: Plan = field(repr=False)
+    outcome: Outcome | None = field(repr=False)
+    left_out: int
+    outside: int = 0
+    """Of the rows left out by `apply`: those that fit no class of the plan."""
+
+    @property
+    def classes(self) -> int:
+        """How many classes the release has, counted on the release itself."""
+        return self.audit.classes
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise holds; a release that does not keep it is never made."""
+        return self.audit.holds
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        certificate: str | Path | None = None,
+        plan: str | Path | None = None,
+    ) -> Path:
+        """Writes the data (by its suffix) and, if asked, the certificate and the plan beside it."""
+        if self.data is None:
+            raise ValueError(f"this release is already written to {self.path}")
+        source = open_source(self.data)
+        reader = source.reader(100_000)
+        written = write_table(path, reader.schema, reader)
+        save_json(certificate, self.certificate.to_json())
+        save_json(plan, self.plan.to_json())
+        return written
+
+    def __str__(self) -> str:
+        lost = f", {self.left_out:,} rows left out" if self.left_out else ""
+        head = (
+            f"{self.audit.rows:,} rows in {self.classes:,} classes "
+            f"(smallest {self.sizes.smallest}, mean {self.sizes.mean:.1f}), "
+            f"loss {self.loss.overall:.4f}{lost}"
+        )
+        return "\n".join([head, *(f"  {verdict}" for verdict in self.audit.requirements)])
+
+
+def save_json(path: str | Path | None, value: Any) -> None:
+    """Plain values as a JSON file, whole or not at all; nothing where no path is given."""
+    if path is not None:
+        write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")

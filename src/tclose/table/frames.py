@@ -1,0 +1,51 @@
+"""Frames in, the same kind of frame out: only the columns that must change are changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+
+def is_frame(data: Any) -> bool:
+    """Whether the data is an eager frame of a known library.
+
+    >>> is_frame(pa.table({"a": [1]})), is_frame("file.csv")
+    (True, False)
+    """
+    return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def reframed(
+    data: Any,
+    keep: NDArray[np.int64],
+    replaced: Mapping[str, Sequence[str | None]],
+    columns: Sequence[str],
+) -> Any:
+    """The caller's own frame with some rows (in the order asked for), columns and new values.
+
+    Types, categories and the index of everything that is not replaced survive.
+
+    >>> table = pa.table({"age": [30, 40], "ill": ["x", "y"]})
+    >>> reframed(table, np.array([1]), {"age": ["4*"]}, ["age", "ill"]).to_pylist()
+    [{'age': '4*', 'ill': 'y'}]
+    """
+    frame: Any = nw.from_native(data, eager_only=True)[keep.tolist(), :]
+    native = nw.get_native_namespace(frame)
+    for name, values in replaced.items():
+        series = nw.new_series(name, list(values), nw.String, backend=native)
+        frame = frame.with_columns(_aligned(series, frame))
+    return frame.select(*columns).to_native()
+
+
+def _aligned(series: Any, frame: Any) -> Any:
+    """A pandas series takes the frame's index, whatever that is."""
+    native = frame.to_native()
+    if not hasattr(native, "index") or not hasattr(series.to_native(), "index"):
+        return series
+    aligned = series.to_native()
+    aligned.index = native.index
+    return nw.from_native(aligned, series_only=True)

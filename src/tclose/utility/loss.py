@@ -1,0 +1,173 @@
+"""Generalization loss: how much of its domain a released value covers, from 0 (exact) to 1 (all).
+
+A column is coded in an order in which everything a class can be released as is a run of codes: the
+number line, or the leaves of its hierarchy depth first. What a class loses in a column then depends
+on its lowest and highest code only (Iyengar 2002):
+
+- numbers and dates: width of the interval over width of the domain;
+- with a hierarchy: (leaves below the lowest common ancestor − 1) / (leaves − 1);
+- other categories are released as sets: number of values over size of the domain, 0 for one value.
+
+A missing value has the last code. A class that mixes it with others can only say "anything": loss 1
+(in a set it is one more value).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance.histogram import Counts
+from tclose.hierarchy import Hierarchy
+
+Kind = Literal["interval", "tree", "set"]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ColumnLoss:
+    """The loss of one quasi-identifier's released values.
+
+    `values` counts the codes, a missing value's (`has_missing`: the last) included. `place` holds
+    positions on the number line for intervals and leaf numbers for trees, in code order.
+
+    >>> ages = ColumnLoss.interval("age", [Fraction(20), Fraction(30), Fraction(60)])
+    >>> ages.between(np.array([0, 0]), np.array([1, 2])).tolist()
+    [0.25, 1.0]
+    """
+
+    name: str
+    kind: Kind
+    values: int
+    has_missing: bool
+    place: Floats
+    hierarchy: Hierarchy | None = None
+
+    @classmethod
+    def interval(
+        cls, name: str, positions: Sequence[Fraction], *, has_missing: bool = False
+    ) -> ColumnLoss:
+        """A column of numbers or dates, released as intervals."""
+        place = np.array([float(position) for position in positions])
+        return cls(name, "interval", len(place) + has_missing, has_missing, place)
+
+    @classmethod
+    def tree(
+        cls, name: str, hierarchy: Hierarchy, leaves: Ints, *, has_missing: bool = False
+    ) -> ColumnLoss:
+        """A column with a hierarchy, released as lowest common ancestors; `leaves` must ascend."""
+        place = leaves.astype(np.float64)
+        return cls(name, "tree", len(leaves) + has_missing, has_missing, place, hierarchy)
+
+    @classmethod
+    def sets(cls, name: str, values: int, *, has_missing: bool = False) -> ColumnLoss:
+        """A column of categories without a hierarchy, released as sets."""
+        return cls(name, "set", values, has_missing, np.arange(values, dtype=np.float64))
+
+    def between(self, low: Ints, high: Ints) -> Floats:
+        """The loss of classes whose codes run from `low` to `high` (intervals and trees)."""
+        missing = self.values - 1 if self.has_missing else self.values
+        a, b = np.minimum(low, len(self.place) - 1), np.minimum(high, len(self.place) - 1)
+        if self.kind == "interval":
+            wide = float(self.place[-1] - self.place[0]) if len(self.place) else 0.0
+            result = (self.place[b] - self.place[a]) / (wide or 1.0)
+        else:
+            assert self.hierarchy is not None
+            top = self.hierarchy.lca_of_ranges(
+                self.place[a].astype(np.int64), self.place[b].astype(np.int64)
+            )
+            below = self.hierarchy.size_below[top]
+            result = (below - 1) / max(self.hierarchy.leaf_count - 1, 1)
+        result = np.where(high >= missing, 1.0, result)
+        return np.where(low >= missing, 0.0, result)
+
+    def coarse(self, codes: Ints) -> list[str]:
+        """Roughly where in the domain each code lies, without telling values.
+
+        >>> ages = ColumnLoss.interval("age", [Fraction(20), Fraction(30), Fraction(60)])
+        >>> ages.coarse(np.array([0, 2]))
+        ['lowest third', 'highest third']
+        """
+        known = self.values - self.has_missing
+        if self.kind == "set" or (self.hierarchy is not None and self.hierarchy.levels < 3):
+            return ["missing" if code >= known else "any" for code in codes]
+        if self.hierarchy is None:
+            wide = float(self.place[-1] - self.place[0]) or 1.0 if len(self.place) else 1.0
+            thirds = ("lowest third", "middle third", "highest third")
+            return [
+                "missing"
+                if code >= known
+                else thirds[min(2, int(3 * (self.place[code] - self.place[0]) / wide))]
+                for code in codes
+            ]
+        tree, top = self.hierarchy, self.hierarchy.levels - 2
+        return [
+            "missing" if code >= known else tree.generalize(tree.labels[int(self.place[code])], top)
+            for code in codes
+        ]
+
+    def of_sets(self, distinct: Ints) -> Floats:
+        """The loss of sets of so many values."""
+        return np.where(distinct <= 1, 0.0, distinct / max(self.values, 1))
+
+
+@dataclass(frozen=True)
+class LossReport:
+    """What a partition loses: on the whole, per column, and per class and column."""
+
+    overall: float
+    columns: dict[str, float]
+    classes: Floats
+    left_out: int
+
+
+def partition_loss(
+    columns: Sequence[ColumnLoss], codes: Ints, weight: Counts, label: Ints
+) -> LossReport:
+    """The loss of cells labelled with classes; a cell left out (label −1) loses everything.
+
+    >>> ages = ColumnLoss.interval("age", [Fraction(20), Fraction(30), Fraction(60)])
+    >>> cells = np.array([[0], [1], [2]])
+    >>> partition_loss([ages], cells, np.array([1, 1, 2]), np.array([0, 0, -1])).overall
+    0.625
+    """
+    rows = int(weight.sum())
+    kept = np.flatnonzero(label >= 0)
+    classes = int(label.max(initial=-1)) + 1
+    size = np.zeros(classes, dtype=np.int64)
+    np.add.at(size, label[kept], weight[kept])
+    left_out = rows - int(size.sum())
+    each = np.zeros((classes, len(columns)))
+    for at, column in enumerate(columns):
+        each[:, at] = class_losses(column, codes[kept, at], label[kept], classes)
+    share = (size @ each + left_out) / max(rows, 1)
+    return LossReport(
+        overall=float(share.mean()) if len(columns) else 0.0,
+        columns={column.name: float(value) for column, value in zip(columns, share, strict=True)},
+        classes=each,
+        left_out=left_out,
+    )
+
+
+def class_losses(column: ColumnLoss, codes: Ints, label: Ints, classes: int) -> Floats:
+    """The loss of each class in one column."""
+    if column.kind == "set":
+        pairs = np.unique(label.astype(np.int64) * column.values + codes)
+        return column.of_sets(np.bincount(pairs // max(column.values, 1), minlength=classes))
+    low, high = ends(codes, label, classes, column.values)
+    return column.between(low, high)
+
+
+def ends(codes: Ints, label: Ints, classes: int, values: int) -> tuple[Ints, Ints]:
+    """The lowest and highest code of each class."""
+    low = np.full(classes, values, dtype=np.int64)
+    high = np.full(classes, -1, dtype=np.int64)
+    np.minimum.at(low, label, codes)
+    np.maximum.at(high, label, codes)
+    return low, high

@@ -1,0 +1,71 @@
+"""The quasi-identifiers of a table as coded columns with their losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import PolicyError, Problem
+from tclose.table.check import Bound
+from tclose.utility.loss import ColumnLoss
+
+
+@dataclass(frozen=True)
+class Quasi:
+    """The quasi-identifiers of every cell, in codes that run along what they are released as."""
+
+    columns: tuple[ColumnLoss, ...]
+    codes: NDArray[np.int64]
+
+
+def coded_quasi(bound: Bound) -> Quasi:
+    """Codes each quasi-identifier along the number line, its hierarchy, or its values.
+
+    A value that is not a leaf of its hierarchy cannot be generalized, and is a problem of the
+    policy here (an audit may still read such a label).
+    """
+    columns, codes, problems = [], [], []
+    for name in bound.classes.quasi:
+        made = _column(bound, name)
+        if isinstance(made, Problem):
+            problems.append(made)
+        else:
+            columns.append(made[0])
+            codes.append(made[1][bound.cells.codes[name]])
+    if problems:
+        raise PolicyError(problems)
+    return Quasi(tuple(columns), np.stack(codes, axis=1))
+
+
+def _column(bound: Bound, name: str) -> tuple[ColumnLoss, NDArray[np.int64]] | Problem:
+    """The column's loss, and the new code of each of its dictionary codes (a missing one last)."""
+    dictionary, tree = bound.cells.dictionaries[name], bound.hierarchies.get(name)
+    gap = dictionary.has_missing
+    if tree is not None:
+        lost = sum(not tree.contains(label) for label in dictionary.labels)
+        nodes = np.array(
+            [tree.index(label) for label in dictionary.labels if tree.contains(label)], np.int64
+        )
+        lost += int(np.count_nonzero(nodes >= tree.leaf_count))
+        if lost:
+            what = f"{lost} distinct values are not leaves of the hierarchy"
+            return Problem(f"columns.{name}", what, "only raw values can be generalized; add them")
+        order = np.argsort(nodes)
+        column = ColumnLoss.tree(name, tree, nodes[order], has_missing=gap)
+        return column, _ranks(order)
+    if dictionary.positions is not None and not dictionary.has_infinity:
+        place = sorted(set(dictionary.positions))
+        rank = {position: at for at, position in enumerate(place)}
+        recode = [rank[position] for position in dictionary.positions] + [len(place)]
+        return ColumnLoss.interval(name, place, has_missing=gap), np.array(recode, np.int64)
+    column = ColumnLoss.sets(name, len(dictionary), has_missing=gap)
+    return column, np.arange(dictionary.known + 1)
+
+
+def _ranks(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    rank = np.empty(len(order) + 1, dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    rank[-1] = len(order)
+    return rank

@@ -1,0 +1,3 @@
+"""The version of tclose, for everyone who states it."""
+
+VERSION = "0.1.0"
