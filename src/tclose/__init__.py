@@ -6,10 +6,12 @@
     >>> tclose.audit(table, quasi=["zip"], sensitive="illness").k
     2
 
-The rooms, from the top: `cli` (commands) calls `api`, which wires `report` (what people read),
-`sample` (made-up data), `verify` (counts and judges from scratch), `privacy` (requirements),
-`table` (files and frames become integers), `hierarchy` (generalization trees), `policy` (what the steward
-declares), `distance` (mathematics on arrays) and `errors`. Imports only go downwards.
+The rooms, from the top: `cli` (commands) calls `publish` (makes a `release`) and `api` (audits one),
+which wire `report` (what people read), `sample` (made-up data), `verify` (counts and judges from
+scratch), `recode` (writes classes), `search` (proposes them), `privacy` (requirements), `utility`
+(what is lost), `table` (files and frames become integers), `hierarchy` (generalization trees),
+`policy` (what the steward declares), `distance` (mathematics on arrays) and `errors`. Imports only
+go downwards.
 """
 
 from tclose.api import Reading, audit, check, explain, verify
@@ -24,9 +26,13 @@ from tclose.errors import (
 )
 from tclose.hierarchy import Hierarchy
 from tclose.policy import Policy
+from tclose.publish import anonymize, apply
+from tclose.recode import Plan
+from tclose.release import Release
 from tclose.verify import Audit, Explanation, Verdict
+from tclose.version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "Audit",
@@ -35,14 +41,18 @@ __all__ = [
     "Hierarchy",
     "HierarchyError",
     "InternalError",
+    "Plan",
     "Policy",
     "PolicyError",
     "Problem",
     "Reading",
+    "Release",
     "TcloseError",
     "UsageError",
     "Verdict",
     "__version__",
+    "anonymize",
+    "apply",
     "audit",
     "check",
     "explain",

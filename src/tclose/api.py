@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,7 @@ class Reading:
 
 
 AS_FOUND = Reading()
+LISTED = re.compile(r"""\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]+))""")
 
 
 def audit(
@@ -62,7 +64,7 @@ def audit(
     (2, 2)
     """
     bound = _bind(data, policy, quasi, sensitive, reading, progress)
-    people = _population(bound, population, reading)
+    people = population_cells(bound, population, reading)
     return audit_bound(bound, population=people, progress=progress)
 
 
@@ -89,7 +91,7 @@ def verify(
             where="policy",
             hint="state k, or t at a sensitive column",
         )
-    people = _population(bound, population, reading)
+    people = population_cells(bound, population, reading)
     return audit_bound(bound, population=people, measure_all=False, progress=progress)
 
 
@@ -115,6 +117,12 @@ def explain(
     (Fraction(1, 6), [('14', '27', '1/4'), ('88', '101', '1/4')])
     """
     bound = _bind(data, policy, quasi, sensitive, reading, progress)
+    if not bound.attributes:
+        raise UsageError(
+            "no column is sensitive, so there is no distance to explain",
+            where=bound.source.name,
+            hint="name one with --sensitive, or in the policy",
+        )
     return explain_class(bound, number, attribute)
 
 
@@ -131,13 +139,19 @@ def _bind(
     reading: Reading,
     progress: Progress,
 ) -> Bound:
+    checked: Policy | None
+    problems: list[Problem] = []
     if policy is None:
         progress("opening the table")
         source = reading.open(data)
-        checked, problems = _named_columns(source, _listed(quasi), _listed(sensitive))
+        checked = _named_columns(source, _listed(quasi), _listed(sensitive))
     else:
         if quasi or sensitive:
-            raise UsageError("give a policy or name the columns, not both", where="arguments")
+            raise UsageError(
+                "give a policy or name the columns, not both",
+                where="arguments",
+                hint="the policy says which columns are quasi and sensitive",
+            )
         checked, problems = _policy(policy)
         progress("opening the table")
         source = reading.open(data)
@@ -155,13 +169,16 @@ def _policy(policy: PolicyLike) -> tuple[Policy | None, list[Problem]]:
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:
-    given = names.split(",") if isinstance(names, str) else list(names)
-    return [name.strip() for name in given if name.strip()]
+    """Names from a list, or from text with commas between; a name with a comma stands in quotes."""
+    if not isinstance(names, str):
+        return list(names)
+    given = [
+        (match[1] or match[2] or "").replace('""', '"').strip() for match in LISTED.finditer(names)
+    ]
+    return [name for name in given if name]
 
 
-def _named_columns(
-    source: Source, quasi: list[str], sensitive: list[str]
-) -> tuple[Policy | None, list[Problem]]:
+def _named_columns(source: Source, quasi: list[str], sensitive: list[str]) -> Policy:
     """A policy that promises nothing, for the columns that were named; the others do not count."""
     problems = [
         Problem(name, "the table has no such column", nearest(name, source.columns))
@@ -176,13 +193,15 @@ def _named_columns(
     if not quasi:
         problems.append(Problem("quasi", "no quasi-identifier is named", "--quasi age,zip"))
     if problems:
-        return None, problems
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        raise UsageError(f"the columns that were named do not fit {source.name}:\n{listed}")
     roles: dict[str, Any] = {name: "insensitive" for name in source.columns}
     roles |= {name: "quasi" for name in quasi} | {name: "sensitive" for name in sensitive}
-    return parse_policy({"columns": roles})
+    return Policy.model_validate({"columns": roles})
 
 
-def _population(bound: Bound, population: Any, reading: Reading) -> Cells | None:
+def population_cells(bound: Bound, population: Any, reading: Reading) -> Cells | None:
+    """The people that a policy's k-map or presence is about, if there are any."""
     policy = bound.policy
     wanted = population if population is not None else policy.population
     if wanted is None:

@@ -2,14 +2,27 @@
 
 - `console`    where output, errors and progress go; exit codes
 - `options`    the options that several commands share
-- `audit`, `verify`, `explain`, `init`, `hierarchy`, `policy`, `generate`, `demo`   the commands
+- `audit`, `anonymize`, `verify`, `apply`, `explain`, `methods`, `init`, `hierarchy`, `policy`,
+  `generate`, `demo`   the commands
 """
 
 from __future__ import annotations
 
 import typer
 
-from tclose.cli import audit, demo, explain, generate, hierarchy, init, policy, verify
+from tclose.cli import (
+    anonymize,
+    apply,
+    audit,
+    demo,
+    explain,
+    generate,
+    hierarchy,
+    init,
+    methods,
+    policy,
+    verify,
+)
 
 app = typer.Typer(
     name="tclose",
@@ -25,7 +38,10 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("init")(init.init)
 app.command("audit")(audit.audit)
+app.command("anonymize")(anonymize.anonymize)
 app.command("verify")(verify.verify)
+app.command("apply")(apply.apply)
+app.command("methods")(methods.methods)
 app.command("explain")(explain.explain)
 app.command("generate")(generate.generate)
 app.add_typer(hierarchy.app, name="hierarchy")
@@ -51,4 +67,4 @@ def _top(
 
 def main() -> None:
     """Runs the command line."""
-    app()
+    app(prog_name="tclose")

@@ -32,6 +32,11 @@ def stderr() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+def say(text: str) -> None:
+    """One line on standard error; brackets in a file's name are not markup."""
+    stderr().print(text, markup=False)
+
+
 def print_json(value: Any) -> None:
     """One JSON object, and nothing else, on standard output."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
@@ -53,28 +58,39 @@ def guarded(command: F) -> F:
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
+        as_json = bool(kwargs.get("as_json"))
         try:
             return command(*args, **kwargs)
         except (typer.Exit, typer.Abort):
             raise
         except TcloseError as error:
-            _report(error, as_json=bool(kwargs.get("as_json")))
+            _report(error, as_json=as_json)
         except KeyboardInterrupt:
             stderr().print("stopped; nothing was written")
             raise typer.Exit(130) from None
         except BrokenPipeError:
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-            raise typer.Exit(0) from None
+            raise typer.Exit(128 + 13) from None  # as the shell counts SIGPIPE; 0 would say `holds`
         except MemoryError:
-            _report(TcloseError("not enough memory", hint="limit it with --memory"), as_json=False)
+            _report(TcloseError("not enough memory", hint="use a larger machine"), as_json=as_json)
+        except OSError as error:
+            _report(_refused(error), as_json=False)
         except Exception as error:
             if os.environ.get("TCLOSE_DEBUG"):
                 raise
             what = f"unexpected {type(error).__name__} (set TCLOSE_DEBUG=1 to see where)"
-            _report(InternalError(what), as_json=False)
+            _report(InternalError(what), as_json=as_json)
         raise typer.Exit(WRONG)
 
     return run  # type: ignore[return-value]
+
+
+def _refused(error: OSError) -> TcloseError:
+    return TcloseError(
+        f"cannot be read or written ({error.strerror or type(error).__name__})",
+        where=str(error.filename or "output"),
+        hint="check the path, who may use it, and the space left",
+    )
 
 
 def _report(error: TcloseError, *, as_json: bool) -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console, RenderableType
+from rich.table import Table
 
-from tclose.cli.console import guarded, progress, stdout
+from tclose.cli.anonymize import searching
+from tclose.cli.console import guarded, stdout
+
+if TYPE_CHECKING:
+    from tclose.release import Release
+    from tclose.verify import Audit
 
 
 @guarded
@@ -20,29 +26,63 @@ def demo(
     ] = Path("tclose-demo"),
     rows: Annotated[int, typer.Option(min=100, help="How many made-up patients.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal tables.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0, help="How long to search.")] = 10,
 ) -> None:
-    """Make up a hospital table, audit it, and explain its worst class."""
-    from tclose import api
+    """Make up a hospital table, audit it, anonymize it, verify and explain the release."""
+    from tclose import api, publish
     from tclose.report import audit_view, explanation_view, flow_svg
+    from tclose.report.released import release_view
     from tclose.sample import write_hospital
     from tclose.table.write import write_text
 
-    with progress() as step:
-        step("making up a hospital table")
+    with searching() as (report, cancelled):
         table, policy, _ = write_hospital(output, rows, seed)
-        audit = api.audit(table, policy, progress=step)
-        why = api.explain(table, policy, progress=step)
-    write_text(output / "audit.json", json.dumps(audit.to_json(), indent=2) + "\n")
-    write_text(output / "report.txt", _plain(audit_view(audit)) + _plain(explanation_view(why)))
+        before = api.audit(table, policy)
+        release = publish.anonymize(
+            table,
+            policy,
+            output=output / "release.csv",
+            certificate=output / "certificate.json",
+            plan=output / "plan.json",
+            seconds=seconds,
+            progress=report,
+            cancelled=cancelled,
+            on_cancel=lambda outcome: True,
+        )
+        why = api.explain(output / "release.csv", policy)
+    views = (audit_view(before), release_view(release), explanation_view(why))
+    write_text(output / "audit.json", json.dumps(before.to_json(), indent=2) + "\n")
+    write_text(output / "report.txt", "".join(_plain(view) for view in views))
     write_text(output / "worst-class.svg", flow_svg(why))
     console = stdout()
-    console.print(audit_view(audit, details=False))
-    console.print(explanation_view(why))
+    console.print(_compared(before, release))
     console.print(
-        f"\nThe table as it stands would give people away. Report: {output / 'report.txt'}, "
-        f"picture of the worst class: {output / 'worst-class.svg'}\n"
-        f"Again, step by step: tclose audit {table} --policy {policy}"
+        f"\nRelease: {output / 'release.csv'} (certificate, plan and policy beside it)\n"
+        f"Report: {output / 'report.txt'}; its worst class as a picture: "
+        f"{output / 'worst-class.svg'}\n"
+        f"Check it yourself: tclose verify {output / 'release.csv'} "
+        f"--certificate {output / 'certificate.json'} --policy {policy}"
     )
+
+
+def _compared(before: Audit, release: Release) -> Table:
+    """The made-up table as it stands beside the release made from it."""
+    table = Table(title="Before and after", title_justify="left", title_style="bold")
+    for heading in ("", "the table as it stands", "the release"):
+        table.add_column(heading, overflow="fold")
+    after = release.audit
+    table.add_row("rows", f"{before.rows:,}", f"{after.rows:,}")
+    table.add_row("classes", f"{before.classes:,}", f"{after.classes:,}")
+    for one, other in zip(before.requirements, after.requirements, strict=False):
+        broken = "" if one.holds else f", {one.failing_rows:,} rows in classes that break it"
+        table.add_row(
+            f"{one.title} (asked: {one.required})",
+            f"{one.achieved_text}{broken}",
+            f"{other.achieved_text}, {'holds' if other.holds else 'FAILS'}",
+        )
+    table.add_row("the promise", "broken" if not before.holds else "holds", "holds")
+    table.add_row("loss (0 exact, 1 nothing left)", "0", f"{release.loss.overall:.4f}")
+    return table
 
 
 def _plain(view: RenderableType) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tclose.cli import options
-from tclose.cli.console import guarded, print_json, progress, stderr, stdout
+from tclose.cli.console import guarded, print_json, progress, say, stdout
 
 
 @guarded
@@ -57,7 +57,7 @@ def explain(
         )
     if svg is not None:
         write_text(svg, flow_svg(why))
-        stderr().print(f"picture: {svg}")
+        say(f"picture: {svg}")
     if as_json:
         print_json(why.to_json())
     else:

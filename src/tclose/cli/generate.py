@@ -9,7 +9,7 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 
-from tclose.cli.console import guarded, progress, stderr
+from tclose.cli.console import guarded, progress, say
 
 
 @guarded
@@ -32,4 +32,4 @@ def generate(
                 yield block
 
         write_table(output, HOSPITAL_SCHEMA, told())
-    stderr().print(f"{output}: {rows:,} made-up patients")
+    say(f"{output}: {rows:,} made-up patients")

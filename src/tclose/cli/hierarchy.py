@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from tclose.cli import options
-from tclose.cli.console import guarded, stderr
-from tclose.errors import PolicyError, UsageError, nearest
+from tclose.cli.console import guarded, say
+from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
 from tclose.hierarchy import Hierarchy, arx, preview
 
 app = typer.Typer(help="Preview or export a generalization hierarchy.", no_args_is_help=True)
@@ -64,10 +64,12 @@ def export_command(
     encoding: options.Encoding = None,
 ) -> None:
     """Write the hierarchy as CSV: no header, leaf first, root last, `;` between."""
+    from tclose.table.write import write_atomically
+
     built = _built(intervals, cuts, prefix, dates)
     tree = _hierarchy(file, policy, column, built, delimiter, encoding)
-    arx.write(tree, output)
-    stderr().print(f"{output}: {len(tree.leaves):,} leaves, {tree.levels} levels")
+    write_atomically(output, lambda part: arx.write(tree, part))
+    say(f"{output}: {len(tree.leaves):,} leaves, {tree.levels} levels")
 
 
 def _built(
@@ -97,7 +99,7 @@ def _hierarchy(
     if column is None:
         if policy is not None or built is not None:
             raise UsageError("which column?", hint="name it with --column")
-        return arx.read(file, file.name, delimiter)
+        return _from_file(file, delimiter)
     from tclose.policy.load import parse_policy, read_raw
     from tclose.table.cells import count_cells
     from tclose.table.hierarchies import resolve
@@ -123,6 +125,19 @@ def _hierarchy(
     if declared is None and problems:
         raise PolicyError(problems)
     if declared is None or declared.hierarchy is None:
-        raise UsageError(f"the policy gives column {column!r} no hierarchy", where=str(policy))
+        raise UsageError(
+            f"the policy gives column {column!r} no hierarchy",
+            where=str(policy),
+            hint="add one there, or try a builder such as --intervals 5,10,20",
+        )
     labels = count_cells(source, [column]).dictionaries[column].labels
     return resolve(declared.hierarchy, column, labels, base)
+
+
+def _from_file(file: Path, delimiter: str | None) -> Hierarchy:
+    try:
+        return arx.read(file, file.name, delimiter)
+    except HierarchyError as error:
+        hint = f"{error.hint}; if this is a table, name a column of it with --column"
+        where = error.where.replace(f"hierarchy of column {file.name!r}", str(file))
+        raise HierarchyError(error.what, where=where, hint=hint) from None

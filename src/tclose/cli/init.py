@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tclose.cli import options
-from tclose.cli.console import guarded, progress, stderr
+from tclose.cli.console import guarded, progress, say
 from tclose.errors import UsageError
 
 
@@ -35,18 +35,22 @@ def init(
     from tclose.table.write import write_text
 
     if output is not None and output.exists() and not force:
-        raise UsageError("there is such a file already", where=str(output), hint="use --force")
+        raise UsageError(
+            "there is such a file already",
+            where=str(output),
+            hint="choose another name, or overwrite it with --force",
+        )
     with progress() as step:
         step("looking at the columns")
         source = options.reading(delimiter, encoding, null, None).open(file)
         text = draft(source.name, profiles(source))
     for note in source.notes:
-        stderr().print(f"Note: {note}")
+        say(f"Note: {note}")
     if output is None:
         typer.echo(text, nl=False)
         return
     write_text(output, text)
-    stderr().print(
+    say(
         f"{output}: read it, correct the roles and remove the question marks; "
         f"then `tclose audit {file} --policy {output}`"
     )

@@ -25,7 +25,8 @@ Population = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A table of the population (k-map, presence).")
 ]
 Delimiter = Annotated[
-    str | None, typer.Option(metavar="CHAR", help="CSV delimiter, if it is guessed wrong.")
+    str | None,
+    typer.Option(metavar="CHAR", help="CSV delimiter, if it is guessed wrong (or: tab)."),
 ]
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="CSV encoding, if it is guessed wrong.")

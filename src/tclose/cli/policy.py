@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tclose.cli import options
-from tclose.cli.console import guarded, print_json, progress, stderr
+from tclose.cli.console import guarded, print_json, progress, say
 from tclose.errors import PolicyError
 
 app = typer.Typer(help="Print the schema of policies, check or confirm one.", no_args_is_help=True)
@@ -68,7 +68,7 @@ def confirm(policy: PolicyArgument) -> None:
     read_raw(policy)
     text, count = SUGGESTED.subn(r"\1\2\1", policy.read_text(encoding="utf-8"))
     write_text(policy, text)
-    stderr().print(f"{policy}: {count} suggested roles confirmed")
+    say(f"{policy}: {count} suggested role{'' if count == 1 else 's'} confirmed")
     _, problems = parse_policy(read_raw(policy))
     if problems:
         raise PolicyError(problems)

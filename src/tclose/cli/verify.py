@@ -9,14 +9,19 @@ import typer
 
 from tclose.cli import options
 from tclose.cli.console import FAILS, HOLDS, guarded, print_json, progress, stdout
+from tclose.errors import UsageError
+from tclose.policy import Policy
+from tclose.verify.certificate import file_hash, load_certificate, recheck
 
 
 @guarded
 def verify(
     file: options.Table,
-    policy: Annotated[
-        Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
-    ],
+    policy: options.PolicyFile = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="C", help="Confirm or refute every line of this certificate."),
+    ] = None,
     population: options.Population = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
@@ -26,21 +31,34 @@ def verify(
 ) -> None:
     """Recount a released table from scratch, in exact integers: does the promise hold?
 
-    Exit code 0: it holds; 1: it does not, or cannot be decided.
+    With a certificate, every line of it is held against the fresh count; its own policy is judged
+    unless another is given. Exit code 0: all holds; 1: it does not, or cannot be decided.
     """
     from tclose import api
-    from tclose.report import audit_view
+    from tclose.report import audit_view, checks_view
 
+    if policy is None and certificate is None:
+        raise UsageError("verify against what?", hint="give --policy POLICY or --certificate C")
+    stated = None if certificate is None else load_certificate(certificate)
+    rules: Path | Policy | None = policy
+    if policy is None and stated is not None and certificate is not None:
+        rules = Policy.model_validate(stated.policy).at(certificate.parent)
+    assert rules is not None
     with progress() as step:
         result = api.verify(
             file,
-            policy,
+            rules,
             population=population,
             reading=options.reading(delimiter, encoding, null, memory),
             progress=step,
         )
+    checks = () if stated is None else recheck(stated, result, file_hash(file))
     if as_json:
-        print_json(result.to_json())
+        lines = [vars(check) for check in checks]
+        print_json(result.to_json() | ({} if stated is None else {"certificate": lines}))
     else:
         stdout().print(audit_view(result, details=False))
-    raise typer.Exit(HOLDS if result.holds else FAILS)
+        if stated is not None:
+            stdout().print(checks_view(checks))
+    sound = all(check.confirmed is not False for check in checks)
+    raise typer.Exit(HOLDS if result.holds and sound else FAILS)

@@ -18,10 +18,8 @@ national_id = "identifier"
 sex = "quasi"
 ethnicity = "quasi"
 
-# Nobody outside knows the bill, and by itself it is no secret, so it is released as it stands. But
-# it follows the diagnosis: before publishing real bills to the cent, declare them "identifier",
-# which leaves them out.
-cost = "insensitive"
+# A bill to the cent is nearly unique and follows the diagnosis: as good as a name. It stays here.
+cost = "identifier"
 
 [columns.birth_date]
 role = "quasi"

@@ -1,0 +1,174 @@
+"""tclose anonymize: find the release that keeps the promise with the least loss."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from tclose.cli import options
+from tclose.cli.console import guarded, print_json, stderr, stdout
+from tclose.errors import UsageError
+
+Output = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="OUT", help="The release: .csv, .parquet or .arrow."),
+]
+CertificateFile = Annotated[
+    Path | None,
+    typer.Option("--certificate", metavar="C", help="Where to write the certificate (JSON)."),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key-file", metavar="FILE", help="Secret key of the pseudonyms, if any."),
+]
+
+
+@guarded
+def anonymize(
+    file: options.Table,
+    policy: Annotated[
+        Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
+    ],
+    output: Output,
+    certificate: CertificateFile = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", metavar="PLAN", help="Where to write the plan (JSON)."),
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The search; see `tclose methods`.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(min=0, help="How long to search.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds search alike.")] = None,
+    suppression: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE", help="Share of rows that may be left out, such as 0.05."),
+    ] = None,
+    on_interrupt: Annotated[
+        str, typer.Option(help="After Ctrl-C: ask, keep the best so far, or drop it.")
+    ] = "ask",
+    population: options.Population = None,
+    key_file: KeyFile = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    null: options.Null = None,
+    memory: options.Memory = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Find the release that keeps the promise with the least loss; write, verify, certify it.
+
+    The file appears only after it has been read back and every requirement recounted on it.
+    """
+    from tclose import publish
+    from tclose.report.released import release_view
+
+    if on_interrupt not in ("ask", "keep", "drop"):
+        raise UsageError("--on-interrupt is ask, keep or drop")
+    with searching() as (report, cancelled):
+        release = publish.anonymize(
+            file,
+            policy,
+            output=output,
+            certificate=certificate,
+            plan=plan,
+            method=method,
+            seconds=seconds,
+            seed=seed,
+            suppression=suppression,
+            population=population,
+            key=read_key(key_file),
+            reading=options.reading(delimiter, encoding, null, memory),
+            progress=report,
+            cancelled=cancelled,
+            on_cancel=lambda outcome: _keep(outcome, on_interrupt),
+            command=shlex.join(["tclose", *sys.argv[1:]]),
+        )
+    if as_json:
+        print_json(release_json(release))
+    else:
+        stdout().print(release_view(release))
+
+
+def release_json(release: Any) -> dict[str, Any]:
+    """What a release is, as plain values."""
+    return {
+        "output": str(release.path),
+        "rows": release.audit.rows,
+        "classes": release.classes,
+        "left_out": release.left_out,
+        "outside": release.outside,
+        "loss": release.loss.overall,
+        "columns": release.loss.columns,
+        "holds": release.holds,
+        "method": release.certificate.content["method"],
+        "requirements": [verdict.to_json() for verdict in release.audit.requirements],
+    }
+
+
+def read_key(path: Path | None) -> bytes | None:
+    """The secret key of the pseudonyms."""
+    if path is None:
+        return None
+    try:
+        key = path.read_bytes().strip()
+    except OSError as error:
+        raise UsageError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    if len(key) < 16:
+        raise UsageError("a key needs at least 16 bytes", where=str(path))
+    return key
+
+
+@contextmanager
+def searching() -> Iterator[tuple[Callable[[Any], None], Callable[[], bool]]]:
+    """A progress bar (on a terminal only), and Ctrl-C as a request to stop searching."""
+    stopped: list[bool] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if stopped:
+            raise KeyboardInterrupt
+        stopped.append(True)
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    console = stderr()
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[loss]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    try:
+        with bar:
+            task = bar.add_task("opening the table", total=None, loss="")
+
+            def report(step: Any) -> None:
+                loss = "" if step.loss is None else f"best loss {step.loss:.4f}"
+                bar.update(
+                    task,
+                    description=step.step,
+                    completed=step.seconds_used,
+                    total=step.seconds_total,
+                    loss=loss,
+                )
+
+            yield report, lambda: bool(stopped)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _keep(outcome: Any, wish: str) -> bool:
+    if wish == "ask" and sys.stdin.isatty():
+        return typer.confirm(f"Stopped. Keep the best release so far (loss {outcome.loss:.4f})?")
+    return wish == "keep"

@@ -1,0 +1,487 @@
+"""Compiled cuts of one class in two along a column: the kernels behind Mondrian (LeFevre 2006).
+
+A class is cut along one column. Strict cuts send every cell with code ≤ v to the left, so the
+classes are disjoint boxes and a release can be repeated on other rows; relaxed cuts may part cells
+with equal codes. The promises are such that a class which breaks one contains no partition that
+keeps it (`mathematics` 1.8), so a refused cut is refused for good.
+
+All cuts of a column are weighed in one sweep: for each value of every other column, the first and
+the last place along the cut column where it occurs give the boxes of all prefixes and suffixes.
+A node of N cells costs O(N · columns²), whatever the sizes of the domains.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tclose.distance.kernel import compiled
+from tclose.search.rules import keeps, near
+from tclose.search.tables import SET, Tables, gap
+
+GAIN, MEDIAN, RELAXED = range(3)
+FAR = 1 << 30
+DEEPEST = 1000
+
+
+class Work(NamedTuple):
+    """Scratch memory of one search; a kernel may overwrite all of it."""
+
+    local: Any
+    """int32 [columns, cells]: the node's codes, ranked among the codes that occur in it"""
+    code: Any
+    """int32 [columns, codes]: the code of each rank"""
+    ranks: Any
+    """int64 [columns]: how many codes occur"""
+    rank: Any
+    """int32 [codes]"""
+    first: Any
+    """int32 [columns, codes]"""
+    last: Any
+    """int32 [columns, codes]"""
+    left: Any
+    """float64 [codes]: loss per row of the cells up to each rank"""
+    right: Any
+    """float64 [codes]: loss per row of the cells from each rank on"""
+    low: Any
+    """int64 [codes]"""
+    high: Any
+    """int64 [codes]"""
+    seen: Any
+    """int64 [codes]"""
+    tally: Any
+    """int64 [codes + 1]"""
+    order: Any
+    """int64 [cells]: positions along the column that is being cut"""
+    spare: Any
+    """int64 [cells]"""
+    whole: Any
+    """int64 [slots]: the node's histogram"""
+    near: Any
+    """int64 [slots]"""
+    far: Any
+    """int64 [slots]"""
+    scratch: Any
+    """int64 [2 · nodes]"""
+    spans: Any
+    """float64 [columns]"""
+
+
+class Path(NamedTuple):
+    """The supersets of the node at hand, for (n, t)-closeness: itself and the nodes above it."""
+
+    rules: Any
+    need: Any
+    """int64 [rules]: n"""
+    below: Any
+    """int64 [levels, nodes]: rows below each node of the metric's tree"""
+    known: Any
+    """int64 [levels, rules]"""
+    size: Any
+    """int64 [levels]; 0 where a level is too small for every n, and was not kept"""
+
+
+class Tree(NamedTuple):
+    """The cuts so far, and the nodes still to be cut."""
+
+    ids: Any
+    """int64 [cells]: cells, those of a node side by side"""
+    stack: Any
+    """int64 [cells + 2, 4]: from, to, number and depth of the nodes still to be cut"""
+    top: Any
+    """int64 [3]: nodes on the stack, nodes in all, classes in all"""
+    column: Any
+    """int64 [nodes]: −1 for a leaf"""
+    value: Any
+    """int64 [nodes]: the largest code of the left half"""
+    left: Any
+    """int64 [nodes]: the left half's number; a leaf's class"""
+    right: Any
+    """int64 [nodes]"""
+    label: Any
+    """int64 [cells]"""
+
+
+def make_work(tab: Tables) -> Work:
+    """Scratch memory for a problem."""
+    cells, columns = tab.codes.shape
+    width = int(tab.values.max()) + 2
+    slots, nodes = max(int(tab.slots[0]), 1), len(tab.rules.parent) + 1
+    few, many = np.int32, np.int64
+    return Work(
+        np.empty((columns, cells), few), np.empty((columns, width), few),
+        np.zeros(columns, many), np.zeros(width, few), np.empty((columns, width), few),
+        np.empty((columns, width), few), np.empty(width), np.empty(width), np.empty(width, many),
+        np.empty(width, many), np.empty(width, many), np.empty(width + 1, many),
+        np.empty(cells, many), np.empty(cells, many), np.empty(slots, many),
+        np.empty(slots, many), np.empty(slots, many), np.empty(2 * nodes, many), np.empty(columns),
+    )  # fmt: skip
+
+
+def make_path(rules: Any, need: Any) -> Path:
+    """A path for rules about ancestors; an empty one where there are none."""
+    levels = DEEPEST if len(rules.kind) else 1
+    return Path(
+        rules, need, np.zeros((levels, len(rules.parent)), np.int64),
+        np.zeros((levels, len(rules.kind)), np.int64), np.zeros(levels, np.int64),
+    )  # fmt: skip
+
+
+def make_tree(cells: int) -> Tree:
+    """One node that holds every cell."""
+    size = 2 * cells + 1
+    tree = Tree(
+        np.arange(cells), np.zeros((cells + 2, 4), np.int64), np.array([1, 1, 0]),
+        np.full(size, -1), np.zeros(size, np.int64), np.zeros(size, np.int64),
+        np.zeros(size, np.int64), np.zeros(cells, np.int64),
+    )  # fmt: skip
+    tree.stack[0, 1] = cells
+    return tree
+
+
+@compiled
+def gather(ids: Any, lo: Any, hi: Any, tab: Any, work: Any) -> None:
+    """The node's codes as ranks, so that what follows costs its own cells and not the domains."""
+    count = hi - lo
+    for j in range(tab.codes.shape[1]):
+        line, code, rank = work.local[j], work.code[j], work.rank
+        found = 0
+        if tab.values[j] <= 4 * count + 64:
+            for v in range(tab.values[j]):
+                rank[v] = 0
+            for p in range(count):
+                line[p] = tab.codes[ids[lo + p], j]
+                rank[line[p]] = 1
+            for v in range(tab.values[j]):
+                if rank[v] != 0:
+                    code[found] = v
+                    rank[v] = found
+                    found += 1
+            for p in range(count):
+                line[p] = rank[line[p]]
+        else:
+            for p in range(count):
+                line[p] = tab.codes[ids[lo + p], j]
+            ordered = np.sort(line[:count])
+            for p in range(count):
+                if p == 0 or ordered[p] != ordered[p - 1]:
+                    code[found] = ordered[p]
+                    found += 1
+            for p in range(count):
+                line[p] = np.searchsorted(code[:found], line[p])
+        work.ranks[j] = found
+
+
+@compiled
+def box(tab: Any, work: Any) -> Any:
+    """Loss per row of the gathered node; `spans[j]` is column j's part of it."""
+    total = 0.0
+    for j in range(tab.codes.shape[1]):
+        found = work.ranks[j]
+        if tab.kind[j] == SET:
+            work.spans[j] = gap(j, 0, found, tab)
+        else:
+            work.spans[j] = gap(j, work.code[j, 0], work.code[j, found - 1], tab)
+        total += work.spans[j]
+    return total
+
+
+@compiled
+def weigh(ids: Any, lo: Any, hi: Any, tab: Any, hist: Any) -> Any:
+    """The weight of some cells, and their histogram into `hist`."""
+    hist[:] = 0
+    size = 0
+    for p in range(lo, hi):
+        cell = ids[p]
+        size += tab.weight[cell]
+        for a in range(tab.slot.shape[1]):
+            hist[tab.slot[cell, a]] += tab.weight[cell]
+    return size
+
+
+@compiled
+def corners(j: Any, count: Any, tab: Any, work: Any) -> None:
+    """The first and the last rank of column j at which each code of every column occurs."""
+    line = work.local[j]
+    for i in range(tab.codes.shape[1]):
+        first, last, other = work.first[i], work.last[i], work.local[i]
+        for u in range(work.ranks[i]):
+            first[u] = FAR
+            last[u] = -1
+        for p in range(count):
+            u, v = other[p], line[p]
+            first[u] = min(first[u], v)
+            last[u] = max(last[u], v)
+
+
+@compiled
+def sweep(j: Any, i: Any, backwards: Any, tab: Any, work: Any, out: Any) -> None:
+    """Adds column i's loss of every prefix (or suffix) along column j to `out`."""
+    length = work.ranks[j]
+    low, high, seen = work.low, work.high, work.seen
+    for p in range(length):
+        low[p] = FAR
+        high[p] = -1
+        seen[p] = 0
+    at = work.last[i] if backwards else work.first[i]
+    for u in range(work.ranks[i]):
+        p = at[u]
+        low[p] = min(low[p], u)
+        high[p] = max(high[p], u)
+        seen[p] += 1
+    a, b, c, here = FAR, -1, 0, 0.0
+    for step in range(length):
+        p = length - 1 - step if backwards else step
+        if seen[p] > 0:
+            a, b, c = min(a, low[p]), max(b, high[p]), c + seen[p]
+            if tab.kind[i] == SET:
+                here = gap(i, 0, c, tab)
+            else:
+                here = gap(i, work.code[i, a], work.code[i, b], tab)
+        out[p] += here
+
+
+@compiled
+def line_up(j: Any, count: Any, work: Any) -> None:
+    """Positions in the order of column j (`order`); `tally[v]` is the end of rank v."""
+    line, tally, length = work.local[j], work.tally, work.ranks[j]
+    for v in range(length + 1):
+        tally[v] = 0
+    for p in range(count):
+        tally[line[p] + 1] += 1
+    for v in range(length):
+        tally[v + 1] += tally[v]
+    for p in range(count):
+        work.order[tally[line[p]]] = p
+        tally[line[p]] += 1
+
+
+@compiled
+def kept(hist: Any, size: Any, depth: Any, tab: Any, work: Any, path: Any) -> Any:
+    """Whether a class may be released, its supersets included."""
+    if not keeps(hist, size, tab.rules, work.scratch):
+        return False
+    for rule in range(len(path.need)):
+        if size >= path.need[rule]:
+            continue
+        found = False
+        for level in range(min(depth + 1, len(path.size))):
+            if path.size[level] < path.need[rule]:
+                break
+            n = path.known[level, rule]
+            if near(rule, hist, size, path.below[level], n, path.rules, work.scratch):
+                found = True
+                break
+        if not found:
+            return False
+    return True
+
+
+@compiled
+def halves(hist: Any, below: Any, size: Any, depth: Any, tab: Any, work: Any, path: Any) -> Any:
+    """Whether both halves may be released; `hist` and `below` are the left one's."""
+    if not kept(hist, below, depth, tab, work, path):
+        return False
+    for s in range(len(hist)):
+        work.far[s] = work.whole[s] - hist[s]
+    return kept(work.far, size - below, depth, tab, work, path)
+
+
+@compiled
+def weigh_cuts(j: Any, count: Any, tab: Any, work: Any) -> None:
+    """The loss of the prefix that ends and of the suffix that begins at every rank of column j."""
+    corners(j, count, tab, work)
+    for v in range(work.ranks[j]):
+        work.left[v] = 0.0
+        work.right[v] = 0.0
+    for i in range(tab.codes.shape[1]):
+        sweep(j, i, False, tab, work, work.left)
+        sweep(j, i, True, tab, work, work.right)
+
+
+@compiled
+def add_rank(v: Any, ids: Any, lo: Any, tab: Any, work: Any) -> Any:
+    """Adds the cells of rank v to the left half; returns their weight."""
+    added = 0
+    for q in range(work.tally[v - 1] if v > 0 else 0, work.tally[v]):
+        cell = ids[lo + work.order[q]]
+        added += tab.weight[cell]
+        for a in range(tab.slot.shape[1]):
+            work.near[tab.slot[cell, a]] += tab.weight[cell]
+    return added
+
+
+@compiled
+def best_rank(
+    ids: Any, lo: Any, hi: Any, j: Any, size: Any, here: Any, rule: Any, depth: Any,
+    tab: Any, work: Any, path: Any,
+) -> Any:  # fmt: skip
+    """The best allowed strict cut of column j: (loss saved, rank), or (−1, −1)."""
+    line_up(j, hi - lo, work)
+    if rule == GAIN:
+        weigh_cuts(j, hi - lo, tab, work)
+    work.near[:] = 0
+    k = tab.rules.least[0]
+    best, where, below = -1.0, -1, 0
+    for v in range(work.ranks[j] - 1):
+        below += add_rank(v, ids, lo, tab, work)
+        above = size - below
+        if below < k or (rule == MEDIAN and 2 * below < size):
+            continue
+        if above < k:
+            break
+        saved = 0.0
+        if rule == GAIN:
+            saved = max(size * here - below * work.left[v] - above * work.right[v + 1], 0.0)
+        if saved > best and halves(work.near, below, size, depth, tab, work, path):
+            best, where = saved, v
+        if rule == MEDIAN:
+            break
+    return best, where
+
+
+@compiled
+def middle(
+    ids: Any, lo: Any, hi: Any, j: Any, size: Any, depth: Any, tab: Any, work: Any, path: Any
+) -> Any:
+    """The position along column j that halves the weight, if that cut is allowed; else −1."""
+    line_up(j, hi - lo, work)
+    work.near[:] = 0
+    below = 0
+    for q in range(hi - lo - 1):
+        cell = ids[lo + work.order[q]]
+        below += tab.weight[cell]
+        for a in range(tab.slot.shape[1]):
+            work.near[tab.slot[cell, a]] += tab.weight[cell]
+        if 2 * below >= size:
+            return q + 1 if halves(work.near, below, size, depth, tab, work, path) else -1
+    return -1
+
+
+@compiled
+def choose(
+    ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: Any, path: Any
+) -> Any:
+    """The cut that a node takes: (column, code or position), or (−1, −1)."""
+    size = weigh(ids, lo, hi, tab, work.whole)
+    if size < 2 * tab.rules.least[0] or hi - lo < 2:
+        return -1, -1
+    gather(ids, lo, hi, tab, work)
+    here = box(tab, work)
+    enter(size, depth, work, path)
+    best, column, where = -1.0, -1, -1
+    for j in np.argsort(-work.spans):
+        if work.ranks[j] < 2:
+            continue
+        if rule == RELAXED:
+            at = middle(ids, lo, hi, j, size, depth, tab, work, path)
+            if at >= 0:
+                return j, at
+            continue
+        saved, v = best_rank(ids, lo, hi, j, size, here, rule, depth, tab, work, path)
+        if v >= 0 and saved > best:
+            best, column, where = saved, j, np.int64(work.code[j, v])
+            if rule == MEDIAN:
+                break
+    return column, where
+
+
+@compiled
+def enter(size: Any, depth: Any, work: Any, path: Any) -> None:
+    """Makes the node a superset of what is cut from it, where it is large enough for some n."""
+    if len(path.need) == 0 or depth >= len(path.size):
+        return
+    path.size[depth] = size
+    for rule in range(len(path.need)):
+        rules = path.rules
+        first, last, at = rules.first[rule], rules.last[rule], rules.at[rule]
+        base, known = rules.base[rule], 0
+        for node in range(first, last):
+            path.below[depth, node] = 0
+        for v in range(rules.values[rule]):
+            path.below[depth, rules.leaf[at + v]] += work.whole[base + v]
+            known += work.whole[base + v]
+        for node in range(first, last - 1):
+            path.below[depth, rules.parent[node]] += path.below[depth, node]
+        path.known[depth, rule] = known
+
+
+@compiled
+def part(ids: Any, lo: Any, hi: Any, j: Any, v: Any, tab: Any, spare: Any) -> Any:
+    """Cells with code ≤ v to the front, order kept; returns the border."""
+    a, b = lo, 0
+    for p in range(lo, hi):
+        if tab.codes[ids[p], j] <= v:
+            ids[a] = ids[p]
+            a += 1
+        else:
+            spare[b] = ids[p]
+            b += 1
+    ids[a:hi] = spare[:b]
+    return a
+
+
+@compiled
+def part_at(ids: Any, lo: Any, hi: Any, j: Any, at: Any, work: Any) -> Any:
+    """The first `at` cells along column j to the front; returns the border."""
+    line_up(j, hi - lo, work)
+    for q in range(hi - lo):
+        work.spare[q] = ids[lo + work.order[q]]
+    ids[lo:hi] = work.spare[: hi - lo]
+    return lo + at
+
+
+@compiled
+def close(node: Any, lo: Any, hi: Any, tree: Any) -> None:
+    """Makes a node a class."""
+    for p in range(lo, hi):
+        tree.label[tree.ids[p]] = tree.top[2]
+    tree.left[node] = tree.top[2]
+    tree.top[2] += 1
+
+
+@compiled
+def open_halves(
+    node: Any, lo: Any, border: Any, hi: Any, j: Any, v: Any, depth: Any, tree: Any
+) -> None:
+    """Records a cut and puts both halves on the stack, the left one on top."""
+    tree.column[node], tree.value[node] = j, v
+    tree.left[node], tree.right[node] = tree.top[1], tree.top[1] + 1
+    for half in range(2):
+        at = tree.top[0]
+        tree.stack[at, 0] = border if half == 0 else lo
+        tree.stack[at, 1] = hi if half == 0 else border
+        tree.stack[at, 2] = tree.top[1] + 1 - half
+        tree.stack[at, 3] = depth + 1
+        tree.top[0] += 1
+    tree.top[1] += 2
+
+
+@compiled
+def grow(rule: Any, effort: Any, tab: Any, work: Any, path: Any, tree: Any) -> None:
+    """Cuts nodes until none is left or about `effort` steps are spent."""
+    spent = 0
+    square = tab.codes.shape[1] ** 2 + 8
+    while tree.top[0] > 0 and spent < effort:
+        tree.top[0] -= 1
+        row = tree.stack[tree.top[0]]
+        lo, hi, node, depth = row[0], row[1], row[2], row[3]
+        spent += (hi - lo) * square
+        j, v = choose(tree.ids, lo, hi, rule, depth, tab, work, path)
+        if j < 0:
+            close(node, lo, hi, tree)
+        elif rule == RELAXED:
+            open_halves(node, lo, part_at(tree.ids, lo, hi, j, v, work), hi, j, v, depth, tree)
+        else:
+            border = part(tree.ids, lo, hi, j, v, tab, work.spare)
+            open_halves(node, lo, border, hi, j, v, depth, tree)
+
+
+@compiled
+def close_all(tree: Any) -> None:
+    """Makes every node that is still to be cut a class as it is."""
+    while tree.top[0] > 0:
+        tree.top[0] -= 1
+        row = tree.stack[tree.top[0]]
+        close(row[2], row[0], row[1], tree)

@@ -1,0 +1,96 @@
+"""Mondrian (LeFevre 2006) with any promise: cut a class in two as long as both halves keep it.
+
+- `mondrian`         strict; of all allowed cuts the one that saves the most loss
+- `mondrian-median`  strict; the median of the widest column that allows it, as published
+- `mondrian-relaxed` the median likewise, but cells with equal codes may part
+- `nt-mondrian`      strict; a class may be close to any large enough node above it instead
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tclose.search import cuts as kernels
+from tclose.search.budget import Budget, Clock
+from tclose.search.cuts import GAIN, MEDIAN, RELAXED, Path, Tree, Work
+from tclose.search.judged import cut_by_requirements
+from tclose.search.outcome import Cuts, Outcome, numbered
+from tclose.search.problem import Problem
+from tclose.search.promise import AncestorRule, rule_arrays
+from tclose.search.settle import settled
+from tclose.search.tables import Tables
+
+EFFORT = 20_000_000
+"""Steps between two looks at the clock: well under a tenth of a second."""
+
+
+def mondrian(problem: Problem, budget: Budget) -> Outcome:
+    """Strict cuts, each the one that saves the most loss."""
+    return _run("mondrian", GAIN, problem, budget)
+
+
+def mondrian_median(problem: Problem, budget: Budget) -> Outcome:
+    """Strict cuts at the median of the widest column."""
+    return _run("mondrian-median", MEDIAN, problem, budget)
+
+
+def mondrian_relaxed(problem: Problem, budget: Budget) -> Outcome:
+    """Cuts at the median of the widest column that may part cells with equal codes."""
+    return _run("mondrian-relaxed", RELAXED, problem, budget)
+
+
+def nt_mondrian(problem: Problem, budget: Budget) -> Outcome:
+    """Strict cuts whose classes are close to some node of n or more rows above them.
+
+    Such closeness is not kept by merging, so refusing a cut is a heuristic here: cuts below it
+    might have been allowed (`mathematics` 3.4).
+    """
+    return _run("nt-mondrian", GAIN, problem, budget, problem.promise.ancestors)
+
+
+def _run(
+    name: str, rule: int, problem: Problem, budget: Budget, ancestors: Sequence[AncestorRule] = ()
+) -> Outcome:
+    clock = Clock(budget)
+    tab = problem.tables()
+    tree, work = kernels.make_tree(problem.cells), kernels.make_work(tab)
+    path = make_path(problem, ancestors)
+    if problem.promise.others:
+        cut_by_requirements(problem, rule, tab, work, path, tree, clock)
+    else:
+        _grow(rule, tab, work, path, tree, clock)
+    return settled(
+        problem, tree.label, clock, method=name, uses_sensitive=rule == RELAXED,
+        cuts=None if rule == RELAXED else cut_tree(tree),
+    )  # fmt: skip
+
+
+def _grow(rule: int, tab: Tables, work: Work, path: Path, tree: Tree, clock: Clock) -> None:
+    """Cuts until no allowed cut is left; what is still uncut when time is up stays as it is."""
+    while tree.top[0] > 0:
+        if clock.over("cutting"):
+            kernels.close_all(tree)
+            return
+        kernels.grow(rule, EFFORT, tab, work, path, tree)
+
+
+def make_path(problem: Problem, ancestors: Sequence[AncestorRule]) -> Path:
+    """Room for the supersets that (n, t)-closeness looks at."""
+    rules = rule_arrays(problem.promise, [one.rule for one in ancestors], problem.rows)
+    return kernels.make_path(rules, np.array([one.n for one in ancestors], dtype=np.int64))
+
+
+def cut_tree(tree: Tree) -> Cuts:
+    """The cuts as plain numbers, with classes numbered as the outcome numbers them."""
+    nodes = int(tree.top[1])
+    column, left = tree.column[:nodes], tree.left[:nodes].copy()
+    first = numbered(tree.label)
+    rank = np.zeros(int(tree.top[2]), dtype=np.int64)
+    rank[tree.label] = first
+    left[column < 0] = rank[left[column < 0]]
+    return Cuts(
+        tuple(column.tolist()), tuple(tree.value[:nodes].tolist()), tuple(left.tolist()),
+        tuple(tree.right[:nodes].tolist()),
+    )  # fmt: skip

@@ -1,0 +1,85 @@
+"""A table and a promise as a search sees them: integers, no frame and no raw value in sight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.privacy import promises_of
+from tclose.search.promise import Promise, compile_promise, recount
+from tclose.search.tables import Tables, make_tables
+from tclose.table.cells import Cells
+from tclose.table.check import Bound
+from tclose.table.classes import Classes
+from tclose.utility import ColumnLoss, LossReport, coded_quasi, partition_loss
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Cells with coded quasi-identifiers and sensitive values, and what every class must keep.
+
+    A solution is a label per cell: the number of its class, or −1 for a cell that is left out.
+    """
+
+    codes: Ints
+    """[cells, columns]: the quasi-identifiers, coded along what they are released as."""
+    weight: Ints
+    """[cells]: how many rows each cell stands for."""
+    columns: tuple[ColumnLoss, ...]
+    attributes: tuple[str, ...]
+    """The sensitive attributes, in the order of `sensitive`."""
+    sensitive: Ints
+    """[cells, attributes]: −1 for a missing value that may be any value."""
+    promise: Promise
+    classes: Classes
+    """The raw table's classes, from which the requirements themselves can judge any other."""
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows the cells stand for."""
+        return int(self.weight.sum())
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return len(self.weight)
+
+    def loss(self, label: Ints) -> LossReport:
+        """What a partition loses; a cell left out loses everything."""
+        return partition_loss(self.columns, self.codes, self.weight, label)
+
+    def tables(self) -> Tables:
+        """The problem laid out for the kernels, judged against the whole table.
+
+        A search that leaves rows out changes the reference (`refer`), so each takes its own.
+        """
+        return make_tables(self.columns, self.codes, self.weight, self.promise, self.promise.rules)
+
+    def refer(self, tab: Tables, label: Ints) -> None:
+        """Makes the released cells (label ≥ 0) what classes are compared with."""
+        kept = np.where(label >= 0, self.weight, 0)
+        recount(tab.rules, self.promise, self.promise.rules, kept)
+
+
+def problem_of(bound: Bound, population: Cells | None = None) -> Problem:
+    """The search problem of a table that its policy is bound to."""
+    quasi = coded_quasi(bound)
+    classes = bound.classes
+    names = tuple(classes.attributes)
+    sensitive = np.zeros((len(bound.cells.weight), len(names)), dtype=np.int64)
+    for at, name in enumerate(names):
+        sensitive[:, at] = classes.cell_codes[name]
+    return Problem(
+        codes=quasi.codes,
+        weight=bound.cells.weight.astype(np.int64),
+        columns=quasi.columns,
+        attributes=names,
+        sensitive=sensitive,
+        promise=compile_promise(promises_of(bound, population), classes),
+        classes=classes,
+    )

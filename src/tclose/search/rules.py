@@ -1,0 +1,355 @@
+"""Compiled promises: may a class with this histogram be released? Decided in whole numbers.
+
+A class is a histogram over *slots* (one per value of each sensitive attribute, and one for missing
+values that may be any value) and a size. Every rule is sound: what it accepts keeps the promise.
+Where whole numbers decide (k, earth mover's distances that fit 64 bits, shares, counts) it is exact
+as well; where logarithms or larger numbers decide, a margin far above the rounding error is kept,
+so that a class within a billionth of its threshold may be refused but none beyond it is accepted.
+
+Missing values that may be any value are judged at their worst, as `table.classes` defines it: all
+z of them taken to be one and the same value, for each value in turn.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from tclose.distance.kernel import compiled
+
+EMD, DISTINCT, SHARE, GAIN, BAND, ENTROPY, RECURSIVE, KL, JS = range(9)
+MARGIN = 1e-9
+CLEAR = 1e-11
+FITS = 1 << 62
+
+
+class Rules(NamedTuple):
+    """All rules as arrays; `below`, `count`, `known`, `lower` and `upper` follow the table."""
+
+    kind: Any
+    """int64 [rules]"""
+    base: Any
+    """int64 [rules]: the slot of the attribute's first value"""
+    values: Any
+    """int64 [rules]"""
+    hidden: Any
+    """int64 [rules]: the slot of missing values that may be any; −1 where there are none"""
+    at: Any
+    """int64 [rules]: where the rule's part of `leaf`, `lower` and `upper` begins"""
+    first: Any
+    """int64 [rules]: the first node of the rule's tree"""
+    last: Any
+    """int64 [rules]: one past the last node of the rule's tree, its root"""
+    num: Any
+    """int64 [rules]: the threshold is num / den (earth mover: times the diameter)"""
+    den: Any
+    """int64 [rules]"""
+    limit: Any
+    """int64 [rules]: the largest class that 64 bits can judge; the l of recursive diversity"""
+    real: Any
+    """float64 [rules]: the threshold, rounded"""
+    leaf: Any
+    """int64 [values of all rules]: the node of each value"""
+    lower: Any
+    """float64 [values of all rules]: a share must be above"""
+    upper: Any
+    """float64 [values of all rules]: a share must be below"""
+    parent: Any
+    """int64 [nodes]: −1 at a root; children come before parents"""
+    length: Any
+    """int64 [nodes]: of the edge to the parent"""
+    stretch: Any
+    """float64 [nodes]: the same over the diameter"""
+    below: Any
+    """int64 [nodes]: rows of the table below each node"""
+    count: Any
+    """int64 [slots]: rows of the table with each value"""
+    known: Any
+    """int64 [rules]: rows of the table whose value is known"""
+    least: Any
+    """int64 [1]: k"""
+
+
+@compiled
+def keeps(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
+    """Whether a class keeps every rule; `scratch` has twice as many entries as there are nodes."""
+    if size < rules.least[0]:
+        return False
+    for rule in range(len(rules.kind)):  # noqa: SIM110 (compiled)
+        if not keeps_rule(rule, hist, size, rules, scratch):
+            return False
+    return True
+
+
+@compiled
+def keeps_rule(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
+    """Whether a class keeps one rule."""
+    kind = rules.kind[rule]
+    if kind == EMD:
+        return near(rule, hist, size, rules.below, rules.known[rule], rules, scratch)
+    if kind == DISTINCT:
+        return distinct(rule, hist, rules) >= rules.num[rule]
+    if kind == SHARE:
+        return share(rule, hist, size, rules)
+    if kind == GAIN:
+        return gain(rule, hist, size, rules)
+    if kind == BAND:
+        return band(rule, hist, size, rules)
+    if kind == ENTROPY:
+        return entropy(rule, hist, size, rules)
+    if kind == RECURSIVE:
+        return recursive(rule, hist, rules)
+    if kind == KL:
+        return kullback_leibler(rule, hist, size, rules)
+    return jensen_shannon(rule, hist, size, rules)
+
+
+@compiled
+def near(rule: Any, hist: Any, size: Any, below: Any, n: Any, rules: Any, scratch: Any) -> Any:
+    """Earth mover's distance ≤ t: Σ len·|n·c − r·N|·den ≤ num·n·r (`mathematics` 1.0)."""
+    climb(rule, hist, rules, scratch)
+    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    if size > rules.limit[rule]:
+        return near_enough(rule, z, size, below, n, rules, scratch)
+    first, last = rules.first[rule], rules.last[rule]
+    work = 0
+    for node in range(first, last):
+        work += rules.length[node] * abs(n * scratch[node] - size * below[node])
+    if z > 0:
+        work += detour(rule, z, size, below, n, rules, scratch)
+    return work * rules.den[rule] <= rules.num[rule] * n * size
+
+
+@compiled
+def climb(rule: Any, hist: Any, rules: Any, scratch: Any) -> None:
+    """Rows of the class below each node, into `scratch`."""
+    first, last = rules.first[rule], rules.last[rule]
+    base, at = rules.base[rule], rules.at[rule]
+    for node in range(first, last):
+        scratch[node] = 0
+    for v in range(rules.values[rule]):
+        scratch[rules.leaf[at + v]] += hist[base + v]
+    for node in range(first, last - 1):
+        scratch[rules.parent[node]] += scratch[node]
+
+
+@compiled
+def detour(rule: Any, z: Any, size: Any, below: Any, n: Any, rules: Any, scratch: Any) -> Any:
+    """What z missing values add at their worst value.
+
+    If all of them are value v, only the edges above v change; their sum is carried from the root
+    down, so the worst value is found in one pass over the nodes.
+    """
+    first, last = rules.first[rule], rules.last[rule]
+    half = len(scratch) // 2
+    scratch[half + last - 1] = 0
+    for node in range(last - 2, first - 1, -1):
+        excess = n * scratch[node] - size * below[node]
+        more = rules.length[node] * (abs(excess + n * z) - abs(excess))
+        scratch[half + node] = scratch[half + rules.parent[node]] + more
+    worst = scratch[half + rules.leaf[rules.at[rule]]]
+    for v in range(1, rules.values[rule]):
+        worst = max(worst, scratch[half + rules.leaf[rules.at[rule] + v]])
+    return worst
+
+
+@compiled
+def near_enough(rule: Any, z: Any, size: Any, below: Any, n: Any, rules: Any, scratch: Any) -> Any:
+    """The same for classes beyond 64 bits, in floats and with a margin.
+
+    z missing values are at most the diameter away from anything: they add at most z / r.
+    """
+    value = z / size
+    for node in range(rules.first[rule], rules.last[rule]):
+        value += rules.stretch[node] * abs(scratch[node] / size - below[node] / n * (1 - z / size))
+    return value + CLEAR <= rules.real[rule]
+
+
+@compiled
+def distance(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
+    """The earth mover's distance as a float, missing values not counted: to rank, not to decide."""
+    climb(rule, hist, rules, scratch)
+    value = 0.0
+    n = rules.known[rule]
+    for node in range(rules.first[rule], rules.last[rule]):
+        value += rules.stretch[node] * abs(scratch[node] / size - rules.below[node] / n)
+    return value
+
+
+@compiled
+def slack(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
+    """The smallest 1 − EMD/t: how much room a class has left; to rank candidates only."""
+    least = 1.0
+    for rule in range(len(rules.kind)):
+        if rules.kind[rule] == EMD:
+            used = distance(rule, hist, size, rules, scratch) / max(rules.real[rule], 1e-12)
+            least = min(least, 1.0 - used)
+    return least
+
+
+@compiled
+def distinct(rule: Any, hist: Any, rules: Any) -> Any:
+    """Different values; missing ones may all be a value that is there already."""
+    base, found = rules.base[rule], 0
+    for slot in range(base, base + rules.values[rule]):
+        found += 1 if hist[slot] > 0 else 0
+    return max(found, 1)
+
+
+@compiled
+def share(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
+    """No protected value (`upper` > 0) above num / den of the class."""
+    base, at = rules.base[rule], rules.at[rule]
+    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    top = 0
+    for v in range(rules.values[rule]):
+        if rules.upper[at + v] > 0.0:
+            top = max(top, hist[base + v] + z)
+    if size > rules.limit[rule]:
+        return top <= size * rules.real[rule] * (1.0 - CLEAR)
+    return top * rules.den[rule] <= rules.num[rule] * size
+
+
+@compiled
+def gain(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
+    """p/q ≤ num / den for every value: c·n·den ≤ num·r·N (basic β-likeness)."""
+    base, n = rules.base[rule], rules.known[rule]
+    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    for slot in range(base, base + rules.values[rule]):
+        c = hist[slot] + z
+        if c == 0:
+            continue
+        if size > rules.limit[rule]:
+            if c / size > rules.count[slot] / n * rules.real[rule] * (1.0 - CLEAR):
+                return False
+        elif c * n * rules.den[rule] > rules.num[rule] * size * rules.count[slot]:
+            return False
+    return True
+
+
+@compiled
+def band(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
+    """Every share within its bounds, which are logarithms of the table's and kept at a margin.
+
+    A value that the class lacks is judged too, unless num says that absent values are ignored; it
+    is then judged only with the missing values that might be it.
+    """
+    base, at = rules.base[rule], rules.at[rule]
+    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    for v in range(rules.values[rule]):
+        c = hist[base + v]
+        if c + z > 0 and (c + z) / size >= rules.upper[at + v]:
+            return False
+        floor = z if c == 0 and rules.num[rule] == 1 else c
+        if (floor > 0 or rules.num[rule] == 0) and floor / size <= rules.lower[at + v]:
+            return False
+    return True
+
+
+@compiled
+def entropy(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
+    """H ≥ log l; missing values lower it most where they are the commonest value.
+
+    Equal counts are decided exactly: H is then the logarithm of their number.
+    """
+    base, last = rules.base[rule], rules.base[rule] + rules.values[rule]
+    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    top, least, found = 0, 0, 0
+    for slot in range(base, last):
+        c = hist[slot]
+        if c > 0:
+            top = max(top, c)
+            least = c if found == 0 else min(least, c)
+            found += 1
+    if found == 0 or (top == least and z == 0):
+        return max(found, 1) * rules.den[rule] >= rules.num[rule]
+    spread = 0.0
+    for slot in range(base, last):
+        c = hist[slot]
+        if c > 0:
+            spread += c * math.log(c)
+    if z > 0:
+        spread += (top + z) * math.log(top + z) - top * math.log(top)
+    return math.log(size) - spread / size >= rules.real[rule] + MARGIN
+
+
+@compiled
+def recursive(rule: Any, hist: Any, rules: Any) -> Any:
+    """r₁ < c·(r_l + … + r_m); missing values hurt most where they are the commonest value."""
+    base, m, l = rules.base[rule], rules.values[rule], rules.limit[rule]
+    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    total, top = 0, 0
+    for slot in range(base, base + m):
+        total += hist[slot]
+        top = max(top, hist[slot])
+    tail = total + (z if l == 1 else 0)
+    bound, taken = top + 1, 0
+    while taken < l - 1:
+        following, times = 0, 0
+        for slot in range(base, base + m):
+            if following < hist[slot] < bound:
+                following, times = hist[slot], 1
+            elif hist[slot] == following:
+                times += 1
+        if following == 0:
+            break
+        times = min(times, l - 1 - taken)
+        tail -= times * following
+        taken += times
+        bound = following
+    return (top + z) * rules.den[rule] < rules.num[rule] * tail
+
+
+@compiled
+def kullback_leibler(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
+    """Σ p log₂(p/q) ≤ t, with the missing values at their worst."""
+    base, n = rules.base[rule], rules.known[rule]
+    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    value, more = 0.0, -math.inf
+    for slot in range(base, base + rules.values[rule]):
+        c, q = hist[slot], rules.count[slot] / n
+        here = kl_term(c / size, q)
+        value += here
+        if z > 0:
+            more = max(more, kl_term((c + z) / size, q) - here)
+    if z > 0:
+        value += more
+    return value + MARGIN <= rules.real[rule]
+
+
+@compiled
+def kl_term(p: Any, q: Any) -> Any:
+    """p log₂(p/q)."""
+    if p == 0.0:
+        return 0.0
+    if q == 0.0:
+        return math.inf
+    return p * math.log2(p / q)
+
+
+@compiled
+def jensen_shannon(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
+    """½ Σ p log₂(2p/(p+q)) + ½ Σ q log₂(2q/(p+q)) ≤ t, with the missing values at their worst."""
+    base, n = rules.base[rule], rules.known[rule]
+    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    value, more = 0.0, -math.inf
+    for slot in range(base, base + rules.values[rule]):
+        c, q = hist[slot], rules.count[slot] / n
+        here = js_term(c / size, q)
+        value += here
+        if z > 0:
+            more = max(more, js_term((c + z) / size, q) - here)
+    if z > 0:
+        value += more
+    return value + MARGIN <= rules.real[rule]
+
+
+@compiled
+def js_term(p: Any, q: Any) -> Any:
+    """One value's part of the Jensen-Shannon divergence."""
+    result = 0.0
+    if p > 0.0:
+        result += p * math.log2(2 * p / (p + q))
+    if q > 0.0:
+        result += q * math.log2(2 * q / (p + q))
+    return result / 2

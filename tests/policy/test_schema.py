@@ -1,0 +1,77 @@
+"""The JSON Schema agrees with the reader: editors accept what the reader accepts."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tclose.policy import parse_policy, policy_schema
+from tclose.policy.words import SYNONYMS
+from tclose.sample.policy import HOSPITAL_POLICY
+
+SCHEMA = policy_schema()
+
+
+def accepted(raw: dict[str, Any]) -> bool:
+    return jsonschema.Draft202012Validator(SCHEMA).is_valid(raw)
+
+
+def column(**promise: Any) -> dict[str, Any]:
+    return {"columns": {"zip": "quasi", "s": {"role": "sensitive", **promise}}}
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_the_example_policy_passes() -> None:
+    jsonschema.validate(tomllib.loads(HOSPITAL_POLICY), SCHEMA)
+
+
+GOOD = {
+    "roles by name": {"columns": {"zip": "quasi"}},
+    "synonyms by name": {"columns": {"zip": "quasi", **{f"c{i}": w for i, w in enumerate(SYNONYMS)}}},
+    "synonym in full": {"columns": {"zip": {"role": "quasi-identifier"}}},
+    "t as number": column(t=0.2),
+    "t as fraction": column(t="1/8"),
+    "distinct l for short": column(l=3),
+    "all kinds of l": column(l={"distinct": 2, "entropy": 1.5, "recursive": {"c": "3/2", "l": 2}}),
+    "alpha for short": column(alpha=0.5),
+    "alpha of values": column(alpha={"max": "1/2", "values": ["hiv"]}),
+    "beta": column(beta=1),
+    "delta": column(delta={"max": 1, "base": "2", "absent": "ignore"}),
+    "distance by name": column(distance="ordered"),
+    "matrix": column(distance={"matrix": "far.csv"}),
+    "smoothed": column(distance={"smoothed-js": {"over": "ordered", "bandwidth": 0.3}}),
+    "hierarchy file": column(hierarchy="tree.csv", distance="hierarchical"),
+    "hierarchy built": {"columns": {"zip": {"role": "quasi", "hierarchy": {"prefix": [3, 0]}}}},
+    "joint": {**column(), "joint": [{"columns": ["s", "w"], "t": 0.1}]},
+    "population": {**column(), "k_map": 3, "presence": {"min": 0, "max": "1/2"}},
+}
+GOOD["joint"]["columns"]["w"] = "sensitive"  # type: ignore[index]
+
+BAD = {
+    "unknown role": {"columns": {"zip": "kwasi"}},
+    "unknown key": column(tt=0.2),
+    "unknown distance": column(distance="far"),
+    "wrong kind of k": {**column(), "k": "many"},
+    "no columns": {"k": 3},
+    "no reading": {**column(), "readings": []},
+    "smoothing of another distance": column(distance={"smoothed-js": {"name": "kl"}}),
+    "t in words": column(t="much"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(GOOD))
+def test_what_the_reader_takes_the_schema_takes(name: str) -> None:
+    assert parse_policy(GOOD[name])[1] == []
+    assert accepted(GOOD[name])
+
+
+@pytest.mark.parametrize("name", sorted(BAD))
+def test_what_the_reader_refuses_the_schema_refuses(name: str) -> None:
+    assert parse_policy(BAD[name])[1] != []
+    assert not accepted(BAD[name])

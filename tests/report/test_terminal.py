@@ -1,0 +1,81 @@
+"""What a steward reads: words that agree with the numbers, and values shown as they are."""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+from rich.console import Console, RenderableType
+
+import tclose
+from tclose.report import audit_view, explanation_view
+from tclose.report.terminal import MOST_ROWS
+
+
+def shown(view: RenderableType, width: int = 140) -> str:
+    page = io.StringIO()
+    Console(file=page, width=width, highlight=False).print(view)
+    return page.getvalue()
+
+
+def test_one_is_singular_and_many_are_plural() -> None:
+    single = tclose.audit(pa.table({"q": ["a"], "s": ["x"]}), quasi="q", sensitive="s")
+    assert "frame: 1 row in 1 class; the smallest has 1 row." in shown(audit_view(single))
+    many = tclose.audit(pa.table({"q": ["a", "b"] * 2, "s": ["x"] * 4}), quasi="q", sensitive="s")
+    assert "frame: 4 rows in 2 classes; the smallest has 2 rows." in shown(audit_view(many))
+
+
+def test_brackets_in_names_and_values_are_not_markup() -> None:
+    table = pa.table({"[red]q": ["[b]a[/b]", "[/]"], "[bold]s[/]": ["[i]x", "y[/i]"]})
+    options = {"quasi": ["[red]q"], "sensitive": ["[bold]s[/]"]}
+    text = shown(explanation_view(tclose.explain(table, number=2, **options)))  # type: ignore[arg-type]
+    for word in ("[red]q", "[b]a[/b]", "[bold]s[/]", "[i]x", "y[/i]"):
+        assert word in text
+    roles = {"[red]q": "quasi", "[bold]s[/]": "sensitive"}
+    broken = tclose.audit(table, {"k": 2, "columns": roles})
+    assert "[red]q=[b]a[/b]" in shown(audit_view(broken))
+
+
+def test_a_broken_promise_stands_out_with_its_margin() -> None:
+    table = pa.table({"q": ["a", "a", "b"], "s": ["x", "y", "x"]})
+    rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": "1/3"}}}
+    text = shown(audit_view(tclose.audit(table, rules)))
+    assert "The promise does NOT hold." in text
+    assert "k-anonymity, by 1" in text
+    assert "q=b" in text and "q=a" not in text
+
+
+def test_a_kept_promise_lists_no_worst_class() -> None:
+    table = pa.table({"q": ["a", "a"], "s": ["x", "y"]})
+    rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0}}}
+    text = shown(audit_view(tclose.audit(table, rules)))
+    assert "The promise holds." in text and "Worst classes" not in text
+
+
+def test_a_long_explanation_is_cut_and_says_so() -> None:
+    values = [f"v{at:03}" for at in range(100)]
+    table = pa.table({"q": ["a"] * 50 + ["b"] * 50, "s": values})
+    text = shown(explanation_view(tclose.explain(table, quasi="q", sensitive="s")))
+    assert f"{100 - MOST_ROWS} more values that differ less" in text
+    assert "smaller ones" in text
+
+
+def test_the_equal_distance_is_not_told_as_one_between_neighbours() -> None:
+    table = pa.table({"q": ["a", "b"], "s": ["x", "y"]})
+    text = shown(explanation_view(tclose.explain(table, quasi="q", sensitive="s")))
+    assert "equal" in text and "neighbours" not in text
+
+
+def test_a_distance_that_moves_nothing_says_so() -> None:
+    table = pa.table({"q": ["a", "b"], "s": ["x", "y"]})
+    rules = {"columns": {"q": "quasi", "s": {"role": "sensitive", "distance": "js", "t": 1}}}
+    text = shown(explanation_view(tclose.explain(table, rules)))
+    assert "nothing is moved" in text
+
+
+def test_a_narrow_terminal_loses_nothing_of_the_verdict() -> None:
+    table = pa.table({"q": ["a", "b"], "s": ["x", "y"]})
+    rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0}}}
+    text = shown(audit_view(tclose.audit(table, rules)), width=80)
+    assert "does NOT hold" in text and "FAILS" in text
+    assert max(map(len, text.splitlines())) <= 80

@@ -1,0 +1,348 @@
+"""Random tables with promises, and a judge that shares nothing with the package.
+
+The judge counts with dictionaries and compares fractions; logarithms are computed with 60 digits.
+Hierarchical distances follow Li's own recursion, not the sum over edges that the package uses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from decimal import Decimal, getcontext
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+
+from tclose.policy.model import Policy
+from tclose.search import problem_of
+from tclose.table import Bound, bind, open_source
+
+getcontext().prec = 60
+F = Fraction
+MISSING = "(missing)"
+
+GROUPS = {"left": ["a", "b", "c"], "right": ["d", "e"], "alone": ["f"]}
+LEAVES = [leaf for leaves in GROUPS.values() for leaf in leaves]
+GROUP_OF = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table and its policy, as plain values."""
+
+    columns: dict[str, list[Any]]
+    policy: dict[str, Any]
+
+    def bound(self) -> Bound:
+        table = pa.table({name: pa.array(column) for name, column in self.columns.items()})
+        return bind(Policy.model_validate(self.policy), open_source(table))
+
+
+# ------------------------------------------------------------------------------------- strategies
+
+
+@st.composite
+def quasi(draw: st.DrawFn, rows: int) -> tuple[Any, list[Any]]:
+    kind = draw(st.sampled_from(["number", "tree", "set"]))
+    gap = [None] if draw(st.integers(0, 3)) == 0 else []
+    if kind == "number":
+        values: list[Any] = [0, 1, 2, 5, 9, 20]
+        spec: Any = "quasi"
+    elif kind == "tree":
+        values, spec = LEAVES, {"role": "quasi", "hierarchy": {"groups": GROUPS}}
+    else:
+        values, spec = ["red", "green", "blue", "grey"], "quasi"
+    column = draw(st.lists(st.sampled_from(values + gap), min_size=rows, max_size=rows))
+    if all(value is None for value in column):
+        column[0] = values[0]
+    return spec, column
+
+
+@st.composite
+def sensitive(draw: st.DrawFn, rows: int, promise: str) -> tuple[Any, list[Any]]:
+    distance = draw(st.sampled_from(["equal", "ordered", "numeric", "hierarchical", "kl", "js"]))
+    ordered = distance in ("ordered", "numeric")
+    values: list[Any] = [1, 2, 3, 5, 8] if ordered else LEAVES[: draw(st.integers(1, 6))]
+    gap = draw(st.sampled_from(["none", "none", "value", "any"]))
+    if promise == "ignore" and gap == "any":
+        gap = "value"  # a policy refuses both together
+    pool = values + ([None] if gap != "none" else [])
+    column = draw(st.lists(st.sampled_from(pool), min_size=rows, max_size=rows))
+    if all(value is None for value in column):
+        column[0] = values[0]
+    spec: dict[str, Any] = {"role": "sensitive", "distance": distance}
+    if distance == "hierarchical":
+        spec["hierarchy"] = {"groups": GROUPS}
+    if gap != "none":
+        spec["missing"] = gap
+    share = st.sampled_from(["0", "0.1", "0.2", "1/3", "0.5", "0.7", "1"])
+    extra: dict[str, Any] = {
+        "t": {"t": draw(share)},
+        "distinct": {"l": draw(st.integers(1, 4))},
+        "entropy": {"l": {"entropy": draw(st.sampled_from(["1", "1.5", "2", "3"]))}},
+        "recursive": {
+            "l": {"recursive": {"c": draw(st.sampled_from(["1", "2", "3.5"])),
+                                "l": draw(st.integers(1, 3))}}
+        },
+        "probabilistic": {"l": {"probabilistic": draw(st.sampled_from(["1", "1.5", "2", "3"]))}},
+        "alpha": {"alpha": {"max": draw(st.sampled_from(["0.5", "0.75", "1"]))}},
+        "p": {"p": draw(st.integers(1, 3))},
+        "basic": {"beta": {"basic": draw(st.sampled_from(["0.5", "1", "3"]))}},
+        "enhanced": {"beta": {"enhanced": draw(st.sampled_from(["0.5", "1", "3"]))}},
+        "delta": {"delta": {"max": draw(st.sampled_from(["0.5", "1", "2"])),
+                            "base": draw(st.sampled_from(["2", "e"]))}},
+        "ignore": {"delta": {"max": draw(st.sampled_from(["0.5", "1", "2"])),
+                             "absent": "ignore"}},
+        "t and l": {"t": draw(share), "l": draw(st.integers(1, 3))},
+    }  # fmt: skip
+    return {**spec, **extra[promise]}, column
+
+
+PROMISES = [
+    "t", "t", "t", "distinct", "entropy", "recursive", "probabilistic", "alpha", "p", "basic",
+    "enhanced", "delta", "ignore", "t and l",
+]  # fmt: skip
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    distinct = draw(st.integers(2, 24))
+    copies = draw(st.lists(st.sampled_from([1, 1, 1, 2, 5]), min_size=distinct, max_size=distinct))
+    columns: dict[str, list[Any]] = {}
+    specs: dict[str, Any] = {}
+    for at in range(draw(st.integers(1, 3))):
+        specs[f"q{at}"], columns[f"q{at}"] = draw(quasi(distinct))
+    for at in range(draw(st.integers(1, 3))):
+        promise = draw(st.sampled_from(PROMISES))
+        specs[f"s{at}"], columns[f"s{at}"] = draw(sensitive(distinct, promise))
+    policy: dict[str, Any] = {"k": draw(st.integers(1, 5)), "columns": specs}
+    names = [name for name in specs if name.startswith("s")]
+    if len(names) > 1 and draw(st.integers(0, 3)) == 0:
+        joint = {"columns": names[:2], "t": draw(st.sampled_from(["0.3", "0.6", "0.9"]))}
+        policy["joint"] = [joint]
+    spread = [at for at, times in enumerate(copies) for _ in range(times)]
+    return Case({name: [column[at] for at in spread] for name, column in columns.items()}, policy)
+
+
+# ------------------------------------------------------------------------------- the other judge
+
+
+def rows_of(bound: Bound) -> list[tuple[dict[str, str], int]]:
+    """The values of every cell as text, and its weight."""
+    cells = bound.cells
+    named = {
+        name: [cells.dictionaries[name].label(int(code)) for code in codes]
+        for name, codes in cells.codes.items()
+    }
+    return [
+        ({name: column[at] for name, column in named.items()}, int(weight))
+        for at, weight in enumerate(cells.weight)
+    ]
+
+
+def li_hierarchical(p: dict[str, Fraction], q: dict[str, Fraction]) -> Fraction:
+    """Li 2007, section 5.2, over the two-level tree of this file; a missing value apart."""
+    extra = {leaf: p.get(leaf, F(0)) - q.get(leaf, F(0)) for leaf in LEAVES}
+    cost, tops = F(0), []
+    for leaves in GROUPS.values():
+        plus = sum((max(extra[leaf], F(0)) for leaf in leaves), F(0))
+        minus = sum((max(-extra[leaf], F(0)) for leaf in leaves), F(0))
+        cost += F(1, 2) * min(plus, minus)
+        tops.append(plus - minus)
+    missing = p.get(MISSING, F(0)) - q.get(MISSING, F(0))
+    tops.append(missing)
+    return cost + min(
+        sum((max(top, F(0)) for top in tops), F(0)), sum((max(-top, F(0)) for top in tops), F(0))
+    )
+
+
+def along_line(
+    p: dict[str, Fraction], q: dict[str, Fraction], place: dict[str, Fraction]
+) -> Fraction:
+    """Mass that passes each stretch of the line; a missing value waits off its middle."""
+    gap = {v: p.get(v, F(0)) - q.get(v, F(0)) for v in {*p, *q}}
+    low, high = min(place.values()), max(place.values())
+    if low == high:
+        return abs(gap.get(MISSING, F(0)))
+    middle, wide = (low + high) / 2, high - low
+    stops = sorted({*place.values(), middle})
+    total = F(0)
+    for a, b in zip(stops, stops[1:], strict=False):
+        outside = [v for v in place if (place[v] <= a if b <= middle else place[v] >= b)]
+        total += (b - a) * abs(sum((gap.get(v, F(0)) for v in outside), F(0)))
+    return (total + wide / 2 * abs(gap.get(MISSING, F(0)))) / wide
+
+
+def plain_line(
+    p: dict[str, Fraction], q: dict[str, Fraction], place: dict[str, Fraction]
+) -> Fraction:
+    stops = sorted(place, key=lambda v: place[v])
+    total, carried = F(0), F(0)
+    for v, following in zip(stops, stops[1:], strict=False):
+        carried += p.get(v, F(0)) - q.get(v, F(0))
+        total += abs(carried) * (place[following] - place[v])
+    wide = place[stops[-1]] - place[stops[0]]
+    return total / wide if wide else F(0)
+
+
+def logs(p: dict[str, Fraction], q: dict[str, Fraction]) -> Decimal:
+    """KL(p ‖ q) in bits."""
+    total = Decimal(0)
+    for v, share in p.items():
+        if share:
+            if not q.get(v):
+                return Decimal("Infinity")
+            ratio = share / q[v]
+            log = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+            total += Decimal(share.numerator) / Decimal(share.denominator) * log
+    return total / Decimal(2).ln()
+
+
+def distance(kind: str, p: dict[str, Fraction], q: dict[str, Fraction], domain: list[str]) -> Any:
+    if kind == "equal":
+        return sum((abs(p.get(v, F(0)) - q.get(v, F(0))) for v in {*p, *q}), F(0)) / 2
+    if kind == "hierarchical":
+        return li_hierarchical(p, q)
+    if kind in ("ordered", "numeric"):
+        known = sorted((v for v in domain if v != MISSING), key=int)
+        place = {v: F(at) if kind == "ordered" else F(int(v)) for at, v in enumerate(known)}
+        return (along_line if MISSING in domain else plain_line)(p, q, place)
+    if kind == "kl":
+        return logs(p, q)
+    mean = {v: (p.get(v, F(0)) + q.get(v, F(0))) / 2 for v in {*p, *q}}
+    return (logs(p, mean) + logs(q, mean)) / 2
+
+
+def shares(counts: Counter[str]) -> dict[str, Fraction]:
+    total = sum(counts.values())
+    return {v: F(c, total) for v, c in counts.items() if c}
+
+
+def at_most(value: Any, limit: Fraction) -> bool:
+    if isinstance(value, Fraction):
+        return value <= limit
+    return value <= Decimal(limit.numerator) / Decimal(limit.denominator) + Decimal("1e-40")
+
+
+def breaks(
+    spec: dict[str, Any], inside: Counter[str], table: Counter[str], domain: list[str]
+) -> str:
+    """The first promise about one attribute that a class breaks; missing values are values."""
+    p, q = shares(inside), shares(table)
+    number = lambda text: F(str(text))  # noqa: E731
+    counts = sorted(inside.values(), reverse=True)
+    if "t" in spec and not at_most(
+        distance(spec["distance"], p, q, domain), number(spec["t"])
+    ):
+        return "t"
+    l = spec.get("l", {})
+    l = {"distinct": l} if isinstance(l, int) else l
+    if len(p) < max(l.get("distinct", 0), spec.get("p", 0)):
+        return "distinct"
+    if "entropy" in l:
+        h = -sum((x * x.ln() for x in (Decimal(v.numerator) / v.denominator for v in p.values())),
+                 Decimal(0))  # fmt: skip
+        if h < (Decimal(l["entropy"])).ln() - Decimal("1e-40"):
+            return "entropy"
+    if "recursive" in l:
+        tail = sum(counts[l["recursive"]["l"] - 1 :])
+        if not counts[0] < number(l["recursive"]["c"]) * tail:
+            return "recursive"
+    if "probabilistic" in l and max(p.values()) > 1 / number(l["probabilistic"]):
+        return "probabilistic"
+    if "alpha" in spec and max(p.values()) > number(spec["alpha"]["max"]):
+        return "alpha"
+    for kind, beta in spec.get("beta", {}).items():
+        for v, share in p.items():
+            if v not in q or (share - q[v]) / q[v] > number(beta):
+                return "beta"
+            gain = (share - q[v]) / q[v]
+            log = -(Decimal(q[v].numerator) / q[v].denominator).ln()
+            if kind == "enhanced" and Decimal(gain.numerator) / gain.denominator > log + Decimal(
+                "1e-40"
+            ):
+                return "enhanced beta"
+    if "delta" in spec:
+        base = Decimal(2).ln() if spec["delta"].get("base") == "2" else Decimal(1)
+        for v in {*p, *q}:
+            if v not in p:
+                if spec["delta"].get("absent") != "ignore":
+                    return "delta"
+                continue
+            if v not in q:
+                return "delta"
+            ratio = p[v] / q[v]
+            log = abs((Decimal(ratio.numerator) / ratio.denominator).ln()) / base
+            if log >= Decimal(spec["delta"]["max"]) - Decimal("1e-40"):
+                return "delta"
+    return ""
+
+
+def broken(case: Case, bound: Bound, label: Any) -> list[str]:
+    """Every promise that a labelling of the cells breaks, in words."""
+    members: dict[int, list[tuple[dict[str, str], int]]] = defaultdict(list)
+    released, everyone = [], rows_of(bound)
+    for at, row in enumerate(everyone):
+        if label[at] >= 0:
+            members[int(label[at])].append(row)
+            released.append(row)
+    found = []
+    for number, inside in sorted(members.items()):
+        if sum(weight for _, weight in inside) < case.policy.get("k", 1):
+            found.append(f"class {number}: k")
+        for name, spec in case.policy["columns"].items():
+            if isinstance(spec, dict) and spec["role"] == "sensitive":
+                what = _attribute(name, spec, inside, released, everyone)
+                found += [f"class {number}: {what} of {name}"] if what else []
+        for joint in case.policy.get("joint", []):
+            p, q = (
+                shares(_counted(some, joint["columns"])) for some in (inside, released)
+            )  # fmt: skip
+            if distance("equal", p, q, []) > F(joint["t"]):
+                found.append(f"class {number}: joint")
+    return found
+
+
+def _counted(rows: list[tuple[dict[str, str], int]], names: list[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for row, weight in rows:
+        counts["|".join(row[name] for name in names)] += weight
+    return counts
+
+
+def _attribute(
+    name: str,
+    spec: dict[str, Any],
+    inside: list[tuple[dict[str, str], int]],
+    released: list[tuple[dict[str, str], int]],
+    everyone: list[tuple[dict[str, str], int]],
+) -> str:
+    here, table = _counted(inside, [name]), _counted(released, [name])
+    domain = sorted(_counted(everyone, [name]))
+    if spec.get("missing") != "any":
+        return breaks(spec, here, table, domain)
+    hidden = here.pop(MISSING, 0)
+    table.pop(MISSING, None)
+    domain = [value for value in domain if value != MISSING]
+    if not hidden:
+        return breaks(spec, here, table, domain)
+    for value in domain:
+        if what := breaks(spec, here + Counter({value: hidden}), table, domain):
+            return what
+    return ""
+
+
+@pytest.fixture(scope="session")
+def brute() -> Any:
+    """The independent judge."""
+    return SimpleNamespace(broken=broken, rows_of=rows_of, distance=distance, breaks=breaks)
+
+
+@pytest.fixture(scope="session")
+def tables() -> Any:
+    """Strategies for random tables."""
+    return SimpleNamespace(cases=cases, Case=Case, problem_of=problem_of)

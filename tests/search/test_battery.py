@@ -1,0 +1,128 @@
+"""What every method owes, on random tables, judged by code that shares nothing with the package."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tclose.errors import UsageError
+from tclose.search import METHODS, Budget, infeasible, method_named, problem_of
+
+every_method = pytest.mark.parametrize("name", list(METHODS))
+quick = settings(
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+FEW_ROUNDS = 2
+
+
+def feasible(data: st.DataObject, tables: Any, name: str) -> Any:
+    """A random case whose promise the whole table keeps and the method can judge."""
+    case = data.draw(tables.cases())
+    bound = case.bound()
+    problem = problem_of(bound)
+    if infeasible(problem) or method_named(name).cannot(problem):
+        return None
+    return case, bound, problem
+
+
+@every_method
+@quick
+@given(data=st.data())
+def test_the_promise_is_kept_exactly(name: str, data: st.DataObject, tables: Any, brute: Any) -> None:
+    made = feasible(data, tables, name)
+    if made is None:
+        return
+    case, bound, problem = made
+    share = data.draw(st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 3)]))
+    budget = Budget(rounds=FEW_ROUNDS, suppression=share, seed=data.draw(st.integers(0, 3)))
+    outcome = method_named(name).run(problem, budget)
+    label = outcome.label
+    assert label.shape == (problem.cells,) and label.dtype == np.int64
+    assert brute.broken(case, bound, label) == []
+    left_out = int(problem.weight[label < 0].sum())
+    assert left_out <= share * problem.rows
+    assert left_out == 0 or METHODS[name].suppression
+    whole = np.zeros(problem.cells, dtype=np.int64)
+    assert outcome.loss <= problem.loss(whole).overall + 1e-12
+    assert outcome.loss == problem.loss(label).overall
+    firsts = [int(np.argmax(label == one)) for one in range(outcome.classes)]
+    assert firsts == sorted(firsts), "classes are numbered by their first cell"
+    if not outcome.uses_sensitive:
+        seen: dict[tuple[int, ...], int] = {}
+        for codes, one in zip(problem.codes.tolist(), label.tolist(), strict=True):
+            assert seen.setdefault(tuple(codes), one) == one
+
+
+@every_method
+@settings(quick, max_examples=10)
+@given(data=st.data())
+def test_equal_work_gives_equal_bytes(name: str, data: st.DataObject, tables: Any) -> None:
+    made = feasible(data, tables, name)
+    if made is None:
+        return
+    budget = Budget(rounds=FEW_ROUNDS, seed=7, suppression=Fraction(1, 5))
+    one, other = (method_named(name).run(made[2], budget) for _ in range(2))
+    assert one.label.tobytes() == other.label.tobytes()
+    assert one.cuts == other.cuts
+
+
+@every_method
+@settings(quick, max_examples=10)
+@given(data=st.data())
+def test_a_cancelled_search_still_keeps_the_promise(
+    name: str, data: st.DataObject, tables: Any, brute: Any
+) -> None:
+    made = feasible(data, tables, name)
+    if made is None:
+        return
+    case, bound, problem = made
+    looks = iter([False] * data.draw(st.integers(0, 3)))
+    begun = time.perf_counter()
+    budget = Budget(seconds=60, cancelled=lambda: next(looks, True))
+    outcome = method_named(name).run(problem, budget)
+    assert outcome.stopped in ("cancelled", "finished")
+    assert time.perf_counter() - begun < 30
+    assert brute.broken(case, bound, outcome.label) == []
+
+
+@every_method
+def test_a_method_says_what_it_cannot_judge(name: str, tables: Any) -> None:
+    policy = {
+        "columns": {
+            "age": "quasi",
+            "illness": {"role": "sensitive", "t": "0.5", "distance": "smoothed-js"},
+        }
+    }
+    rows = {"age": [1, 2, 3, 4], "illness": ["a", "b", "a", "b"]}
+    policy["columns"]["illness"]["distance"] = {
+        "name": "smoothed-js", "over": "equal", "bandwidth": "0.5",
+    }  # fmt: skip
+    problem = problem_of(tables.Case(rows, policy).bound())
+    if METHODS[name].any_requirement:
+        assert method_named(name).run(problem, Budget(rounds=1)).classes >= 1
+    else:
+        with pytest.raises(UsageError, match="cannot judge"):
+            method_named(name).run(problem, Budget(rounds=1))
+
+
+@settings(quick, max_examples=150)
+@given(data=st.data())
+def test_what_is_called_infeasible_is_broken_by_the_whole_table_and_nothing_else_is(
+    data: st.DataObject, tables: Any, brute: Any
+) -> None:
+    case = data.draw(tables.cases())
+    bound = case.bound()
+    problem = problem_of(bound)
+    whole = np.zeros(problem.cells, dtype=np.int64)
+    assert bool(infeasible(problem)) == bool(brute.broken(case, bound, whole))
+
+
+def test_a_method_that_does_not_exist_is_named_with_a_hint() -> None:
+    with pytest.raises(UsageError, match="did you mean 'mondrian'"):
+        method_named("mondrain")

@@ -1,0 +1,134 @@
+"""No error, note or verdict shows a value of the table: a value is somebody's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import tclose
+from tclose import TcloseError
+
+SECRET = "zQ7-hidden-Xy"
+
+
+def table() -> pa.Table:
+    return pa.table(
+        {
+            "zip": ["47677", SECRET, None, "47905"],
+            "illness": [SECRET, "flu", "flu", None],
+            "pay": [1.0, float("inf"), 2.0, 3.0],
+            "list": [[SECRET], [], [], []],
+        }
+    )
+
+
+def rules(**columns: Any) -> dict[str, Any]:
+    roles = {"zip": "quasi", "illness": "sensitive", "pay": "insensitive", "list": "insensitive"}
+    return {"columns": {**roles, **columns}}
+
+
+def sensitive(**more: Any) -> dict[str, Any]:
+    return {"role": "sensitive", **more}
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+MISTAKES: dict[str, Callable[[Path], Any]] = {
+    "value outside a hierarchy": lambda _: tclose.audit(
+        table(), rules(illness=sensitive(hierarchy={"groups": {"a": ["flu"]}}))
+    ),
+    "quasi value outside a hierarchy": lambda _: tclose.audit(
+        table(), rules(zip={"role": "quasi", "hierarchy": {"groups": {"a": ["47677"]}}})
+    ),
+    "value outside an order": lambda _: tclose.audit(
+        table(), rules(illness=sensitive(order=["flu", "cold"]))
+    ),
+    "protected value unknown": lambda _: tclose.audit(
+        table(), rules(illness=sensitive(alpha={"max": "1/2", "values": ["nobody's"]}))
+    ),
+    "no numeric distance": lambda _: tclose.audit(
+        table(), rules(illness=sensitive(distance="numeric", t=1))
+    ),
+    "no ordered distance": lambda _: tclose.audit(
+        table(), rules(illness=sensitive(distance="ordered", t=1))
+    ),
+    "infinite numbers": lambda _: tclose.audit(
+        table(), rules(pay=sensitive(distance="numeric", t=1))
+    ),
+    "missing values forbidden": lambda _: tclose.audit(
+        table(), rules(illness=sensitive(missing="forbid"))
+    ),
+    "intervals of words": lambda _: tclose.audit(
+        table(), rules(zip={"role": "quasi", "hierarchy": {"intervals": [10]}})
+    ),
+    "dates of words": lambda _: tclose.audit(
+        table(), rules(zip={"role": "quasi", "hierarchy": {"dates": ["year"]}})
+    ),
+    "nested column": lambda _: tclose.audit(table(), rules(list="quasi")),
+    "unknown class": lambda _: tclose.explain(table(), rules(), number=99),
+    "unknown attribute": lambda _: tclose.explain(table(), rules(), attribute="pay"),
+    "nothing promised": lambda _: tclose.verify(table(), rules()),
+    "value without a row in the matrix": lambda folder: tclose.audit(
+        table(),
+        rules(
+            illness=sensitive(
+                t=1, distance={"matrix": str(written(folder, "m.csv", "v,flu\nflu,0\n"))}
+            )
+        ),
+    ),
+    "matrix that is none": lambda folder: tclose.audit(
+        table(),
+        rules(
+            illness=sensitive(
+                t=1,
+                distance={"matrix": str(written(folder, "m.csv", f"v,{SECRET}\n{SECRET},{SECRET}\n"))},
+            )
+        ),
+    ),
+    "hierarchy that contradicts itself": lambda folder: tclose.audit(
+        table(),
+        rules(
+            illness=sensitive(
+                hierarchy=str(written(folder, "h.csv", f"{SECRET},a,*\n{SECRET},b,*\n"))
+            )
+        ),
+    ),
+    "row with too many fields": lambda folder: tclose.audit(
+        written(folder, "t.csv", f"zip,illness\n1,flu\n{SECRET},flu,{SECRET}\n"),
+        quasi="zip", sensitive="illness",
+    ),
+    "open quote": lambda folder: tclose.audit(
+        written(folder, "t.csv", f'zip,illness\n1,flu\n2,"{SECRET}\n'),
+        quasi="zip", sensitive="illness",
+    ),
+    "mixed kinds in one column": lambda _: tclose.audit(
+        pd.DataFrame({"zip": [1, SECRET, 2.5], "illness": ["a", "b", "c"]}),
+        quasi="zip", sensitive="illness",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_no_error_shows_a_value(name: str, tmp_path: Path) -> None:
+    with pytest.raises(TcloseError) as refused:
+        MISTAKES[name](tmp_path)
+    shown = str(refused.value) + repr(refused.value)
+    assert SECRET not in shown
+    assert not any(part in shown for part in ("hidden", "nobody's"))
+    assert refused.value.__cause__ is None or SECRET not in str(refused.value.__cause__)
+
+
+def test_no_audit_told_as_plain_values_shows_one() -> None:
+    result = tclose.audit(table(), rules(illness=sensitive(t=0, l=4, p=4, alpha="1/9")))
+    assert SECRET not in json.dumps(result.to_json())
+    assert SECRET not in str(result)
+    assert SECRET not in "".join(str(verdict) for verdict in result.requirements)
