@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,26 @@ from numpy.typing import NDArray
 
 from tclose.api import AS_FOUND, PolicyLike, Reading, check, population_cells
 from tclose.distance.numbers import exact
-from tclose.errors import InternalError, UsageError
+from tclose.errors import UsageError
+from tclose.policy.load import policy_from
 from tclose.policy.model import Policy
 from tclose.recode import Plan, Pseudonyms, Rewriter, insert_cells, make_plan, released_values
-from tclose.release import Release, save_json
+from tclose.recode.rewrite import released_schema
+from tclose.release import Release, recounted, save_json
 from tclose.search import Budget, Outcome, Progress, infeasible, method_named, problem_of
-from tclose.table import Bound, Cells, bind, open_source, write_table
+from tclose.table import Bound, Cells, open_source, write_table
 from tclose.table.frames import is_frame, reframed
-from tclose.table.stream import shuffled
-from tclose.utility import Quasi, class_sizes, coded_quasi, partition_loss
-from tclose.verify import Audit, audit_bound, certify
+from tclose.table.stream import Rows, rows_of, shuffled
+from tclose.table.write import (
+    WRITERS,
+    CsvWriter,
+    delimiter_for,
+    refuse_in_text,
+    refuse_unknown_kind,
+    refuse_unwritable,
+)
+from tclose.utility import Quasi, Sizes, class_sizes, coded_quasi, partition_loss
+from tclose.verify import Audit, Certificate, certify
 from tclose.verify.certificate import file_hash, json_hash, stream_hash
 
 Ints = NDArray[np.int64]
@@ -40,6 +51,11 @@ class Targets:
     output: Path | None = None
     certificate: Path | None = None
     plan: Path | None = None
+
+    @property
+    def given(self) -> list[Path]:
+        """Those that are to be written."""
+        return [path for path in (self.output, self.certificate, self.plan) if path is not None]
 
 
 def anonymize(
@@ -74,31 +90,31 @@ def anonymize(
     ('[21, 23]', True)
     """
     targets = _targets(output, certificate, plan)
+    share = None if suppression is None else _share(suppression)
     bound = check(data, policy, reading=reading)
-    _refuse_overwriting(data, targets)
-    _refuse_empty_promise(bound)
-    people = population_cells(bound, population, reading)
     search = bound.policy.search
+    chosen = method_named(method or search.method)
+    rows = rows_of(bound.source, data)
+    _refuse(bound, rows, targets, (data, policy, population))
+    people = population_cells(bound, population, reading)
     budget = Budget(
         seconds=float(search.seconds if seconds is None else seconds),
         seed=search.seed if seed is None else seed,
-        suppression=search.suppression if suppression is None else exact(suppression),
+        suppression=search.suppression if share is None else share,
         cancelled=cancelled,
         report=progress,
     )
     problem = problem_of(bound, people)
     _refuse_infeasible(problem)
-    outcome = method_named(method or search.method).run(problem, budget)
+    outcome = chosen.run(problem, budget)
     if outcome.stopped == "cancelled" and not on_cancel(outcome):
-        raise UsageError("stopped; nothing was written", hint="or keep the best found so far")
+        raise _dropped()
     quasi = coded_quasi(bound)
     released = released_values(bound, quasi, outcome.label, recoding=bound.policy.release.recoding)
     made = make_plan(
         policy_json(bound.policy), outcome.method, budget.seed, outcome.uses_sensitive, released
     )
-    rewriter = Rewriter(
-        bound, outcome.label, released, bound.policy.release.identifiers, _pseudonyms(key)
-    )
+    rewriter = Rewriter(bound, rows, outcome.label, released, _pseudonyms(key))
     details = {
         "method": outcome.method,
         "stopped": outcome.stopped,
@@ -108,7 +124,14 @@ def anonymize(
         "suppression": str(budget.suppression),
         "command": command,
     }
-    return _publish(data, reading, rewriter, quasi, made, targets, details, people, outcome=outcome)
+
+    def stopped() -> bool:
+        return outcome.stopped != "cancelled" and cancelled() and not on_cancel(outcome)
+
+    return _publish(
+        data, reading, rewriter, quasi, made, targets, details, people,
+        outcome=outcome, stopped=stopped,
+    )  # fmt: skip
 
 
 def apply(
@@ -130,10 +153,10 @@ def apply(
     released. Relative paths in the plan's policy start from `base`.
     """
     targets = _targets(output, certificate, None)
-    rules = policy if policy is not None else Policy.model_validate(plan.policy).at(base)
+    rules = policy if policy is not None else policy_from(plan.policy, base)
     bound = check(data, rules, reading=reading)
-    _refuse_overwriting(data, targets)
-    _refuse_empty_promise(bound)
+    rows = rows_of(bound.source, data)
+    _refuse(bound, rows, targets, (data, policy, population))
     people = population_cells(bound, population, reading)
     insertion = insert_cells(bound, plan, people)
     if not (insertion.label >= 0).any():
@@ -142,9 +165,7 @@ def apply(
             where=bound.source.name,
             hint="anonymize the new table by itself",
         )
-    rewriter = Rewriter(
-        bound, insertion.label, plan.columns, bound.policy.release.identifiers, _pseudonyms(key)
-    )
+    rewriter = Rewriter(bound, rows, insertion.label, plan.columns, _pseudonyms(key))
     details = {
         "method": f"apply ({plan.method})",
         "seed": plan.seed,
@@ -176,30 +197,39 @@ def _publish(
     *,
     outcome: Outcome | None = None,
     outside: int = 0,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Release:
     """Writes (or frames) the release, counts it again, and certifies what was counted."""
     bound, label = rewriter.bound, rewriter.label
     loss = partition_loss(quasi.columns, quasi.codes, bound.cells.weight, label)
-    released: Any = None
-    if targets.output is not None:
-        audit, output_hash = _written(rewriter, targets.output, bound.policy, people)
-    else:
-        released = _framed(data, rewriter)
-        audit = _judged(released, AS_FOUND, bound.policy, people)
-        output_hash = stream_hash(open_source(released).reader(100_000))
     described = {
         **details,
         "input_rows": bound.classes.rows,
         "left_out": _left_out(bound, quasi, label),
         "loss": {"measure": "iyengar", "overall": loss.overall, "columns": loss.columns},
-        "hashes": _hashes(data, bound, plan) | {"output": output_hash},
         "versions": _versions(),
     }
-    sizes = class_sizes(_sizes(audit), bound.classes.rows)
-    described["sizes"] = vars(sizes)
-    paper = certify(audit, policy_json(bound.policy), described)
-    save_json(targets.certificate, paper.to_json())
-    save_json(targets.plan, plan.to_json())
+    hashes = _hashes(data, bound, plan)
+
+    def certified(audit: Audit, output_hash: str) -> tuple[Audit, Certificate, Sizes]:
+        sizes = class_sizes(audit.bound.classes.size, bound.classes.rows)
+        told = described | {"hashes": hashes | {"output": output_hash}, "sizes": vars(sizes)}
+        paper = certify(audit, policy_json(bound.policy), told)
+        save_json(targets.certificate, paper.to_json())
+        save_json(targets.plan, plan.to_json())
+        return audit, paper, sizes
+
+    released: Any = None
+    if targets.output is not None:
+        audit, paper, sizes = _written(
+            rewriter, targets.output, people, reading, certified, stopped
+        )
+    else:
+        released = _framed(data, rewriter)
+        source = open_source(released)
+        audit, paper, sizes = certified(
+            recounted(source, bound.policy, people), stream_hash(source.reader(100_000))
+        )
     return Release(
         data=released,
         path=targets.output,
@@ -211,51 +241,58 @@ def _publish(
         outcome=outcome,
         left_out=loss.left_out,
         outside=outside,
+        people=people,
     )
 
 
 def _written(
-    rewriter: Rewriter, output: Path, policy: Policy, people: Cells | None
-) -> tuple[Audit, str]:
-    """Writes the release beside its target, counts what was written, then moves it there."""
-    found: list[Audit] = []
-    delimiter = rewriter.bound.source.delimiter if output.suffix.lower() == ".csv" else "\t"
+    rewriter: Rewriter,
+    output: Path,
+    people: Cells | None,
+    reading: Reading,
+    certified: Callable[[Audit, str], tuple[Audit, Certificate, Sizes]],
+    stopped: Callable[[], bool],
+) -> tuple[Audit, Certificate, Sizes]:
+    """Writes the release beside its target, counts and certifies that, then moves it there."""
+    found: list[tuple[Audit, Certificate, Sizes]] = []
+    policy = rewriter.bound.policy
+    delimiter = delimiter_for(output, rewriter.bound.source.delimiter)
 
     def recount(part: Path) -> None:
-        found.append(_judged(part, Reading(delimiter=delimiter), policy, people))
+        fresh = Reading(delimiter=delimiter, memory=reading.memory).open(part)
+        audit = recounted(fresh, policy, people)
+        if stopped():
+            raise _dropped()
+        found.append(certified(audit, file_hash(part)))
 
-    rows: Iterator[pa.RecordBatch] = rewriter.batches()
+    def watched() -> Iterator[pa.RecordBatch]:
+        for batch in rewriter.batches():
+            if stopped():
+                raise _dropped()
+            yield batch
+
+    rows = watched()
     if policy.release.rows == "shuffle":
         rows = shuffled(rows, rewriter.schema())
     write_table(output, rewriter.schema(), rows, delimiter=delimiter, check=recount)
-    return found[0], file_hash(output)
-
-
-def _judged(release: Any, reading: Reading, policy: Policy, people: Cells | None) -> Audit:
-    """A fresh count of the release; raises where the promise does not hold on it."""
-    fresh = bind(policy, reading.open(release))
-    audit = audit_bound(fresh, population=people, measure_all=False)
-    if not audit.holds:
-        broken = ", ".join(v.title for v in audit.requirements if not v.holds)
-        raise InternalError(f"the written release does not keep its promise ({broken})")
-    return audit
+    return found[0]
 
 
 def _framed(data: Any, rewriter: Rewriter) -> Any:
     """The release in the caller's own kind of frame; an Arrow table where a file was read."""
-    if not is_frame(data):
-        return pa.Table.from_batches(list(rewriter.batches()), rewriter.schema())
     recoded = pa.Table.from_batches(list(rewriter.batches()), rewriter.schema())
-    keep = rewriter.kept_rows()
+    order = np.arange(recoded.num_rows)
     if rewriter.bound.policy.release.rows == "shuffle":
-        order = np.random.default_rng().permutation(len(keep))
-        keep, recoded = keep[order], recoded.take(pa.array(order))
+        order = np.random.default_rng().permutation(len(order))
+        recoded = recoded.take(pa.array(order))
+    if not is_frame(data):
+        return recoded
     changed = {
         name: recoded.column(name).to_pylist()
         for name in (*rewriter.bound.classes.quasi, *rewriter.bound.policy.identifiers)
         if name in recoded.column_names
     }
-    return reframed(data, keep, changed, rewriter.columns())
+    return reframed(data, rewriter.kept_rows()[order], changed, rewriter.columns())
 
 
 def _left_out(bound: Bound, quasi: Quasi, label: Ints) -> dict[str, Any]:
@@ -304,36 +341,71 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _sizes(audit: Audit) -> Any:
-    return audit.bound.classes.size
-
-
 def _targets(*paths: str | Path | None) -> Targets:
-    return Targets(*(None if path is None else Path(path) for path in paths))
+    """Where to write; refused at once, not after the search, where nothing can be written."""
+    targets = Targets(*(None if path is None else Path(path) for path in paths))
+    if targets.output is not None:
+        refuse_unknown_kind(targets.output)
+    for path in targets.given:
+        refuse_unwritable(path)
+    return targets
+
+
+def _share(suppression: float | str) -> Fraction:
+    try:
+        share = exact(suppression)
+    except ValueError:
+        share = Fraction(-1)
+    if not 0 <= share <= 1:
+        raise UsageError("suppression is a share of the rows, in [0, 1]", hint="such as 0.05")
+    return share
+
+
+def _dropped() -> UsageError:
+    return UsageError("stopped; nothing was written", hint="or keep the best found so far")
 
 
 def _pseudonyms(key: bytes | None) -> Pseudonyms:
     return Pseudonyms() if key is None else Pseudonyms(key)
 
 
-def _refuse_overwriting(data: Any, targets: Targets) -> None:
-    """The input is never harmed, not even by a mistyped output."""
-    given = [path for path in (targets.output, targets.certificate, targets.plan) if path]
-    if isinstance(data, str | Path):
-        for path in given:
-            if path.exists() and path.samefile(data):
-                raise UsageError("the output is the input itself", where=str(path))
-    if len({path.resolve() for path in given}) < len(given):
-        raise UsageError("two outputs have the same name", where=str(given[0]))
-
-
-def _refuse_empty_promise(bound: Bound) -> None:
+def _refuse(bound: Bound, rows: Rows, targets: Targets, inputs: tuple[Any, ...]) -> None:
+    """Everything that would only come to light after the search."""
+    _refuse_overwriting(bound.policy, targets, inputs)
     if not bound.policy.promises_something:
         raise UsageError(
             "the policy promises nothing, so there is nothing to keep",
             where="policy",
             hint="state k, or t at a sensitive column",
         )
+    if targets.output is not None:
+        refuse_in_text(targets.output, released_schema(bound, rows))
+        _refuse_empty_texts(bound, targets.output)
+
+
+def _refuse_overwriting(policy: Policy, targets: Targets, inputs: tuple[Any, ...]) -> None:
+    """What is read is never harmed, not even by a mistyped output."""
+    read = [Path(one) for one in inputs if isinstance(one, str | Path)]
+    read += [policy.base / one for one in policy.files]
+    for path in targets.given:
+        if path.exists() and any(one.exists() and path.samefile(one) for one in read):
+            raise UsageError("the output is an input", where=str(path), hint="name another file")
+    if len({path.resolve() for path in targets.given}) < len(targets.given):
+        raise UsageError("two outputs have the same name", where=str(targets.given[0]))
+
+
+def _refuse_empty_texts(bound: Bound, output: Path) -> None:
+    """An empty text becomes a missing value in a CSV file, which is something else to count."""
+    for name in bound.attributes:
+        if (
+            "" in bound.cells.dictionaries[name].labels
+            and WRITERS[output.suffix.lower()] is CsvWriter
+        ):
+            raise UsageError(
+                "a CSV file cannot tell its empty texts from missing values",
+                where=f"column {name!r}",
+                hint="write a .parquet file, or make them missing",
+            )
 
 
 def _refuse_infeasible(problem: Any) -> None:

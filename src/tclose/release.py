@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tclose.errors import InternalError
+from tclose.policy.model import Policy
 from tclose.recode import Plan
 from tclose.search import Outcome
-from tclose.table import open_source, write_table
-from tclose.table.write import write_text
+from tclose.table import Cells, Source, bind, open_source, write_table
+from tclose.table.stream import rows_of
+from tclose.table.write import delimiter_for, refuse_in_text, write_text
 from tclose.utility import LossReport, Sizes
-from tclose.verify import Audit, Certificate
+from tclose.verify import Audit, Certificate, audit_bound
+from tclose.verify.certificate import file_hash
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Release:
     left_out: int
     outside: int = 0
     """Of the rows left out by `apply`: those that fit no class of the plan."""
+    people: Cells | None = field(default=None, repr=False)
+    """The population that the promise is about, if there is one."""
 
     @property
     def classes(self) -> int:
@@ -52,15 +58,22 @@ class Release:
         certificate: str | Path | None = None,
         plan: str | Path | None = None,
     ) -> Path:
-        """Writes the data (by its suffix) and, if asked, the certificate and the plan beside it."""
+        """Writes the data (by its suffix) and, if asked, the certificate and the plan beside it.
+
+        What was written is counted again, and certified by its own hash, before it appears.
+        """
         if self.data is None:
             raise ValueError(f"this release is already written to {self.path}")
-        source = open_source(self.data)
-        reader = source.reader(100_000)
-        written = write_table(path, reader.schema, reader)
-        save_json(certificate, self.certificate.to_json())
-        save_json(plan, self.plan.to_json())
-        return written
+        rows, policy = rows_of(open_source(self.data), self.data), self.audit.bound.policy
+        refuse_in_text(path, rows.schema)
+        mark = delimiter_for(path)
+
+        def recount(part: Path) -> None:
+            recounted(open_source(part, delimiter=mark), policy, self.people)
+            save_json(certificate, self.certificate.of_file(file_hash(part)).to_json())
+            save_json(plan, self.plan.to_json())
+
+        return write_table(path, rows.schema, rows.batches(), delimiter=mark, check=recount)
 
     def __str__(self) -> str:
         lost = f", {self.left_out:,} rows left out" if self.left_out else ""
@@ -70,6 +83,15 @@ class Release:
             f"loss {self.loss.overall:.4f}{lost}"
         )
         return "\n".join([head, *(f"  {verdict}" for verdict in self.audit.requirements)])
+
+
+def recounted(source: Source, policy: Policy, people: Cells | None) -> Audit:
+    """A fresh count of a release; raises where the promise does not hold on it."""
+    audit = audit_bound(bind(policy, source), population=people, measure_all=False)
+    if not audit.holds:
+        broken = ", ".join(v.title for v in audit.requirements if not v.holds)
+        raise InternalError(f"the written release does not keep its promise ({broken})")
+    return audit
 
 
 def save_json(path: str | Path | None, value: Any) -> None:

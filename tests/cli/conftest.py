@@ -48,7 +48,7 @@ def refused(run: Run, tmp_path: Path) -> Refused:
     traceback, no cell value, no file written.
     """
 
-    def invoke(*arguments: object, says: tuple[str, ...] = (), hint: bool = True) -> str:
+    def invoke(*arguments: object, says: tuple[str, ...] = ()) -> str:
         before = sorted(tmp_path.rglob("*"))
         result = run(*arguments)
         told = result.stderr
@@ -58,7 +58,7 @@ def refused(run: Run, tmp_path: Path) -> Refused:
         assert told.startswith("Error: ")
         assert "Traceback" not in told and "bug in tclose" not in told
         assert SECRET not in told
-        assert ("Hint: " in told) or not hint
+        assert "Hint: " in told
         for words in says:
             assert words in told, (words, told)
         assert sorted(tmp_path.rglob("*")) == before

@@ -61,7 +61,6 @@ def files(elsewhere: None) -> None:
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_explains_itself(holds: Any, command: tuple[str, ...]) -> None:
     shown = holds(*command, "--help").stdout
-    assert shown == holds(*command, "-h").stdout
     assert "Usage:" in shown
     assert "Options" in shown
 
@@ -414,10 +413,10 @@ def test_generate_refuses_a_kind_of_file_that_it_cannot_write(refused: Any) -> N
     refused("generate", "-o", "g.xlsx", says=("g.xlsx", ".csv", ".parquet"))
 
 
-def test_the_demo_writes_what_it_says(holds: Any) -> None:
-    shown = holds("demo", "--output", "demo", "--rows", 400).stdout
+def test_the_demo_writes_what_it_says_and_can_be_followed(holds: Any, run: Any) -> None:
+    shown = holds("demo", "--output", "demo", "--rows", 400, "--seconds", 1).stdout
     written = {path.name for path in Path("demo").iterdir()}
-    assert written == {
+    assert written >= {
         "hospital.csv",
         "policy.toml",
         "diagnosis.csv",
@@ -425,15 +424,12 @@ def test_the_demo_writes_what_it_says(holds: Any) -> None:
         "report.txt",
         "worst-class.svg",
     }
+    assert not [name for name in written if name.startswith(".") or ".part" in name]
     assert "\x1b" not in shown
     assert "demo/report.txt" in shown and "demo/worst-class.svg" in shown
     assert json.loads(Path("demo/audit.json").read_text())["rows"] == 400
     assert "does NOT hold" in Path("demo/report.txt").read_text()
     ElementTree.parse("demo/worst-class.svg")
-
-
-def test_the_demo_can_be_followed_step_by_step(holds: Any, run: Any) -> None:
-    holds("demo", "--output", "demo", "--rows", 400)
     files = ("demo/hospital.csv", "-p", "demo/policy.toml")
     assert run("audit", *files).exit_code == 1
     verdicts = json.loads(run("verify", *files, "--json").stdout)["requirements"]

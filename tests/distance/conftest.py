@@ -46,7 +46,8 @@ class Tree:
 @st.composite
 def trees(draw: st.DrawFn, most: int = 14) -> Tree:
     """Random trees, mostly unbalanced, with some of their leaves as values, in any order."""
-    parent = [-1] + [draw(st.integers(0, node - 1)) for node in range(1, draw(st.integers(2, most)))]
+    size = draw(st.integers(2, most))
+    parent = [-1, *(draw(st.integers(0, node - 1)) for node in range(1, size))]
     leaves = [node for node in range(len(parent)) if node not in parent]
     kept = draw(st.permutations(leaves))[: draw(st.integers(1, len(leaves)))]
     return Tree(tuple(parent), tuple(kept))
@@ -199,9 +200,7 @@ def li_recursion(tree: Tree, row: Sequence[int], whole: Sequence[int]) -> Fracti
     return total
 
 
-def along_line(
-    places: Sequence[Fraction], row: Sequence[int], whole: Sequence[int]
-) -> Fraction:
+def along_line(places: Sequence[Fraction], row: Sequence[int], whole: Sequence[int]) -> Fraction:
     """Σ |difference of the cumulated shares| · gap / range."""
     wide = places[-1] - places[0]
     if not wide:

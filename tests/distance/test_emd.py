@@ -18,6 +18,7 @@ from tclose.distance import (
     Reference,
     TreeMetric,
     equal,
+    hierarchical,
     matrix,
     numeric,
     ordered,
@@ -105,9 +106,7 @@ def test_lines_and_stars_are_chains_and_a_branching_tree_is_not() -> None:
     assert ordered(5).chains is not None
     assert ordered(5, missing=True).chains is not None
     assert equal(5).chains is not None
-    branching = TreeMetric(
-        "hierarchical", np.array([0, 1, 2]), np.array([3, 3, 4, 4, -1]), np.array([1, 1, 2, 1, 0]), 4
-    )
+    branching = hierarchical([3, 3, 4, 4, -1], [0, 0, 0, 1, 2], [0, 1, 2])
     assert branching.chains is None
 
 
@@ -165,9 +164,7 @@ def test_references_of_their_own_equal_one_class_at_a_time(slow: Any, data: Any)
     found = EarthMover(metric).against(
         Histogram.from_dense(rows), Reference(np.array(references), np.array(which))
     )
-    expected = [
-        distance(metric, row, references[at]) for row, at in zip(rows, which, strict=True)
-    ]
+    expected = [distance(metric, row, references[at]) for row, at in zip(rows, which, strict=True)]
     assert [found.exact(i) for i in range(5)] == expected
     assert found.largest() == expected.index(max(expected))
 

@@ -11,8 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.distance import EarthMover, Histogram, Metric, Move, TreeMetric, actions, matrix
-from tclose.distance import ordered, transport
+from tclose.distance import (
+    EarthMover,
+    Histogram,
+    Metric,
+    Move,
+    TreeMetric,
+    actions,
+    matrix,
+    ordered,
+    transport,
+)
 
 
 def distance(metric: Metric, row: list[int], whole: list[int]) -> Fraction | None:
@@ -131,9 +140,7 @@ def test_moves_stay_exact_beyond_64_bits(as_matrix: bool) -> None:
     if as_matrix:
         metric = matrix([[tree.between(i, j) for j in range(size)] for i in range(size)])[0]
     row, whole = [2**70 + 1, 0, 3, 5], [2**40, 2**64 + 1, 7, 2**65]
-    moves = transport(
-        metric, np.array(row, dtype=object), np.array(whole, dtype=object)
-    )
+    moves = transport(metric, np.array(row, dtype=object), np.array(whole, dtype=object))
     p = [Fraction(count, sum(row)) for count in row]
     assert moved(p, moves) == [Fraction(count, sum(whole)) for count in whole]
     found = EarthMover(metric).of(Histogram.from_dense([row]), np.array(whole, dtype=object))

@@ -33,7 +33,7 @@ def test_the_example_policy_passes() -> None:
 
 GOOD = {
     "roles by name": {"columns": {"zip": "quasi"}},
-    "synonyms by name": {"columns": {"zip": "quasi", **{f"c{i}": w for i, w in enumerate(SYNONYMS)}}},
+    "synonyms by name": {"columns": {"zip": "quasi", **{word: word for word in SYNONYMS}}},
     "synonym in full": {"columns": {"zip": {"role": "quasi-identifier"}}},
     "t as number": column(t=0.2),
     "t as fraction": column(t="1/8"),

@@ -70,9 +70,7 @@ def check_attained(brute: Any, verdict: Verdict, scenes: list[Any]) -> None:
     worst = model.worst(scenes)
     assert brute.agrees(verdict.achieved, worst), verdict.title
     if isinstance(worst, Fraction):
-        assert verdict.achieved_exact in (worst, None), verdict.title
-        exact = verdict.requirement != "entropy-l-diversity" and verdict.distance not in ("kl", "js")
-        assert (verdict.achieved_exact is not None) == exact
+        assert verdict.achieved_exact == worst, verdict.title
     assert verdict.worst_class == brute.first_worst(model, scenes) + 1, verdict.title
     found = verdict.measurement.value
     for value, scene in zip(found, scenes, strict=True):
@@ -125,7 +123,7 @@ def test_every_requirement_is_what_its_definition_says(brute: Any, data: Any) ->
     assert audit.holds == all(verdict.holds for verdict in audit.requirements)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(data=st.data(), l=st.integers(1, 5))
 def test_recursive_diversity_for_every_l(brute: Any, data: Any, l: int) -> None:
     rows = data.draw(brute.rows_of(most=12))
@@ -162,9 +160,7 @@ def test_alpha_of_named_values_and_the_other_readings_of_delta(brute: Any, data:
     assert alpha.measurement.fails.tolist() == [share > Fraction(1, 3) for share in shares]
     changes = [brute.change(scene, 2, True) for scene in scenes]
     assert delta.achieved == pytest.approx(max(changes))
-    ratios = [
-        {scene.p(v) / scene.q(v) for v in scene.values if scene.p(v)} for scene in scenes
-    ]
+    ratios = [{scene.p(v) / scene.q(v) for v in scene.values if scene.p(v)} for scene in scenes]
     broken = [any(not Fraction(1, 2) < ratio < 2 for ratio in some) for some in ratios]
     assert delta.measurement.fails.tolist() == broken
 
@@ -233,9 +229,7 @@ def test_the_joint_reading_compares_combinations(brute: Any, data: Any, by: str)
     assert float(verdict.achieved_exact) == pytest.approx(max(values), abs=1e-9)
     clear = [abs(value - 0.5) > 1e-9 for value in values]
     fails = verdict.measurement.fails.tolist()
-    assert all(
-        f == (value > 0.5) for f, value, c in zip(fails, values, clear, strict=True) if c
-    )
+    assert all(f == (value > 0.5) for f, value, c in zip(fails, values, clear, strict=True) if c)
 
 
 def test_the_cross_reading_of_a_single_attribute_still_keeps_its_promise(brute: Any) -> None:
@@ -250,9 +244,7 @@ def test_a_matrix_of_distances_is_read_from_its_file(brute: Any, tmp_path: Any) 
     (tmp_path / "far.csv").write_text("value,b,a,c\nb,0,1,4\na,1,0,2\nc,4,2,0\n")
     rows = [("x", "a"), ("x", "b"), ("y", "c"), ("y", "a")]
     column = {"role": "sensitive", "t": "1/2", "distance": {"matrix": "far.csv"}}
-    (tmp_path / "policy.json").write_text(
-        json.dumps({"columns": {"u": "quasi", "s": column}})
-    )
+    (tmp_path / "policy.json").write_text(json.dumps({"columns": {"u": "quasi", "s": column}}))
     verdict = tclose.verify(
         brute.as_table(rows, ["u", "s"]), tmp_path / "policy.json"
     ).requirements[0]

@@ -16,7 +16,12 @@ import tclose
 
 # One tree of two levels and one that is unbalanced: z stands alone below the root.
 SEX = {"m": ["m", "person", "person"], "f": ["f", "person", "person"]}
-CITY = {"x1": ["x1", "x", "*"], "x2": ["x2", "x", "*"], "y1": ["y1", "y", "*"], "z": ["z", "z", "*"]}
+CITY = {
+    "x1": ["x1", "x", "*"],
+    "x2": ["x2", "x", "*"],
+    "y1": ["y1", "y", "*"],
+    "z": ["z", "z", "*"],
+}
 
 
 def write_trees(folder: Any) -> None:
@@ -31,6 +36,7 @@ def enumerated(brute: Any, rows: Any, levels: Any, n: int, distance: Any) -> lis
         mine = Counter(row[2] for row in rows if row[:2] == key)
         best = math.inf
         for vector in itertools.product(*(range(len(next(iter(t.values())))) for t in levels)):
+
             def broad(part: Any, vector: Any = vector) -> Any:
                 return tuple(t[v][at] for t, v, at in zip(levels, part, vector, strict=True))
 

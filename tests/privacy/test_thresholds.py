@@ -13,8 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.distance import EarthMover, JensenShannon, KullbackLeibler, SmoothedJensenShannon
-from tclose.distance import matrix, ordered
+from tclose.distance import (
+    EarthMover,
+    JensenShannon,
+    KullbackLeibler,
+    SmoothedJensenShannon,
+    matrix,
+    ordered,
+)
 from tclose.hierarchy import groups
 from tclose.privacy.beta_likeness import EnhancedBetaLikeness
 from tclose.privacy.delta_disclosure import DeltaDisclosure
@@ -82,9 +88,7 @@ def test_exact_requirements_decide_exactly_whatever_the_counts(
 ) -> None:
     rows, weight = data.draw(weighted(BEYOND if python_integers else SIZES))
     counted = np.array(weight, dtype=object if python_integers else np.int64)
-    classes = brute.classes_of(
-        rows, ["u"], {"s": {"hierarchy": {"groups": {}}}}, weight=counted
-    )
+    classes = brute.classes_of(rows, ["u"], {"s": {"hierarchy": {"groups": {}}}}, weight=counted)
     found = with_matrix(brute, classes)
     for name, (field, stricter) in FIELDS.items():
         values = expected(brute, name, rows, weight)

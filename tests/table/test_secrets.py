@@ -15,6 +15,7 @@ import tclose
 from tclose import TcloseError
 
 SECRET = "zQ7-hidden-Xy"
+NO_MATRIX = f"v,{SECRET}\n{SECRET},{SECRET}\n"
 
 
 def table() -> pa.Table:
@@ -90,7 +91,7 @@ MISTAKES: dict[str, Callable[[Path], Any]] = {
         rules(
             illness=sensitive(
                 t=1,
-                distance={"matrix": str(written(folder, "m.csv", f"v,{SECRET}\n{SECRET},{SECRET}\n"))},
+                distance={"matrix": str(written(folder, "m.csv", NO_MATRIX))},
             )
         ),
     ),

@@ -64,6 +64,14 @@ def test_dates_are_as_far_apart_as_their_days() -> None:
     assert hours[1] - hours[0] == Fraction(1, 4)
 
 
+def test_what_is_not_a_number_is_missing_among_numbers_and_a_word_among_words() -> None:
+    dictionary, codes = encoded([1.5, float("nan"), None, 1.5])
+    assert (dictionary.labels, codes, dictionary.has_missing) == (("1.5",), [0, 1, 1, 0], True)
+    words, codes = encoded(["nan", None, "a"])
+    assert (words.known, words.has_missing, words.kind) == (2, True, "text")
+    assert codes[1] == 2
+
+
 @given(st.lists(st.one_of(st.none(), st.integers(-99, 99)), min_size=1, max_size=20))
 def test_codes_stand_for_their_values_and_a_missing_one_comes_last(values: list[Any]) -> None:
     dictionary, codes = encoded(values, pa.int64())
@@ -125,7 +133,9 @@ def test_a_generalized_value_covers_what_it_says(
     assert is_label(label) == (label != "flu")
 
 
-@given(st.integers(-50, 50), st.integers(-50, 50), st.integers(-50, 50), st.booleans(), st.booleans())
+@given(
+    st.integers(-50, 50), st.integers(-50, 50), st.integers(-50, 50), st.booleans(), st.booleans()
+)
 def test_intervals_cover_what_lies_between_their_ends(
     low: int, high: int, value: int, with_low: bool, with_high: bool
 ) -> None:

@@ -69,6 +69,9 @@ def confirm(policy: PolicyArgument) -> None:
     text, count = SUGGESTED.subn(r"\1\2\1", policy.read_text(encoding="utf-8"))
     write_text(policy, text)
     say(f"{policy}: {count} suggested role{'' if count == 1 else 's'} confirmed")
-    _, problems = parse_policy(read_raw(policy))
-    if problems:
+    confirmed, problems = parse_policy(read_raw(policy))
+    if problems or confirmed is None:
         raise PolicyError(problems)
+    bare = [name for name in confirmed.sensitive if confirmed.columns[name].t is None]
+    if bare:
+        say(f"no t is promised yet for {', '.join(bare)}; it is yours to choose")

@@ -11,6 +11,7 @@ from tclose.cli import options
 from tclose.cli.console import FAILS, HOLDS, guarded, print_json, progress, stdout
 from tclose.errors import UsageError
 from tclose.policy import Policy
+from tclose.policy.load import policy_from
 from tclose.verify.certificate import file_hash, load_certificate, recheck
 
 
@@ -42,7 +43,7 @@ def verify(
     stated = None if certificate is None else load_certificate(certificate)
     rules: Path | Policy | None = policy
     if policy is None and stated is not None and certificate is not None:
-        rules = Policy.model_validate(stated.policy).at(certificate.parent)
+        rules = policy_from(stated.policy, certificate.parent)
     assert rules is not None
     with progress() as step:
         result = api.verify(

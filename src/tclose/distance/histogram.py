@@ -149,7 +149,9 @@ def _folded(keys: Sequence[NDArray[Any]]) -> list[tuple[NDArray[np.int64], int]]
         wide = int(key.max(initial=0)) + 1
         if folded and folded[-1][1] * wide <= DENSE * len(key):
             so_far, span = folded.pop()
-            folded.append((so_far * wide + key, span * wide))
+            both = so_far * wide
+            both += key
+            folded.append((both, span * wide))
         else:
             folded.append((key.astype(np.int64, copy=False), wide))
     return folded

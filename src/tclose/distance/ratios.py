@@ -36,7 +36,10 @@ class Ratios:
     @cached_property
     def value(self) -> NDArray[np.float64]:
         """Each ratio, rounded to a float."""
-        over, under = _product(self.above), _product(self.below)
+        try:
+            over, under = _product(self.above), _product(self.below)
+        except OverflowError:
+            return np.array([self._rounded(index) for index in range(len(self.above[0]))])
         result = np.full(len(over), np.inf)
         np.divide(over, under, out=result, where=under != 0)
         return result
@@ -47,6 +50,11 @@ class Ratios:
         return (
             Fraction(math.prod(int(part[index]) for part in self.above), under) if under else None
         )
+
+    def _rounded(self, index: int) -> float:
+        """One ratio of numbers too large for a float."""
+        exact = self.exact(index)
+        return np.inf if exact is None else exact.numerator / exact.denominator
 
     def within(self, limit: Fraction) -> NDArray[np.bool_]:
         """Whether each is at most the limit."""

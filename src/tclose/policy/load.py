@@ -55,10 +55,15 @@ SCHEMA = "`tclose policy schema` lists every key and what it takes"
 
 def load_policy(path: str | Path) -> Policy:
     """Reads and checks a policy file; relative paths in it start from its folder."""
-    policy, problems = parse_policy(read_raw(path))
+    return policy_from(read_raw(path), Path(path).parent)
+
+
+def policy_from(raw: Mapping[str, Any], base: str | Path) -> Policy:
+    """The policy that plain values say; relative paths in it start from `base`."""
+    policy, problems = parse_policy(raw)
     if problems or policy is None:
         raise PolicyError(problems)
-    return policy.at(Path(path).parent)
+    return policy.at(base)
 
 
 def read_raw(path: str | Path) -> dict[str, Any]:

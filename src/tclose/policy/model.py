@@ -410,6 +410,15 @@ class Policy(Part):
         return self.with_role("identifier")
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """The files that the policy names, relative to its base."""
+        named = [self.population]
+        for column in self.columns.values():
+            named.append(column.hierarchy.file if column.hierarchy else None)
+            named.append(column.distance.matrix if column.distance else None)
+        return tuple(name for name in named if name is not None)
+
+    @property
     def promises_something(self) -> bool:
         """Whether there is anything to verify."""
         stated = (self.k, self.k_map, self.presence, *self.joint)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 MASK = "*"
 
@@ -33,9 +34,20 @@ class Pseudonyms:
 
     def column(self, values: pa.Array) -> pa.Array:
         """The pseudonyms of a column; a missing value stays missing."""
-        encoded = values.cast(pa.string()).dictionary_encode()
+        encoded = _texts(values).dictionary_encode()
         names: list[Any] = [self.of(text) for text in encoded.dictionary.to_pylist()]
         return pa.array(names, pa.string()).take(encoded.indices)
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """The values as text; what Arrow cannot write, as Python writes it. NaN is missing."""
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowException:
+        texts = [None if value is None else str(value) for value in values.to_pylist()]
+        return pa.array(texts, pa.string())
 
 
 def masked(rows: int) -> pa.Array:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance.kernel import compiled
-from tclose.errors import UsageError
-from tclose.privacy import Line, promises_of
+from tclose.errors import PolicyError, UsageError
+from tclose.privacy import promises_of
 from tclose.recode.plan import Plan
-from tclose.recode.values import ANYTHING, MISSING
 from tclose.table.cells import Cells
-from tclose.table.check import Bound
+from tclose.table.check import Bound, narrowed
 from tclose.table.classes import partitioned
 from tclose.table.hierarchies import covered
+from tclose.table.labels import covers_missing
 
 MOST_ROUNDS = 40
 
@@ -43,14 +43,14 @@ def insert_cells(bound: Bound, plan: Plan, population: Cells | None = None) -> I
     judged on the rows that are released, with the policy's own requirements.
     """
     _same_columns(bound, plan)
+    _refuse_centroids(plan)
     start, choice = _candidates(bound, plan)
-    lines = promises_of(bound, population)
     tried = np.zeros(len(bound.cells.weight), dtype=np.int64)
     fits = np.diff(start) > 0
     label = np.full(len(fits), -1, dtype=np.int64)
     label[fits] = choice[start[:-1][fits]]
     for turn in range(MOST_ROUNDS + len(fits)):
-        failing = _failing(bound, lines, label)
+        failing = _failing(bound, population, label) if (label >= 0).any() else label >= 0
         if not failing.any():
             break
         moved = _evicted(label, tried, failing)
@@ -73,22 +73,40 @@ def _same_columns(bound: Bound, plan: Plan) -> None:
         )
 
 
-def _failing(bound: Bound, lines: Sequence[Line], label: Ints) -> NDArray[np.bool_]:
-    """Which cells lie in a class that breaks a promise."""
-    result = np.zeros(len(label), dtype=bool)
-    if not (label >= 0).any():
-        return result
-    classes = partitioned(bound.classes, label)
+def _refuse_centroids(plan: Plan) -> None:
+    if any(one.kind in ("mean", "median", "mode") for one in plan.columns):
+        raise UsageError(
+            "the plan names classes by a central value, which does not say who belongs to them",
+            where="plan",
+            hint='make the plan with release.recoding = "local"',
+        )
+
+
+def _failing(bound: Bound, population: Cells | None, label: Ints) -> NDArray[np.bool_]:
+    """Which cells lie in a class that breaks a promise, by the values that are released."""
+    result = label >= 0
+    kept = result.copy()
+    try:
+        now = narrowed(bound, kept) if _lacks_values(bound, kept) else bound
+    except PolicyError:
+        return result  # what is left cannot even be measured
+    classes = partitioned(now.classes, label if now is bound else label[kept])
     broken = np.zeros(classes.count, dtype=bool)
-    for line in lines:
+    for line in promises_of(now, population):
         seen = classes
         if line.reading == "cross" and line.requirement.attribute:
             others = [name for name in classes.attributes if name != line.requirement.attribute]
             seen = classes.regrouped(others)
         measured = line.requirement.measure(seen)
         broken[seen.origin[measured.fails] if seen is not classes else measured.fails] = True
-    result[label >= 0] = broken[classes.cell_class]
+    result[kept] = broken[classes.cell_class]
     return result
+
+
+def _lacks_values(bound: Bound, kept: NDArray[np.bool_]) -> bool:
+    """Whether a sensitive value of the table, or a missing one, does not occur in these cells."""
+    codes = (bound.cells.codes[name] for name in bound.attributes)
+    return any(len(np.unique(code[kept])) < len(np.unique(code)) for code in codes)
 
 
 def _evicted(label: Ints, tried: Ints, failing: NDArray[np.bool_]) -> Ints:
@@ -143,8 +161,7 @@ def _covers(text: str | None, values: Sequence[str], tree: Any) -> NDArray[np.bo
     """Which values (and, last, whether a missing one) a released value covers."""
     if text is None:
         return np.array([False] * len(values) + [True])
-    missing = text == ANYTHING or (text.startswith("{") and MISSING in text)
-    return np.append(covered(text, values, tree), missing)
+    return np.append(covered(text, values, tree), covers_missing(text))
 
 
 @compiled

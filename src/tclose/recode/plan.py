@@ -52,7 +52,7 @@ class Plan:
             if raw["tclose_plan"] != FORMAT:
                 raise KeyError
             columns = tuple(
-                Released(str(one["column"]), str(one["kind"]), tuple(one["values"]))
+                Released(str(one["column"]), str(one["kind"]), _values(one["values"]))
                 for one in raw["columns"]
             )
             plan = cls(
@@ -67,6 +67,12 @@ class Plan:
         if len({len(one.values) for one in plan.columns}) != 1:
             raise UsageError("its columns have different numbers of classes", where="plan")
         return plan
+
+
+def _values(raw: Any) -> tuple[str | None, ...]:
+    if not isinstance(raw, list) or any(not isinstance(one, str | None) for one in raw):
+        raise TypeError
+    return tuple(raw)
 
 
 def make_plan(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,7 @@ from tclose.errors import InternalError
 from tclose.recode.identifiers import Pseudonyms, masked
 from tclose.recode.values import Released
 from tclose.table.check import Bound
-from tclose.table.stream import RowIndex, batches
+from tclose.table.stream import RowIndex, Rows
 
 
 @dataclass(frozen=True)
@@ -26,42 +25,38 @@ class Rewriter:
     """
 
     bound: Bound
+    rows: Rows
     label: NDArray[np.int64]
     released: tuple[Released, ...]
-    identifiers: Literal["drop", "mask", "pseudonym"]
     pseudonyms: Pseudonyms
 
     def columns(self) -> list[str]:
         """The names of the columns that the release has, in the table's order."""
-        gone = self.bound.policy.identifiers if self.identifiers == "drop" else ()
-        return [name for name in self.bound.source.columns if name not in gone]
+        return released_columns(self.bound)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The released rows, in the table's order."""
-        keys = [*self.bound.classes.quasi, *self.bound.attributes]
-        index = RowIndex(self.bound.cells, keys)
         texts = {one.column: pa.array(one.values, pa.string()) for one in self.released}
-        for batch in batches(self.bound.source):
-            cell = index.locate(batch)
-            if (cell < 0).any():
-                raise InternalError("a row of the table has no cell", where=self.bound.source.name)
+        for batch, cell in self._located():
             yield self._recoded(batch, self.label[cell], texts)
 
     def kept_rows(self) -> NDArray[np.int64]:
         """The numbers of the table's rows that are released, in order."""
-        keys = [*self.bound.classes.quasi, *self.bound.attributes]
-        index = RowIndex(self.bound.cells, keys)
-        cells = [index.locate(batch) for batch in batches(self.bound.source)]
+        cells = [cell for _, cell in self._located()]
         return np.flatnonzero(self.label[np.concatenate(cells)] >= 0)
 
     def schema(self) -> pa.Schema:
-        """The schema of the release."""
-        schema = self.bound.source.reader(1).schema
-        empty = pa.RecordBatch.from_arrays(
-            [pa.array([], one.type) for one in schema], schema=schema
-        )
-        texts = {one.column: pa.array(one.values, pa.string()) for one in self.released}
-        return self._recoded(empty, np.zeros(0, dtype=np.int64), texts).schema
+        """The schema of the release: its own where a column changes, the table's elsewhere."""
+        return released_schema(self.bound, self.rows)
+
+    def _located(self) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
+        """The table's rows, each with its cell."""
+        index = RowIndex(self.bound.cells, [*self.bound.classes.quasi, *self.bound.attributes])
+        for batch in self.rows.batches():
+            cell = index.locate(batch)
+            if (cell < 0).any():
+                raise InternalError("a row of the table has no cell", where=self.bound.source.name)
+            yield batch, cell
 
     def _recoded(
         self, batch: pa.RecordBatch, label: NDArray[np.int64], texts: dict[str, pa.Array]
@@ -71,7 +66,7 @@ class Rewriter:
             batch, label = batch.filter(pa.array(kept)), label[kept]
         at = pa.array(label)
         arrays = [self._column(name, batch, at, texts) for name in self.columns()]
-        return pa.RecordBatch.from_arrays(arrays, names=self.columns())
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema())
 
     def _column(
         self, name: str, batch: pa.RecordBatch, at: pa.Array, texts: dict[str, pa.Array]
@@ -79,7 +74,24 @@ class Rewriter:
         if name in texts:
             return texts[name].take(at)
         if name in self.bound.policy.identifiers:
-            if self.identifiers == "mask":
+            if self.bound.policy.release.identifiers == "mask":
                 return masked(batch.num_rows)
             return self.pseudonyms.column(batch.column(name))
         return batch.column(name)
+
+
+def released_columns(bound: Bound) -> list[str]:
+    """The names of the columns that a release of the table has, in the table's order."""
+    policy = bound.policy
+    gone = policy.identifiers if policy.release.identifiers == "drop" else ()
+    return [name for name in bound.source.columns if name not in gone]
+
+
+def released_schema(bound: Bound, rows: Rows) -> pa.Schema:
+    """The columns of a release with their types: text where values are recoded."""
+    changed = {*bound.classes.quasi, *bound.policy.identifiers}
+    fields = [
+        pa.field(name, pa.string()) if name in changed else rows.schema.field(name)
+        for name in released_columns(bound)
+    ]
+    return pa.schema(fields)

@@ -24,12 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.table.check import Bound
-from tclose.table.dictionary import Dictionary
+from tclose.table.dictionary import NUMBER, UNIT, Dictionary
+from tclose.table.labels import ANYTHING, MISSING
 from tclose.utility import ColumnLoss, Quasi
 from tclose.utility.loss import ends
-
-ANYTHING = "*"
-MISSING = "(missing)"
 
 Ints = NDArray[np.int64]
 
@@ -68,7 +66,9 @@ class _Writer:
     def __init__(self, column: ColumnLoss, dictionary: Dictionary) -> None:
         self.column = column
         self.known = column.values - column.has_missing
-        self.texts = _texts(column, dictionary)
+        self.kind = dictionary.kind
+        self.positions = sorted(set(dictionary.positions or ()))
+        self.texts, self.last = _texts(column, dictionary)
 
     def local(self, codes: Ints, owner: Ints, classes: int) -> list[str | None]:
         if self.column.kind == "set":
@@ -81,11 +81,11 @@ class _Writer:
             return None
         if high >= self.known:
             return ANYTHING
-        if low == high:
-            return self.texts[low]
         tree = self.column.hierarchy
+        if low == high and self.texts[low] == self.last[low]:
+            return self.texts[low]
         if tree is None:
-            return f"[{self.texts[low]}, {self.texts[high]}]"
+            return f"[{self.texts[low]}, {self.last[high]}]"
         return tree.labels[tree.lca([int(self.column.place[low]), int(self.column.place[high])])]
 
     def _sets(self, codes: Ints, owner: Ints, classes: int) -> list[str | None]:
@@ -104,7 +104,7 @@ class _Writer:
     def central(
         self, codes: Ints, owner: Ints, weight: Ints, classes: int, how: str
     ) -> list[str | None]:
-        """Mean or median where there are numbers, the commonest value elsewhere."""
+        """Mean or median of numbers, the median of dates, the commonest value of all else."""
         order = np.lexsort((codes, owner))
         bounds = np.searchsorted(owner[order], np.arange(classes + 1))
         result: list[str | None] = []
@@ -116,17 +116,22 @@ class _Writer:
         return result
 
     def _centre(self, codes: Ints, weight: Ints, how: str) -> str:
-        if self.column.kind == "interval" and how == "mean":
-            total = sum(
-                Fraction(str(self.column.place[code])) * int(w)
-                for code, w in zip(codes, weight, strict=True)
-            )
-            return f"{float(total / int(weight.sum())):.6g}"
-        if self.column.kind != "set" and how in ("mean", "median"):
+        on_a_line = self.column.kind == "interval" and how in ("mean", "median")
+        if on_a_line and how == "mean" and self.kind == "number":
+            pairs = zip(codes.tolist(), weight.tolist(), strict=True)
+            total = sum((self.positions[code] * w for code, w in pairs), Fraction(0))
+            return self._number(total / int(weight.sum()))
+        if on_a_line:
             half = np.searchsorted(np.cumsum(weight), weight.sum() / 2)
             return self.texts[int(codes[half])]
         counts = np.bincount(codes, weight, self.known)
         return self.texts[int(np.argmax(counts))]
+
+    def _number(self, value: Fraction) -> str:
+        """A number in the unit of the column's values."""
+        unit = None if NUMBER.match(self.texts[0]) else UNIT.match(self.texts[0])
+        before, after = (unit[1], unit[3]) if unit else ("", "")
+        return f"{before}{float(value):.12g}{after}"
 
 
 def set_member(text: str) -> str:
@@ -139,13 +144,17 @@ def set_member(text: str) -> str:
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
-def _texts(column: ColumnLoss, dictionary: Dictionary) -> list[str]:
-    """The text of each code: that of its first value, where several are the same number."""
+def _texts(column: ColumnLoss, dictionary: Dictionary) -> tuple[list[str], list[str]]:
+    """The text of each code; where several texts are the same number, its first and its last."""
     if column.kind == "tree" and column.hierarchy is not None:
-        return [column.hierarchy.labels[int(leaf)] for leaf in column.place]
+        leaves = [column.hierarchy.labels[int(leaf)] for leaf in column.place]
+        return leaves, leaves
     if column.kind == "set" or dictionary.positions is None:
-        return list(dictionary.labels)
+        return list(dictionary.labels), list(dictionary.labels)
     first: dict[Fraction, str] = {}
+    last: dict[Fraction, str] = {}
     for position, text in zip(dictionary.positions, dictionary.labels, strict=True):
         first.setdefault(position, text)
-    return [first[position] for position in sorted(first)]
+        last[position] = text
+    order = sorted(first)
+    return [first[position] for position in order], [last[position] for position in order]

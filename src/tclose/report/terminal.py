@@ -10,10 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tclose.verify.audit import Audit, ClassReport, Verdict, number_text, rows_text
-from tclose.verify.certificate import Check
+from tclose.verify.certificate import NOT_HERE, Check
 from tclose.verify.explanation import Explanation, Step
 
 MOST_ROWS = 20
+SHOWN = 16
+"""How many digits of a hash are shown."""
 ALONG = {"hierarchical": "up and down the hierarchy", "equal": "by way of a common middle"}
 MARKS = {
     True: Text("holds", "green"),
@@ -75,8 +77,14 @@ def checks_view(checks: Sequence[Check]) -> RenderableType:
         None: Text("unchecked", "dim"),
     }
     for check in checks:
-        table.add_row(marks[check.confirmed], check.line, check.stated, check.counted)
+        hashed = check.line.startswith("sha256")
+        told = [_short(text) if hashed else text for text in (check.stated, check.counted)]
+        table.add_row(marks[check.confirmed], Text(check.line), *(Text(text) for text in told))
     return table
+
+
+def _short(text: str) -> str:
+    return text if text == NOT_HERE else text[:SHOWN]
 
 
 def _headline(audit: Audit) -> Text:
@@ -104,7 +112,7 @@ def verdict_table(title: str, verdicts: Sequence[Verdict], *, promised: bool) ->
     if promised:
         table.add_column("asked", justify="right")
     table.add_column("attained", justify="right")
-    table.add_column("by class", justify="right")
+    table.add_column("worst class", justify="right")
     if promised:
         table.add_column("classes failing", justify="right")
         table.add_column("rows in them", justify="right")

@@ -17,12 +17,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tclose.distance.kernel import compiled
-from tclose.search.rules import keeps, near
-from tclose.search.tables import SET, Tables, gap
+from tclose.search.rules import (
+    AT,
+    BASE,
+    FIRST,
+    LAST,
+    NEED,
+    PARENT,
+    WIDTH,
+    keeps,
+    near,
+)
+from tclose.search.tables import FORM, SET, VALUES, Tables, gap
 
 GAIN, MEDIAN, RELAXED = range(3)
 FAR = 1 << 30
 DEEPEST = 1000
+
+
+LOW, HIGH, SEEN, TALLY, RANK = range(5)
+"""Rows of `tick`."""
+LEFT, RIGHT, SPANS = range(3)
+"""Rows of `loss`: per row of the cells up to and from each rank on; per column of the node."""
+ORDER, SPARE = range(2)
+"""Rows of `pos`: positions along the column that is being cut; room to sort in."""
+WHOLE, NEAR, REST = range(3)
+"""Rows of `hist`: the node, its left half, its right half."""
 
 
 class Work(NamedTuple):
@@ -34,52 +54,21 @@ class Work(NamedTuple):
     """int32 [columns, codes]: the code of each rank"""
     ranks: Any
     """int64 [columns]: how many codes occur"""
-    rank: Any
-    """int32 [codes]"""
-    first: Any
-    """int32 [columns, codes]"""
-    last: Any
-    """int32 [columns, codes]"""
-    left: Any
-    """float64 [codes]: loss per row of the cells up to each rank"""
-    right: Any
-    """float64 [codes]: loss per row of the cells from each rank on"""
-    low: Any
-    """int64 [codes]"""
-    high: Any
-    """int64 [codes]"""
-    seen: Any
-    """int64 [codes]"""
-    tally: Any
-    """int64 [codes + 1]"""
-    order: Any
-    """int64 [cells]: positions along the column that is being cut"""
-    spare: Any
-    """int64 [cells]"""
-    whole: Any
-    """int64 [slots]: the node's histogram"""
-    near: Any
-    """int64 [slots]"""
-    far: Any
-    """int64 [slots]"""
+    tick: Any
+    """int64 [5, codes]"""
+    corner: Any
+    """int32 [2, columns, codes]: the first and the last rank at which each code occurs"""
+    loss: Any
+    """float64 [3, codes]"""
+    pos: Any
+    """int64 [2, cells]"""
+    hist: Any
+    """int64 [3, slots]"""
     scratch: Any
     """int64 [2 · nodes]"""
-    spans: Any
-    """float64 [columns]"""
-
-
-class Path(NamedTuple):
-    """The supersets of the node at hand, for (n, t)-closeness: itself and the nodes above it."""
-
-    rules: Any
-    need: Any
-    """int64 [rules]: n"""
-    below: Any
-    """int64 [levels, nodes]: rows below each node of the metric's tree"""
-    known: Any
-    """int64 [levels, rules]"""
-    size: Any
-    """int64 [levels]; 0 where a level is too small for every n, and was not kept"""
+    above: Any
+    """int64 [levels, nodes + rules + 1]: of the node and those above it, for (n, t)-closeness: rows
+    below each node of the metrics' trees, rows whose value is known, and all rows"""
 
 
 class Tree(NamedTuple):
@@ -106,25 +95,15 @@ class Tree(NamedTuple):
 def make_work(tab: Tables) -> Work:
     """Scratch memory for a problem."""
     cells, columns = tab.codes.shape
-    width = int(tab.values.max()) + 2
-    slots, nodes = max(int(tab.slots[0]), 1), len(tab.rules.parent) + 1
+    width = max(int(tab.column[VALUES].max()), columns) + 2
+    slots, nodes, rules = len(tab.rules.count), tab.rules.node.shape[1], len(tab.rules.head)
+    levels = DEEPEST if tab.rules.head[:, NEED].any() else 1
     few, many = np.int32, np.int64
     return Work(
         np.empty((columns, cells), few), np.empty((columns, width), few),
-        np.zeros(columns, many), np.zeros(width, few), np.empty((columns, width), few),
-        np.empty((columns, width), few), np.empty(width), np.empty(width), np.empty(width, many),
-        np.empty(width, many), np.empty(width, many), np.empty(width + 1, many),
-        np.empty(cells, many), np.empty(cells, many), np.empty(slots, many),
-        np.empty(slots, many), np.empty(slots, many), np.empty(2 * nodes, many), np.empty(columns),
-    )  # fmt: skip
-
-
-def make_path(rules: Any, need: Any) -> Path:
-    """A path for rules about ancestors; an empty one where there are none."""
-    levels = DEEPEST if len(rules.kind) else 1
-    return Path(
-        rules, need, np.zeros((levels, len(rules.parent)), np.int64),
-        np.zeros((levels, len(rules.kind)), np.int64), np.zeros(levels, np.int64),
+        np.zeros(columns, many), np.zeros((5, width), many), np.empty((2, columns, width), few),
+        np.empty((3, width)), np.empty((2, cells), many), np.zeros((3, slots), many),
+        np.zeros(2 * nodes + 2, many), np.zeros((levels, nodes + rules + 1), many),
     )  # fmt: skip
 
 
@@ -145,15 +124,15 @@ def gather(ids: Any, lo: Any, hi: Any, tab: Any, work: Any) -> None:
     """The node's codes as ranks, so that what follows costs its own cells and not the domains."""
     count = hi - lo
     for j in range(tab.codes.shape[1]):
-        line, code, rank = work.local[j], work.code[j], work.rank
+        line, code, rank = work.local[j], work.code[j], work.tick[RANK]
         found = 0
-        if tab.values[j] <= 4 * count + 64:
-            for v in range(tab.values[j]):
+        if tab.column[VALUES, j] <= 4 * count + 64:
+            for v in range(tab.column[VALUES, j]):
                 rank[v] = 0
             for p in range(count):
                 line[p] = tab.codes[ids[lo + p], j]
                 rank[line[p]] = 1
-            for v in range(tab.values[j]):
+            for v in range(tab.column[VALUES, j]):
                 if rank[v] != 0:
                     code[found] = v
                     rank[v] = found
@@ -179,11 +158,11 @@ def box(tab: Any, work: Any) -> Any:
     total = 0.0
     for j in range(tab.codes.shape[1]):
         found = work.ranks[j]
-        if tab.kind[j] == SET:
-            work.spans[j] = gap(j, 0, found, tab)
+        if tab.column[FORM, j] == SET:
+            work.loss[SPANS, j] = gap(j, 0, found, tab)
         else:
-            work.spans[j] = gap(j, work.code[j, 0], work.code[j, found - 1], tab)
-        total += work.spans[j]
+            work.loss[SPANS, j] = gap(j, work.code[j, 0], work.code[j, found - 1], tab)
+        total += work.loss[SPANS, j]
     return total
 
 
@@ -205,7 +184,7 @@ def corners(j: Any, count: Any, tab: Any, work: Any) -> None:
     """The first and the last rank of column j at which each code of every column occurs."""
     line = work.local[j]
     for i in range(tab.codes.shape[1]):
-        first, last, other = work.first[i], work.last[i], work.local[i]
+        first, last, other = work.corner[0, i], work.corner[1, i], work.local[i]
         for u in range(work.ranks[i]):
             first[u] = FAR
             last[u] = -1
@@ -219,12 +198,12 @@ def corners(j: Any, count: Any, tab: Any, work: Any) -> None:
 def sweep(j: Any, i: Any, backwards: Any, tab: Any, work: Any, out: Any) -> None:
     """Adds column i's loss of every prefix (or suffix) along column j to `out`."""
     length = work.ranks[j]
-    low, high, seen = work.low, work.high, work.seen
+    low, high, seen = work.tick[LOW], work.tick[HIGH], work.tick[SEEN]
     for p in range(length):
         low[p] = FAR
         high[p] = -1
         seen[p] = 0
-    at = work.last[i] if backwards else work.first[i]
+    at = work.corner[1, i] if backwards else work.corner[0, i]
     for u in range(work.ranks[i]):
         p = at[u]
         low[p] = min(low[p], u)
@@ -235,7 +214,7 @@ def sweep(j: Any, i: Any, backwards: Any, tab: Any, work: Any, out: Any) -> None
         p = length - 1 - step if backwards else step
         if seen[p] > 0:
             a, b, c = min(a, low[p]), max(b, high[p]), c + seen[p]
-            if tab.kind[i] == SET:
+            if tab.column[FORM, i] == SET:
                 here = gap(i, 0, c, tab)
             else:
                 here = gap(i, work.code[i, a], work.code[i, b], tab)
@@ -245,7 +224,7 @@ def sweep(j: Any, i: Any, backwards: Any, tab: Any, work: Any, out: Any) -> None
 @compiled
 def line_up(j: Any, count: Any, work: Any) -> None:
     """Positions in the order of column j (`order`); `tally[v]` is the end of rank v."""
-    line, tally, length = work.local[j], work.tally, work.ranks[j]
+    line, tally, length = work.local[j], work.tick[TALLY], work.ranks[j]
     for v in range(length + 1):
         tally[v] = 0
     for p in range(count):
@@ -253,39 +232,42 @@ def line_up(j: Any, count: Any, work: Any) -> None:
     for v in range(length):
         tally[v + 1] += tally[v]
     for p in range(count):
-        work.order[tally[line[p]]] = p
+        work.pos[ORDER, tally[line[p]]] = p
         tally[line[p]] += 1
 
 
 @compiled
-def kept(hist: Any, size: Any, depth: Any, tab: Any, work: Any, path: Any) -> Any:
+def kept(hist: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
     """Whether a class may be released, its supersets included."""
     if not keeps(hist, size, tab.rules, work.scratch):
         return False
-    for rule in range(len(path.need)):
-        if size >= path.need[rule]:
-            continue
-        found = False
-        for level in range(min(depth + 1, len(path.size))):
-            if path.size[level] < path.need[rule]:
+    if len(work.above) == 1:
+        return True
+    nodes = tab.rules.node.shape[1]
+    for rule in range(len(tab.rules.head)):
+        need = tab.rules.head[rule, NEED]
+        found = size >= need
+        level = 0
+        while not found and level <= depth and level < len(work.above):
+            above = work.above[level]
+            if above[-1] < need:
                 break
-            n = path.known[level, rule]
-            if near(rule, hist, size, path.below[level], n, path.rules, work.scratch):
-                found = True
-                break
+            n = above[nodes + rule]
+            found = near(rule, hist, size, above, n, tab.rules, work.scratch)
+            level += 1
         if not found:
             return False
     return True
 
 
 @compiled
-def halves(hist: Any, below: Any, size: Any, depth: Any, tab: Any, work: Any, path: Any) -> Any:
+def halves(hist: Any, below: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
     """Whether both halves may be released; `hist` and `below` are the left one's."""
-    if not kept(hist, below, depth, tab, work, path):
+    if not kept(hist, below, depth, tab, work):
         return False
     for s in range(len(hist)):
-        work.far[s] = work.whole[s] - hist[s]
-    return kept(work.far, size - below, depth, tab, work, path)
+        work.hist[REST, s] = work.hist[WHOLE, s] - hist[s]
+    return kept(work.hist[REST], size - below, depth, tab, work)
 
 
 @compiled
@@ -293,36 +275,36 @@ def weigh_cuts(j: Any, count: Any, tab: Any, work: Any) -> None:
     """The loss of the prefix that ends and of the suffix that begins at every rank of column j."""
     corners(j, count, tab, work)
     for v in range(work.ranks[j]):
-        work.left[v] = 0.0
-        work.right[v] = 0.0
+        work.loss[LEFT, v] = 0.0
+        work.loss[RIGHT, v] = 0.0
     for i in range(tab.codes.shape[1]):
-        sweep(j, i, False, tab, work, work.left)
-        sweep(j, i, True, tab, work, work.right)
+        sweep(j, i, False, tab, work, work.loss[LEFT])
+        sweep(j, i, True, tab, work, work.loss[RIGHT])
 
 
 @compiled
 def add_rank(v: Any, ids: Any, lo: Any, tab: Any, work: Any) -> Any:
     """Adds the cells of rank v to the left half; returns their weight."""
     added = 0
-    for q in range(work.tally[v - 1] if v > 0 else 0, work.tally[v]):
-        cell = ids[lo + work.order[q]]
+    for q in range(work.tick[TALLY, v - 1] if v > 0 else 0, work.tick[TALLY, v]):
+        cell = ids[lo + work.pos[ORDER, q]]
         added += tab.weight[cell]
         for a in range(tab.slot.shape[1]):
-            work.near[tab.slot[cell, a]] += tab.weight[cell]
+            work.hist[NEAR, tab.slot[cell, a]] += tab.weight[cell]
     return added
 
 
 @compiled
 def best_rank(
     ids: Any, lo: Any, hi: Any, j: Any, size: Any, here: Any, rule: Any, depth: Any,
-    tab: Any, work: Any, path: Any,
+    tab: Any, work: Any,
 ) -> Any:  # fmt: skip
     """The best allowed strict cut of column j: (loss saved, rank), or (−1, −1)."""
     line_up(j, hi - lo, work)
     if rule == GAIN:
         weigh_cuts(j, hi - lo, tab, work)
-    work.near[:] = 0
-    k = tab.rules.least[0]
+    work.hist[NEAR] = 0
+    k = tab.rules.count[-1]
     best, where, below = -1.0, -1, 0
     for v in range(work.ranks[j] - 1):
         below += add_rank(v, ids, lo, tab, work)
@@ -333,8 +315,8 @@ def best_rank(
             break
         saved = 0.0
         if rule == GAIN:
-            saved = max(size * here - below * work.left[v] - above * work.right[v + 1], 0.0)
-        if saved > best and halves(work.near, below, size, depth, tab, work, path):
+            saved = max(size * here - below * work.loss[LEFT, v] - above * work.loss[RIGHT, v + 1], 0.0)
+        if saved > best and halves(work.hist[NEAR], below, size, depth, tab, work):
             best, where = saved, v
         if rule == MEDIAN:
             break
@@ -343,43 +325,43 @@ def best_rank(
 
 @compiled
 def middle(
-    ids: Any, lo: Any, hi: Any, j: Any, size: Any, depth: Any, tab: Any, work: Any, path: Any
+    ids: Any, lo: Any, hi: Any, j: Any, size: Any, depth: Any, tab: Any, work: Any
 ) -> Any:
     """The position along column j that halves the weight, if that cut is allowed; else −1."""
     line_up(j, hi - lo, work)
-    work.near[:] = 0
+    work.hist[NEAR] = 0
     below = 0
     for q in range(hi - lo - 1):
-        cell = ids[lo + work.order[q]]
+        cell = ids[lo + work.pos[ORDER, q]]
         below += tab.weight[cell]
         for a in range(tab.slot.shape[1]):
-            work.near[tab.slot[cell, a]] += tab.weight[cell]
+            work.hist[NEAR, tab.slot[cell, a]] += tab.weight[cell]
         if 2 * below >= size:
-            return q + 1 if halves(work.near, below, size, depth, tab, work, path) else -1
+            return q + 1 if halves(work.hist[NEAR], below, size, depth, tab, work) else -1
     return -1
 
 
 @compiled
 def choose(
-    ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: Any, path: Any
+    ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: Any
 ) -> Any:
     """The cut that a node takes: (column, code or position), or (−1, −1)."""
-    size = weigh(ids, lo, hi, tab, work.whole)
-    if size < 2 * tab.rules.least[0] or hi - lo < 2:
+    size = weigh(ids, lo, hi, tab, work.hist[WHOLE])
+    if size < 2 * tab.rules.count[-1] or hi - lo < 2:
         return -1, -1
     gather(ids, lo, hi, tab, work)
     here = box(tab, work)
-    enter(size, depth, work, path)
+    enter(size, depth, tab, work)
     best, column, where = -1.0, -1, -1
-    for j in np.argsort(-work.spans):
+    for j in np.argsort(-work.loss[SPANS, : tab.codes.shape[1]]):
         if work.ranks[j] < 2:
             continue
         if rule == RELAXED:
-            at = middle(ids, lo, hi, j, size, depth, tab, work, path)
+            at = middle(ids, lo, hi, j, size, depth, tab, work)
             if at >= 0:
                 return j, at
             continue
-        saved, v = best_rank(ids, lo, hi, j, size, here, rule, depth, tab, work, path)
+        saved, v = best_rank(ids, lo, hi, j, size, here, rule, depth, tab, work)
         if v >= 0 and saved > best:
             best, column, where = saved, j, np.int64(work.code[j, v])
             if rule == MEDIAN:
@@ -388,23 +370,22 @@ def choose(
 
 
 @compiled
-def enter(size: Any, depth: Any, work: Any, path: Any) -> None:
-    """Makes the node a superset of what is cut from it, where it is large enough for some n."""
-    if len(path.need) == 0 or depth >= len(path.size):
+def enter(size: Any, depth: Any, tab: Any, work: Any) -> None:
+    """Makes the node a superset of what is cut from it."""
+    if len(work.above) == 1 or depth >= len(work.above):
         return
-    path.size[depth] = size
-    for rule in range(len(path.need)):
-        rules = path.rules
-        first, last, at = rules.first[rule], rules.last[rule], rules.at[rule]
-        base, known = rules.base[rule], 0
-        for node in range(first, last):
-            path.below[depth, node] = 0
-        for v in range(rules.values[rule]):
-            path.below[depth, rules.leaf[at + v]] += work.whole[base + v]
-            known += work.whole[base + v]
-        for node in range(first, last - 1):
-            path.below[depth, rules.parent[node]] += path.below[depth, node]
-        path.known[depth, rule] = known
+    above, rules, nodes = work.above[depth], tab.rules, tab.rules.node.shape[1]
+    above[:] = 0
+    above[-1] = size
+    for rule in range(len(rules.head)):
+        base, at = rules.head[rule, BASE], rules.head[rule, AT]
+        if rules.head[rule, NEED] == 0:
+            continue
+        for v in range(rules.head[rule, WIDTH]):
+            above[rules.leaf[at + v]] += work.hist[WHOLE, base + v]
+            above[nodes + rule] += work.hist[WHOLE, base + v]
+        for node in range(rules.head[rule, FIRST], rules.head[rule, LAST] - 1):
+            above[rules.node[PARENT, node]] += above[node]
 
 
 @compiled
@@ -427,8 +408,8 @@ def part_at(ids: Any, lo: Any, hi: Any, j: Any, at: Any, work: Any) -> Any:
     """The first `at` cells along column j to the front; returns the border."""
     line_up(j, hi - lo, work)
     for q in range(hi - lo):
-        work.spare[q] = ids[lo + work.order[q]]
-    ids[lo:hi] = work.spare[: hi - lo]
+        work.pos[SPARE, q] = ids[lo + work.pos[ORDER, q]]
+    ids[lo:hi] = work.pos[SPARE, : hi - lo]
     return lo + at
 
 
@@ -459,7 +440,7 @@ def open_halves(
 
 
 @compiled
-def grow(rule: Any, effort: Any, tab: Any, work: Any, path: Any, tree: Any) -> None:
+def grow(rule: Any, effort: Any, tab: Any, work: Any, tree: Any) -> None:
     """Cuts nodes until none is left or about `effort` steps are spent."""
     spent = 0
     square = tab.codes.shape[1] ** 2 + 8
@@ -468,13 +449,13 @@ def grow(rule: Any, effort: Any, tab: Any, work: Any, path: Any, tree: Any) -> N
         row = tree.stack[tree.top[0]]
         lo, hi, node, depth = row[0], row[1], row[2], row[3]
         spent += (hi - lo) * square
-        j, v = choose(tree.ids, lo, hi, rule, depth, tab, work, path)
+        j, v = choose(tree.ids, lo, hi, rule, depth, tab, work)
         if j < 0:
             close(node, lo, hi, tree)
         elif rule == RELAXED:
             open_halves(node, lo, part_at(tree.ids, lo, hi, j, v, work), hi, j, v, depth, tree)
         else:
-            border = part(tree.ids, lo, hi, j, v, tab, work.spare)
+            border = part(tree.ids, lo, hi, j, v, tab, work.pos[SPARE])
             open_halves(node, lo, border, hi, j, v, depth, tree)
 
 

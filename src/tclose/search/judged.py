@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from tclose.distance.kernel import compiled
 from tclose.search import cuts as kernels
 from tclose.search.budget import Clock
-from tclose.search.cuts import GAIN, MEDIAN, RELAXED, Path, Tree, Work
+from tclose.search.cuts import GAIN, MEDIAN, NEAR, RELAXED, SPANS, WHOLE, LEFT, RIGHT, SPARE, Tree, Work
 from tclose.search.judge import Judge
 from tclose.search.problem import Problem
-from tclose.search.tables import Tables
+from tclose.search.tables import VALUES, Tables
 
 Ints = NDArray[np.int64]
 Choice = tuple[int, int]
 
 
 def cut_by_requirements(
-    problem: Problem, rule: int, tab: Tables, work: Work, path: Path, tree: Tree, clock: Clock
+    problem: Problem, rule: int, tab: Tables, work: Work, tree: Tree, clock: Clock
 ) -> None:
     """Cuts until no allowed cut is left or time is up."""
     judge = Judge(problem)
@@ -34,7 +34,7 @@ def cut_by_requirements(
         lo, hi, node, depth = (int(number) for number in tree.stack[tree.top[0]])
         chosen = None
         if not clock.over("cutting, judged by the requirements"):
-            chosen = _choose(judge, rule, lo, hi, depth, tab, work, path, tree, clock)
+            chosen = _choose(judge, rule, lo, hi, depth, tab, work, tree, clock)
         if chosen is None:
             kernels.close(node, lo, hi, tree)
             continue
@@ -45,11 +45,11 @@ def cut_by_requirements(
 
 def _choose(
     judge: Judge, rule: int, lo: int, hi: int, depth: int,
-    tab: Tables, work: Work, path: Path, tree: Tree, clock: Clock,
+    tab: Tables, work: Work, tree: Tree, clock: Clock,
 ) -> Choice | None:  # fmt: skip
     """The best cut of a node that every requirement accepts."""
     lines = judge.problem.promise.others
-    for j, v in _candidates(rule, lo, hi, depth, tab, work, path, tree):
+    for j, v in _candidates(rule, lo, hi, depth, tab, work, tree):
         if clock.over("cutting, judged by the requirements"):
             return None
         cells = tree.ids[lo:hi]
@@ -65,13 +65,13 @@ def _choose(
 
 
 def _candidates(
-    rule: int, lo: int, hi: int, depth: int, tab: Tables, work: Work, path: Path, tree: Tree
+    rule: int, lo: int, hi: int, depth: int, tab: Tables, work: Work, tree: Tree
 ) -> list[Choice]:
     """The cuts that the compiled rules allow, best first (by loss saved, or widest column)."""
-    most = int(tab.values.sum())
+    most = int(tab.column[VALUES].sum())
     saved, column, where = np.empty(most), np.empty(most, np.int64), np.empty(most, np.int64)
     found = list_cuts(
-        tree.ids, lo, hi, rule, depth, tab, work, path, saved, column, where
+        tree.ids, lo, hi, rule, depth, tab, work, saved, column, where
     )  # fmt: skip
     order = np.argsort(-saved[:found], kind="stable") if rule == GAIN else np.arange(found)
     return [(int(column[at]), int(where[at])) for at in order]
@@ -80,42 +80,42 @@ def _candidates(
 def _part(rule: int, lo: int, hi: int, j: int, v: int, tab: Tables, work: Work, tree: Tree) -> int:
     if rule == RELAXED:
         return int(kernels.part_at(tree.ids, lo, hi, j, v, work))
-    return int(kernels.part(tree.ids, lo, hi, j, v, tab, work.spare))
+    return int(kernels.part(tree.ids, lo, hi, j, v, tab, work.pos[SPARE]))
 
 
 @compiled
 def list_cuts(
-    ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: Any, path: Any,
+    ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: Any,
     saved: Any, column: Any, where: Any,
 ) -> Any:  # fmt: skip
     """All cuts of a node that the compiled rules allow; returns how many."""
-    size = kernels.weigh(ids, lo, hi, tab, work.whole)
-    if size < 2 * tab.rules.least[0] or hi - lo < 2:
+    size = kernels.weigh(ids, lo, hi, tab, work.hist[WHOLE])
+    if size < 2 * tab.rules.count[-1] or hi - lo < 2:
         return 0
     kernels.gather(ids, lo, hi, tab, work)
     here = kernels.box(tab, work)
-    kernels.enter(size, depth, work, path)
+    kernels.enter(size, depth, tab, work)
     found = 0
-    for j in np.argsort(-work.spans):
+    for j in np.argsort(-work.loss[SPANS, : tab.codes.shape[1]]):
         if work.ranks[j] < 2:
             continue
         if rule == RELAXED:
-            at = kernels.middle(ids, lo, hi, j, size, depth, tab, work, path)
+            at = kernels.middle(ids, lo, hi, j, size, depth, tab, work)
             if at >= 0:
                 saved[found], column[found], where[found] = 0.0, j, at
                 found += 1
             continue
         kernels.line_up(j, hi - lo, work)
         kernels.weigh_cuts(j, hi - lo, tab, work)
-        work.near[:] = 0
+        work.hist[NEAR] = 0
         below = 0
         for v in range(work.ranks[j] - 1):
             below += kernels.add_rank(v, ids, lo, tab, work)
             if rule == MEDIAN and 2 * below < size:
                 continue
-            if kernels.halves(work.near, below, size, depth, tab, work, path):
-                saved[found] = size * here - below * work.left[v]
-                saved[found] -= (size - below) * work.right[v + 1]
+            if kernels.halves(work.hist[NEAR], below, size, depth, tab, work):
+                saved[found] = size * here - below * work.loss[LEFT, v]
+                saved[found] -= (size - below) * work.loss[RIGHT, v + 1]
                 column[found], where[found] = j, work.code[j, v]
                 found += 1
             if rule == MEDIAN:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tclose.errors import UsageError, nearest
 from tclose.search.budget import Budget
+from tclose.search.hybrid import hybrid
 from tclose.search.mondrian import mondrian, mondrian_median, mondrian_relaxed, nt_mondrian
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
@@ -49,9 +50,9 @@ class Method:
         if promise.others and not self.any_requirement:
             names = sorted({_about(line) for line in promise.others})
             reasons.append(f"cannot judge {', '.join(names)}")
-        if promise.ancestors and not self.supersets:
+        if promise.supersets and not self.supersets:
             reasons.append("does not know (n, t)-closeness")
-        if not promise.monotone and not promise.ancestors and not self.non_monotone:
+        if not promise.monotone and not promise.supersets and not self.non_monotone:
             reasons.append("needs a promise that merging classes keeps")
         return tuple(reasons)
 
@@ -68,14 +69,24 @@ def auto(problem: Problem, budget: Budget) -> Outcome:
 
 def suited(problem: Problem, budget: Budget) -> str:
     """The name of the method that `auto` would run."""
-    if problem.promise.ancestors:
+    if problem.promise.supersets:
         return "nt-mondrian"
-    return "mondrian"
+    tiny = budget.rounds is None and budget.seconds < TINY_BUDGET
+    if tiny or problem.cells > MANY_CELLS or METHODS["hybrid"].cannot(problem):
+        return "mondrian"
+    return "hybrid"
 
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
+        Method(
+            "hybrid",
+            "plain and stratified cuts, many starts, then repairs and swaps until time is up",
+            hybrid,
+            suppression=True,
+            local=True,
+        ),
         Method(
             "mondrian",
             "strict cuts, each the allowed one that saves the most loss",

@@ -8,17 +8,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tclose.search import cuts as kernels
 from tclose.search.budget import Budget, Clock
-from tclose.search.cuts import GAIN, MEDIAN, RELAXED, Path, Tree, Work
+from tclose.search.cuts import GAIN, MEDIAN, RELAXED, Tree, Work
 from tclose.search.judged import cut_by_requirements
 from tclose.search.outcome import Cuts, Outcome, numbered
 from tclose.search.problem import Problem
-from tclose.search.promise import AncestorRule, rule_arrays
 from tclose.search.settle import settled
 from tclose.search.tables import Tables
 
@@ -47,39 +44,35 @@ def nt_mondrian(problem: Problem, budget: Budget) -> Outcome:
     Such closeness is not kept by merging, so refusing a cut is a heuristic here: cuts below it
     might have been allowed (`mathematics` 3.4).
     """
-    return _run("nt-mondrian", GAIN, problem, budget, problem.promise.ancestors)
+    return _run("nt-mondrian", GAIN, problem, budget)
 
 
-def _run(
-    name: str, rule: int, problem: Problem, budget: Budget, ancestors: Sequence[AncestorRule] = ()
-) -> Outcome:
+def _run(name: str, rule: int, problem: Problem, budget: Budget) -> Outcome:
     clock = Clock(budget)
     tab = problem.tables()
-    tree, work = kernels.make_tree(problem.cells), kernels.make_work(tab)
-    path = make_path(problem, ancestors)
+    work = kernels.make_work(tab)
     if problem.promise.others:
-        cut_by_requirements(problem, rule, tab, work, path, tree, clock)
+        tree = kernels.make_tree(problem.cells)
+        cut_by_requirements(problem, rule, tab, work, tree, clock)
     else:
-        _grow(rule, tab, work, path, tree, clock)
+        tree = grow_tree(rule, problem.cells, tab, work, clock)
     return settled(
         problem, tree.label, clock, method=name, uses_sensitive=rule == RELAXED,
         cuts=None if rule == RELAXED else cut_tree(tree),
     )  # fmt: skip
 
 
-def _grow(rule: int, tab: Tables, work: Work, path: Path, tree: Tree, clock: Clock) -> None:
+def grow_tree(
+    rule: int, cells: int, tab: Tables, work: Work, clock: Clock
+) -> Tree:
     """Cuts until no allowed cut is left; what is still uncut when time is up stays as it is."""
+    tree = kernels.make_tree(cells)
     while tree.top[0] > 0:
         if clock.over("cutting"):
             kernels.close_all(tree)
-            return
-        kernels.grow(rule, EFFORT, tab, work, path, tree)
-
-
-def make_path(problem: Problem, ancestors: Sequence[AncestorRule]) -> Path:
-    """Room for the supersets that (n, t)-closeness looks at."""
-    rules = rule_arrays(problem.promise, [one.rule for one in ancestors], problem.rows)
-    return kernels.make_path(rules, np.array([one.n for one in ancestors], dtype=np.int64))
+            break
+        kernels.grow(rule, EFFORT, tab, work, tree)
+    return tree
 
 
 def cut_tree(tree: Tree) -> Cuts:

@@ -58,7 +58,7 @@ class Problem:
 
         A search that leaves rows out changes the reference (`refer`), so each takes its own.
         """
-        return make_tables(self.columns, self.codes, self.weight, self.promise, self.promise.rules)
+        return make_tables(self.columns, self.codes, self.weight, self.promise)
 
     def refer(self, tab: Tables, label: Ints) -> None:
         """Makes the released cells (label ≥ 0) what classes are compared with."""

@@ -59,15 +59,8 @@ class Rule:
     """δ in natural units, for δ-disclosure; None for the logarithm of enhanced β-likeness."""
     absent: bool = False
     """Whether values that a class lacks are ignored."""
-
-
-@dataclass(frozen=True)
-class AncestorRule:
-    """(n, t)-closeness: `rule` must hold against some superset of at least n rows."""
-
-    rule: Rule
-    n: int
-    line: Line
+    need: int = 0
+    """(n, t)-closeness: the least size of a superset to be close to; 0 for other rules."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +71,17 @@ class Promise:
     k: int
     fields: tuple[Field, ...]
     rules: tuple[Rule, ...]
-    ancestors: tuple[AncestorRule, ...] = ()
     others: tuple[Line, ...] = ()
 
     @property
     def monotone(self) -> bool:
         """Whether merging classes that keep it gives a class that keeps it."""
-        return not self.ancestors and all(
-            line.requirement.capabilities.monotone for line in self.lines
-        )
+        return all(line.requirement.capabilities.monotone for line in self.lines)
+
+    @property
+    def supersets(self) -> bool:
+        """Whether classes may be close to a superset in place of the table."""
+        return any(rule.need for rule in self.rules)
 
     @property
     def slots(self) -> int:
@@ -101,7 +96,7 @@ def compile_promise(lines: Sequence[Line], classes: Classes) -> Promise:
         compiler.add(line)
     return Promise(
         tuple(lines), compiler.k, tuple(compiler.fields), tuple(compiler.rules),
-        tuple(compiler.ancestors), tuple(compiler.others),
+        tuple(compiler.others),
     )  # fmt: skip
 
 
@@ -111,7 +106,6 @@ class _Compiler:
     k: int = 1
     fields: list[Field] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
-    ancestors: list[AncestorRule] = field(default_factory=list)
     others: list[Line] = field(default_factory=list)
 
     def add(self, line: Line) -> None:
@@ -120,9 +114,7 @@ class _Compiler:
             self.k = max(self.k, requirement.k or 1)
             return
         made = [] if line.reading == "cross" else list(self._rules(requirement))
-        if isinstance(requirement, NTCloseness) and made:
-            self.ancestors.append(AncestorRule(made[0], requirement.n, line))
-        elif made:
+        if made:
             self.rules += made
         else:
             self.others.append(line)
@@ -164,7 +156,8 @@ def _closeness(requirement: Any, at: int, labels: Sequence[str]) -> Iterator[Rul
     if t is None:
         return
     if isinstance(measure, EarthMover) and isinstance(measure.metric, TreeMetric):
-        yield Rule(kinds.EMD, at, t, measure.metric)
+        need = requirement.n if isinstance(requirement, NTCloseness) else 0
+        yield Rule(kinds.EMD, at, t, measure.metric, need=need)
     elif isinstance(requirement, NTCloseness):
         return
     elif isinstance(measure, KullbackLeibler):
@@ -234,68 +227,59 @@ _MAKERS: dict[type, Any] = {
 def rule_arrays(promise: Promise, rules: Sequence[Rule], rows: int) -> Rules:
     """The rules as arrays for the kernels; `recount` fills in what follows the table."""
     base = np.cumsum([0, *(field.values + 1 for field in promise.fields)])
-    trees = [_contracted(rule, promise.fields[rule.field]) for rule in rules]
-    nodes = np.cumsum([0, *(len(tree.parent) for tree in trees)])
-    width = [promise.fields[rule.field].values for rule in rules]
-    at = np.cumsum([0, *width])
-    made = [_numbers(rule, tree, rows) for rule, tree in zip(rules, trees, strict=True)]
-    num, den, limit = np.array(made, dtype=np.int64).reshape(-1, 3).T
-    hidden = [
-        base[rule.field + 1] - 1 if promise.fields[rule.field].hides else -1 for rule in rules
-    ]
-    spans = list(zip(trees, nodes[:-1], strict=True))
+    head = np.zeros((len(rules), 12), dtype=np.int64)
+    leaf, node, stretch, values, nodes = [], [], [], 0, 0
+    for at, rule in enumerate(rules):
+        field, tree = promise.fields[rule.field], _contracted(rule, promise.fields[rule.field])
+        hidden = base[rule.field + 1] - 1 if field.hides else -1
+        last = nodes + len(tree.parent)
+        head[at, :7] = rule.kind, base[rule.field], field.values, hidden, values, nodes, last
+        head[at, kinds.NUM : kinds.LIMIT + 1] = _numbers(rule, tree, rows)
+        head[at, kinds.NEED] = rule.need
+        leaf.append(tree.leaf + nodes if len(tree.leaf) else np.zeros(field.values, np.int64))
+        up = np.where(tree.parent >= 0, tree.parent + nodes, -1)
+        node.append(np.stack([up, tree.length, np.zeros_like(up)]))
+        stretch.append(tree.stretch)
+        values, nodes = values + field.values, last
     return Rules(
-        kind=_ints([rule.kind for rule in rules]),
-        base=_ints([base[rule.field] for rule in rules]),
-        values=_ints(width),
-        hidden=_ints(hidden),
-        at=_ints(at[:-1]),
-        first=_ints(nodes[:-1]),
-        last=_ints(nodes[1:]),
-        num=np.ascontiguousarray(num),
-        den=np.ascontiguousarray(den),
-        limit=np.ascontiguousarray(limit),
+        head=head,
         real=np.array([_real(rule) for rule in rules], dtype=np.float64),
-        leaf=_joined(
-            [_spread_leaves(tree, n, w) for (tree, n), w in zip(spans, width, strict=True)]
-        ),
-        lower=np.zeros(at[-1]),
-        upper=np.zeros(at[-1]),
-        parent=_joined([np.where(tree.parent >= 0, tree.parent + n, -1) for tree, n in spans]),
-        length=_joined([tree.length for tree, _ in spans]),
-        stretch=np.concatenate([np.zeros(0), *(tree.stretch for tree, _ in spans)]),
-        below=np.zeros(nodes[-1], dtype=np.int64),
-        count=np.zeros(promise.slots, dtype=np.int64),
-        known=np.zeros(len(rules), dtype=np.int64),
-        least=_ints([promise.k]),
+        bound=np.zeros((2, values)),
+        leaf=np.concatenate([np.zeros(0, np.int64), *leaf]),
+        node=np.concatenate([np.zeros((3, 0), np.int64), *node], axis=1),
+        stretch=np.concatenate([np.zeros(0), *stretch]),
+        count=np.append(np.zeros(promise.slots, np.int64), promise.k),
     )
 
 
 def recount(made: Rules, promise: Promise, rules: Sequence[Rule], weight: Ints) -> None:
     """Sets everything that follows the table to that of cells with these weights (0: left out)."""
-    made.count[:] = 0
+    made.count[:-1] = 0
     base = 0
     for one in promise.fields:
         slot = np.where(one.codes < 0, one.values, one.codes) + base
         np.add.at(made.count, slot, weight)
         base += one.values + 1
     for at, rule in enumerate(rules):
-        first, values = int(made.base[at]), int(made.values[at])
+        first, values = int(made.head[at, kinds.BASE]), int(made.head[at, kinds.WIDTH])
         count = made.count[first : first + values]
-        made.known[at] = max(int(count.sum()), 1)
-        part = slice(int(made.at[at]), int(made.at[at]) + values)
-        made.lower[part], made.upper[part] = _bounds(rule, count, int(made.known[at]))
-        _fill_below(made, at, count, part)
+        known = max(int(count.sum()), 1)
+        made.head[at, kinds.KNOWN] = known
+        begin = int(made.head[at, kinds.AT])
+        made.bound[:, begin : begin + values] = _bounds(rule, count, known)
+        _fill_below(made, at, count)
 
 
-def _fill_below(made: Rules, rule: int, count: Ints, part: slice) -> None:
-    first, last = int(made.first[rule]), int(made.last[rule])
-    made.below[first:last] = 0
+def _fill_below(made: Rules, rule: int, count: Ints) -> None:
+    first, last = int(made.head[rule, kinds.FIRST]), int(made.head[rule, kinds.LAST])
     if first == last:
         return
-    np.add.at(made.below, made.leaf[part], count)
+    begin = int(made.head[rule, kinds.AT])
+    below, parent = made.node[kinds.BELOW], made.node[kinds.PARENT]
+    below[first:last] = 0
+    np.add.at(below, made.leaf[begin : begin + len(count)], count)
     for node in range(first, last - 1):
-        made.below[made.parent[node]] += made.below[node]
+        below[parent[node]] += below[node]
 
 
 def _bounds(rule: Rule, count: Ints, n: int) -> tuple[Any, Any]:
@@ -387,10 +371,6 @@ def _kept_nodes(
     return place, up, edge
 
 
-def _spread_leaves(tree: _Tree, offset: int, values: int) -> Ints:
-    return tree.leaf + offset if len(tree.leaf) else np.zeros(values, dtype=np.int64)
-
-
 def _numbers(rule: Rule, tree: _Tree, rows: int) -> tuple[int, int, int]:
     """Numerator, denominator, and the largest class whose products fit 64 bits."""
     threshold = rule.threshold
@@ -423,7 +403,3 @@ def _real(rule: Rule) -> float:
 
 def _ints(numbers: Any) -> Ints:
     return np.array(numbers, dtype=np.int64)
-
-
-def _joined(parts: Sequence[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, dtype=np.int64), *parts]).astype(np.int64)

@@ -23,60 +23,44 @@ CLEAR = 1e-11
 FITS = 1 << 62
 
 
-class Rules(NamedTuple):
-    """All rules as arrays; `below`, `count`, `known`, `lower` and `upper` follow the table."""
+KIND, BASE, WIDTH, HIDDEN, AT, FIRST, LAST, NUM, DEN, LIMIT, KNOWN, NEED = range(12)
+"""What `head` says about a rule: its kind; the slot of its attribute's first value; how many values
+there are; the slot of missing values that may be any (−1: none); where its part of `leaf` and
+`bound` begins; the first and one past the last node of its tree; the threshold num / den (earth
+mover: times the diameter); the largest class that 64 bits can judge (or the l of recursive
+diversity); rows whose value is known; for rules about supersets, their least size (else 0)."""
+PARENT, LENGTH, BELOW = range(3)
+"""What `node` says about a node: its parent (−1 at a root; children come before parents), the
+length of the edge to it, and how many rows of the table are below."""
+LOWER, UPPER = range(2)
 
-    kind: Any
-    """int64 [rules]"""
-    base: Any
-    """int64 [rules]: the slot of the attribute's first value"""
-    values: Any
-    """int64 [rules]"""
-    hidden: Any
-    """int64 [rules]: the slot of missing values that may be any; −1 where there are none"""
-    at: Any
-    """int64 [rules]: where the rule's part of `leaf`, `lower` and `upper` begins"""
-    first: Any
-    """int64 [rules]: the first node of the rule's tree"""
-    last: Any
-    """int64 [rules]: one past the last node of the rule's tree, its root"""
-    num: Any
-    """int64 [rules]: the threshold is num / den (earth mover: times the diameter)"""
-    den: Any
-    """int64 [rules]"""
-    limit: Any
-    """int64 [rules]: the largest class that 64 bits can judge; the l of recursive diversity"""
+
+class Rules(NamedTuple):
+    """All rules as a few arrays: many would take a compiler long, since each is passed along."""
+
+    head: Any
+    """int64 [rules, 12]"""
     real: Any
     """float64 [rules]: the threshold, rounded"""
+    bound: Any
+    """float64 [2, values of all rules]: what a share must be above and below"""
     leaf: Any
     """int64 [values of all rules]: the node of each value"""
-    lower: Any
-    """float64 [values of all rules]: a share must be above"""
-    upper: Any
-    """float64 [values of all rules]: a share must be below"""
-    parent: Any
-    """int64 [nodes]: −1 at a root; children come before parents"""
-    length: Any
-    """int64 [nodes]: of the edge to the parent"""
+    node: Any
+    """int64 [3, nodes]"""
     stretch: Any
-    """float64 [nodes]: the same over the diameter"""
-    below: Any
-    """int64 [nodes]: rows of the table below each node"""
+    """float64 [nodes]: the length of the edge to the parent over the diameter"""
     count: Any
-    """int64 [slots]: rows of the table with each value"""
-    known: Any
-    """int64 [rules]: rows of the table whose value is known"""
-    least: Any
-    """int64 [1]: k"""
+    """int64 [slots + 1]: rows of the table with each value; the last entry is k"""
 
 
 @compiled
 def keeps(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     """Whether a class keeps every rule; `scratch` has twice as many entries as there are nodes."""
-    if size < rules.least[0]:
+    if size < rules.count[-1]:
         return False
-    for rule in range(len(rules.kind)):  # noqa: SIM110 (compiled)
-        if not keeps_rule(rule, hist, size, rules, scratch):
+    for rule in range(len(rules.head)):  # noqa: SIM110 (compiled)
+        if rules.head[rule, NEED] == 0 and not keeps_rule(rule, hist, size, rules, scratch):
             return False
     return True
 
@@ -84,11 +68,11 @@ def keeps(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
 @compiled
 def keeps_rule(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     """Whether a class keeps one rule."""
-    kind = rules.kind[rule]
+    kind = rules.head[rule, KIND]
     if kind == EMD:
-        return near(rule, hist, size, rules.below, rules.known[rule], rules, scratch)
+        return near(rule, hist, size, rules.node[BELOW], rules.head[rule, KNOWN], rules, scratch)
     if kind == DISTINCT:
-        return distinct(rule, hist, rules) >= rules.num[rule]
+        return distinct(rule, hist, rules) >= rules.head[rule, NUM]
     if kind == SHARE:
         return share(rule, hist, size, rules)
     if kind == GAIN:
@@ -108,29 +92,29 @@ def keeps_rule(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any
 def near(rule: Any, hist: Any, size: Any, below: Any, n: Any, rules: Any, scratch: Any) -> Any:
     """Earth mover's distance ≤ t: Σ len·|n·c − r·N|·den ≤ num·n·r (`mathematics` 1.0)."""
     climb(rule, hist, rules, scratch)
-    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
-    if size > rules.limit[rule]:
+    z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
+    if size > rules.head[rule, LIMIT]:
         return near_enough(rule, z, size, below, n, rules, scratch)
-    first, last = rules.first[rule], rules.last[rule]
+    first, last = rules.head[rule, FIRST], rules.head[rule, LAST]
     work = 0
     for node in range(first, last):
-        work += rules.length[node] * abs(n * scratch[node] - size * below[node])
+        work += rules.node[LENGTH, node] * abs(n * scratch[node] - size * below[node])
     if z > 0:
         work += detour(rule, z, size, below, n, rules, scratch)
-    return work * rules.den[rule] <= rules.num[rule] * n * size
+    return work * rules.head[rule, DEN] <= rules.head[rule, NUM] * n * size
 
 
 @compiled
 def climb(rule: Any, hist: Any, rules: Any, scratch: Any) -> None:
     """Rows of the class below each node, into `scratch`."""
-    first, last = rules.first[rule], rules.last[rule]
-    base, at = rules.base[rule], rules.at[rule]
+    first, last = rules.head[rule, FIRST], rules.head[rule, LAST]
+    base, at = rules.head[rule, BASE], rules.head[rule, AT]
     for node in range(first, last):
         scratch[node] = 0
-    for v in range(rules.values[rule]):
+    for v in range(rules.head[rule, WIDTH]):
         scratch[rules.leaf[at + v]] += hist[base + v]
     for node in range(first, last - 1):
-        scratch[rules.parent[node]] += scratch[node]
+        scratch[rules.node[PARENT, node]] += scratch[node]
 
 
 @compiled
@@ -140,16 +124,16 @@ def detour(rule: Any, z: Any, size: Any, below: Any, n: Any, rules: Any, scratch
     If all of them are value v, only the edges above v change; their sum is carried from the root
     down, so the worst value is found in one pass over the nodes.
     """
-    first, last = rules.first[rule], rules.last[rule]
+    first, last = rules.head[rule, FIRST], rules.head[rule, LAST]
     half = len(scratch) // 2
     scratch[half + last - 1] = 0
     for node in range(last - 2, first - 1, -1):
         excess = n * scratch[node] - size * below[node]
-        more = rules.length[node] * (abs(excess + n * z) - abs(excess))
-        scratch[half + node] = scratch[half + rules.parent[node]] + more
-    worst = scratch[half + rules.leaf[rules.at[rule]]]
-    for v in range(1, rules.values[rule]):
-        worst = max(worst, scratch[half + rules.leaf[rules.at[rule] + v]])
+        more = rules.node[LENGTH, node] * (abs(excess + n * z) - abs(excess))
+        scratch[half + node] = scratch[half + rules.node[PARENT, node]] + more
+    worst = scratch[half + rules.leaf[rules.head[rule, AT]]]
+    for v in range(1, rules.head[rule, WIDTH]):
+        worst = max(worst, scratch[half + rules.leaf[rules.head[rule, AT] + v]])
     return worst
 
 
@@ -160,7 +144,7 @@ def near_enough(rule: Any, z: Any, size: Any, below: Any, n: Any, rules: Any, sc
     z missing values are at most the diameter away from anything: they add at most z / r.
     """
     value = z / size
-    for node in range(rules.first[rule], rules.last[rule]):
+    for node in range(rules.head[rule, FIRST], rules.head[rule, LAST]):
         value += rules.stretch[node] * abs(scratch[node] / size - below[node] / n * (1 - z / size))
     return value + CLEAR <= rules.real[rule]
 
@@ -170,9 +154,9 @@ def distance(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     """The earth mover's distance as a float, missing values not counted: to rank, not to decide."""
     climb(rule, hist, rules, scratch)
     value = 0.0
-    n = rules.known[rule]
-    for node in range(rules.first[rule], rules.last[rule]):
-        value += rules.stretch[node] * abs(scratch[node] / size - rules.below[node] / n)
+    n = rules.head[rule, KNOWN]
+    for node in range(rules.head[rule, FIRST], rules.head[rule, LAST]):
+        value += rules.stretch[node] * abs(scratch[node] / size - rules.node[BELOW, node] / n)
     return value
 
 
@@ -180,8 +164,8 @@ def distance(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
 def slack(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     """The smallest 1 − EMD/t: how much room a class has left; to rank candidates only."""
     least = 1.0
-    for rule in range(len(rules.kind)):
-        if rules.kind[rule] == EMD:
+    for rule in range(len(rules.head)):
+        if rules.head[rule, KIND] == EMD:
             used = distance(rule, hist, size, rules, scratch) / max(rules.real[rule], 1e-12)
             least = min(least, 1.0 - used)
     return least
@@ -190,8 +174,8 @@ def slack(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
 @compiled
 def distinct(rule: Any, hist: Any, rules: Any) -> Any:
     """Different values; missing ones may all be a value that is there already."""
-    base, found = rules.base[rule], 0
-    for slot in range(base, base + rules.values[rule]):
+    base, found = rules.head[rule, BASE], 0
+    for slot in range(base, base + rules.head[rule, WIDTH]):
         found += 1 if hist[slot] > 0 else 0
     return max(found, 1)
 
@@ -199,30 +183,30 @@ def distinct(rule: Any, hist: Any, rules: Any) -> Any:
 @compiled
 def share(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     """No protected value (`upper` > 0) above num / den of the class."""
-    base, at = rules.base[rule], rules.at[rule]
-    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    base, at = rules.head[rule, BASE], rules.head[rule, AT]
+    z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
     top = 0
-    for v in range(rules.values[rule]):
-        if rules.upper[at + v] > 0.0:
+    for v in range(rules.head[rule, WIDTH]):
+        if rules.bound[UPPER, at + v] > 0.0:
             top = max(top, hist[base + v] + z)
-    if size > rules.limit[rule]:
+    if size > rules.head[rule, LIMIT]:
         return top <= size * rules.real[rule] * (1.0 - CLEAR)
-    return top * rules.den[rule] <= rules.num[rule] * size
+    return top * rules.head[rule, DEN] <= rules.head[rule, NUM] * size
 
 
 @compiled
 def gain(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     """p/q ≤ num / den for every value: c·n·den ≤ num·r·N (basic β-likeness)."""
-    base, n = rules.base[rule], rules.known[rule]
-    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
-    for slot in range(base, base + rules.values[rule]):
+    base, n = rules.head[rule, BASE], rules.head[rule, KNOWN]
+    z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
+    for slot in range(base, base + rules.head[rule, WIDTH]):
         c = hist[slot] + z
         if c == 0:
             continue
-        if size > rules.limit[rule]:
+        if size > rules.head[rule, LIMIT]:
             if c / size > rules.count[slot] / n * rules.real[rule] * (1.0 - CLEAR):
                 return False
-        elif c * n * rules.den[rule] > rules.num[rule] * size * rules.count[slot]:
+        elif c * n * rules.head[rule, DEN] > rules.head[rule, NUM] * size * rules.count[slot]:
             return False
     return True
 
@@ -234,14 +218,14 @@ def band(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     A value that the class lacks is judged too, unless num says that absent values are ignored; it
     is then judged only with the missing values that might be it.
     """
-    base, at = rules.base[rule], rules.at[rule]
-    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
-    for v in range(rules.values[rule]):
+    base, at = rules.head[rule, BASE], rules.head[rule, AT]
+    z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
+    for v in range(rules.head[rule, WIDTH]):
         c = hist[base + v]
-        if c + z > 0 and (c + z) / size >= rules.upper[at + v]:
+        if c + z > 0 and (c + z) / size >= rules.bound[UPPER, at + v]:
             return False
-        floor = z if c == 0 and rules.num[rule] == 1 else c
-        if (floor > 0 or rules.num[rule] == 0) and floor / size <= rules.lower[at + v]:
+        floor = z if c == 0 and rules.head[rule, NUM] == 1 else c
+        if (floor > 0 or rules.head[rule, NUM] == 0) and floor / size <= rules.bound[LOWER, at + v]:
             return False
     return True
 
@@ -252,8 +236,8 @@ def entropy(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
 
     Equal counts are decided exactly: H is then the logarithm of their number.
     """
-    base, last = rules.base[rule], rules.base[rule] + rules.values[rule]
-    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    base, last = rules.head[rule, BASE], rules.head[rule, BASE] + rules.head[rule, WIDTH]
+    z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
     top, least, found = 0, 0, 0
     for slot in range(base, last):
         c = hist[slot]
@@ -262,7 +246,7 @@ def entropy(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
             least = c if found == 0 else min(least, c)
             found += 1
     if found == 0 or (top == least and z == 0):
-        return max(found, 1) * rules.den[rule] >= rules.num[rule]
+        return max(found, 1) * rules.head[rule, DEN] >= rules.head[rule, NUM]
     spread = 0.0
     for slot in range(base, last):
         c = hist[slot]
@@ -276,8 +260,8 @@ def entropy(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
 @compiled
 def recursive(rule: Any, hist: Any, rules: Any) -> Any:
     """r₁ < c·(r_l + … + r_m); missing values hurt most where they are the commonest value."""
-    base, m, l = rules.base[rule], rules.values[rule], rules.limit[rule]
-    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    base, m, l = rules.head[rule, BASE], rules.head[rule, WIDTH], rules.head[rule, LIMIT]
+    z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
     total, top = 0, 0
     for slot in range(base, base + m):
         total += hist[slot]
@@ -297,16 +281,16 @@ def recursive(rule: Any, hist: Any, rules: Any) -> Any:
         tail -= times * following
         taken += times
         bound = following
-    return (top + z) * rules.den[rule] < rules.num[rule] * tail
+    return (top + z) * rules.head[rule, DEN] < rules.head[rule, NUM] * tail
 
 
 @compiled
 def kullback_leibler(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     """Σ p log₂(p/q) ≤ t, with the missing values at their worst."""
-    base, n = rules.base[rule], rules.known[rule]
-    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    base, n = rules.head[rule, BASE], rules.head[rule, KNOWN]
+    z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
     value, more = 0.0, -math.inf
-    for slot in range(base, base + rules.values[rule]):
+    for slot in range(base, base + rules.head[rule, WIDTH]):
         c, q = hist[slot], rules.count[slot] / n
         here = kl_term(c / size, q)
         value += here
@@ -330,10 +314,10 @@ def kl_term(p: Any, q: Any) -> Any:
 @compiled
 def jensen_shannon(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     """½ Σ p log₂(2p/(p+q)) + ½ Σ q log₂(2q/(p+q)) ≤ t, with the missing values at their worst."""
-    base, n = rules.base[rule], rules.known[rule]
-    z = hist[rules.hidden[rule]] if rules.hidden[rule] >= 0 else 0
+    base, n = rules.head[rule, BASE], rules.head[rule, KNOWN]
+    z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
     value, more = 0.0, -math.inf
-    for slot in range(base, base + rules.values[rule]):
+    for slot in range(base, base + rules.head[rule, WIDTH]):
         c, q = hist[slot], rules.count[slot] / n
         here = js_term(c / size, q)
         value += here

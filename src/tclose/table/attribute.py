@@ -103,7 +103,7 @@ class Attribute:
             raise UsageError(
                 f"the column cannot have the {name} distance: {self._lack(name)}",
                 where=f"column {self.name!r}",
-                hint=f"use one of {', '.join(self.suitable)}" + self._order_hint(name),
+                hint=f"use {' or '.join(self.suitable)}" + self._order_hint(name),
             )
         return self._grounds[name]
 
@@ -227,9 +227,9 @@ def _ordering(
         lost = len(set(labels) - set(hierarchy.leaves))
         if lost:
             raise HierarchyError(
-                f"{lost} distinct values are not leaves of the hierarchy",
+                f"not leaves of the hierarchy: {lost} distinct values",
                 where=f"column {name!r}",
-                hint=f"add them to the file, or see `tclose hierarchy preview --column {name}`",
+                hint="add them to the hierarchy",
             )
         natural = dictionary.kind != "text" and column.domain == "observed"
         declared = None if natural else hierarchy.leaves
@@ -238,7 +238,7 @@ def _ordering(
     lost = len(set(labels) - set(declared))
     if lost:
         raise UsageError(
-            f"{lost} distinct values are not in the declared order",
+            f"not in the declared order: {lost} distinct values",
             where=f"column {name!r}",
             hint="list every value in `order`, lowest first",
         )

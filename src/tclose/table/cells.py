@@ -47,7 +47,7 @@ def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     """
     table = source.group(columns)
     if table.num_rows == 0:
-        raise DataError("the table has no rows", where=source.name, hint="nothing to count")
+        raise DataError("the table has no rows", where=source.name, hint="is the right file named?")
     dictionaries: dict[str, Dictionary] = {}
     codes: dict[str, NDArray[np.int64]] = {}
     for name in columns:
@@ -57,4 +57,21 @@ def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     order = lexicographic(*codes.values())
     for name in columns:
         codes[name] = codes[name][order]
-    return Cells(dictionaries, codes, weight[order])
+    return _united(dictionaries, codes, weight[order])
+
+
+def _united(
+    dictionaries: dict[str, Dictionary],
+    codes: dict[str, NDArray[np.int64]],
+    weight: NDArray[np.int64],
+) -> Cells:
+    """Cells in order, those with equal codes as one: NaN and null are both missing."""
+    fresh = np.zeros(len(weight), dtype=bool)
+    fresh[:1] = True
+    for column in codes.values():
+        fresh[1:] |= column[1:] != column[:-1]
+    if not fresh.all():
+        first = np.flatnonzero(fresh)
+        codes = {name: column[first] for name, column in codes.items()}
+        weight = np.add.reduceat(weight, first)
+    return Cells(dictionaries, codes, weight)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from tclose.errors import PolicyError, Problem, TcloseError, nearest
 from tclose.hierarchy import Hierarchy
@@ -67,6 +71,28 @@ def bind(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()
     quasi = [name for name in source.columns if name in policy.quasi]
     classes = form_classes(cells, quasi, attributes, wild)
     return Bound(policy, source, cells, classes, hierarchies)
+
+
+def narrowed(bound: Bound, kept: NDArray[np.bool_]) -> Bound:
+    """The table of some cells only: a value that no longer occurs no longer has a place.
+
+    That can change how far apart the others are (by the ordered distance: their ranks), so what a
+    release attains is measured with the attributes that it has itself.
+    """
+    dictionaries, codes = {}, {}
+    for name, dictionary in bound.cells.dictionaries.items():
+        code = bound.cells.codes[name][kept]
+        values = dictionary.values.take(pa.array(code, mask=code >= dictionary.known))
+        dictionaries[name], codes[name] = Dictionary.encode(pa.chunked_array([values]))
+    cells = Cells(dictionaries, codes, bound.cells.weight[kept])
+    problems: list[Problem] = []
+    attributes = _Checker(bound.policy, cells, problems).attributes(list(bound.attributes))
+    if problems:
+        raise PolicyError(problems)
+    wild = [name for name in bound.policy.quasi if bound.policy.columns[name].missing == "any"]
+    return replace(
+        bound, cells=cells, classes=form_classes(cells, bound.classes.quasi, attributes, wild)
+    )
 
 
 def _names(policy: Policy, source: Source, broken: set[str]) -> list[Problem]:

@@ -205,7 +205,7 @@ def grouped(codes: Sequence[NDArray[np.int64]]) -> tuple[Ints, Ints]:
     >>> grouped([np.array([1, 0, 1]), np.array([0, 5, 0])])
     (array([1, 0, 1]), array([1, 0]))
     """
-    order = lexicographic(*(column - column.min(initial=0) for column in codes))
+    order = lexicographic(*(_from_zero(column) for column in codes))
     fresh = np.zeros(len(order), dtype=bool)
     fresh[:1] = True
     for column in codes:
@@ -214,6 +214,11 @@ def grouped(codes: Sequence[NDArray[np.int64]]) -> tuple[Ints, Ints]:
     label = np.empty(len(order), dtype=np.int64)
     label[order] = np.cumsum(fresh) - 1
     return label, order[fresh]
+
+
+def _from_zero(codes: Ints) -> Ints:
+    low = int(codes.min(initial=0))
+    return codes if low == 0 else codes - low
 
 
 def _views(key: Ints, unknown: NDArray[np.bool_]) -> tuple[Ints, Ints]:

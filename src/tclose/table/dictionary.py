@@ -78,7 +78,7 @@ class Dictionary:
     def _scale(self) -> tuple[Kind, list[Fraction] | None]:
         kind = self.values.type
         if pa.types.is_temporal(kind):
-            return "date", [_days(value) for value in self.values.to_pylist()]
+            return "date", [days_of(value) for value in self.values.to_pylist()]
         if pa.types.is_boolean(kind):
             return "text", None
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
@@ -159,7 +159,7 @@ def _written_numbers(labels: tuple[str, ...]) -> tuple[Kind, list[Fraction] | No
     if all(NUMBER.match(label) for label in labels):
         return "number", [Fraction(Decimal(label)) for label in labels]
     try:
-        return "date", [_days(datetime.fromisoformat(label)) for label in labels]
+        return "date", [days_of(datetime.fromisoformat(label)) for label in labels]
     except ValueError:
         pass
     split = [UNIT.match(label) for label in labels]
@@ -168,7 +168,7 @@ def _written_numbers(labels: tuple[str, ...]) -> tuple[Kind, list[Fraction] | No
     return "text", None
 
 
-def _days(value: Any) -> Fraction:
+def days_of(value: Any) -> Fraction:
     """A date or a moment as days since the year 1."""
     if not isinstance(value, datetime):
         if isinstance(value, date):

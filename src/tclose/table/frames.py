@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 def is_frame(data: Any) -> bool:
     """Whether the data is an eager frame of a known library.
 
+    >>> import pyarrow as pa
     >>> is_frame(pa.table({"a": [1]})), is_frame("file.csv")
     (True, False)
     """
@@ -29,6 +30,7 @@ def reframed(
 
     Types, categories and the index of everything that is not replaced survive.
 
+    >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 40], "ill": ["x", "y"]})
     >>> reframed(table, np.array([1]), {"age": ["4*"]}, ["age", "ill"]).to_pylist()
     [{'age': '4*', 'ill': 'y'}]

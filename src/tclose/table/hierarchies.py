@@ -58,9 +58,10 @@ def outside(hierarchy: Hierarchy, values: Sequence[str]) -> int:
 
 def _leaves(value: str, spec: HierarchySpec) -> list[str]:
     """Values that a builder can start from: the value itself, or those that a label names."""
-    named = raw_values(value)
     if spec.prefix is not None:
-        return [one.replace("*", "0") for one in named]
+        # Any text may have its beginning kept: the postcode 00-950 is no interval here.
+        return [value.replace("*", "0")] if value.strip("*") else []
+    named = raw_values(value)
     if spec.dates is not None:
         return [day for one in named if (day := _first_day(one))]
     return [one for one in named if "*" not in one]

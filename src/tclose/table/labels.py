@@ -5,7 +5,7 @@
 | `*` | everything |
 | `[25, 37]`, `[20, 25)`, `(-∞, 18)`, `25-37` | numbers (or dates) between the ends |
 | `≥ 40`, `>=40`, `<40` | numbers on one side |
-| `{flu, cough}` | the values named |
+| `{flu, cough}` | the values named; `(missing)` among them is a missing value |
 | `476**`, `2*` | values with these characters, `*` standing for one each or, last, for any rest |
 """
 
@@ -15,10 +15,14 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 from fractions import Fraction
 
 from tclose.distance.numbers import exact
+from tclose.table.dictionary import UNIT, days_of
+
+ANYTHING = "*"
+MISSING = "(missing)"
 
 INTERVAL = re.compile(r"([\[(])\s*(\S[^,;]*?|)\s*[,;]\s*(\S[^,;]*?|)\s*([\])])$")
 DASH = re.compile(r"(\d+(?:\.\d+)?)\s*[-–]\s*(\d+(?:\.\d+)?)$")
@@ -36,10 +40,12 @@ class Span:
     high: Fraction | None
     with_low: bool
     with_high: bool
+    unit: tuple[str, str] | None = None
+    """What stands before and after the number, in ends such as `3K` and in every value covered."""
 
     def covers(self, value: str) -> bool:
         """Whether the number (or date) written lies between the ends."""
-        at = place(value)
+        at = place(value) if self.unit is None else _without(self.unit, value)
         if at is None:
             return False
         above = self.low is None or at > self.low or (self.with_low and at == self.low)
@@ -48,15 +54,23 @@ class Span:
 
 
 def place(text: str) -> Fraction | None:
-    """A number or an ISO date on the number line."""
+    """A number, an ISO date (a moment of it) or a time of day on the number line."""
     try:
         return exact(text)
     except ValueError:
         pass
-    try:
-        return Fraction(datetime.fromisoformat(text).toordinal())
-    except ValueError:
-        return None
+    for kind in (datetime, time):
+        try:
+            return days_of(kind.fromisoformat(text))
+        except ValueError:
+            pass
+    return None
+
+
+def _without(unit: tuple[str, str], text: str) -> Fraction | None:
+    """The number in a text that has this unit, or None."""
+    found = UNIT.match(text)
+    return exact(found[2]) if found and (found[1], found[3]) == unit else None
 
 
 def span(label: str) -> Span | None:
@@ -73,6 +87,11 @@ def span(label: str) -> Span | None:
         ]
         if all(known):
             return Span(ends[0], ends[1], found[1] == "[", found[4] == "]")
+        if measure := UNIT.match(found[2]):
+            unit = (measure[1], measure[3])
+            low, high = (_without(unit, end) for end in found.group(2, 3))
+            if low is not None and high is not None:
+                return Span(low, high, found[1] == "[", found[4] == "]", unit)
     if (found := DASH.match(label)) and Fraction(found[1]) <= Fraction(found[2]):
         return Span(Fraction(found[1]), Fraction(found[2]), True, True)
     if (found := SIDE.match(label)) and (at := place(found[2])) is not None:
@@ -118,7 +137,7 @@ def coverage(label: str) -> Callable[[str], bool]:
     if (interval := span(label)) is not None:
         return lambda value: value == label or interval.covers(value)
     if found := SET.match(label):
-        members = set(set_members(found[1]))
+        members = {text for text, quoted in _members(found[1]) if quoted or text != MISSING}
         return lambda value: value == label or value in members
     if "*" in label:
         pattern = re.compile(_mask(label))
@@ -132,10 +151,36 @@ def set_members(inside: str) -> list[str]:
     >>> set_members('flu, "a, b"')
     ['flu', 'a, b']
     """
+    return [text for text, _ in _members(inside)]
+
+
+def covers_missing(label: str) -> bool:
+    """Whether a missing value lies under a generalized one.
+
+    >>> covers_missing("*"), covers_missing("{a, (missing)}"), covers_missing('{"(missing)", a}')
+    (True, True, False)
+    """
+    found = SET.match(label)
+    return label == ANYTHING or (found is not None and (MISSING, False) in _members(found[1]))
+
+
+def _members(inside: str) -> list[tuple[str, bool]]:
+    """What a set names, and whether each stands in quotes."""
     members = []
     for quoted, plain in MEMBER.findall(inside):
-        members.append(json.loads(quoted) if quoted else plain.strip())
-    return [member for member in members if member]
+        if quoted:
+            members.append((_unquoted(quoted), True))
+        elif plain.strip():
+            members.append((plain.strip(), False))
+    return members
+
+
+def _unquoted(text: str) -> str:
+    """A text in quotes, as JSON reads it or, where that fails, as it stands between them."""
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return text[1:-1]
 
 
 def _mask(label: str) -> str:

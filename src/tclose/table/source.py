@@ -139,7 +139,9 @@ def _open_path(
         return _open_csv(path, delimiter, encoding, nulls, _connection(memory))
     except OSError as error:
         raise DataError(
-            f"cannot be read ({error.strerror or 'damaged'})", where=path.name
+            f"cannot be read ({error.strerror or 'damaged'})",
+            where=path.name,
+            hint="check who may read it, and whether it is whole",
         ) from None
 
 
@@ -188,6 +190,7 @@ def _open_csv(
     scratch = None if dialect.is_plain else _rows_as_utf8(path, dialect)
     header = "true" if dialect.is_plain else "false"
     place = path if scratch is None else Path(scratch.name) / "table.csv"
+    _refuse_endless(place, path.name)
     columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in dialect.header)
     marks = ", ".join(_literal(mark) for mark in nulls)
     sql = (
@@ -271,6 +274,23 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _refuse_endless(place: Path, name: str) -> None:
+    """Raises where the last row is too long: the engine may leave such a row out and not say so."""
+    with place.open("rb") as file:
+        file.seek(max(0, place.stat().st_size - LINE - 2))
+        tail = file.read().rstrip(b"\r\n")
+    if len(tail) > LINE and b"\n" not in tail and b"\r" not in tail:
+        raise _too_long(f"{name}, last row")
+
+
+def _too_long(where: str) -> DataError:
+    return DataError(
+        f"a row is longer than {LINE:,} bytes",
+        where=where,
+        hint="is a quote or a line end missing?",
+    )
+
+
 def _explained(error: duckdb.Error, name: str, lines_before: int = 0) -> DataError:
     """The engine's complaint without the cell values it quotes."""
     message = str(error)
@@ -281,10 +301,12 @@ def _explained(error: duckdb.Error, name: str, lines_before: int = 0) -> DataErr
         return DataError(what, where=where, hint="mend that row, or give --delimiter")
     if "unicode" in message or "utf-8" in message.lower():
         return DataError("not UTF-8 text", where=where, hint="give --encoding, such as latin-1")
-    if "Maximum line size" in message or "buffer" in message.lower():
-        return DataError(
-            f"a row is longer than {LINE:,} bytes", where=where, hint="is a quote open?"
-        )
+    if (
+        "Maximum line size" in message
+        or "Parallel CSV Reader" in message
+        or "buffer" in message.lower()
+    ):
+        return _too_long(where)
     if "invalid state" in message:
         return DataError(
             "its line ends are mixed, or a quote stands where none belongs",

@@ -3,33 +3,65 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tclose.table.cells import Cells
-from tclose.table.source import Source
+from tclose.table.frames import is_frame
+from tclose.table.source import ARROW, PARQUET, Source
 
 BATCH = 131_072
 
 Ints = NDArray[np.int64]
 
 
-def batches(source: Source) -> Iterator[pa.RecordBatch]:
-    """All rows and columns, in the table's own order, in bounded memory.
+@dataclass(frozen=True)
+class Rows:
+    """All rows and columns of a table in its own order, with the types that it has.
 
-    >>> from tclose.table.source import open_source
-    >>> sum(batch.num_rows for batch in batches(open_source(pa.table({"a": [1, 2, 3]}))))
+    >>> rows = rows_of(Source("frame", ("a",), None, None), pa.table({"a": [1, 2, 3]}))
+    >>> sum(batch.num_rows for batch in rows.batches())
     3
     """
-    reader = source.reader(BATCH)
-    for batch in reader:
-        if batch.num_rows:
-            yield batch
+
+    schema: pa.Schema
+    opened: Callable[[], Iterable[pa.RecordBatch]]
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in bounded memory, from the first again at every call."""
+        for batch in self.opened():
+            if batch.num_rows:
+                yield batch
+
+
+def rows_of(source: Source, data: Any) -> Rows:
+    """The rows of what a source was opened from.
+
+    Parquet and Arrow files and frames are read without the engine, which has no word for some of
+    their types (dictionaries, the names of time zones).
+    """
+    suffix = Path(data).suffix.lower() if isinstance(data, str | Path) else None
+    if suffix in PARQUET:
+        file = pq.ParquetFile(data)
+        return Rows(file.schema_arrow, lambda: file.iter_batches(BATCH))
+    if suffix in ARROW:
+        stored = pa.ipc.open_file(pa.memory_map(str(data)))
+        number = stored.num_record_batches
+        return Rows(stored.schema, lambda: (stored.get_batch(at) for at in range(number)))
+    if suffix is None and is_frame(data):
+        table = nw.from_native(data, eager_only=True).to_arrow().select(list(source.columns))
+        return Rows(table.schema, lambda: table.to_batches(BATCH))
+    return Rows(source.reader(1).schema, lambda: source.reader(BATCH))
 
 
 def shuffled(parts: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -38,7 +70,8 @@ def shuffled(parts: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.
     seed = secrets.randbelow(2**31) / 2**31
     connection.execute(f"SELECT setseed({seed})").fetchall()
     reader = pa.RecordBatchReader.from_batches(schema, parts)
-    yield from connection.from_arrow(reader).order("random()").to_arrow_reader(BATCH)
+    for batch in connection.from_arrow(reader).order("random()").to_arrow_reader(BATCH):
+        yield batch.cast(schema)
 
 
 class RowIndex:
@@ -94,11 +127,15 @@ class RowIndex:
         dictionary = self.cells.dictionaries[name]
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        if column.type != dictionary.values.type:
-            column = column.cast(dictionary.values.type)
+        values = dictionary.values
+        if column.type != values.type:
+            column = column.cast(values.type)
         if pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-        code = pc.index_in(column, value_set=dictionary.values)
+            # Adding 0 makes −0 the same number, bit by bit, as 0.
+            zero = pa.scalar(0, column.type)
+            column, values = pc.add(column, zero), pc.add(values, zero)
+        code = pc.index_in(column, value_set=values)
         missing = column.is_null().to_numpy(zero_copy_only=False)
         found = code.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         result = np.where(missing, dictionary.known, found)

@@ -28,9 +28,7 @@ def write_atomically(path: str | Path, write: Callable[[Path], None]) -> Path:
     'a.txt'
     """
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        kind = "a folder" if target.is_dir() else "a device or a pipe"
-        raise DataError(f"this is {kind}, not a file", where=str(path), hint="name a file")
+    _refuse_no_file(target, path)
     part: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +45,7 @@ def write_atomically(path: str | Path, write: Callable[[Path], None]) -> Path:
     except OSError as error:
         if part is not None:
             part.unlink(missing_ok=True)
-        reason = error.strerror or type(error).__name__
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
         raise DataError(
             f"cannot be written ({reason})",
             where=str(path),
@@ -77,10 +75,7 @@ def write_table(
 
     `check` is shown the written file before it is moved into place, and may refuse it by raising.
     """
-    opened = WRITERS.get(Path(path).suffix.lower())
-    if opened is None:
-        known = ", ".join(WRITERS)
-        raise DataError("unknown kind of file", where=str(path), hint=f"end it in one of {known}")
+    opened = _writer(path)
 
     def write(part: Path) -> None:
         with opened(part, schema, delimiter) as writer:
@@ -91,12 +86,64 @@ def write_table(
     return write_atomically(path, write)
 
 
+def delimiter_for(path: str | Path, usual: str = ",") -> str:
+    """What separates the fields of a text file: a tab where its suffix does not say CSV."""
+    return usual if Path(path).suffix.lower() == ".csv" else "\t"
+
+
+def refuse_unwritable(path: str | Path) -> None:
+    """Raises where no file could be written there, before any work is done for it."""
+    target = Path(os.path.realpath(path))
+    _refuse_no_file(target, path)
+    folder = next(place for place in target.parents if place.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _not_written(error, path) from None
+
+
+def refuse_unknown_kind(path: str | Path) -> None:
+    """Raises where the suffix names no kind of table that can be written."""
+    _writer(path)
+
+
+def refuse_in_text(path: str | Path, schema: pa.Schema) -> None:
+    """Raises where a column has values that a CSV file, if this is one, has no way to write."""
+    if _writer(path) is not CsvWriter:
+        return
+    for one in schema:
+        if not _has_text(one.type):
+            raise DataError(
+                "a CSV file cannot hold lists, structures or bytes",
+                where=f"column {one.name!r}",
+                hint="write a .parquet file",
+            )
+
+
+def _has_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _has_text(kind.value_type)
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return False
+    try:
+        pa.array([], kind).cast(pa.string())
+    except pa.ArrowException:
+        return False
+    return True
+
+
 class CsvWriter:
-    """Writes record batches as CSV, quoting only the fields that need it."""
+    """Writes record batches as CSV, quoting only the fields that need it.
+
+    NaN is written as a missing value: an empty field.
+    """
 
     def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
         self.file = path.open("wb")
         self.delimiter = delimiter
+        # A row of one empty field would be a blank line, which many readers skip.
+        self.missing = '""' if len(schema) == 1 else ""
         self.special = f'["\r\n{re.escape(delimiter)}]|^\\s|\\s$|^$'
         header = pa.array(schema.names, pa.string())
         self.file.write(delimiter.join(self._fields(header).to_pylist()).encode() + b"\n")
@@ -118,21 +165,57 @@ class CsvWriter:
     def _fields(self, column: pa.Array) -> pa.Array:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         text = column.cast(pa.string())
         special = pc.match_substring_regex(text, self.special)
         if pc.any(special).as_py():
             doubled = pc.replace_substring(text, '"', '""')
             quoted = pc.binary_join_element_wise('"', doubled, '"', "")
             text = pc.if_else(special, quoted, text)
-        return pc.fill_null(text, "")
+        return pc.fill_null(text, self.missing)
+
+
+class ArrowWriter:
+    """Writes record batches as an Arrow file, whose columns have one growing dictionary each."""
+
+    def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
+        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+        self.writer = pa.ipc.new_file(path, schema, options=options)
+        self.schema = schema
+        self.dictionaries: dict[str, pa.Array] = {}
+
+    def __enter__(self) -> ArrowWriter:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.writer.close()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Appends the rows of a batch."""
+        columns = [
+            self._grown(one.name, batch.column(at)) if pa.types.is_dictionary(one.type)
+            else batch.column(at)
+            for at, one in enumerate(self.schema)
+        ]  # fmt: skip
+        self.writer.write(pa.RecordBatch.from_arrays(columns, schema=self.schema))
+
+    def _grown(self, name: str, column: pa.DictionaryArray) -> pa.DictionaryArray:
+        known = self.dictionaries.get(name)
+        if known is None:
+            self.dictionaries[name] = column.dictionary
+            return column
+        fresh = column.dictionary.filter(pc.invert(pc.is_in(column.dictionary, known)))
+        grown = pa.concat_arrays([known, fresh]) if len(fresh) else known
+        self.dictionaries[name] = grown
+        place = pc.index_in(column.dictionary, grown).take(column.indices)
+        kind = column.type
+        indices = place.cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(indices, grown, ordered=kind.ordered)
 
 
 def _parquet(part: Path, schema: pa.Schema, delimiter: str) -> Any:
     return pq.ParquetWriter(part, schema)
-
-
-def _arrow(part: Path, schema: pa.Schema, delimiter: str) -> Any:
-    return pa.ipc.new_file(part, schema)
 
 
 WRITERS: dict[str, Callable[[Path, pa.Schema, str], Any]] = {
@@ -141,13 +224,36 @@ WRITERS: dict[str, Callable[[Path, pa.Schema, str], Any]] = {
     ".txt": CsvWriter,
     ".parquet": _parquet,
     ".pq": _parquet,
-    ".arrow": _arrow,
-    ".feather": _arrow,
+    ".arrow": ArrowWriter,
+    ".feather": ArrowWriter,
 }
 
 
 def _text(part: Path, text: str) -> None:
     part.write_text(text, encoding="utf-8")
+
+
+def _writer(path: str | Path) -> Callable[[Path, pa.Schema, str], Any]:
+    opened = WRITERS.get(Path(path).suffix.lower())
+    if opened is None:
+        known = ", ".join(WRITERS)
+        raise DataError("unknown kind of file", where=str(path), hint=f"end it in one of {known}")
+    return opened
+
+
+def _refuse_no_file(target: Path, path: str | Path) -> None:
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "a device or a pipe"
+        raise DataError(f"this is {kind}, not a file", where=str(path), hint="name a file")
+
+
+def _not_written(error: OSError, path: str | Path) -> DataError:
+    reason = error.strerror or type(error).__name__
+    return DataError(
+        f"cannot be written ({reason})",
+        where=str(path),
+        hint="check the folder, who may write there, and the space left",
+    )
 
 
 def _umask() -> int:

@@ -107,10 +107,12 @@ class ColumnLoss:
                 for code in codes
             ]
         tree, top = self.hierarchy, self.hierarchy.levels - 2
-        return [
-            "missing" if code >= known else tree.generalize(tree.labels[int(self.place[code])], top)
-            for code in codes
-        ]
+        parts = {}
+        for code in {code for code in codes.tolist() if code < known}:
+            leaf = tree.labels[int(self.place[code])]
+            group = tree.generalize(leaf, top)
+            parts[code] = "any" if group == leaf else group
+        return [parts.get(code, "missing") for code in codes.tolist()]
 
     def of_sets(self, distinct: Ints) -> Floats:
         """The loss of sets of so many values."""

@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from tclose.errors import PolicyError, Problem
 from tclose.table.check import Bound
+from tclose.table.dictionary import Dictionary
 from tclose.utility.loss import ColumnLoss
+
+HUGE = 10**300
 
 
 @dataclass(frozen=True)
@@ -55,13 +58,18 @@ def _column(bound: Bound, name: str) -> tuple[ColumnLoss, NDArray[np.int64]] | P
         order = np.argsort(nodes)
         column = ColumnLoss.tree(name, tree, nodes[order], has_missing=gap)
         return column, _ranks(order)
-    if dictionary.positions is not None and not dictionary.has_infinity:
+    if dictionary.positions is not None and _on_a_line(dictionary):
         place = sorted(set(dictionary.positions))
         rank = {position: at for at, position in enumerate(place)}
         recode = [rank[position] for position in dictionary.positions] + [len(place)]
         return ColumnLoss.interval(name, place, has_missing=gap), np.array(recode, np.int64)
     column = ColumnLoss.sets(name, len(dictionary), has_missing=gap)
     return column, np.arange(dictionary.known + 1)
+
+
+def _on_a_line(dictionary: Dictionary) -> bool:
+    """Whether widths of intervals can be told: no number is infinite, or as good as that."""
+    return not dictionary.has_infinity and all(abs(p) < HUGE for p in dictionary.positions or ())
 
 
 def _ranks(order: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -185,14 +185,17 @@ def audit_bound(
 def number_text(value: float) -> str:
     """A number as a steward reads it.
 
-    >>> number_text(5.0), number_text(0.37500001), number_text(float("inf"))
-    ('5', '0.3750', 'infinite')
+    >>> number_text(5.0), number_text(0.37500001), number_text(0.0), number_text(0.99999)
+    ('5', '0.3750', '0', '0.99999')
     """
     if math.isinf(value):
         return "infinite"
-    if value == int(value) and abs(value) >= 1:
+    if value == int(value):
         return f"{int(value):,}"
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
+    if abs(value) >= 1000:
+        return f"{value:,.1f}"
+    text = f"{value:.4f}"
+    return text if float(text) != int(float(text)) else f"{value:.6g}"
 
 
 def rows_text(rows: int) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from tclose.errors import DataError, UsageError
 from tclose.verify.audit import Audit
 
 FORMAT = 1
+NOT_HERE = "needs the original"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Certificate:
     def holds(self) -> bool:
         """Whether every requirement held when the file was counted."""
         return bool(self.content["holds"])
+
+    def of_file(self, output_hash: str) -> Certificate:
+        """The same certificate for a file with this hash."""
+        hashes = {**self.content["hashes"], "output": output_hash}
+        return Certificate({**self.content, "hashes": hashes})
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as plain values."""
@@ -85,7 +91,7 @@ def load_certificate(path: str | Path) -> Certificate:
         raise DataError(f"cannot be read ({error.strerror})", where=str(path)) from None
     except ValueError:
         raise UsageError("this is not a certificate of tclose", where=str(path)) from None
-    if not isinstance(content, dict) or content.get("tclose_certificate") != FORMAT:
+    if not _is_certificate(content):
         raise UsageError("this is not a certificate of tclose", where=str(path))
     return Certificate(content)
 
@@ -93,23 +99,68 @@ def load_certificate(path: str | Path) -> Certificate:
 def recheck(certificate: Certificate, audit: Audit, output_hash: str | None) -> tuple[Check, ...]:
     """Every line of a certificate against a fresh count of the file."""
     stated = certificate.content
-    checks = [
-        _check("sha256 of the file", stated.get("hashes", {}).get("output"), output_hash),
+    hashes = stated["hashes"]
+    return (
+        _check("sha256 of the file", hashes.get("output"), output_hash),
+        _check("sha256 of the policy", hashes.get("policy"), json_hash(stated["policy"])),
         _check("rows", stated.get("rows"), audit.rows),
         _check("classes", stated.get("classes"), audit.classes),
         _check("smallest class", stated.get("k"), audit.k),
         _check("the promise holds", stated.get("holds"), audit.holds),
-    ]
-    counted = {_name(one): one for one in (verdict.to_json() for verdict in audit.requirements)}
-    for one in stated.get("requirements", []):
-        mine = counted.pop(_name(one), None)
-        for key in ("required", "achieved_exact", "achieved", "holds", "failing_classes"):
-            theirs = None if mine is None else mine[key]
-            checks.append(_check(f"{_name(one)}: {key}", one.get(key), theirs))
-    checks += [Check(f"{name}: not in the certificate", "", "", False) for name in counted]
-    if "loss" in stated:
-        checks.append(Check("loss", str(stated["loss"].get("overall")), "needs the original", None))
-    return tuple(checks)
+        *_requirements(stated["requirements"], [one.to_json() for one in audit.requirements]),
+        *_sizes(stated, audit),
+        *(Check(line, str(value), NOT_HERE, None) for line, value in _of_the_original(stated)),
+    )
+
+
+def _requirements(stated: list[dict[str, Any]], counted: list[dict[str, Any]]) -> Iterator[Check]:
+    """One line per requirement: asked, attained, the verdict, and the classes that fail."""
+    mine = {_name(one): one for one in counted}
+    for one in stated:
+        other = mine.pop(_name(one), None)
+        alike = other is not None and set(one) == set(other)
+        same = alike and all(_same(value, (other or {})[key]) for key, value in one.items())
+        yield Check(_name(one), _told(one), "not promised" if other is None else _told(other), same)
+    for name, one in mine.items():
+        yield Check(name, "not in the certificate", _told(one), False)
+
+
+def _told(one: dict[str, Any]) -> str:
+    exact = one.get("achieved_exact")
+    attained = one.get("achieved") if exact is None else exact
+    holds = {True: "holds", False: "fails"}.get(one.get("holds"), "not decided")  # type: ignore[arg-type]
+    failing = f", {one.get('failing_classes')} classes fail" if one.get("failing_classes") else ""
+    return f"{one.get('required')} asked, {attained} attained: {holds}{failing}"
+
+
+def _sizes(stated: dict[str, Any], audit: Audit) -> Iterator[Check]:
+    """What follows from the sizes of the classes, and from the number of rows that were read."""
+    size = [int(one) for one in audit.bound.classes.size]
+    read = stated.get("input_rows")
+    lost = read - audit.rows if isinstance(read, int) else 0
+    counted = {
+        "classes": len(size),
+        "smallest": min(size),
+        "mean": audit.rows / len(size),
+        "largest": max(size),
+        "discernibility": sum(one * one for one in size) + lost * (audit.rows + lost),
+    }
+    if isinstance(stated.get("sizes"), dict):
+        for key, value in stated["sizes"].items():
+            yield _check(f"sizes: {key}", value, counted.get(key))
+    if isinstance(stated.get("left_out"), dict):
+        yield _check("rows left out", stated["left_out"].get("rows"), lost)
+
+
+def _of_the_original(stated: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What cannot be recounted from the release alone."""
+    if isinstance(stated.get("loss"), dict):
+        yield "loss", stated["loss"].get("overall")
+    if "input_rows" in stated:
+        yield "rows read", stated["input_rows"]
+    for name in ("input", "plan"):
+        if name in stated["hashes"]:
+            yield f"sha256 of the {name}", stated["hashes"][name]
 
 
 def file_hash(path: str | Path) -> str:
@@ -145,7 +196,22 @@ def _name(one: dict[str, Any]) -> str:
 
 
 def _check(line: str, stated: Any, counted: Any) -> Check:
-    same = stated == counted
+    return Check(line, str(stated), str(counted), _same(stated, counted))
+
+
+def _same(stated: Any, counted: Any) -> bool:
     if isinstance(stated, float) and isinstance(counted, float):
-        same = abs(stated - counted) <= 1e-12 * max(1.0, abs(stated))
-    return Check(line, str(stated), str(counted), same)
+        return abs(stated - counted) <= 1e-12 * max(1.0, abs(stated))
+    return type(stated) is type(counted) and bool(stated == counted)
+
+
+def _is_certificate(content: Any) -> bool:
+    """Whether the parts that a recount needs are there, and of the kind that they must be."""
+    if not isinstance(content, dict) or content.get("tclose_certificate") != FORMAT:
+        return False
+    lines = content.get("requirements")
+    return (
+        all(isinstance(content.get(key), dict) for key in ("policy", "hashes"))
+        and isinstance(lines, list)
+        and all(isinstance(one, dict) for one in lines)
+    )

@@ -1,0 +1,308 @@
+"""Swaps and moves of single cells between classes that lower the loss while the promise holds.
+
+Swapping two cells with equal sensitive values and weights changes no distribution, so it needs no
+check; any other swap or move is checked on both classes. A class counts its cells per code, so its
+box without one of them is found in constant time, or by a short scan inwards where that cell alone
+held a border. Cells left out (class −1) take part only in exchanges for a cell with equal sensitive
+values and weight: the released distribution, by which all classes are judged, then stays the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance.kernel import compiled
+from tclose.search.chance import draw
+from tclose.search.cuts import FAR
+from tclose.search.deal import NOTHING
+from tclose.search.outcome import numbered
+from tclose.search.rules import keeps
+from tclose.search.tables import FORM, SET, TIED, VALUES, Tables, gap
+
+Ints = NDArray[np.int64]
+
+LARGEST_STATE = 250_000_000
+"""Entries of the counts per class and code; beyond them single cells are not moved."""
+
+
+LABEL, PEER, SPOT = range(3)
+"""Rows of `cell`: its class; cells grouped by their sensitive values; a cell's place in `out`."""
+CELLS, SIZE = range(2)
+"""Rows of `each`: how many cells and how many rows a class has."""
+LOWEST, HIGHEST = range(2)
+"""Rows of `box`; of sets, HIGHEST is the number of values."""
+INSIDE, OUTSIDE = range(2)
+"""Rows of `first`: where each combination of sensitive values begins among the peers, in `out`."""
+
+
+class Counts(NamedTuple):
+    """Classes as counts: cells per code, rows per sensitive value, boxes."""
+
+    cell: Any
+    """int64 [3, cells]"""
+    count: Any
+    """int32 [classes, codes of all columns]: cells"""
+    offset: Any
+    """int64 [columns]"""
+    each: Any
+    """int64 [2, classes]"""
+    hist: Any
+    """int64 [classes + 1, slots]; the last row is room to probe in"""
+    box: Any
+    """int64 [2, classes, columns]"""
+    loss: Any
+    """float64 [classes]: loss per row, all columns together"""
+    first: Any
+    """int64 [2, combinations + 1]"""
+    out: Any
+    """int64: the cells left out, grouped by their sensitive values"""
+    scratch: Any
+    """int64 [2 · nodes]"""
+
+
+def affordable(tab: Tables, label: Ints) -> bool:
+    """Whether the counts of every class fit in memory."""
+    classes = int(label.max(initial=-1)) + 1
+    return classes * (int(tab.column[VALUES].sum()) + 2 * len(tab.rules.count)) <= LARGEST_STATE
+
+
+def load(tab: Tables, label: Ints) -> Counts:
+    """The counts of a labelling whose classes are numbered from 0."""
+    n, d = tab.codes.shape
+    classes, tied = int(label.max()) + 1, tab.order[TIED, 0]
+    tuples, values = int(tied.max()) + 1, tab.column[VALUES]
+    peers, first = _by_value(tied, np.arange(n), tuples)
+    out, out_first = _by_value(tied, np.flatnonzero(label < 0), tuples)
+    spot = np.full(n, -1, dtype=np.int64)
+    spot[out] = np.arange(len(out))
+    many = np.int64
+    state = Counts(
+        np.stack([label, peers, spot]), np.zeros((classes, int(values.sum())), np.int32),
+        np.cumsum([0, *values])[:-1].astype(many), np.zeros((2, classes), many),
+        np.zeros((classes + 1, len(tab.rules.count)), many), np.zeros((2, classes, d), many),
+        np.zeros(classes), np.stack([first, out_first]), out,
+        np.zeros(2 * tab.rules.node.shape[1] + 2, many),
+    )  # fmt: skip
+    enter(state, tab)
+    return state
+
+
+def unload(state: Counts) -> Ints:
+    """The labelling that the counts stand for."""
+    return numbered(state.cell[LABEL])
+
+
+def _by_value(tied: Ints, cells: Ints, tuples: int) -> tuple[Ints, Ints]:
+    cells = cells[np.argsort(tied[cells], kind="stable")]
+    first = np.searchsorted(tied[cells], np.arange(tuples + 1))
+    return cells.astype(np.int64), first.astype(np.int64)
+
+
+@compiled
+def enter(state: Any, tab: Any) -> None:
+    """Fills counts, histograms and boxes from the labels."""
+    d = tab.codes.shape[1]
+    state.box[LOWEST] = FAR
+    state.box[HIGHEST] = -1
+    for cell in range(len(tab.codes)):
+        c = state.cell[LABEL, cell]
+        if c < 0:
+            continue
+        state.each[CELLS, c] += 1
+        state.each[SIZE, c] += tab.weight[cell]
+        for a in range(tab.slot.shape[1]):
+            state.hist[c, tab.slot[cell, a]] += tab.weight[cell]
+        for j in range(d):
+            v = tab.codes[cell, j]
+            state.count[c, state.offset[j] + v] += 1
+            state.box[LOWEST, c, j] = min(state.box[LOWEST, c, j], v)
+            state.box[HIGHEST, c, j] = max(state.box[HIGHEST, c, j], v)
+    for c in range(len(state.loss)):
+        for j in range(d):
+            if tab.column[FORM, j] == SET:
+                state.box[LOWEST, c, j] = 0
+                state.box[HIGHEST, c, j] = distinct(c, c, j, state, tab)
+            state.loss[c] += gap(j, state.box[LOWEST, c, j], state.box[HIGHEST, c, j], tab)
+
+
+@compiled
+def distinct(a: Any, b: Any, j: Any, state: Any, tab: Any) -> Any:
+    """How many codes of column j two classes have together."""
+    base, found = state.offset[j], 0
+    for v in range(base, base + tab.column[VALUES, j]):
+        found += 1 if state.count[a, v] + state.count[b, v] > 0 else 0
+    return found
+
+
+@compiled
+def corner(c: Any, j: Any, gone: Any, new: Any, state: Any, tab: Any) -> Any:
+    """The (low, high) of class c in column j with one code less and one more (−1: none)."""
+    a, b = state.box[LOWEST, c, j], state.box[HIGHEST, c, j]
+    if gone == new:
+        return a, b
+    base = state.offset[j]
+    last = gone >= 0 and state.count[c, base + gone] == 1
+    if tab.column[FORM, j] == SET:
+        if last:
+            b -= 1
+        if new >= 0 and state.count[c, base + new] == 0:
+            b += 1
+        return a, b
+    if last and a == b:
+        return (new, new) if new >= 0 else (a, b)
+    if last and gone == a:
+        a += 1
+        while a < b and state.count[c, base + a] == 0:
+            a += 1
+    elif last and gone == b:
+        b -= 1
+        while b > a and state.count[c, base + b] == 0:
+            b -= 1
+    if new >= 0:
+        a, b = min(a, new), max(b, new)
+    return a, b
+
+
+@compiled
+def loss_after(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> Any:
+    """Loss per row of class c without cell `gone` and with cell `new` (−1: none)."""
+    total = 0.0
+    for j in range(tab.codes.shape[1]):
+        u = tab.codes[gone, j] if gone >= 0 else -1
+        v = tab.codes[new, j] if new >= 0 else -1
+        a, b = corner(c, j, u, v, state, tab)
+        total += gap(j, a, b, tab)
+    return total
+
+
+@compiled
+def put(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> None:
+    """Carries the change out in class c."""
+    state.loss[c] = loss_after(c, gone, new, state, tab)
+    for j in range(tab.codes.shape[1]):
+        u = tab.codes[gone, j] if gone >= 0 else -1
+        v = tab.codes[new, j] if new >= 0 else -1
+        state.box[LOWEST, c, j], state.box[HIGHEST, c, j] = corner(c, j, u, v, state, tab)
+        if u >= 0:
+            state.count[c, state.offset[j] + u] -= 1
+        if v >= 0:
+            state.count[c, state.offset[j] + v] += 1
+    for cell, times in ((gone, -1), (new, 1)):
+        if cell >= 0:
+            state.each[SIZE, c] += times * tab.weight[cell]
+            state.each[CELLS, c] += times
+            for a in range(tab.slot.shape[1]):
+                state.hist[c, tab.slot[cell, a]] += times * tab.weight[cell]
+    if new >= 0:
+        state.cell[LABEL, new] = c
+
+
+@compiled
+def keeps_after(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> Any:
+    """Whether class c keeps the promise after the change."""
+    probe = state.hist[-1]
+    probe[:] = state.hist[c]
+    size = state.each[SIZE, c]
+    for cell, times in ((gone, -1), (new, 1)):
+        if cell >= 0:
+            size += times * tab.weight[cell]
+            for a in range(tab.slot.shape[1]):
+                probe[tab.slot[cell, a]] += times * tab.weight[cell]
+    return size > 0 and keeps(probe, size, tab.rules, state.scratch)
+
+
+@compiled
+def try_swap(x: Any, y: Any, state: Any, tab: Any) -> Any:
+    """Swaps x with y of another class if it pays; the loss saved or 0."""
+    a, b = state.cell[LABEL, x], state.cell[LABEL, y]
+    if a == b or a < 0 or b < 0:
+        return 0.0
+    u, v = tab.weight[x], tab.weight[y]
+    saved = state.each[SIZE, a] * state.loss[a]
+    saved -= (state.each[SIZE, a] - u + v) * loss_after(a, x, y, state, tab)
+    if saved < 0.0:
+        return 0.0
+    saved += state.each[SIZE, b] * state.loss[b]
+    saved -= (state.each[SIZE, b] - v + u) * loss_after(b, y, x, state, tab)
+    if saved <= NOTHING:
+        return 0.0
+    alike = tab.order[TIED, 0, x] == tab.order[TIED, 0, y] and u == v
+    if not alike and not (keeps_after(a, x, y, state, tab) and keeps_after(b, y, x, state, tab)):
+        return 0.0
+    put(a, x, y, state, tab)
+    put(b, y, x, state, tab)
+    return saved
+
+
+@compiled
+def try_move(x: Any, b: Any, light: Any, state: Any, tab: Any) -> Any:
+    """Moves x to class b if it pays; `light` is the loss of x's class without it."""
+    a = state.cell[LABEL, x]
+    if a == b:
+        return 0.0
+    w = tab.weight[x]
+    saved = state.each[SIZE, a] * state.loss[a] - (state.each[SIZE, a] - w) * light
+    saved += state.each[SIZE, b] * state.loss[b]
+    saved -= (state.each[SIZE, b] + w) * loss_after(b, -1, x, state, tab)
+    if saved <= NOTHING:
+        return 0.0
+    if not (keeps_after(a, x, -1, state, tab) and keeps_after(b, -1, x, state, tab)):
+        return 0.0
+    put(a, x, -1, state, tab)
+    put(b, -1, x, state, tab)
+    return saved
+
+
+@compiled
+def bring_back(x: Any, tries: Any, state: Any, tab: Any, chance: Any) -> Any:
+    """Replaces x by a cell left out with equal sensitive values that fits its class better."""
+    a, tie = state.cell[LABEL, x], tab.order[TIED, 0, x]
+    lo, hi = state.first[OUTSIDE, tie], state.first[OUTSIDE, tie + 1]
+    best, cell = NOTHING, -1
+    for _ in range(min(tries, 2 * (hi - lo))):
+        y = state.out[lo + draw(chance, hi - lo)]
+        saved = state.each[SIZE, a] * (state.loss[a] - loss_after(a, x, y, state, tab))
+        if saved > best and tab.weight[x] == tab.weight[y]:
+            best, cell = saved, y
+    if cell < 0:
+        return 0.0
+    put(a, x, cell, state, tab)
+    state.cell[LABEL, x] = -1
+    state.out[state.cell[SPOT, cell]] = x
+    state.cell[SPOT, x] = state.cell[SPOT, cell]
+    return best
+
+
+@compiled
+def exchange(steps: Any, tries: Any, state: Any, tab: Any, chance: Any) -> Any:
+    """Visits random cells; those whose absence would help their class look for a better place."""
+    n, total = len(tab.codes), 0.0
+    for _ in range(steps):
+        x = draw(chance, n)
+        a = state.cell[LABEL, x]
+        if a < 0 or state.each[CELLS, a] < 2:
+            continue
+        light = loss_after(a, x, -1, state, tab)
+        if light >= state.loss[a] - 1e-12:
+            continue
+        saved = bring_back(x, tries, state, tab, chance)
+        tie = tab.order[TIED, 0, x]
+        lo, hi = state.first[INSIDE, tie], state.first[INSIDE, tie + 1]
+        for _ in range(tries):
+            if saved != 0.0:
+                break
+            kind = draw(chance, 4)
+            if kind < 2:
+                saved = try_swap(x, state.cell[PEER, lo + draw(chance, hi - lo)], state, tab)
+                continue
+            y = draw(chance, n)
+            if state.cell[LABEL, y] >= 0:
+                if kind == 2:
+                    saved = try_swap(x, y, state, tab)
+                else:
+                    saved = try_move(x, state.cell[LABEL, y], light, state, tab)
+        total += saved
+    return total
