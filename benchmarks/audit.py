@@ -36,6 +36,8 @@ VARIANTS = {
     "raw": ("birth_date", "sex", "postcode", "ethnicity"),
 }
 ROUNDS = {"as released": 3, "raw": 1}
+MOST_ROWS = {"as released": 10**9, "raw": 2_000_000}
+"""Where nearly every row is a class, memory goes with the classes: the raw variant stays small."""
 
 Result = dict[str, Any]
 
@@ -75,16 +77,17 @@ def report_adult(folder: Path) -> None:
 
 
 def report_large(rows: int) -> None:
-    with tempfile.TemporaryDirectory(prefix="tclose-benchmark-") as folder:
-        made = measured("hospital", folder, str(rows))
-        size = f"{made['file']:,.0f} MB as a file, {made['decoded']:,.0f} MB decoded"
-        print(f"Hospital, {rows:,} rows as Parquet: {size}")
-        for variant, quasi in VARIANTS.items():
+    for variant, quasi in VARIANTS.items():
+        some = min(rows, MOST_ROWS[variant])
+        with tempfile.TemporaryDirectory(prefix="tclose-benchmark-") as folder:
+            made = measured("hospital", folder, str(some))
+            size = f"{made['file']:,.0f} MB as a file, {made['decoded']:,.0f} MB decoded"
+            print(f"Hospital, {some:,} rows as Parquet: {size}")
             print(f"  {variant}: {', '.join(quasi)}")
             bare, audits = alternating(folder, variant)
             print(f"    bare GROUP BY   {costs(bare)}   {bare['cells']:,} cells")
             print(f"    tclose audit    {costs(audits)}   {audits['classes']:,} classes")
-            print(f"    ratio           {ratios(audits, bare)}")
+            print(f"    ratio           {ratios(audits, bare)}", flush=True)
 
 
 def alternating(folder: str, variant: str) -> tuple[Result, Result]:

@@ -6,7 +6,7 @@
     >>> tclose.audit(table, quasi=["zip"], sensitive="illness").k
     2
 
-The rooms, from the top: `cli` (commands) calls `publish` (makes a `release`) and `api` (audits one),
+The rooms, from the top: `cli` (commands) calls `publish` (makes a `release`) and `api` (audits),
 which wire `report` (what people read), `sample` (made-up data), `verify` (counts and judges from
 scratch), `recode` (writes classes), `search` (proposes them), `privacy` (requirements), `utility`
 (what is lost), `table` (files and frames become integers), `hierarchy` (generalization trees),

@@ -25,7 +25,7 @@ from tclose.policy.model import Policy
 from tclose.recode import Plan, Pseudonyms, Rewriter, insert_cells, make_plan, released_values
 from tclose.recode.rewrite import released_schema
 from tclose.release import Release, recounted, save_json
-from tclose.search import Budget, Outcome, Progress, infeasible, method_named, problem_of
+from tclose.search import Budget, Method, Outcome, Progress, infeasible, method_named, problem_of
 from tclose.table import Bound, Cells, open_source, write_table
 from tclose.table.frames import is_frame, reframed
 from tclose.table.stream import Rows, rows_of, shuffled
@@ -339,6 +339,13 @@ def _versions() -> dict[str, str]:
         "pyarrow": pa.__version__,
         "duckdb": duckdb.__version__,
     }
+
+
+def _compile(method: Method) -> None:
+    """Searches a handful of rows, so that compiling is not taken from the time to search."""
+    table = pa.table({"n": list(range(12)), "c": list("abcabcabcabc"), "s": list("abababababab")})
+    rules = {"k": 2, "columns": {"n": "quasi", "c": "quasi", "s": {"role": "sensitive", "t": 1}}}
+    method.run(problem_of(check(table, rules)), Budget(rounds=1, suppression=exact("1/4")))
 
 
 def _targets(*paths: str | Path | None) -> Targets:

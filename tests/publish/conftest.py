@@ -154,10 +154,12 @@ class Judge:
         if name in case.chains:
             return label in case.chains[name][str(value)]
         if case.kinds[name] in ("number", "date"):
+            if label[0] != "[":
+                return False
             read = Fraction if case.kinds[name] == "number" else date.fromisoformat
             low, high = (read(end) for end in label[1:-1].split(", "))  # type: ignore[operator]
-            return label[0] == "[" and label[-1] == "]" and low <= read(str(value)) <= high
-        return value in self.members(label)
+            return label[-1] == "]" and low <= read(str(value)) <= high
+        return label[0] == "{" and label[-1] == "}" and value in self.members(label)
 
     def members(self, label: str) -> list[str | None]:
         """What a released set names."""
@@ -246,6 +248,8 @@ def cases(draw: Callable[[Any], Any], most: int = 40) -> Case:
         if draw(st.booleans()):
             some = st.one_of(some, some, some, st.none())
         values[name] = draw(st.lists(some, min_size=count, max_size=count))
+        if kind in ("ordered", "numeric") and set(values[name]) == {None}:
+            values[name][0] = "5"  # text that is all missing has no order
         if chain is not None:
             chains[name] = {v: chain(v) for v in values[name] if v is not None}
             if kind == "hierarchical":

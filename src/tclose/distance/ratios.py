@@ -69,8 +69,22 @@ class Ratios:
         top = self.value.max()
         if np.isinf(top):
             return int(np.argmax(self.value))
-        near = np.flatnonzero(self.value >= top - NEAR * max(1.0, top))
-        return int(max(near, key=lambda index: (self.exact(int(index)), -index)))
+        rest = np.flatnonzero(self.value >= top - NEAR * max(1.0, top))
+        best, found = None, 0
+        while len(rest):
+            first = int(rest[0])
+            exact = self.exact(first)
+            if exact is not None and (best is None or exact > best):
+                best, found = exact, first
+            rest = rest[self._differing(rest, first)]
+        return found
+
+    def _differing(self, some: NDArray[Any], one: int) -> NDArray[np.bool_]:
+        """Which of some ratios are not written with the same numbers as one of them."""
+        result = np.zeros(len(some), dtype=bool)
+        for part in (*self.above, *self.below):
+            result |= np.asarray(part[some] != part[one], dtype=bool)
+        return result
 
     def take(self, index: NDArray[Any]) -> Ratios:
         """Some of the ratios."""

@@ -76,7 +76,10 @@ class EnhancedBetaLikeness:
 def gains(tally: Tally) -> Ratios:
     """p/q = (c·n)/(r·N) of every entry of the histogram."""
     histogram = tally.histogram
-    total = np.full(len(histogram.code), int(tally.table.sum()), dtype=object)
+    rows = int(tally.table.sum())
+    total = np.broadcast_to(
+        np.array(rows, np.int64 if rows < 2**62 else object), histogram.code.shape
+    )
     size = histogram.size[histogram.owner()]
     return Ratios((histogram.count, total), (size, tally.table[histogram.code]))
 

@@ -96,7 +96,9 @@ def joint_tally(classes: Classes, columns: tuple[str, ...]) -> tuple[Tally, list
     histogram = Histogram.from_cells(
         classes.cell_class, label, classes.cell_weight, classes=classes.count, values=len(first)
     )
-    seen = histogram.take(classes.class_of).merge(classes.view_of, classes.views)
+    seen = histogram
+    if classes.has_views:
+        seen = histogram.take(classes.class_of).merge(classes.view_of, classes.views)
     tuples = [tuple(int(code[at]) for code in codes) for at in first]
     return Tally(seen, np.arange(classes.views), histogram.total()), tuples
 

@@ -104,7 +104,7 @@ def settle(
     failing = np.zeros(classes.count, dtype=bool)
     failing[classes.class_of[broken[classes.view_of]]] = True
     attained = sign * per_class
-    margin = np.full(classes.count, np.inf)
+    margin = np.broadcast_to(np.inf, classes.count)
     if limit is not None:
         margin = sign * (limit - attained)
     first = int(np.searchsorted(classes.view_of, view[worst]))

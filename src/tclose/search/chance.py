@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.kernel import compiled
+from tclose.search import compiling
 
 
 def make_chance(seed: int, stream: int) -> NDArray[np.uint64]:
@@ -16,7 +16,7 @@ def make_chance(seed: int, stream: int) -> NDArray[np.uint64]:
     return np.array([mixed or 1], dtype=np.uint64)
 
 
-@compiled
+@compiling.part
 def draw(chance: Any, m: Any) -> Any:
     """A whole number from 0 to m − 1 (xorshift64*)."""
     x = chance[0]
@@ -27,7 +27,7 @@ def draw(chance: Any, m: Any) -> Any:
     return np.int64((x * np.uint64(2685821657736338717)) >> np.uint64(33)) % m
 
 
-@compiled
+@compiling.part
 def unit(chance: Any) -> Any:
     """A number in [0, 1)."""
     return draw(chance, 1 << 30) / (1 << 30)

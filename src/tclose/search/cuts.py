@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tclose.distance.kernel import compiled
+from tclose.search import compiling
 from tclose.search.rules import (
     AT,
     BASE,
@@ -25,8 +25,8 @@ from tclose.search.rules import (
     NEED,
     PARENT,
     WIDTH,
-    keeps,
-    near,
+    BELOW,
+    keeps_rule,
 )
 from tclose.search.tables import FORM, SET, VALUES, Tables, gap
 
@@ -119,7 +119,7 @@ def make_tree(cells: int) -> Tree:
     return tree
 
 
-@compiled
+@compiling.part
 def gather(ids: Any, lo: Any, hi: Any, tab: Any, work: Any) -> None:
     """The node's codes as ranks, so that what follows costs its own cells and not the domains."""
     count = hi - lo
@@ -142,17 +142,61 @@ def gather(ids: Any, lo: Any, hi: Any, tab: Any, work: Any) -> None:
         else:
             for p in range(count):
                 line[p] = tab.codes[ids[lo + p], j]
-            ordered = np.sort(line[:count])
-            for p in range(count):
-                if p == 0 or ordered[p] != ordered[p - 1]:
-                    code[found] = ordered[p]
-                    found += 1
-            for p in range(count):
-                line[p] = np.searchsorted(code[:found], line[p])
+            found = ranked(line, count, code, work.pos[SPARE])
         work.ranks[j] = found
 
 
-@compiled
+@compiling.part
+def ranked(line: Any, count: Any, code: Any, room: Any) -> Any:
+    """Turns codes into ranks by sorting them; returns how many there are."""
+    for p in range(count):
+        room[p] = (np.int64(line[p]) << 32) | p
+    sort(room, count)
+    found = -1
+    for q in range(count):
+        v, p = room[q] >> 32, room[q] & 0xFFFFFFFF
+        if found < 0 or code[found] != v:
+            found += 1
+            code[found] = v
+        line[p] = found
+    return found + 1
+
+
+@compiling.part
+def sort(numbers: Any, count: Any) -> None:
+    """Ascending order, in place (Shell's sort: little to compile, and fast on what comes here)."""
+    step = 1
+    while step < count // 3:
+        step = 3 * step + 1
+    while step > 0:
+        for p in range(step, count):
+            here, q = numbers[p], p
+            while q >= step and numbers[q - step] > here:
+                numbers[q] = numbers[q - step]
+                q -= step
+            numbers[q] = here
+        step //= 3
+
+
+@compiling.part
+def next_widest(taken: Any, columns: Any, work: Any) -> Any:
+    """The widest column that is not narrower than what was taken; −1 after the last.
+
+    `taken` is the last one taken (−1: none); equally wide columns come in their order.
+    """
+    best = -1
+    for j in range(columns):
+        width = work.loss[SPANS, j]
+        if taken >= 0:
+            last = work.loss[SPANS, taken]
+            if width > last or (width == last and j <= taken):
+                continue
+        if best < 0 or width > work.loss[SPANS, best]:
+            best = j
+    return best
+
+
+@compiling.part
 def box(tab: Any, work: Any) -> Any:
     """Loss per row of the gathered node; `spans[j]` is column j's part of it."""
     total = 0.0
@@ -166,7 +210,7 @@ def box(tab: Any, work: Any) -> Any:
     return total
 
 
-@compiled
+@compiling.part
 def weigh(ids: Any, lo: Any, hi: Any, tab: Any, hist: Any) -> Any:
     """The weight of some cells, and their histogram into `hist`."""
     hist[:] = 0
@@ -179,7 +223,7 @@ def weigh(ids: Any, lo: Any, hi: Any, tab: Any, hist: Any) -> Any:
     return size
 
 
-@compiled
+@compiling.part
 def corners(j: Any, count: Any, tab: Any, work: Any) -> None:
     """The first and the last rank of column j at which each code of every column occurs."""
     line = work.local[j]
@@ -194,7 +238,7 @@ def corners(j: Any, count: Any, tab: Any, work: Any) -> None:
             last[u] = max(last[u], v)
 
 
-@compiled
+@compiling.part
 def sweep(j: Any, i: Any, backwards: Any, tab: Any, work: Any, out: Any) -> None:
     """Adds column i's loss of every prefix (or suffix) along column j to `out`."""
     length = work.ranks[j]
@@ -221,7 +265,7 @@ def sweep(j: Any, i: Any, backwards: Any, tab: Any, work: Any, out: Any) -> None
         out[p] += here
 
 
-@compiled
+@compiling.part
 def line_up(j: Any, count: Any, work: Any) -> None:
     """Positions in the order of column j (`order`); `tally[v]` is the end of rank v."""
     line, tally, length = work.local[j], work.tick[TALLY], work.ranks[j]
@@ -236,16 +280,19 @@ def line_up(j: Any, count: Any, work: Any) -> None:
         tally[line[p]] += 1
 
 
-@compiled
+@compiling.part
 def kept(hist: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
     """Whether a class may be released, its supersets included."""
-    if not keeps(hist, size, tab.rules, work.scratch):
+    rules = tab.rules
+    if size < rules.count[-1]:
         return False
-    if len(work.above) == 1:
-        return True
-    nodes = tab.rules.node.shape[1]
-    for rule in range(len(tab.rules.head)):
-        need = tab.rules.head[rule, NEED]
+    nodes = rules.node.shape[1]
+    for rule in range(len(rules.head)):
+        need = rules.head[rule, NEED]
+        if need == 0:
+            if not keeps_rule(rule, hist, size, rules.node[BELOW], 0, rules, work.scratch):
+                return False
+            continue
         found = size >= need
         level = 0
         while not found and level <= depth and level < len(work.above):
@@ -253,24 +300,29 @@ def kept(hist: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
             if above[-1] < need:
                 break
             n = above[nodes + rule]
-            found = near(rule, hist, size, above, n, tab.rules, work.scratch)
+            found = keeps_rule(rule, hist, size, above, n, rules, work.scratch)
             level += 1
         if not found:
             return False
     return True
 
 
-@compiled
-def halves(hist: Any, below: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
-    """Whether both halves may be released; `hist` and `below` are the left one's."""
-    if not kept(hist, below, depth, tab, work):
-        return False
-    for s in range(len(hist)):
-        work.hist[REST, s] = work.hist[WHOLE, s] - hist[s]
-    return kept(work.hist[REST], size - below, depth, tab, work)
+@compiling.part
+def halves(below: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
+    """Whether both halves may be released; the left one (NEAR) has `below` rows.
+
+    One call in a loop, not two: what is called is compiled once per call.
+    """
+    for s in range(work.hist.shape[1]):
+        work.hist[REST, s] = work.hist[WHOLE, s] - work.hist[NEAR, s]
+    for half in (NEAR, REST):
+        rows = below if half == NEAR else size - below
+        if not kept(work.hist[half], rows, depth, tab, work):
+            return False
+    return True
 
 
-@compiled
+@compiling.part
 def weigh_cuts(j: Any, count: Any, tab: Any, work: Any) -> None:
     """The loss of the prefix that ends and of the suffix that begins at every rank of column j."""
     corners(j, count, tab, work)
@@ -282,11 +334,11 @@ def weigh_cuts(j: Any, count: Any, tab: Any, work: Any) -> None:
         sweep(j, i, True, tab, work, work.loss[RIGHT])
 
 
-@compiled
-def add_rank(v: Any, ids: Any, lo: Any, tab: Any, work: Any) -> Any:
-    """Adds the cells of rank v to the left half; returns their weight."""
+@compiling.part
+def add_cells(first: Any, end: Any, ids: Any, lo: Any, tab: Any, work: Any) -> Any:
+    """Adds some cells along the column to the left half; returns their weight."""
     added = 0
-    for q in range(work.tick[TALLY, v - 1] if v > 0 else 0, work.tick[TALLY, v]):
+    for q in range(first, end):
         cell = ids[lo + work.pos[ORDER, q]]
         added += tab.weight[cell]
         for a in range(tab.slot.shape[1]):
@@ -294,57 +346,44 @@ def add_rank(v: Any, ids: Any, lo: Any, tab: Any, work: Any) -> Any:
     return added
 
 
-@compiled
+@compiling.part
 def best_rank(
     ids: Any, lo: Any, hi: Any, j: Any, size: Any, here: Any, rule: Any, depth: Any,
     tab: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """The best allowed strict cut of column j: (loss saved, rank), or (−1, −1)."""
+    """The best allowed cut of column j: (loss saved, rank), or (−1, −1).
+
+    Relaxed cuts may end at any cell; then the position stands in place of the rank.
+    """
     line_up(j, hi - lo, work)
     if rule == GAIN:
         weigh_cuts(j, hi - lo, tab, work)
     work.hist[NEAR] = 0
     k = tab.rules.count[-1]
     best, where, below = -1.0, -1, 0
-    for v in range(work.ranks[j] - 1):
-        below += add_rank(v, ids, lo, tab, work)
+    last = hi - lo if rule == RELAXED else work.ranks[j]
+    for v in range(last - 1):
+        first = v if rule == RELAXED else (work.tick[TALLY, v - 1] if v > 0 else 0)
+        end = v + 1 if rule == RELAXED else work.tick[TALLY, v]
+        below += add_cells(first, end, ids, lo, tab, work)
         above = size - below
-        if below < k or (rule == MEDIAN and 2 * below < size):
+        if below < k or (rule != GAIN and 2 * below < size):
             continue
         if above < k:
             break
         saved = 0.0
         if rule == GAIN:
-            saved = max(size * here - below * work.loss[LEFT, v] - above * work.loss[RIGHT, v + 1], 0.0)
-        if saved > best and halves(work.hist[NEAR], below, size, depth, tab, work):
+            saved = size * here - below * work.loss[LEFT, v] - above * work.loss[RIGHT, v + 1]
+            saved = max(saved, 0.0)
+        if saved > best and halves(below, size, depth, tab, work):
             best, where = saved, v
-        if rule == MEDIAN:
+        if rule != GAIN:
             break
     return best, where
 
 
-@compiled
-def middle(
-    ids: Any, lo: Any, hi: Any, j: Any, size: Any, depth: Any, tab: Any, work: Any
-) -> Any:
-    """The position along column j that halves the weight, if that cut is allowed; else −1."""
-    line_up(j, hi - lo, work)
-    work.hist[NEAR] = 0
-    below = 0
-    for q in range(hi - lo - 1):
-        cell = ids[lo + work.pos[ORDER, q]]
-        below += tab.weight[cell]
-        for a in range(tab.slot.shape[1]):
-            work.hist[NEAR, tab.slot[cell, a]] += tab.weight[cell]
-        if 2 * below >= size:
-            return q + 1 if halves(work.hist[NEAR], below, size, depth, tab, work) else -1
-    return -1
-
-
-@compiled
-def choose(
-    ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: Any
-) -> Any:
+@compiling.part
+def choose(ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: Any) -> Any:
     """The cut that a node takes: (column, code or position), or (−1, −1)."""
     size = weigh(ids, lo, hi, tab, work.hist[WHOLE])
     if size < 2 * tab.rules.count[-1] or hi - lo < 2:
@@ -353,23 +392,19 @@ def choose(
     here = box(tab, work)
     enter(size, depth, tab, work)
     best, column, where = -1.0, -1, -1
-    for j in np.argsort(-work.loss[SPANS, : tab.codes.shape[1]]):
-        if work.ranks[j] < 2:
-            continue
-        if rule == RELAXED:
-            at = middle(ids, lo, hi, j, size, depth, tab, work)
-            if at >= 0:
-                return j, at
-            continue
+    j = next_widest(-1, tab.codes.shape[1], work)
+    while j >= 0 and work.ranks[j] > 1:
         saved, v = best_rank(ids, lo, hi, j, size, here, rule, depth, tab, work)
         if v >= 0 and saved > best:
-            best, column, where = saved, j, np.int64(work.code[j, v])
-            if rule == MEDIAN:
+            best, column = saved, j
+            where = v + 1 if rule == RELAXED else np.int64(work.code[j, v])
+            if rule != GAIN:
                 break
+        j = next_widest(j, tab.codes.shape[1], work)
     return column, where
 
 
-@compiled
+@compiling.part
 def enter(size: Any, depth: Any, tab: Any, work: Any) -> None:
     """Makes the node a superset of what is cut from it."""
     if len(work.above) == 1 or depth >= len(work.above):
@@ -388,7 +423,7 @@ def enter(size: Any, depth: Any, tab: Any, work: Any) -> None:
             above[rules.node[PARENT, node]] += above[node]
 
 
-@compiled
+@compiling.entry
 def part(ids: Any, lo: Any, hi: Any, j: Any, v: Any, tab: Any, spare: Any) -> Any:
     """Cells with code ≤ v to the front, order kept; returns the border."""
     a, b = lo, 0
@@ -399,21 +434,23 @@ def part(ids: Any, lo: Any, hi: Any, j: Any, v: Any, tab: Any, spare: Any) -> An
         else:
             spare[b] = ids[p]
             b += 1
-    ids[a:hi] = spare[:b]
+    for p in range(b):
+        ids[a + p] = spare[p]
     return a
 
 
-@compiled
+@compiling.entry
 def part_at(ids: Any, lo: Any, hi: Any, j: Any, at: Any, work: Any) -> Any:
     """The first `at` cells along column j to the front; returns the border."""
     line_up(j, hi - lo, work)
     for q in range(hi - lo):
         work.pos[SPARE, q] = ids[lo + work.pos[ORDER, q]]
-    ids[lo:hi] = work.pos[SPARE, : hi - lo]
+    for q in range(hi - lo):
+        ids[lo + q] = work.pos[SPARE, q]
     return lo + at
 
 
-@compiled
+@compiling.entry
 def close(node: Any, lo: Any, hi: Any, tree: Any) -> None:
     """Makes a node a class."""
     for p in range(lo, hi):
@@ -422,7 +459,7 @@ def close(node: Any, lo: Any, hi: Any, tree: Any) -> None:
     tree.top[2] += 1
 
 
-@compiled
+@compiling.entry
 def open_halves(
     node: Any, lo: Any, border: Any, hi: Any, j: Any, v: Any, depth: Any, tree: Any
 ) -> None:
@@ -439,7 +476,7 @@ def open_halves(
     tree.top[1] += 2
 
 
-@compiled
+@compiling.entry
 def grow(rule: Any, effort: Any, tab: Any, work: Any, tree: Any) -> None:
     """Cuts nodes until none is left or about `effort` steps are spent."""
     spent = 0
@@ -459,7 +496,7 @@ def grow(rule: Any, effort: Any, tab: Any, work: Any, tree: Any) -> None:
             open_halves(node, lo, border, hi, j, v, depth, tree)
 
 
-@compiled
+@compiling.entry
 def close_all(tree: Any) -> None:
     """Makes every node that is still to be cut a class as it is."""
     while tree.top[0] > 0:

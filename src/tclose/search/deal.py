@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tclose.distance.kernel import compiled
+from tclose.search import compiling
 from tclose.search.chance import draw, make_chance, unit
 from tclose.search.cuts import (
     FAR,
@@ -33,9 +33,11 @@ from tclose.search.cuts import (
     best_rank,
     box,
     gather,
+    halves,
+    sort,
     weigh,
 )
-from tclose.search.rules import keeps, slack
+from tclose.search.rules import slack
 from tclose.search.tables import CURVE, FORM, SET, TIED, VALUES, Tables, apart, gap
 
 LADDER = np.array([1.0, 0.75, 0.5, 0.25, 0.0])
@@ -99,7 +101,7 @@ def make_slate(cells: int) -> Slate:
     return Slate(np.empty(cells, i8), np.empty(cells + 1, i8), np.zeros(4, i8), np.zeros(1))
 
 
-@compiled
+@compiling.part
 def strata(ids: Any, lo: Any, count: Any, curve: Any, tab: Any, deal: Any) -> Any:
     """Groups the node's cells, which lie in sensitive order: equal values, or runs of a few."""
     single = tab.slot.shape[1] <= 1 and draw(deal.chance, 5) > 0
@@ -120,7 +122,7 @@ def strata(ids: Any, lo: Any, count: Any, curve: Any, tab: Any, deal: Any) -> An
     return groups + 1
 
 
-@compiled
+@compiling.part
 def column_key(count: Any, j: Any, tab: Any, work: Any, deal: Any) -> None:
     """Orders by one column, ties by a second: what a hierarchy or the number line suggests."""
     i = draw(deal.chance, tab.codes.shape[1])
@@ -129,7 +131,7 @@ def column_key(count: Any, j: Any, tab: Any, work: Any, deal: Any) -> None:
         deal.key[p] = first[p] + second[p] * scale
 
 
-@compiled
+@compiling.part
 def seed_key(count: Any, tab: Any, work: Any, deal: Any) -> None:
     """Orders by nearness to a cell in a random mix of columns, or by which of two is nearer."""
     d = tab.codes.shape[1]
@@ -152,7 +154,7 @@ def seed_key(count: Any, tab: Any, work: Any, deal: Any) -> None:
             deal.key[p] += mix[line[p]]
 
 
-@compiled
+@compiling.part
 def sort_by_key(count: Any, groups: Any, deal: Any) -> None:
     """Positions by key, in steps and with ties in a random rotation; and within each stratum."""
     low, high = deal.key[0], deal.key[0]
@@ -183,7 +185,7 @@ def sort_by_key(count: Any, groups: Any, deal: Any) -> None:
         deal.pos[FILL, g] += 1
 
 
-@compiled
+@compiling.part
 def place(count: Any, want: Any, deal: Any) -> Any:
     """The plain border: a change of key near the wanted weight, else the wanted weight itself."""
     at, weight = 0, 0
@@ -193,12 +195,15 @@ def place(count: Any, want: Any, deal: Any) -> Any:
     at = max(at, 1)
     for step in range(max(count // 4, 1)):
         for q in (at - step, at + step):
-            if 0 < q < count and deal.pos[BIN, deal.pos[BY_KEY, q]] != deal.pos[BIN, deal.pos[BY_KEY, q - 1]]:
+            if (
+                0 < q < count
+                and deal.pos[BIN, deal.pos[BY_KEY, q]] != deal.pos[BIN, deal.pos[BY_KEY, q - 1]]
+            ):
                 return q
     return at
 
 
-@compiled
+@compiling.part
 def hand_out(count: Any, groups: Any, share: Any, lam: Any, deal: Any) -> None:
     """Fills `side` for one λ; half a cell's rounding decides, and is carried to the next."""
     deal.side[SIDE, :count] = 0
@@ -213,7 +218,7 @@ def hand_out(count: Any, groups: Any, share: Any, lam: Any, deal: Any) -> None:
             deal.side[SIDE, p] = -1
 
 
-@compiled
+@compiling.part
 def sides(count: Any, side: Any, tab: Any, work: Any) -> Any:
     """Loss per row of both halves; minima, maxima and bit sets without branches, for speed."""
     near, far = 0.0, 0.0
@@ -243,7 +248,7 @@ def sides(count: Any, side: Any, tab: Any, work: Any) -> Any:
     return near, far
 
 
-@compiled
+@compiling.part
 def ones(x: Any) -> Any:
     """How many bits are set."""
     n = 0
@@ -253,7 +258,7 @@ def ones(x: Any) -> Any:
     return n
 
 
-@compiled
+@compiling.part
 def different(count: Any, which: Any, j: Any, side: Any, work: Any) -> Any:
     """How many codes of column j one half has."""
     line, found = work.local[j], 0
@@ -266,7 +271,7 @@ def different(count: Any, which: Any, j: Any, side: Any, work: Any) -> Any:
     return found
 
 
-@compiled
+@compiling.part
 def left_weight(ids: Any, lo: Any, count: Any, size: Any, tab: Any, work: Any, deal: Any) -> Any:
     """The weight of the left half if both halves keep the promise, else 0."""
     work.hist[NEAR] = 0
@@ -277,17 +282,10 @@ def left_weight(ids: Any, lo: Any, count: Any, size: Any, tab: Any, work: Any, d
             weight += deal.pos[MASS, p]
             for a in range(tab.slot.shape[1]):
                 work.hist[NEAR, tab.slot[cell, a]] += deal.pos[MASS, p]
-    k = tab.rules.count[-1]
-    if weight < k or size - weight < k or weight == 0 or weight == size:
-        return 0
-    for s in range(work.hist.shape[1]):
-        work.hist[REST, s] = work.hist[WHOLE, s] - work.hist[NEAR, s]
-    if not keeps(work.hist[NEAR], weight, tab.rules, work.scratch):
-        return 0
-    return weight if keeps(work.hist[REST], size - weight, tab.rules, work.scratch) else 0
+    return weight if 0 < weight < size and halves(weight, size, 0, tab, work) else 0
 
 
-@compiled
+@compiling.part
 def regret(weight: Any, size: Any, tight: Any, tab: Any, work: Any, deal: Any) -> Any:
     """What the loss does not show yet: a large half that has used up its closeness.
 
@@ -295,41 +293,49 @@ def regret(weight: Any, size: Any, tight: Any, tab: Any, work: Any, deal: Any) -
     """
     if tight <= 0.0 or size < 8 * tab.rules.count[-1] or len(tab.rules.head) == 0:
         return 0.0
-    rest = size - weight
-    total = weight * math.exp(-15.0 * slack(work.hist[NEAR], weight, tab.rules, work.scratch))
-    total += rest * math.exp(-15.0 * slack(work.hist[REST], rest, tab.rules, work.scratch))
+    total = 0.0
+    for half in (NEAR, REST):
+        rows = weight if half == NEAR else size - weight
+        room = slack(work.hist[half], rows, tab.rules, work.scratch)
+        total += rows * math.exp(-15.0 * room)
     return tight * total
 
 
-@compiled
+@compiling.part
 def try_key(
     ids: Any, lo: Any, count: Any, groups: Any, share: Any, size: Any, here: Any, tight: Any,
     tab: Any, work: Any, deal: Any, ladder: Any,
 ) -> Any:  # fmt: skip
-    """(loss saved, the same less its regret) of the least displaced allowed cut of the key."""
-    sort_by_key(count, groups, deal)
-    border = place(count, share * size, deal)
-    deal.pos[PLAIN, :groups] = 0
+    """(loss saved, the same less its regret) of the least displaced allowed cut of the key.
+
+    Without strata (no groups) the cut is taken as it stands in `side`.
+    """
     left = 0
-    for q in range(border):
-        p = deal.pos[BY_KEY, q]
-        deal.pos[PLAIN, deal.pos[GROUP, p]] += deal.pos[MASS, p]
-        left += deal.pos[MASS, p]
+    if groups > 0:
+        sort_by_key(count, groups, deal)
+        deal.pos[PLAIN, :groups] = 0
+        for q in range(place(count, share * size, deal)):
+            p = deal.pos[BY_KEY, q]
+            deal.pos[PLAIN, deal.pos[GROUP, p]] += deal.pos[MASS, p]
+            left += deal.pos[MASS, p]
     for lam in ladder:
-        hand_out(count, groups, left / size, lam, deal)
+        if groups > 0:
+            hand_out(count, groups, left / size, lam, deal)
         weight = left_weight(ids, lo, count, size, tab, work, deal)
         if weight > 0:
             near, far = sides(count, deal.side[SIDE], tab, work)
             saved = size * here - weight * near - (size - weight) * far
             return saved, saved - regret(weight, size, tight, tab, work, deal)
+        if groups == 0:
+            break
     return -1.0, -math.inf
 
 
-@compiled
+@compiling.part
 def plain_cut(
     ids: Any, lo: Any, hi: Any, size: Any, here: Any, tab: Any, work: Any, deal: Any
 ) -> Any:
-    """The best strict cut over all columns into `best`; the loss saved, or −1."""
+    """The best strict cut over all columns into `side`; the loss saved, or −1."""
     best = -1.0
     for j in range(tab.codes.shape[1]):
         if work.ranks[j] > 1:
@@ -337,11 +343,11 @@ def plain_cut(
             if v >= 0 and saved > best:
                 best = saved
                 for p in range(hi - lo):
-                    deal.side[BEST, p] = -1 if work.local[j, p] <= v else 0
+                    deal.side[SIDE, p] = -1 if work.local[j, p] <= v else 0
     return best
 
 
-@compiled
+@compiling.part
 def best_cut(
     ids: Any, lo: Any, hi: Any, curve: Any, tries: Any, plainly: Any, tight: Any,
     tab: Any, work: Any, deal: Any, ladder: Any,
@@ -360,37 +366,35 @@ def best_cut(
         return best, size * here
     for p in range(count):
         deal.pos[MASS, p] = tab.weight[ids[lo + p]]
-    if plainly:
-        best = plain_cut(ids, lo, hi, size, here, tab, work, deal)
-        if best >= 0.0:
-            deal.side[SIDE, :count] = deal.side[BEST, :count]
-            weight = left_weight(ids, lo, count, size, tab, work, deal)
-            score = best - regret(weight, size, tight, tab, work, deal)
     d = tab.codes.shape[1]
     turn = draw(deal.chance, d)
     most = max(BUSY // count, 2)
-    trial = 0
+    trial = -1 if plainly and plain_cut(ids, lo, hi, size, here, tab, work, deal) >= 0.0 else 0
     while trial < most and (
         trial < tries or (best <= NOTHING and trial < tries * min(1 + count // 100, 10))
     ):
-        groups = strata(ids, lo, count, curve, tab, deal)
-        j = (turn + trial) % d
-        if trial % 2 == 0 and work.ranks[j] > 1:
-            column_key(count, j, tab, work, deal)
-        else:
-            seed_key(count, tab, work, deal)
+        groups, share = 0, 0.5
+        if trial >= 0:
+            groups = strata(ids, lo, count, curve, tab, deal)
+            j = (turn + trial) % d
+            if trial % 2 == 0 and work.ranks[j] > 1:
+                column_key(count, j, tab, work, deal)
+            else:
+                seed_key(count, tab, work, deal)
+            if draw(deal.chance, 2) == 0:
+                share = 0.1 + 0.4 * unit(deal.chance)
         trial += 1
-        share = 0.5 if draw(deal.chance, 2) == 0 else 0.1 + 0.4 * unit(deal.chance)
         saved, value = try_key(
             ids, lo, count, groups, share, size, here, tight, tab, work, deal, ladder
         )
         if value > score:
             best, score = saved, value
-            deal.side[BEST, :count] = deal.side[SIDE, :count]
+            for p in range(count):
+                deal.side[BEST, p] = deal.side[SIDE, p]
     return best, size * here
 
 
-@compiled
+@compiling.part
 def split(ids: Any, lo: Any, hi: Any, side: Any, spare: Any) -> Any:
     """What goes left to the front, order kept; returns the border."""
     a, b = lo, 0
@@ -401,26 +405,31 @@ def split(ids: Any, lo: Any, hi: Any, side: Any, spare: Any) -> Any:
         else:
             spare[b] = ids[p]
             b += 1
-    ids[a:hi] = spare[:b]
+    for p in range(b):
+        ids[a + p] = spare[p]
     return a
 
 
-@compiled
+@compiling.entry
 def begin(count: Any, tab: Any, deal: Any, slate: Any) -> None:
     """Puts the first cells of a slate in sensitive order; cuts keep it in every node below."""
     curve = draw(deal.chance, tab.order.shape[1])
     n = len(tab.codes)
-    for p in range(count):
-        deal.pos[ROOM, p] = tab.order[CURVE, curve, slate.ids[p]] * n + slate.ids[p]
-    key = np.sort(deal.pos[ROOM, :count])
-    for p in range(count):
-        slate.ids[p] = key[p] % n
+    if count == n:
+        for cell in range(n):
+            slate.ids[tab.order[CURVE, curve, cell]] = cell
+    else:
+        for p in range(count):
+            deal.pos[ROOM, p] = tab.order[CURVE, curve, slate.ids[p]] * n + slate.ids[p]
+        sort(deal.pos[ROOM], count)
+        for p in range(count):
+            slate.ids[p] = deal.pos[ROOM, p] % n
     deal.pos[TODO, 0] = count
     slate.mark[0], slate.mark[1], slate.mark[2], slate.mark[3] = 1, 0, 0, curve
     slate.cost[0] = 0.0
 
 
-@compiled
+@compiling.entry
 def carve(
     effort: Any, tries: Any, plainly: Any, tight: Any,
     tab: Any, work: Any, deal: Any, ladder: Any, slate: Any,
@@ -444,7 +453,7 @@ def carve(
             mark[0] -= 1
 
 
-@compiled
+@compiling.entry
 def give_up(deal: Any, slate: Any) -> None:
     """Makes every node that is still to be cut a class as it is; the cost is not kept."""
     while slate.mark[0] > 0:

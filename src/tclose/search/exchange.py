@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.kernel import compiled
+from tclose.search import compiling
 from tclose.search.chance import draw
 from tclose.search.cuts import FAR
 from tclose.search.deal import NOTHING
@@ -101,7 +101,7 @@ def _by_value(tied: Ints, cells: Ints, tuples: int) -> tuple[Ints, Ints]:
     return cells.astype(np.int64), first.astype(np.int64)
 
 
-@compiled
+@compiling.entry
 def enter(state: Any, tab: Any) -> None:
     """Fills counts, histograms and boxes from the labels."""
     d = tab.codes.shape[1]
@@ -128,7 +128,7 @@ def enter(state: Any, tab: Any) -> None:
             state.loss[c] += gap(j, state.box[LOWEST, c, j], state.box[HIGHEST, c, j], tab)
 
 
-@compiled
+@compiling.part
 def distinct(a: Any, b: Any, j: Any, state: Any, tab: Any) -> Any:
     """How many codes of column j two classes have together."""
     base, found = state.offset[j], 0
@@ -137,7 +137,7 @@ def distinct(a: Any, b: Any, j: Any, state: Any, tab: Any) -> Any:
     return found
 
 
-@compiled
+@compiling.part
 def corner(c: Any, j: Any, gone: Any, new: Any, state: Any, tab: Any) -> Any:
     """The (low, high) of class c in column j with one code less and one more (−1: none)."""
     a, b = state.box[LOWEST, c, j], state.box[HIGHEST, c, j]
@@ -166,7 +166,7 @@ def corner(c: Any, j: Any, gone: Any, new: Any, state: Any, tab: Any) -> Any:
     return a, b
 
 
-@compiled
+@compiling.part
 def loss_after(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> Any:
     """Loss per row of class c without cell `gone` and with cell `new` (−1: none)."""
     total = 0.0
@@ -178,7 +178,7 @@ def loss_after(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> Any:
     return total
 
 
-@compiled
+@compiling.part
 def put(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> None:
     """Carries the change out in class c."""
     state.loss[c] = loss_after(c, gone, new, state, tab)
@@ -200,11 +200,12 @@ def put(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> None:
         state.cell[LABEL, new] = c
 
 
-@compiled
+@compiling.part
 def keeps_after(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> Any:
     """Whether class c keeps the promise after the change."""
     probe = state.hist[-1]
-    probe[:] = state.hist[c]
+    for s in range(state.hist.shape[1]):
+        probe[s] = state.hist[c, s]
     size = state.each[SIZE, c]
     for cell, times in ((gone, -1), (new, 1)):
         if cell >= 0:
@@ -214,49 +215,39 @@ def keeps_after(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> Any:
     return size > 0 and keeps(probe, size, tab.rules, state.scratch)
 
 
-@compiled
-def try_swap(x: Any, y: Any, state: Any, tab: Any) -> Any:
-    """Swaps x with y of another class if it pays; the loss saved or 0."""
-    a, b = state.cell[LABEL, x], state.cell[LABEL, y]
-    if a == b or a < 0 or b < 0:
-        return 0.0
-    u, v = tab.weight[x], tab.weight[y]
-    saved = state.each[SIZE, a] * state.loss[a]
-    saved -= (state.each[SIZE, a] - u + v) * loss_after(a, x, y, state, tab)
-    if saved < 0.0:
-        return 0.0
-    saved += state.each[SIZE, b] * state.loss[b]
-    saved -= (state.each[SIZE, b] - v + u) * loss_after(b, y, x, state, tab)
-    if saved <= NOTHING:
-        return 0.0
-    alike = tab.order[TIED, 0, x] == tab.order[TIED, 0, y] and u == v
-    if not alike and not (keeps_after(a, x, y, state, tab) and keeps_after(b, y, x, state, tab)):
-        return 0.0
-    put(a, x, y, state, tab)
-    put(b, y, x, state, tab)
-    return saved
+@compiling.part
+def try_change(x: Any, y: Any, b: Any, state: Any, tab: Any) -> Any:
+    """Moves x to class b, in exchange for y if there is one (−1: none), if that pays.
 
-
-@compiled
-def try_move(x: Any, b: Any, light: Any, state: Any, tab: Any) -> Any:
-    """Moves x to class b if it pays; `light` is the loss of x's class without it."""
+    Returns the loss saved, or 0.
+    """
     a = state.cell[LABEL, x]
     if a == b:
         return 0.0
-    w = tab.weight[x]
-    saved = state.each[SIZE, a] * state.loss[a] - (state.each[SIZE, a] - w) * light
-    saved += state.each[SIZE, b] * state.loss[b]
-    saved -= (state.each[SIZE, b] + w) * loss_after(b, -1, x, state, tab)
-    if saved <= NOTHING:
-        return 0.0
-    if not (keeps_after(a, x, -1, state, tab) and keeps_after(b, -1, x, state, tab)):
-        return 0.0
-    put(a, x, -1, state, tab)
-    put(b, -1, x, state, tab)
+    u, v = tab.weight[x], tab.weight[y] if y >= 0 else 0
+    saved = 0.0
+    for turn in range(2):
+        c = a if turn == 0 else b
+        gone, new = (x, y) if turn == 0 else (y, x)
+        size = state.each[SIZE, c]
+        after = size - u + v if turn == 0 else size + u - v
+        saved += size * state.loss[c] - after * loss_after(c, gone, new, state, tab)
+        if saved <= NOTHING:
+            return 0.0
+    if y < 0 or tab.order[TIED, 0, x] != tab.order[TIED, 0, y] or u != v:
+        for turn in range(2):
+            c = a if turn == 0 else b
+            gone, new = (x, y) if turn == 0 else (y, x)
+            if not keeps_after(c, gone, new, state, tab):
+                return 0.0
+    for turn in range(2):
+        c = a if turn == 0 else b
+        gone, new = (x, y) if turn == 0 else (y, x)
+        put(c, gone, new, state, tab)
     return saved
 
 
-@compiled
+@compiling.part
 def bring_back(x: Any, tries: Any, state: Any, tab: Any, chance: Any) -> Any:
     """Replaces x by a cell left out with equal sensitive values that fits its class better."""
     a, tie = state.cell[LABEL, x], tab.order[TIED, 0, x]
@@ -276,7 +267,7 @@ def bring_back(x: Any, tries: Any, state: Any, tab: Any, chance: Any) -> Any:
     return best
 
 
-@compiled
+@compiling.entry
 def exchange(steps: Any, tries: Any, state: Any, tab: Any, chance: Any) -> Any:
     """Visits random cells; those whose absence would help their class look for a better place."""
     n, total = len(tab.codes), 0.0
@@ -295,14 +286,9 @@ def exchange(steps: Any, tries: Any, state: Any, tab: Any, chance: Any) -> Any:
             if saved != 0.0:
                 break
             kind = draw(chance, 4)
-            if kind < 2:
-                saved = try_swap(x, state.cell[PEER, lo + draw(chance, hi - lo)], state, tab)
-                continue
-            y = draw(chance, n)
-            if state.cell[LABEL, y] >= 0:
-                if kind == 2:
-                    saved = try_swap(x, y, state, tab)
-                else:
-                    saved = try_move(x, state.cell[LABEL, y], light, state, tab)
+            y = state.cell[PEER, lo + draw(chance, hi - lo)] if kind < 2 else draw(chance, n)
+            there = state.cell[LABEL, y]
+            if there >= 0:
+                saved = try_change(x, -1 if kind == 3 else y, there, state, tab)
         total += saved
     return total

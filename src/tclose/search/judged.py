@@ -12,10 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.kernel import compiled
+from tclose.search import compiling
 from tclose.search import cuts as kernels
 from tclose.search.budget import Clock
-from tclose.search.cuts import GAIN, MEDIAN, NEAR, RELAXED, SPANS, WHOLE, LEFT, RIGHT, SPARE, Tree, Work
+from tclose.search.cuts import (
+    GAIN,
+    LEFT,
+    NEAR,
+    RELAXED,
+    RIGHT,
+    SPARE,
+    TALLY,
+    WHOLE,
+    Tree,
+    Work,
+)
 from tclose.search.judge import Judge
 from tclose.search.problem import Problem
 from tclose.search.tables import VALUES, Tables
@@ -83,7 +94,7 @@ def _part(rule: int, lo: int, hi: int, j: int, v: int, tab: Tables, work: Work, 
     return int(kernels.part(tree.ids, lo, hi, j, v, tab, work.pos[SPARE]))
 
 
-@compiled
+@compiling.entry
 def list_cuts(
     ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: Any,
     saved: Any, column: Any, where: Any,
@@ -96,28 +107,27 @@ def list_cuts(
     here = kernels.box(tab, work)
     kernels.enter(size, depth, tab, work)
     found = 0
-    for j in np.argsort(-work.loss[SPANS, : tab.codes.shape[1]]):
-        if work.ranks[j] < 2:
-            continue
-        if rule == RELAXED:
-            at = kernels.middle(ids, lo, hi, j, size, depth, tab, work)
-            if at >= 0:
-                saved[found], column[found], where[found] = 0.0, j, at
-                found += 1
-            continue
+    j = kernels.next_widest(-1, tab.codes.shape[1], work)
+    while j >= 0 and work.ranks[j] > 1:
         kernels.line_up(j, hi - lo, work)
         kernels.weigh_cuts(j, hi - lo, tab, work)
         work.hist[NEAR] = 0
         below = 0
-        for v in range(work.ranks[j] - 1):
-            below += kernels.add_rank(v, ids, lo, tab, work)
-            if rule == MEDIAN and 2 * below < size:
+        last = hi - lo if rule == RELAXED else work.ranks[j]
+        for v in range(last - 1):
+            first = v if rule == RELAXED else (work.tick[TALLY, v - 1] if v > 0 else 0)
+            end = v + 1 if rule == RELAXED else work.tick[TALLY, v]
+            below += kernels.add_cells(first, end, ids, lo, tab, work)
+            if rule != GAIN and 2 * below < size:
                 continue
-            if kernels.halves(work.hist[NEAR], below, size, depth, tab, work):
-                saved[found] = size * here - below * work.loss[LEFT, v]
-                saved[found] -= (size - below) * work.loss[RIGHT, v + 1]
-                column[found], where[found] = j, work.code[j, v]
+            if kernels.halves(below, size, depth, tab, work):
+                saved[found], column[found], where[found] = 0.0, j, v + 1
+                if rule != RELAXED:
+                    saved[found] = size * here - below * work.loss[LEFT, v]
+                    saved[found] -= (size - below) * work.loss[RIGHT, v + 1]
+                    where[found] = work.code[j, v]
                 found += 1
-            if rule == MEDIAN:
+            if rule != GAIN:
                 break
+        j = kernels.next_widest(j, tab.codes.shape[1], work)
     return found

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.kernel import compiled
+from tclose.search import compiling
 from tclose.search.chance import draw, make_chance
 from tclose.search.deal import NOTHING
 from tclose.search.exchange import (
@@ -58,7 +58,7 @@ def leave_out(problem: Problem, tab: Tables, label: Ints, room: int, seed: int) 
     return numbered(np.where(state.cell[LABEL] >= 0, name[np.maximum(state.cell[LABEL], 0)], -1))
 
 
-@compiled
+@compiling.entry
 def depart(order: Any, room: Any, state: Any, tab: Any) -> None:
     """Cells whose absence saves their class more than they cost leave, as long as there is room."""
     d, gone = tab.codes.shape[1], 0
@@ -74,7 +74,7 @@ def depart(order: Any, room: Any, state: Any, tab: Any) -> None:
             gone += w
 
 
-@compiled
+@compiling.entry
 def come_back(order: Any, looks: Any, state: Any, tab: Any, chance: Any) -> None:
     """Cells left out return where some class can take them for less than they cost outside."""
     d, classes = tab.codes.shape[1], len(state.loss)
@@ -93,7 +93,7 @@ def come_back(order: Any, looks: Any, state: Any, tab: Any, chance: Any) -> None
             put(where, -1, x, state, tab)
 
 
-@compiled
+@compiling.part
 def together(a: Any, b: Any, state: Any, tab: Any) -> Any:
     """Loss per row of two classes united."""
     total = 0.0
@@ -106,7 +106,7 @@ def together(a: Any, b: Any, state: Any, tab: Any) -> Any:
     return total
 
 
-@compiled
+@compiling.part
 def absorb(a: Any, b: Any, state: Any, tab: Any) -> None:
     """Merges class b into class a; the caller renames the cells."""
     state.loss[a] = together(a, b, state, tab)
@@ -116,15 +116,17 @@ def absorb(a: Any, b: Any, state: Any, tab: Any) -> None:
         else:
             state.box[LOWEST, a, j] = min(state.box[LOWEST, a, j], state.box[LOWEST, b, j])
             state.box[HIGHEST, a, j] = max(state.box[HIGHEST, a, j], state.box[HIGHEST, b, j])
-    state.count[a] += state.count[b]
-    state.hist[a] += state.hist[b]
+    for v in range(state.count.shape[1]):
+        state.count[a, v] += state.count[b, v]
+    for s in range(state.hist.shape[1]):
+        state.hist[a, s] += state.hist[b, s]
     state.each[SIZE, a] += state.each[SIZE, b]
     state.each[CELLS, a] += state.each[CELLS, b]
     state.each[SIZE, b] = 0
     state.each[CELLS, b] = 0
 
 
-@compiled
+@compiling.entry
 def mend(state: Any, tab: Any, name: Any) -> Any:
     """Merges every class that breaks the promise with the one that mends it most cheaply.
 
@@ -143,7 +145,8 @@ def mend(state: Any, tab: Any, name: Any) -> Any:
                     continue
                 size = state.each[SIZE, c] + state.each[SIZE, b]
                 cost = together(c, b, state, tab) * size - state.loss[b] * state.each[SIZE, b]
-                probe[:] = state.hist[c] + state.hist[b]
+                for s in range(state.hist.shape[1]):
+                    probe[s] = state.hist[c, s] + state.hist[b, s]
                 good = keeps(probe, size, tab.rules, state.scratch)
                 if (good and not whole) or (good == whole and cost < best):
                     best, partner, whole = cost, b, good
@@ -153,5 +156,3 @@ def mend(state: Any, tab: Any, name: Any) -> Any:
             name[partner] = c
             merges += 1
     return merges
-
-

@@ -62,9 +62,7 @@ def _run(name: str, rule: int, problem: Problem, budget: Budget) -> Outcome:
     )  # fmt: skip
 
 
-def grow_tree(
-    rule: int, cells: int, tab: Tables, work: Work, clock: Clock
-) -> Tree:
+def grow_tree(rule: int, cells: int, tab: Tables, work: Work, clock: Clock) -> Tree:
     """Cuts until no allowed cut is left; what is still uncut when time is up stays as it is."""
     tree = kernels.make_tree(cells)
     while tree.top[0] > 0:

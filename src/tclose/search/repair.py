@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.kernel import compiled
+from tclose.search import compiling
 from tclose.search.chance import draw, unit
 from tclose.search.cuts import FAR, SEEN, Work
 from tclose.search.deal import NOTHING, begin, carve, ones
@@ -99,7 +99,7 @@ def unload(state: State, cells: int) -> Ints:
     return numbered(label)
 
 
-@compiled
+@compiling.entry
 def fill(order: Any, ends: Any, state: Any, tab: Any, seen: Any) -> None:
     """Installs every class of an ordering."""
     lo = 0
@@ -108,7 +108,7 @@ def fill(order: Any, ends: Any, state: Any, tab: Any, seen: Any) -> None:
         lo = hi
 
 
-@compiled
+@compiling.entry
 def name_cells(state: Any, label: Any) -> None:
     """The class of each cell."""
     for q in range(state.alive[0]):
@@ -119,7 +119,7 @@ def name_cells(state: Any, label: Any) -> None:
             cell = state.following[cell]
 
 
-@compiled
+@compiling.part
 def describe(c: Any, state: Any, tab: Any, seen: Any) -> None:
     """Box, weight and loss of class c from its cells."""
     d = tab.codes.shape[1]
@@ -147,7 +147,7 @@ def describe(c: Any, state: Any, tab: Any, seen: Any) -> None:
     state.loss[c] = total
 
 
-@compiled
+@compiling.part
 def distinct(c: Any, j: Any, state: Any, tab: Any, seen: Any) -> Any:
     """How many codes of column j class c has."""
     found, cell = 0, state.each[HEAD, c]
@@ -162,7 +162,7 @@ def distinct(c: Any, j: Any, state: Any, tab: Any, seen: Any) -> Any:
     return found
 
 
-@compiled
+@compiling.part
 def install(cells: Any, lo: Any, hi: Any, state: Any, tab: Any, seen: Any) -> None:
     """Makes cells[lo:hi] a new class."""
     state.alive[1] -= 1
@@ -177,7 +177,7 @@ def install(cells: Any, lo: Any, hi: Any, state: Any, tab: Any, seen: Any) -> No
     describe(c, state, tab, seen)
 
 
-@compiled
+@compiling.part
 def retire(c: Any, state: Any) -> None:
     """Takes a class out; its cells are in nobody's hands until they are installed again."""
     last = state.each[LIVE, state.alive[0] - 1]
@@ -188,7 +188,7 @@ def retire(c: Any, state: Any) -> None:
     state.alive[1] += 1
 
 
-@compiled
+@compiling.part
 def union_loss(a: Any, b: Any, state: Any, tab: Any) -> Any:
     """Loss per row of two classes together; of sets with more than 64 values a lower bound."""
     total = 0.0
@@ -201,8 +201,10 @@ def union_loss(a: Any, b: Any, state: Any, tab: Any) -> Any:
     return total
 
 
-@compiled
-def neighbours(a: Any, want: Any, sample: Any, state: Any, tab: Any, chance: Any, chosen: Any) -> Any:
+@compiling.part
+def neighbours(
+    a: Any, want: Any, sample: Any, state: Any, tab: Any, chance: Any, chosen: Any
+) -> Any:
     """Class a and those of a random sample whose union with it costs least; returns how many."""
     chosen[0] = a
     cost = np.full(want, np.inf)
@@ -215,7 +217,9 @@ def neighbours(a: Any, want: Any, sample: Any, state: Any, tab: Any, chance: Any
         if known:
             continue
         whole = union_loss(a, b, state, tab)
-        extra = state.each[SIZE, a] * (whole - state.loss[a]) + state.each[SIZE, b] * (whole - state.loss[b])
+        extra = state.each[SIZE, a] * (whole - state.loss[a]) + state.each[SIZE, b] * (
+            whole - state.loss[b]
+        )
         extra *= 0.9 + 0.2 * unit(chance)
         if want == 1 or (m == want and extra >= cost[m - 1]):
             continue
@@ -228,7 +232,7 @@ def neighbours(a: Any, want: Any, sample: Any, state: Any, tab: Any, chance: Any
     return m
 
 
-@compiled
+@compiling.part
 def pool(chosen: Any, m: Any, state: Any, cells: Any) -> Any:
     """The cells of some classes; returns how many, and what the classes lose."""
     count, cost = 0, 0.0
@@ -243,7 +247,7 @@ def pool(chosen: Any, m: Any, state: Any, cells: Any) -> Any:
     return count, cost
 
 
-@compiled
+@compiling.part
 def crowd(chosen: Any, m: Any, state: Any) -> Any:
     """How many cells some classes have."""
     cells = 0
@@ -252,7 +256,7 @@ def crowd(chosen: Any, m: Any, state: Any) -> Any:
     return cells
 
 
-@compiled
+@compiling.part
 def pick(arms: Any, chance: Any) -> Any:
     """An arm in proportion to what it saved per effort lately; one time in ten, any arm."""
     count = len(arms.paid)
@@ -269,14 +273,14 @@ def pick(arms: Any, chance: Any) -> Any:
     return count - 1
 
 
-@compiled
+@compiling.part
 def credit(arm: Any, saved: Any, effort: Any, arms: Any) -> None:
     """Remembers what an arm saved and cost; older memories fade."""
     arms.paid[arm] = 0.99 * arms.paid[arm] + max(saved, 0.0)
     arms.spent[arm] = 0.99 * arms.spent[arm] + effort
 
 
-@compiled
+@compiling.part
 def replace(chosen: Any, m: Any, slate: Any, state: Any, tab: Any, seen: Any) -> None:
     """Puts the classes of a slate in the place of those that were pooled."""
     for q in range(m):
@@ -287,7 +291,7 @@ def replace(chosen: Any, m: Any, slate: Any, state: Any, tab: Any, seen: Any) ->
         lo = slate.ends[q]
 
 
-@compiled
+@compiling.entry
 def shake(
     steps: Any, tight: Any, arms: Any, tab: Any, state: Any, work: Any, deal: Any,
     ladder: Any, slate: Any,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from tclose.distance.kernel import compiled
+from tclose.search import compiling
 
 EMD, DISTINCT, SHARE, GAIN, BAND, ENTROPY, RECURSIVE, KL, JS = range(9)
 MARGIN = 1e-9
@@ -54,23 +54,30 @@ class Rules(NamedTuple):
     """int64 [slots + 1]: rows of the table with each value; the last entry is k"""
 
 
-@compiled
+@compiling.part
 def keeps(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     """Whether a class keeps every rule; `scratch` has twice as many entries as there are nodes."""
     if size < rules.count[-1]:
         return False
     for rule in range(len(rules.head)):  # noqa: SIM110 (compiled)
-        if rules.head[rule, NEED] == 0 and not keeps_rule(rule, hist, size, rules, scratch):
+        if not keeps_rule(rule, hist, size, rules.node[BELOW], 0, rules, scratch):
             return False
     return True
 
 
-@compiled
-def keeps_rule(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
-    """Whether a class keeps one rule."""
+@compiling.part
+def keeps_rule(
+    rule: Any, hist: Any, size: Any, below: Any, n: Any, rules: Any, scratch: Any
+) -> Any:
+    """Whether a class keeps one rule.
+
+    Earth mover's distances may be taken to another reference than the table: `below` are its rows
+    below each node, n its rows (0: the table).
+    """
     kind = rules.head[rule, KIND]
     if kind == EMD:
-        return near(rule, hist, size, rules.node[BELOW], rules.head[rule, KNOWN], rules, scratch)
+        n = n if n > 0 else rules.head[rule, KNOWN]
+        return near(rule, hist, size, below, n, rules, scratch)
     if kind == DISTINCT:
         return distinct(rule, hist, rules) >= rules.head[rule, NUM]
     if kind == SHARE:
@@ -83,12 +90,10 @@ def keeps_rule(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any
         return entropy(rule, hist, size, rules)
     if kind == RECURSIVE:
         return recursive(rule, hist, rules)
-    if kind == KL:
-        return kullback_leibler(rule, hist, size, rules)
-    return jensen_shannon(rule, hist, size, rules)
+    return divergence(rule, hist, size, rules)
 
 
-@compiled
+@compiling.part
 def near(rule: Any, hist: Any, size: Any, below: Any, n: Any, rules: Any, scratch: Any) -> Any:
     """Earth mover's distance ≤ t: Σ len·|n·c − r·N|·den ≤ num·n·r (`mathematics` 1.0)."""
     climb(rule, hist, rules, scratch)
@@ -104,7 +109,7 @@ def near(rule: Any, hist: Any, size: Any, below: Any, n: Any, rules: Any, scratc
     return work * rules.head[rule, DEN] <= rules.head[rule, NUM] * n * size
 
 
-@compiled
+@compiling.part
 def climb(rule: Any, hist: Any, rules: Any, scratch: Any) -> None:
     """Rows of the class below each node, into `scratch`."""
     first, last = rules.head[rule, FIRST], rules.head[rule, LAST]
@@ -117,7 +122,7 @@ def climb(rule: Any, hist: Any, rules: Any, scratch: Any) -> None:
         scratch[rules.node[PARENT, node]] += scratch[node]
 
 
-@compiled
+@compiling.part
 def detour(rule: Any, z: Any, size: Any, below: Any, n: Any, rules: Any, scratch: Any) -> Any:
     """What z missing values add at their worst value.
 
@@ -137,7 +142,7 @@ def detour(rule: Any, z: Any, size: Any, below: Any, n: Any, rules: Any, scratch
     return worst
 
 
-@compiled
+@compiling.part
 def near_enough(rule: Any, z: Any, size: Any, below: Any, n: Any, rules: Any, scratch: Any) -> Any:
     """The same for classes beyond 64 bits, in floats and with a margin.
 
@@ -149,7 +154,7 @@ def near_enough(rule: Any, z: Any, size: Any, below: Any, n: Any, rules: Any, sc
     return value + CLEAR <= rules.real[rule]
 
 
-@compiled
+@compiling.part
 def distance(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     """The earth mover's distance as a float, missing values not counted: to rank, not to decide."""
     climb(rule, hist, rules, scratch)
@@ -160,7 +165,7 @@ def distance(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     return value
 
 
-@compiled
+@compiling.part
 def slack(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     """The smallest 1 − EMD/t: how much room a class has left; to rank candidates only."""
     least = 1.0
@@ -171,7 +176,7 @@ def slack(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     return least
 
 
-@compiled
+@compiling.part
 def distinct(rule: Any, hist: Any, rules: Any) -> Any:
     """Different values; missing ones may all be a value that is there already."""
     base, found = rules.head[rule, BASE], 0
@@ -180,7 +185,7 @@ def distinct(rule: Any, hist: Any, rules: Any) -> Any:
     return max(found, 1)
 
 
-@compiled
+@compiling.part
 def share(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     """No protected value (`upper` > 0) above num / den of the class."""
     base, at = rules.head[rule, BASE], rules.head[rule, AT]
@@ -194,7 +199,7 @@ def share(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     return top * rules.head[rule, DEN] <= rules.head[rule, NUM] * size
 
 
-@compiled
+@compiling.part
 def gain(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     """p/q ≤ num / den for every value: c·n·den ≤ num·r·N (basic β-likeness)."""
     base, n = rules.head[rule, BASE], rules.head[rule, KNOWN]
@@ -211,7 +216,7 @@ def gain(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     return True
 
 
-@compiled
+@compiling.part
 def band(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     """Every share within its bounds, which are logarithms of the table's and kept at a margin.
 
@@ -230,7 +235,7 @@ def band(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     return True
 
 
-@compiled
+@compiling.part
 def entropy(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     """H ≥ log l; missing values lower it most where they are the commonest value.
 
@@ -257,7 +262,7 @@ def entropy(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     return math.log(size) - spread / size >= rules.real[rule] + MARGIN
 
 
-@compiled
+@compiling.part
 def recursive(rule: Any, hist: Any, rules: Any) -> Any:
     """r₁ < c·(r_l + … + r_m); missing values hurt most where they are the commonest value."""
     base, m, l = rules.head[rule, BASE], rules.head[rule, WIDTH], rules.head[rule, LIMIT]
@@ -284,56 +289,29 @@ def recursive(rule: Any, hist: Any, rules: Any) -> Any:
     return (top + z) * rules.head[rule, DEN] < rules.head[rule, NUM] * tail
 
 
-@compiled
-def kullback_leibler(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
-    """Σ p log₂(p/q) ≤ t, with the missing values at their worst."""
+@compiling.part
+def divergence(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
+    """Kullback-Leibler or Jensen-Shannon divergence ≤ t, with the missing values at their worst."""
     base, n = rules.head[rule, BASE], rules.head[rule, KNOWN]
     z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
     value, more = 0.0, -math.inf
     for slot in range(base, base + rules.head[rule, WIDTH]):
-        c, q = hist[slot], rules.count[slot] / n
-        here = kl_term(c / size, q)
-        value += here
-        if z > 0:
-            more = max(more, kl_term((c + z) / size, q) - here)
+        here = 0.0
+        for added in (0, z):
+            p, q = (hist[slot] + added) / size, rules.count[slot] / n
+            term = 0.0
+            if rules.head[rule, KIND] == KL:
+                if p > 0.0:
+                    term = p * math.log2(p / q) if q > 0.0 else math.inf
+            else:
+                term += p * math.log2(2 * p / (p + q)) if p > 0.0 else 0.0
+                term += q * math.log2(2 * q / (p + q)) if q > 0.0 else 0.0
+                term /= 2
+            if added == 0:
+                here = term
+                value += here
+            else:
+                more = max(more, term - here)
     if z > 0:
         value += more
     return value + MARGIN <= rules.real[rule]
-
-
-@compiled
-def kl_term(p: Any, q: Any) -> Any:
-    """p log₂(p/q)."""
-    if p == 0.0:
-        return 0.0
-    if q == 0.0:
-        return math.inf
-    return p * math.log2(p / q)
-
-
-@compiled
-def jensen_shannon(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
-    """½ Σ p log₂(2p/(p+q)) + ½ Σ q log₂(2q/(p+q)) ≤ t, with the missing values at their worst."""
-    base, n = rules.head[rule, BASE], rules.head[rule, KNOWN]
-    z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
-    value, more = 0.0, -math.inf
-    for slot in range(base, base + rules.head[rule, WIDTH]):
-        c, q = hist[slot], rules.count[slot] / n
-        here = js_term(c / size, q)
-        value += here
-        if z > 0:
-            more = max(more, js_term((c + z) / size, q) - here)
-    if z > 0:
-        value += more
-    return value + MARGIN <= rules.real[rule]
-
-
-@compiled
-def js_term(p: Any, q: Any) -> Any:
-    """One value's part of the Jensen-Shannon divergence."""
-    result = 0.0
-    if p > 0.0:
-        result += p * math.log2(2 * p / (p + q))
-    if q > 0.0:
-        result += q * math.log2(2 * q / (p + q))
-    return result / 2

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.kernel import compiled
+from tclose.search import compiling
 from tclose.search.promise import Promise, recount, rule_arrays
 from tclose.search.rules import Rules
 from tclose.utility.loss import ColumnLoss
@@ -90,7 +90,7 @@ def make_tables(
     )  # fmt: skip
 
 
-@compiled
+@compiling.part
 def gap(j: Any, a: Any, b: Any, tab: Any) -> Any:
     """What column j loses where codes run from a to b (a set: where there are b values)."""
     form, at = tab.column[FORM, j], tab.column[OFFSET, j]
@@ -111,7 +111,7 @@ def gap(j: Any, a: Any, b: Any, tab: Any) -> Any:
     return tab.loss[at + top - spot]
 
 
-@compiled
+@compiling.part
 def apart(j: Any, u: Any, v: Any, tab: Any) -> Any:
     """What column j loses where two values are released together: their natural distance."""
     if u == v:

@@ -78,6 +78,11 @@ class Classes:
         """How many views there are."""
         return int(self.view_of[-1]) + 1
 
+    @property
+    def has_views(self) -> bool:
+        """Whether there are views beside the classes themselves."""
+        return self.views != self.count or len(self.view_of) > self.count
+
     @cached_property
     def view_size(self) -> Counts:
         """The number of rows in each view."""
@@ -126,7 +131,7 @@ class Classes:
 
     def _tally(self, name: str) -> Tally:
         histogram = self.histogram(name)
-        if self.views > self.count or len(self.view_of) > self.count:
+        if self.has_views:
             histogram = histogram.take(self.class_of).merge(self.view_of, self.views)
         values = self.attributes[name].values
         table = self.histogram(name).total()[:values]
