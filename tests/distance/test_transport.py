@@ -150,3 +150,21 @@ def test_moves_stay_exact_beyond_64_bits(as_matrix: bool) -> None:
 def test_equal_distributions_need_no_move() -> None:
     assert transport(ordered(3), np.array([1, 2, 3]), np.array([10, 20, 30])) == ()
     assert actions(ordered(3), np.array([1, 2, 3]), np.array([10, 20, 30])) == ()
+
+
+@settings(max_examples=40)
+@given(data=st.data(), size=st.integers(1, 9))
+def test_along_an_order_surplus_meets_need_from_left_to_right(
+    slow: Any, data: Any, size: int
+) -> None:
+    """The n-th unit too many goes to the n-th place that lacks one."""
+    row, whole = (data.draw(slow.counts(size, largest=4)) for _ in range(2))
+    excess = [sum(whole) * c - sum(row) * n for c, n in zip(row, whole, strict=True)]
+    have = [value for value, units in enumerate(excess) for _ in range(max(units, 0))]
+    want = [value for value, units in enumerate(excess) for _ in range(max(-units, 0))]
+    matched = Counter(zip(have, want, strict=True))
+    unit = Fraction(1, sum(row) * sum(whole))
+    moves = transport(ordered(size), np.array(row), np.array(whole))
+    assert {(move.source, move.target): move.mass for move in moves} == {
+        pair: units * unit for pair, units in matched.items()
+    }

@@ -29,7 +29,7 @@ WAYS = [
     ("in.parquet", "", "out.arrow", ""),
 ]
 slow = settings(
-    max_examples=35,
+    max_examples=24,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.generate],  # an example takes a second: shrinking one would take minutes
@@ -92,7 +92,7 @@ def farthest(judge: Any, case: Any, rows: list, name: str) -> Fraction:
     return max(judge.distance(case, name, mine, everyone) for mine in classes.values())
 
 
-@settings(slow, max_examples=12)
+@settings(slow, max_examples=8)
 @given(data=st.data(), kind=st.sampled_from(["pandas", "polars", "pyarrow"]))
 def test_a_framed_release_keeps_its_promise(
     judge: Any, some_cases: Any, folder: Path, data: Any, kind: str
@@ -119,7 +119,7 @@ def test_a_framed_release_keeps_its_promise(
     sound(judge, case, rows)
 
 
-@settings(slow, max_examples=10)
+@settings(slow, max_examples=6)
 @given(data=st.data(), share=st.sampled_from(["0", "0.1", "1/3"]))
 def test_rows_may_be_left_out_up_to_the_share_allowed(
     judge: Any, some_cases: Any, folder: Path, data: Any, share: str
@@ -141,7 +141,7 @@ def test_rows_may_be_left_out_up_to_the_share_allowed(
     assert all(sum(parts.values()) == told["rows"] for parts in told["from"].values())
 
 
-@settings(slow, max_examples=25)
+@settings(slow, max_examples=12)
 @given(data=st.data())
 def test_an_applied_plan_keeps_the_promise_on_other_rows(
     judge: Any, some_cases: Any, folder: Path, data: Any
@@ -190,7 +190,7 @@ def test_an_applied_plan_keeps_the_promise_on_other_rows(
         sound(judge, fresh, released)
 
 
-@settings(slow, max_examples=15)
+@settings(slow, max_examples=6)
 @given(data=st.data())
 def test_a_plan_applied_to_its_own_table_covers_every_row(
     judge: Any, some_cases: Any, folder: Path, data: Any

@@ -34,7 +34,7 @@ NASTY = st.text(st.sampled_from('ab*,{}"\\ ()[]é\n'), max_size=6)
 
 
 @given(st.lists(st.one_of(NASTY, st.just("(missing)")), min_size=1, max_size=5, unique=True))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_texts_in_a_set_are_read_back(members: list[str]) -> None:
     inside = ", ".join(set_member(text) for text in members)
     assert set_members(inside) == members
@@ -49,7 +49,7 @@ def test_any_texts_in_a_set_are_read_back(members: list[str]) -> None:
     st.lists(st.one_of(NASTY, st.none()), min_size=1, max_size=8),
     st.lists(st.integers(0, 2), min_size=8, max_size=8),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_texts_lie_under_their_labels(values: list, classes: list) -> None:
     label = classes[: len(values)]
     label = [sorted(set(label)).index(one) for one in label]
@@ -111,7 +111,7 @@ def test_numbers_beyond_measure_are_released_as_sets() -> None:
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=12))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_central_numbers(values: list[int]) -> None:
     whole = [0] * len(values)
     (mean,) = labels(values, whole, "mean")

@@ -34,7 +34,9 @@ def feasible(data: st.DataObject, tables: Any, name: str) -> Any:
 @every_method
 @quick
 @given(data=st.data())
-def test_the_promise_is_kept_exactly(name: str, data: st.DataObject, tables: Any, brute: Any) -> None:
+def test_the_promise_is_kept_exactly(
+    name: str, data: st.DataObject, tables: Any, brute: Any
+) -> None:
     made = feasible(data, tables, name)
     if made is None:
         return
@@ -70,6 +72,25 @@ def test_equal_work_gives_equal_bytes(name: str, data: st.DataObject, tables: An
     one, other = (method_named(name).run(made[2], budget) for _ in range(2))
     assert one.label.tobytes() == other.label.tobytes()
     assert one.cuts == other.cuts
+
+
+@every_method
+@settings(quick, max_examples=10)
+@given(data=st.data())
+def test_the_order_of_the_cells_does_not_matter(
+    name: str, data: st.DataObject, tables: Any
+) -> None:
+    made = feasible(data, tables, name)
+    if made is None:
+        return
+    problem = made[2]
+    turned = problem.reordered(np.arange(problem.cells)[::-1].copy())
+    one, other = (
+        method_named(name).run(some, Budget(rounds=FEW_ROUNDS)).label for some in (problem, turned)
+    )
+    together = other[::-1]
+    assert len(set(zip(one.tolist(), together.tolist(), strict=True))) == one.max() + 1
+    assert one.max() == other.max()
 
 
 @every_method

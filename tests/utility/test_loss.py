@@ -113,3 +113,15 @@ def test_where_rows_were_left_out_tells_groups_and_never_a_value() -> None:
     assert numbers.coarse(np.array([0, 2, 3, 4, 5])) == [
         "lowest third", "lowest third", "middle third", "highest third", "missing",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["interval", "tree", "set"])
+def test_a_column_of_nothing_but_missing_values_loses_nothing(kind: str) -> None:
+    one = {
+        "interval": ColumnLoss.interval(kind, [], has_missing=True),
+        "tree": ColumnLoss.tree(kind, TREE, np.arange(0), has_missing=True),
+        "set": ColumnLoss.sets(kind, 1, has_missing=True),
+    }[kind]
+    codes = np.zeros((3, 1), dtype=int)
+    assert partition_loss([one], codes, np.ones(3, int), np.zeros(3, int)).overall == 0
+    assert one.coarse(np.zeros(1, int)) == ["missing"]

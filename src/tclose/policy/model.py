@@ -434,6 +434,15 @@ class Policy(Part):
         return value
 
     @model_validator(mode="after")
+    def _cross_defined(self) -> Policy:
+        wild = [name for name, column in self.columns.items() if column.missing == "any"]
+        if "cross" in self.readings and wild:
+            raise ValueError(
+                f'readings: "cross" is not defined where a missing value of {wild[0]!r} may be any'
+            )
+        return self
+
+    @model_validator(mode="after")
     def _joint_sensitive(self) -> Policy:
         for joint in self.joint:
             wrong = [name for name in joint.columns if name not in self.sensitive]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -50,6 +50,11 @@ class Budget:
     report: Callable[[Progress], None] = _silently
     rounds: int | None = None
     """Rounds of improvement in place of seconds."""
+
+
+def rehearsal(budget: Budget) -> Budget:
+    """The least budget: one round, silent and not to be cancelled."""
+    return replace(budget, rounds=1, report=_silently, cancelled=_never)
 
 
 class Clock:

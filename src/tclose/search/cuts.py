@@ -20,12 +20,12 @@ from tclose.search import compiling
 from tclose.search.rules import (
     AT,
     BASE,
+    BELOW,
     FIRST,
     LAST,
     NEED,
     PARENT,
     WIDTH,
-    BELOW,
     keeps_rule,
 )
 from tclose.search.tables import FORM, SET, VALUES, Tables, gap
@@ -77,9 +77,9 @@ class Tree(NamedTuple):
     ids: Any
     """int64 [cells]: cells, those of a node side by side"""
     stack: Any
-    """int64 [cells + 2, 4]: from, to, number and depth of the nodes still to be cut"""
+    """int64 [cells + 2, 4]: from, to, number and depth of the nodes still to be cut, in a ring"""
     top: Any
-    """int64 [3]: nodes on the stack, nodes in all, classes in all"""
+    """int64 [4]: nodes still to be cut, nodes in all, classes in all, where the oldest stands"""
     column: Any
     """int64 [nodes]: −1 for a leaf"""
     value: Any
@@ -111,7 +111,7 @@ def make_tree(cells: int) -> Tree:
     """One node that holds every cell."""
     size = 2 * cells + 1
     tree = Tree(
-        np.arange(cells), np.zeros((cells + 2, 4), np.int64), np.array([1, 1, 0]),
+        np.arange(cells), np.zeros((cells + 2, 4), np.int64), np.array([1, 1, 0, 0]),
         np.full(size, -1), np.zeros(size, np.int64), np.zeros(size, np.int64),
         np.zeros(size, np.int64), np.zeros(cells, np.int64),
     )  # fmt: skip
@@ -397,7 +397,7 @@ def choose(ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: An
         saved, v = best_rank(ids, lo, hi, j, size, here, rule, depth, tab, work)
         if v >= 0 and saved > best:
             best, column = saved, j
-            where = v + 1 if rule == RELAXED else np.int64(work.code[j, v])
+            where = v + 1 if rule == RELAXED else int(work.code[j, v])
             if rule != GAIN:
                 break
         j = next_widest(j, tab.codes.shape[1], work)
@@ -463,11 +463,11 @@ def close(node: Any, lo: Any, hi: Any, tree: Any) -> None:
 def open_halves(
     node: Any, lo: Any, border: Any, hi: Any, j: Any, v: Any, depth: Any, tree: Any
 ) -> None:
-    """Records a cut and puts both halves on the stack, the left one on top."""
+    """Records a cut and lines both halves up to be cut, the left one last."""
     tree.column[node], tree.value[node] = j, v
     tree.left[node], tree.right[node] = tree.top[1], tree.top[1] + 1
     for half in range(2):
-        at = tree.top[0]
+        at = (tree.top[3] + tree.top[0]) % len(tree.stack)
         tree.stack[at, 0] = border if half == 0 else lo
         tree.stack[at, 1] = hi if half == 0 else border
         tree.stack[at, 2] = tree.top[1] + 1 - half
@@ -477,13 +477,27 @@ def open_halves(
 
 
 @compiling.entry
+def take(tree: Any, work: Any) -> Any:
+    """Where the next node to be cut stands.
+
+    It is the oldest, so that a tree is grown evenly when time is up; but the youngest where the
+    nodes above it must be at hand.
+    """
+    tree.top[0] -= 1
+    if len(work.above) > 1:
+        return (tree.top[3] + tree.top[0]) % len(tree.stack)
+    at = tree.top[3]
+    tree.top[3] = (at + 1) % len(tree.stack)
+    return at
+
+
+@compiling.entry
 def grow(rule: Any, effort: Any, tab: Any, work: Any, tree: Any) -> None:
     """Cuts nodes until none is left or about `effort` steps are spent."""
     spent = 0
     square = tab.codes.shape[1] ** 2 + 8
     while tree.top[0] > 0 and spent < effort:
-        tree.top[0] -= 1
-        row = tree.stack[tree.top[0]]
+        row = tree.stack[take(tree, work)]
         lo, hi, node, depth = row[0], row[1], row[2], row[3]
         spent += (hi - lo) * square
         j, v = choose(tree.ids, lo, hi, rule, depth, tab, work)
@@ -501,5 +515,5 @@ def close_all(tree: Any) -> None:
     """Makes every node that is still to be cut a class as it is."""
     while tree.top[0] > 0:
         tree.top[0] -= 1
-        row = tree.stack[tree.top[0]]
+        row = tree.stack[(tree.top[3] + tree.top[0]) % len(tree.stack)]
         close(row[2], row[0], row[1], tree)

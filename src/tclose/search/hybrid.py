@@ -1,7 +1,7 @@
 """The default search: many quick passes of hybrid cuts, the best of them improved until time is up.
 
-1. Strict Mondrian and as many top-down passes of hybrid cuts (`deal`) as fit in a share of the time.
-2. The best, improved in turns: destroy and repair (`repair`), then swaps and moves (`exchange`), and
+1. Strict Mondrian, and as many top-down passes of hybrid cuts (`deal`) as a share of the time fits.
+2. The best, improved in turns: destroy and repair (`repair`), swaps and moves (`exchange`), and
    departures of single cells where rows may be left out (`leave`).
 
 Every state on the way keeps the promise, so it can be stopped at any time.
@@ -20,7 +20,7 @@ from tclose.search import cuts as kernels
 from tclose.search import deal as dealing
 from tclose.search import exchange as exchanging
 from tclose.search import repair as repairing
-from tclose.search.budget import Budget, Clock
+from tclose.search.budget import Budget, Clock, rehearsal
 from tclose.search.chance import make_chance
 from tclose.search.cuts import GAIN, Work
 from tclose.search.deal import LADDER
@@ -48,6 +48,10 @@ EFFORT = 100_000
 
 def hybrid(problem: Problem, budget: Budget) -> Outcome:
     """The least loss that was found in the time given."""
+    Clock(budget).tell("compiling, once", now=True)
+    rehearsed = _Run(problem.excerpt(), Clock(rehearsal(budget)))
+    rehearsed.start()
+    rehearsed.improve(0)
     run = _Run(problem, Clock(budget))
     run.start()
     for cycle in range(CYCLES):

@@ -41,8 +41,7 @@ def cut_by_requirements(
     """Cuts until no allowed cut is left or time is up."""
     judge = Judge(problem)
     while tree.top[0] > 0:
-        tree.top[0] -= 1
-        lo, hi, node, depth = (int(number) for number in tree.stack[tree.top[0]])
+        lo, hi, node, depth = (int(number) for number in tree.stack[kernels.take(tree, work)])
         chosen = None
         if not clock.over("cutting, judged by the requirements"):
             chosen = _choose(judge, rule, lo, hi, depth, tab, work, tree, clock)

@@ -42,7 +42,10 @@ class Method:
                 where="search.method",
                 hint='use "auto", which chooses a method that can',
             )
-        return self.search(problem, budget)
+        if self.name == "auto":
+            return self.search(problem, budget)
+        order = problem.natural_order()
+        return self.search(problem.reordered(order), budget).restored(order)
 
     def cannot(self, problem: Problem) -> tuple[str, ...]:
         """What of the problem is beyond the method."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,22 @@ class Outcome:
     def classes(self) -> int:
         """How many classes there are."""
         return int(self.label.max(initial=-1)) + 1
+
+    def restored(self, order: Ints) -> Outcome:
+        """The outcome for cells that were searched in another order: cell order[i] came i-th."""
+        label = np.empty_like(self.label)
+        label[order] = self.label
+        named = numbered(label)
+        if self.cuts is None:
+            return replace(self, label=named)
+        rank = np.empty(self.classes, dtype=np.int64)
+        rank[label] = named
+        cuts = self.cuts
+        left = tuple(
+            int(rank[at]) if column < 0 else at
+            for column, at in zip(cuts.column, cuts.left, strict=True)
+        )
+        return replace(self, label=named, cuts=replace(cuts, left=left))
 
 
 def numbered(label: Ints) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -59,6 +59,48 @@ class Problem:
         A search that leaves rows out changes the reference (`refer`), so each takes its own.
         """
         return make_tables(self.columns, self.codes, self.weight, self.promise)
+
+    def excerpt(self, cells: int = 8) -> Problem:
+        """The first few cells as a problem: enough to have every kernel compiled before the clock
+        starts. Its classes are those of the whole table, so it cannot be judged."""
+        fields = tuple(replace(one, codes=one.codes[:cells]) for one in self.promise.fields)
+        return replace(
+            self,
+            codes=self.codes[:cells],
+            weight=self.weight[:cells],
+            sensitive=self.sensitive[:cells],
+            promise=replace(self.promise, fields=fields),
+        )
+
+    def natural_order(self) -> Ints:
+        """The cells by their codes: an order that does not depend on how the engine counted."""
+        columns = [*self.codes.T, *(self.sensitive.T + 1)]
+        key, room = np.zeros(self.cells, dtype=np.int64), 1
+        for column in columns:
+            wide = int(column.max(initial=0)) + 1
+            room *= wide
+            if room >= 2**62:
+                return np.lexsort(columns[::-1]).astype(np.int64)
+            key = key * wide + column
+        return np.argsort(key, kind="stable").astype(np.int64)
+
+    def reordered(self, order: Ints) -> Problem:
+        """The same problem with its cells in another order."""
+        raw = self.classes
+        fields = tuple(replace(one, codes=one.codes[order]) for one in self.promise.fields)
+        return replace(
+            self,
+            codes=self.codes[order],
+            weight=self.weight[order],
+            sensitive=self.sensitive[order],
+            promise=replace(self.promise, fields=fields),
+            classes=replace(
+                raw,
+                cell_class=raw.cell_class[order],
+                cell_codes={name: codes[order] for name, codes in raw.cell_codes.items()},
+                cell_weight=raw.cell_weight[order],
+            ),
+        )
 
     def refer(self, tab: Tables, label: Ints) -> None:
         """Makes the released cells (label ≥ 0) what classes are compared with."""

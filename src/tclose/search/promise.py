@@ -65,7 +65,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Promise:
-    """All that must hold: a least size, compiled rules, and what only the requirements can judge."""
+    """All that must hold: a least size, compiled rules, and what the requirements must judge."""
 
     lines: tuple[Line, ...]
     k: int
@@ -127,9 +127,9 @@ class _Compiler:
                 metric = equal(self.fields[at].values)
                 yield Rule(kinds.EMD, at, requirement.t, metric)
             return
-        if not isinstance(requirement, tuple(_MAKERS)):
+        if type(requirement) not in _MAKERS:
             return
-        name = requirement.attribute
+        name: str = requirement.attribute
         at = self._field(name, self.classes.cell_codes[name], self.classes.attributes[name].values)
         labels = self.classes.attributes[name].labels
         yield from _MAKERS[type(requirement)](requirement, at, labels)

@@ -59,7 +59,7 @@ def keeps(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     """Whether a class keeps every rule; `scratch` has twice as many entries as there are nodes."""
     if size < rules.count[-1]:
         return False
-    for rule in range(len(rules.head)):  # noqa: SIM110 (compiled)
+    for rule in range(len(rules.head)):
         if not keeps_rule(rule, hist, size, rules.node[BELOW], 0, rules, scratch):
             return False
     return True

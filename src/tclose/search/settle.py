@@ -1,4 +1,4 @@
-"""The last word before an outcome: every class judged by the requirements, and mended if need be."""
+"""The last word before an outcome: every class judged by the requirements, and mended."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 
 FORM, VALUES, MISSING, OFFSET, SPOT = range(5)
 """What `column` says about a column: how it is released; the number of its codes; the code of a
-missing value (beyond all codes where there is none); where its parts of `loss` and `climb` begin."""
+missing value (beyond all codes where there is none); where its parts of `loss` and `climb` are."""
 LEAF, UP, REACH = range(3)
 """What `climb` says: the node of each code, the parent of each node, the last code below it."""
 CURVE, TIED = range(2)

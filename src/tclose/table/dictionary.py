@@ -108,11 +108,12 @@ def as_text(value: Any) -> str:
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Plain values, with NaN as missing: neither is a number."""
+    """Plain values, with NaN as missing: neither is a number. Adding 0 makes −0 the same as 0."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        column = pc.add(column, pa.scalar(0, column.type))
     return column
 
 

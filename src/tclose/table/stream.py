@@ -132,9 +132,7 @@ class RowIndex:
             column = column.cast(values.type)
         if pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-            # Adding 0 makes −0 the same number, bit by bit, as 0.
-            zero = pa.scalar(0, column.type)
-            column, values = pc.add(column, zero), pc.add(values, zero)
+            column = pc.add(column, pa.scalar(0, column.type))  # −0 is 0 in the dictionary
         code = pc.index_in(column, value_set=values)
         missing = column.is_null().to_numpy(zero_copy_only=False)
         found = code.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)

@@ -72,10 +72,12 @@ class ColumnLoss:
 
     def between(self, low: Ints, high: Ints) -> Floats:
         """The loss of classes whose codes run from `low` to `high` (intervals and trees)."""
+        if not len(self.place):  # nothing but missing values
+            return np.zeros(len(low))
         missing = self.values - 1 if self.has_missing else self.values
         a, b = np.minimum(low, len(self.place) - 1), np.minimum(high, len(self.place) - 1)
         if self.kind == "interval":
-            wide = float(self.place[-1] - self.place[0]) if len(self.place) else 0.0
+            wide = float(self.place[-1] - self.place[0])
             result = (self.place[b] - self.place[a]) / (wide or 1.0)
         else:
             assert self.hierarchy is not None

@@ -161,6 +161,9 @@ def _of_the_original(stated: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name in ("input", "plan"):
         if name in stated["hashes"]:
             yield f"sha256 of the {name}", stated["hashes"][name]
+    trees = stated["hashes"].get("hierarchies")
+    for name, tree in trees.items() if isinstance(trees, dict) else ():
+        yield f"sha256 of the hierarchy of {name}", tree
 
 
 def file_hash(path: str | Path) -> str:
