@@ -216,7 +216,8 @@ RICH: dict[str, Any] = {
     "population": "people.csv",
     "columns": {
         "i": "id",
-        "a": {"role": "QI", "hierarchy": {"intervals": [5, 10], "origin": "1/2"}, "missing": "forbid"},
+        "a": {"role": "QI", "hierarchy": {"intervals": [5, 10], "origin": "1/2"}},
+        "e": {"role": "quasi", "missing": "forbid"},
         "b": {"role": "quasi", "hierarchy": {"groups": {"x": ["p", "q"], "y": {"z": ["r"]}}}},
         "c": {"role": "quasi", "hierarchy": "file.csv"},
         "d": {"role": "quasi", "hierarchy": {"cuts": [[1, 2], [2]]}},

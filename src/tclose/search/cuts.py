@@ -347,39 +347,62 @@ def add_cells(first: Any, end: Any, ids: Any, lo: Any, tab: Any, work: Any) -> A
 
 
 @compiling.part
+def top_rank(size: Any, here: Any, j: Any, ids: Any, lo: Any, tab: Any, work: Any) -> Any:
+    """The cut of column j that saves most if it is allowed: (loss saved, rank), or (−1, −1)."""
+    k, below, first = tab.rules.count[-1], 0, 0
+    best, where = -1.0, -1
+    for v in range(work.ranks[j] - 1):
+        for q in range(first, work.tick[TALLY, v]):
+            below += tab.weight[ids[lo + work.pos[ORDER, q]]]
+        first = work.tick[TALLY, v]
+        if below >= k and size - below >= k:
+            saved = size * here - below * work.loss[LEFT, v]
+            saved = max(saved - (size - below) * work.loss[RIGHT, v + 1], 0.0)
+            if saved > best:
+                best, where = saved, v
+    return best, where
+
+
+@compiling.part
 def best_rank(
-    ids: Any, lo: Any, hi: Any, j: Any, size: Any, here: Any, rule: Any, depth: Any,
+    ids: Any, lo: Any, hi: Any, j: Any, size: Any, here: Any, rule: Any, depth: Any, least: Any,
     tab: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """The best allowed cut of column j: (loss saved, rank), or (−1, −1).
+    """The best allowed cut of column j that saves more than `least`: (loss saved, rank).
 
-    Relaxed cuts may end at any cell; then the position stands in place of the rank.
+    (−1, −1) stands for none.
+    Relaxed cuts may end at any cell; then the position stands in place of the rank. The cut that
+    would save most is tried first, and all others only if it is not allowed.
     """
     line_up(j, hi - lo, work)
-    if rule == GAIN:
+    v, leap, k = 0, rule == GAIN, tab.rules.count[-1]
+    if leap:
         weigh_cuts(j, hi - lo, tab, work)
+        top, v = top_rank(size, here, j, ids, lo, tab, work)
+        if top <= least:
+            return -1.0, -1
     work.hist[NEAR] = 0
-    k = tab.rules.count[-1]
-    best, where, below = -1.0, -1, 0
+    best, where, below, first = least, -1, 0, 0
     last = hi - lo if rule == RELAXED else work.ranks[j]
-    for v in range(last - 1):
-        first = v if rule == RELAXED else (work.tick[TALLY, v - 1] if v > 0 else 0)
+    while v < last - 1:
         end = v + 1 if rule == RELAXED else work.tick[TALLY, v]
         below += add_cells(first, end, ids, lo, tab, work)
+        first = end
         above = size - below
-        if below < k or (rule != GAIN and 2 * below < size):
-            continue
-        if above < k:
+        if below >= k and above >= k and (rule == GAIN or 2 * below >= size):
+            saved = 0.0
+            if rule == GAIN:
+                saved = size * here - below * work.loss[LEFT, v]
+                saved = max(saved - above * work.loss[RIGHT, v + 1], 0.0)
+            if saved > best and halves(below, size, depth, tab, work):
+                best, where = saved, v
+        if where >= 0 if leap else above < k or (rule != GAIN and 2 * below >= size):
             break
-        saved = 0.0
-        if rule == GAIN:
-            saved = size * here - below * work.loss[LEFT, v] - above * work.loss[RIGHT, v + 1]
-            saved = max(saved, 0.0)
-        if saved > best and halves(below, size, depth, tab, work):
-            best, where = saved, v
-        if rule != GAIN:
-            break
-    return best, where
+        v += 1
+        if leap:
+            leap, v, first, below = False, 0, 0, 0
+            work.hist[NEAR] = 0
+    return (best, where) if where >= 0 else (-1.0, -1)
 
 
 @compiling.part
@@ -394,7 +417,7 @@ def choose(ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: An
     best, column, where = -1.0, -1, -1
     j = next_widest(-1, tab.codes.shape[1], work)
     while j >= 0 and work.ranks[j] > 1:
-        saved, v = best_rank(ids, lo, hi, j, size, here, rule, depth, tab, work)
+        saved, v = best_rank(ids, lo, hi, j, size, here, rule, depth, best, tab, work)
         if v >= 0 and saved > best:
             best, column = saved, j
             where = v + 1 if rule == RELAXED else int(work.code[j, v])

@@ -339,7 +339,7 @@ def plain_cut(
     best = -1.0
     for j in range(tab.codes.shape[1]):
         if work.ranks[j] > 1:
-            saved, v = best_rank(ids, lo, hi, j, size, here, GAIN, 0, tab, work)
+            saved, v = best_rank(ids, lo, hi, j, size, here, GAIN, 0, best, tab, work)
             if v >= 0 and saved > best:
                 best = saved
                 for p in range(hi - lo):
