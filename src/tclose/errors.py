@@ -49,6 +49,10 @@ class InternalError(TcloseError):
         return f"{super().__str__()}\n  This is a bug in tclose; please report the command you ran."
 
 
+class UnprovenError(InternalError):
+    """A written release was counted again, and its promise could not be confirmed."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong with a policy, and the nearest way out."""

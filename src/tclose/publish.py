@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,22 @@ from numpy.typing import NDArray
 
 from tclose.api import AS_FOUND, PolicyLike, Reading, check, population_cells
 from tclose.distance.numbers import exact
-from tclose.errors import UsageError
+from tclose.errors import UnprovenError, UsageError
 from tclose.policy.load import policy_from
 from tclose.policy.model import Policy
 from tclose.recode import Plan, Pseudonyms, Rewriter, insert_cells, make_plan, released_values
 from tclose.recode.rewrite import released_schema
 from tclose.release import Release, recounted, save_json
-from tclose.search import Budget, Method, Outcome, Progress, infeasible, method_named, problem_of
+from tclose.search import (
+    Budget,
+    Method,
+    Outcome,
+    Problem,
+    Progress,
+    infeasible,
+    method_named,
+    problem_of,
+)
 from tclose.table import Bound, Cells, open_source, write_table
 from tclose.table.frames import is_frame, reframed
 from tclose.table.stream import Rows, rows_of, shuffled
@@ -106,15 +115,54 @@ def anonymize(
     )
     problem = problem_of(bound, people)
     _refuse_infeasible(problem)
-    outcome = chosen.run(problem, budget)
-    if outcome.stopped == "cancelled" and not on_cancel(outcome):
-        raise _dropped()
+
+    def attempt(method: Method, problem: Problem, budget: Budget) -> Release:
+        outcome = method.run(problem, budget)
+        if outcome.stopped == "cancelled" and not on_cancel(outcome):
+            raise _dropped()
+        return _released(
+            _Work(data, reading, bound, rows, targets, people, _pseudonyms(key)),
+            outcome,
+            budget,
+            command,
+            lambda: outcome.stopped != "cancelled" and cancelled() and not on_cancel(outcome),
+        )
+
+    try:
+        return attempt(chosen, problem, budget)
+    except UnprovenError:
+        stricter = _without_supersets(bound.policy)
+        if stricter == bound.policy and not budget.suppression:
+            raise
+    plain = check(data, stricter, reading=reading)
+    safe = replace(budget, suppression=Fraction(0))
+    return attempt(method_named("auto"), problem_of(plain, people), safe)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a release is made from and where it goes."""
+
+    data: Any
+    reading: Reading
+    bound: Bound
+    rows: Rows
+    targets: Targets
+    people: Cells | None
+    pseudonyms: Pseudonyms
+
+
+def _released(
+    work: _Work, outcome: Outcome, budget: Budget, command: str, stopped: Callable[[], bool]
+) -> Release:
+    """Publishes what a search proposed."""
+    bound = work.bound
     quasi = coded_quasi(bound)
     released = released_values(bound, quasi, outcome.label, recoding=bound.policy.release.recoding)
     made = make_plan(
         policy_json(bound.policy), outcome.method, budget.seed, outcome.uses_sensitive, released
     )
-    rewriter = Rewriter(bound, rows, outcome.label, released, _pseudonyms(key))
+    rewriter = Rewriter(bound, work.rows, outcome.label, released, work.pseudonyms)
     details = {
         "method": outcome.method,
         "stopped": outcome.stopped,
@@ -124,14 +172,21 @@ def anonymize(
         "suppression": str(budget.suppression),
         "command": command,
     }
-
-    def stopped() -> bool:
-        return outcome.stopped != "cancelled" and cancelled() and not on_cancel(outcome)
-
     return _publish(
-        data, reading, rewriter, quasi, made, targets, details, people,
+        work.data, work.reading, rewriter, quasi, made, work.targets, details, work.people,
         outcome=outcome, stopped=stopped,
     )  # fmt: skip
+
+
+def _without_supersets(policy: Policy) -> Policy:
+    """Closeness to the whole table wherever closeness to a part is promised: it implies the latter.
+
+    A release whose (n, t)-closeness rests on supersets that a recount cannot see from the released
+    values alone is not proved; closeness to the table, the largest superset, always is. Likewise
+    leaving rows out may take the last row of a value with it and change an ordered scale.
+    """
+    columns = {name: one.model_copy(update={"n": None}) for name, one in policy.columns.items()}
+    return policy.model_copy(update={"columns": columns}).at(policy.base)
 
 
 def apply(
@@ -339,13 +394,6 @@ def _versions() -> dict[str, str]:
         "pyarrow": pa.__version__,
         "duckdb": duckdb.__version__,
     }
-
-
-def _compile(method: Method) -> None:
-    """Searches a handful of rows, so that compiling is not taken from the time to search."""
-    table = pa.table({"n": list(range(12)), "c": list("abcabcabcabc"), "s": list("abababababab")})
-    rules = {"k": 2, "columns": {"n": "quasi", "c": "quasi", "s": {"role": "sensitive", "t": 1}}}
-    method.run(problem_of(check(table, rules)), Budget(rounds=1, suppression=exact("1/4")))
 
 
 def _targets(*paths: str | Path | None) -> Targets:

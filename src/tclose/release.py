@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import InternalError
+from tclose.errors import UnprovenError
 from tclose.policy.model import Policy
 from tclose.recode import Plan
 from tclose.search import Outcome
@@ -90,7 +90,7 @@ def recounted(source: Source, policy: Policy, people: Cells | None) -> Audit:
     audit = audit_bound(bind(policy, source), population=people, measure_all=False)
     if not audit.holds:
         broken = ", ".join(v.title for v in audit.requirements if not v.holds)
-        raise InternalError(f"the written release does not keep its promise ({broken})")
+        raise UnprovenError(f"the written release does not keep its promise ({broken})")
     return audit
 
 

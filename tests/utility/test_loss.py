@@ -22,7 +22,7 @@ def column(kind: str, gap: bool) -> ColumnLoss:
         return ColumnLoss.interval(kind, PLACES, has_missing=gap)
     if kind == "tree":
         return ColumnLoss.tree(kind, TREE, np.arange(5), has_missing=gap)
-    return ColumnLoss.sets(kind, 5 + gap, has_missing=gap)
+    return ColumnLoss.sets(kind, np.arange(5), has_missing=gap)
 
 
 def lost(kind: str, gap: bool, inside: set[int]) -> Fraction:
@@ -120,7 +120,7 @@ def test_a_column_of_nothing_but_missing_values_loses_nothing(kind: str) -> None
     one = {
         "interval": ColumnLoss.interval(kind, [], has_missing=True),
         "tree": ColumnLoss.tree(kind, TREE, np.arange(0), has_missing=True),
-        "set": ColumnLoss.sets(kind, 1, has_missing=True),
+        "set": ColumnLoss.sets(kind, np.arange(0), has_missing=True),
     }[kind]
     codes = np.zeros((3, 1), dtype=int)
     assert partition_loss([one], codes, np.ones(3, int), np.zeros(3, int)).overall == 0

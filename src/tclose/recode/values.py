@@ -98,7 +98,11 @@ class _Writer:
     def _set(self, members: Sequence[int]) -> str | None:
         if len(members) == 1:
             return None if members[0] >= self.known else self.texts[members[0]]
-        names = [MISSING if at >= self.known else set_member(self.texts[at]) for at in members]
+        known = sorted(
+            (at for at in members if at < self.known), key=lambda at: self.column.place[at]
+        )
+        names = [set_member(self.texts[at]) for at in known]
+        names += [MISSING] * (len(members) - len(known))
         return "{" + ", ".join(names) + "}"
 
     def central(
@@ -150,7 +154,8 @@ def _texts(column: ColumnLoss, dictionary: Dictionary) -> tuple[list[str], list[
         leaves = [column.hierarchy.labels[int(leaf)] for leaf in column.place]
         return leaves, leaves
     if column.kind == "set" or dictionary.positions is None:
-        return list(dictionary.labels), list(dictionary.labels)
+        texts = [dictionary.labels[int(code)] for code in column.place]
+        return texts, texts
     first: dict[Fraction, str] = {}
     last: dict[Fraction, str] = {}
     for position, text in zip(dictionary.positions, dictionary.labels, strict=True):

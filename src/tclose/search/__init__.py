@@ -1,4 +1,20 @@
-"""Searches: which rows are released together, so that the promise holds and little is lost."""
+"""Searches: which rows are released together, so that the promise holds and little is lost.
+
+- `problem`    a table and its promise as integers
+- `promise`    requirements compiled into rules; what cannot be compiled is listed
+- `rules`      the compiled rules: may a class with this histogram be released?
+- `tables`     what the kernels read; what a class loses
+- `judge`      partitions judged by the requirements themselves
+- `feasible`   promises that no release can keep
+- `budget`     time, progress, cancelling
+- `outcome`    what every search returns
+- `settle`     the last word before an outcome
+- `methods`    the methods by name
+- `mondrian`   strict and relaxed cuts; `cuts` their kernels, `judged` cuts judged by requirements
+- `hybrid`     the default search; its kernels: `deal`, `repair`, `exchange`, `leave`
+- `chance`     random numbers with a state of their own
+- `compiling`  how kernels are compiled
+"""
 
 from tclose.search.budget import Budget, Progress
 from tclose.search.feasible import Infeasible, infeasible

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import EarthMover, JensenShannon, KullbackLeibler, TreeMetric, equal
+from tclose.errors import UsageError
 from tclose.privacy.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from tclose.privacy.delta_disclosure import DeltaDisclosure
 from tclose.privacy.distinct import DistinctDiversity
@@ -116,6 +117,12 @@ class _Compiler:
         made = [] if line.reading == "cross" else list(self._rules(requirement))
         if made:
             self.rules += made
+        elif isinstance(requirement, NTCloseness):
+            raise UsageError(
+                f"(n, t)-closeness by {requirement.distance} can be audited, not searched for",
+                where=f"columns.{requirement.attribute}.distance",
+                hint="use ordered, numeric, equal or hierarchical",
+            )
         else:
             self.others.append(line)
 

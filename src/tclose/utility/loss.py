@@ -34,8 +34,9 @@ Floats = NDArray[np.float64]
 class ColumnLoss:
     """The loss of one quasi-identifier's released values.
 
-    `values` counts the codes, a missing value's (`has_missing`: the last) included. `place` holds
-    positions on the number line for intervals and leaf numbers for trees, in code order.
+    `values` counts the codes, a missing value (`has_missing`: the last) included. `place` holds, in
+    code order, positions on the number line (intervals), leaf numbers (trees) or dictionary codes
+    (sets).
 
     >>> ages = ColumnLoss.interval("age", [Fraction(20), Fraction(30), Fraction(60)])
     >>> ages.between(np.array([0, 0]), np.array([1, 2])).tolist()
@@ -66,9 +67,10 @@ class ColumnLoss:
         return cls(name, "tree", len(leaves) + has_missing, has_missing, place, hierarchy)
 
     @classmethod
-    def sets(cls, name: str, values: int, *, has_missing: bool = False) -> ColumnLoss:
-        """A column of categories without a hierarchy, released as sets."""
-        return cls(name, "set", values, has_missing, np.arange(values, dtype=np.float64))
+    def sets(cls, name: str, order: Ints, *, has_missing: bool = False) -> ColumnLoss:
+        """A column of categories without a hierarchy, released as sets; any order will do."""
+        place = order.astype(np.float64)
+        return cls(name, "set", len(place) + has_missing, has_missing, place)
 
     def between(self, low: Ints, high: Ints) -> Floats:
         """The loss of classes whose codes run from `low` to `high` (intervals and trees)."""

@@ -63,8 +63,16 @@ def _column(bound: Bound, name: str) -> tuple[ColumnLoss, NDArray[np.int64]] | P
         rank = {position: at for at, position in enumerate(place)}
         recode = [rank[position] for position in dictionary.positions] + [len(place)]
         return ColumnLoss.interval(name, place, has_missing=gap), np.array(recode, np.int64)
-    column = ColumnLoss.sets(name, len(dictionary), has_missing=gap)
-    return column, np.arange(dictionary.known + 1)
+    order = _commonest_first(bound, name)
+    return ColumnLoss.sets(name, order, has_missing=gap), _ranks(order)
+
+
+def _commonest_first(bound: Bound, name: str) -> NDArray[np.int64]:
+    """The values by how many rows have them: cutting off rare ones then makes small sets."""
+    known = bound.cells.dictionaries[name].known
+    rows = np.zeros(known + 1, dtype=np.int64)
+    np.add.at(rows, bound.cells.codes[name], bound.cells.weight)
+    return np.argsort(-rows[:known], kind="stable")
 
 
 def _on_a_line(dictionary: Dictionary) -> bool:
