@@ -6,7 +6,6 @@ moved into place, and a release that does not keep its promise is never made.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.api import AS_FOUND, PolicyLike, Reading, check, population_cells
+from tclose.describe import hashes_of, left_out_of, policy_json, versions
 from tclose.distance.numbers import exact
 from tclose.errors import UnprovenError, UsageError
 from tclose.policy.load import policy_from
@@ -48,7 +48,7 @@ from tclose.table.write import (
 )
 from tclose.utility import Quasi, Sizes, class_sizes, coded_quasi, partition_loss
 from tclose.verify import Audit, Certificate, certify
-from tclose.verify.certificate import file_hash, json_hash, stream_hash
+from tclose.verify.certificate import file_hash, stream_hash
 
 Ints = NDArray[np.int64]
 
@@ -234,12 +234,6 @@ def apply(
     )  # fmt: skip
 
 
-def policy_json(policy: Policy) -> dict[str, Any]:
-    """A policy as plain values that read back as the same policy."""
-    dumped: dict[str, Any] = policy.model_dump(mode="json", exclude_unset=True)
-    return dumped
-
-
 def _publish(
     data: Any,
     reading: Reading,
@@ -260,11 +254,11 @@ def _publish(
     described = {
         **details,
         "input_rows": bound.classes.rows,
-        "left_out": _left_out(bound, quasi, label),
+        "left_out": left_out_of(bound, quasi, label),
         "loss": {"measure": "iyengar", "overall": loss.overall, "columns": loss.columns},
-        "versions": _versions(),
+        "versions": versions(),
     }
-    hashes = _hashes(data, bound, plan)
+    hashes = hashes_of(data, bound, plan)
 
     def certified(audit: Audit, output_hash: str) -> tuple[Audit, Certificate, Sizes]:
         sizes = class_sizes(audit.bound.classes.size, bound.classes.rows)
@@ -348,52 +342,6 @@ def _framed(data: Any, rewriter: Rewriter) -> Any:
         if name in recoded.column_names
     }
     return reframed(data, rewriter.kept_rows()[order], changed, rewriter.columns())
-
-
-def _left_out(bound: Bound, quasi: Quasi, label: Ints) -> dict[str, Any]:
-    """How many rows were left out, and from which coarse part of each quasi-identifier's domain."""
-    gone = label < 0
-    weight = bound.cells.weight
-    where: dict[str, dict[str, int]] = {}
-    for at, column in enumerate(quasi.columns):
-        counts: dict[str, int] = {}
-        for part, rows in zip(
-            column.coarse(quasi.codes[gone, at]), weight[gone].tolist(), strict=True
-        ):
-            counts[part] = counts.get(part, 0) + rows
-        where[column.name] = dict(sorted(counts.items()))
-    return {"rows": int(weight[gone].sum()), "from": where}
-
-
-def _hashes(data: Any, bound: Bound, plan: Plan) -> dict[str, Any]:
-    trees = {
-        **bound.hierarchies,
-        **{name: one.hierarchy for name, one in bound.attributes.items() if one.hierarchy},
-    }
-    path = isinstance(data, str | Path)
-    return {
-        "input": file_hash(data) if path else stream_hash(bound.source.reader(100_000)),
-        "policy": json_hash(policy_json(bound.policy)),
-        "hierarchies": {
-            name: json_hash([list(tree.labels), tree.parent.tolist()])
-            for name, tree in sorted(trees.items())
-        },
-        "plan": json_hash(plan.to_json()),
-    }
-
-
-def _versions() -> dict[str, str]:
-    import duckdb
-
-    from tclose.version import VERSION
-
-    return {
-        "tclose": VERSION,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "pyarrow": pa.__version__,
-        "duckdb": duckdb.__version__,
-    }
 
 
 def _targets(*paths: str | Path | None) -> Targets:

@@ -137,8 +137,10 @@ class Judge:
         if kind == "ordered":
             points = [(Fraction(rank), one) for rank, (_, one) in enumerate(points)]
         wide = points[-1][0] - points[0][0] if points else Fraction(0)
-        line = [((at - points[0][0]) / wide if wide else Fraction(0), one) for at, one in points]
-        line = sorted([*line, (Fraction(1, 2) if wide else Fraction(0), missing)])
+        if not wide:  # one value is both ends of its scale: a missing one is 1 away from it
+            return abs(missing)
+        line = [((at - points[0][0]) / wide, one) for at, one in points]
+        line = sorted([*line, (Fraction(1, 2), missing)])
         work, carried = Fraction(0), Fraction(0)
         for (here, one), (there, _) in pairwise(line):
             carried += one

@@ -17,7 +17,7 @@ from click.testing import Result
 from tclose import publish
 from tclose.policy.load import policy_from
 from tclose.policy.model import Policy
-from tclose.publish import policy_json
+from tclose.describe import policy_json
 from tclose.verify.certificate import json_hash
 
 UNCHECKED = {

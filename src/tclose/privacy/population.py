@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Ratios
-from tclose.distance.kernel import compiled
 from tclose.hierarchy import Hierarchy
 from tclose.privacy.requirement import Capabilities, Measurement, settle, shown
 from tclose.table.cells import Cells
 from tclose.table.classes import Classes
-from tclose.table.hierarchies import covered
+from tclose.table.matching import covering_classes, covers_of
 
 
 @dataclass(frozen=True)
@@ -98,34 +97,15 @@ def match_population(
     covers = []
     for name in classes.quasi:
         mine, theirs = classes.dictionaries[name], population.dictionaries[name]
-        table = np.zeros((mine.known + 1, theirs.known + 1), dtype=np.bool_)
-        for at, label in enumerate(mine.labels):
-            table[at, :-1] = covered(label, theirs.labels, trees.get(name))
-            table[at, -1] = label == "*"
-        table[-1, -1] = True
-        covers.append(table)
-    key = np.stack([population.codes[name] for name in classes.quasi], axis=1)
+        values: list[str | None] = [*mine.labels, None]
+        covers.append(
+            np.stack([covers_of(value, theirs.labels, trees.get(name)) for value in values])
+        )
+    people = np.stack([population.codes[name] for name in classes.quasi], axis=1)
+    start, choice = covering_classes(covers, classes.key, people)
     result = np.zeros(classes.count, dtype=np.int64)
-    start = np.cumsum([0, *(table.size for table in covers)])
-    width = np.array([table.shape[1] for table in covers], dtype=np.int64)
-    flat = np.concatenate([table.ravel() for table in covers])
-    _count_matches(classes.key, key, population.weight, flat, start, width, result)
+    np.add.at(result, choice, np.repeat(population.weight, np.diff(start)))
     return result
-
-
-@compiled
-def _count_matches(
-    key: Any, people: Any, weight: Any, covers: Any, start: Any, width: Any, result: Any
-) -> None:
-    for c in range(len(key)):
-        for p in range(len(people)):
-            fits = True
-            for q in range(key.shape[1]):
-                if not covers[start[q] + key[c, q] * width[q] + people[p, q]]:
-                    fits = False
-                    break
-            if fits:
-                result[c] += weight[p]
 
 
 def _plain(classes: Classes) -> Classes:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.kernel import compiled
 from tclose.errors import PolicyError, UsageError
 from tclose.privacy import promises_of
 from tclose.recode.plan import Plan
 from tclose.table.cells import Cells
 from tclose.table.check import Bound, narrowed
 from tclose.table.classes import partitioned
-from tclose.table.hierarchies import covered
-from tclose.table.labels import covers_missing
+from tclose.table.matching import covering_classes, covers_of
 
 MOST_ROUNDS = 40
 
@@ -128,20 +124,13 @@ def _candidates(bound: Bound, plan: Plan) -> tuple[Ints, Ints]:
         labels = list(dict.fromkeys(one.values))
         table = np.zeros((len(labels), dictionary.known + 1), dtype=np.bool_)
         for at, text in enumerate(labels):
-            table[at] = _covers(text, dictionary.labels, bound.hierarchies.get(one.column))
+            table[at] = covers_of(text, dictionary.labels, bound.hierarchies.get(one.column))
         place = {text: at for at, text in enumerate(labels)}
         tables.append(table)
         classes.append(np.array([place[one.values[at]] for at in order], dtype=np.int64))
     key = np.stack(classes, axis=1)
     cells = np.stack([bound.cells.codes[one.column] for one in plan.columns], axis=1)
-    begin = np.cumsum([0, *(table.size for table in tables)])
-    wide = np.array([table.shape[1] for table in tables], dtype=np.int64)
-    flat = np.concatenate([table.ravel() for table in tables])
-    count = np.zeros(len(cells) + 1, dtype=np.int64)
-    _match(key, cells, flat, begin, wide, count, np.zeros(0, dtype=np.int64))
-    start = np.cumsum(count)
-    choice = np.empty(int(start[-1]), dtype=np.int64)
-    _match(key, cells, flat, begin, wide, start.copy(), choice)
+    start, choice = covering_classes(tables, key, cells)
     return start, order[choice]
 
 
@@ -151,33 +140,7 @@ def _width(bound: Bound, plan: Plan) -> NDArray[np.float64]:
     for one in plan.columns:
         dictionary, tree = bound.cells.dictionaries[one.column], bound.hierarchies.get(one.column)
         share = {
-            text: float(_covers(text, dictionary.labels, tree).mean()) for text in set(one.values)
+            text: float(covers_of(text, dictionary.labels, tree).mean()) for text in set(one.values)
         }
         total += np.array([share[text] for text in one.values])
     return total
-
-
-def _covers(text: str | None, values: Sequence[str], tree: Any) -> NDArray[np.bool_]:
-    """Which values (and, last, whether a missing one) a released value covers."""
-    if text is None:
-        return np.array([False] * len(values) + [True])
-    return np.append(covered(text, values, tree), covers_missing(text))
-
-
-@compiled
-def _match(
-    key: Any, cells: Any, covers: Any, begin: Any, wide: Any, start: Any, choice: Any
-) -> None:
-    """Counts the classes of each cell into `start[1:]`, or (with room in `choice`) lists them."""
-    for cell in range(len(cells)):
-        for c in range(len(key)):
-            fits = True
-            for q in range(key.shape[1]):
-                if not covers[begin[q] + key[c, q] * wide[q] + cells[cell, q]]:
-                    fits = False
-                    break
-            if fits and len(choice) > 0:
-                choice[start[cell]] = c
-                start[cell] += 1
-            elif fits:
-                start[cell + 1] += 1

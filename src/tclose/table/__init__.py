@@ -5,11 +5,14 @@
 - `dictionary`  the distinct values of a column, in their natural order
 - `labels`      what a generalized value covers: intervals, sets, masks
 - `hierarchies` a column's generalization tree, from what the policy says
+- `matching`    which classes cover which raw rows
 - `attribute`   a sensitive column with its order and its ground distances
 - `cells`       distinct quasi-identifier × sensitive tuples with their weight
 - `classes`     sizes and histograms of the classes: all that a requirement sees
 - `check`       every way in which a policy and a table can disagree
 - `profile`     what `init` looks at to suggest roles
+- `stream`      the rows in order, batch by batch, and the cell of each
+- `frames`      frames in, the same kind of frame out
 - `write`       files that appear whole or not at all
 """
 
