@@ -77,6 +77,7 @@ def anonymize(
     method: str | None = None,
     seconds: float | None = None,
     seed: int | None = None,
+    rounds: int | None = None,
     suppression: float | str | None = None,
     population: Any = None,
     key: bytes | None = None,
@@ -90,7 +91,9 @@ def anonymize(
 
     `data` is a path or a frame. With `output` the release is written there (CSV, Parquet or Arrow,
     by its suffix) and verified before it appears; without, `release.data` holds it in the caller's
-    own kind of frame. What is not given is taken from the policy's `[search]` and `[release]`.
+    own kind of frame. What is not given is taken from the policy's `[search]` and `[release]`. The
+    clock limits the search; with `rounds` an amount of work does, and equal input, policy and seed
+    then give equal bytes on any machine.
 
     >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})
     >>> rules = {"k": 3, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.2}}}
@@ -112,6 +115,7 @@ def anonymize(
         suppression=search.suppression if share is None else share,
         cancelled=cancelled,
         report=progress,
+        rounds=search.rounds if rounds is None else rounds,
     )
     problem = problem_of(bound, people)
     _refuse_infeasible(problem)
@@ -169,6 +173,7 @@ def _released(
         "tried": [vars(trial) for trial in outcome.tried],
         "seed": budget.seed,
         "seconds": budget.seconds,
+        "rounds": budget.rounds,
         "suppression": str(budget.suppression),
         "command": command,
     }

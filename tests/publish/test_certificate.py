@@ -15,9 +15,9 @@ import pytest
 from click.testing import Result
 
 from tclose import publish
+from tclose.describe import policy_json
 from tclose.policy.load import policy_from
 from tclose.policy.model import Policy
-from tclose.describe import policy_json
 from tclose.verify.certificate import json_hash
 
 UNCHECKED = {

@@ -50,6 +50,10 @@ def anonymize(
     ] = None,
     seconds: Annotated[float | None, typer.Option(min=0, help="How long to search.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds search alike.")] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Amount of work in place of seconds: same seed, same bytes."),
+    ] = None,
     suppression: Annotated[
         str | None,
         typer.Option(metavar="SHARE", help="Share of rows that may be left out, such as 0.05."),
@@ -84,6 +88,7 @@ def anonymize(
             method=method,
             seconds=seconds,
             seed=seed,
+            rounds=rounds,
             suppression=suppression,
             population=population,
             key=read_key(key_file),

@@ -327,6 +327,9 @@ class Search(Part):
     method: str = "auto"
     seconds: Number = Fraction(20)
     seed: int = 1
+    rounds: int | None = Field(
+        None, ge=1, description="an amount of work in place of seconds: equal seeds, equal bytes"
+    )
     suppression: Number = Fraction(0)
 
     @field_validator("suppression")
