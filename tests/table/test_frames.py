@@ -192,3 +192,10 @@ def test_an_unhashable_column_is_refused_in_words() -> None:
     nested = pa.table({"q": [[1], [2]], "s": ["a", "b"]})
     with pytest.raises(tclose.PolicyError, match="plain values"):
         tclose.audit(nested, {"columns": {"q": "quasi", "s": "sensitive"}})
+
+
+def test_a_parquet_column_of_nothing_but_missing_values_is_counted(tmp_path: Path) -> None:
+    table = pa.table({"zip": pa.nulls(4), "ill": ["a", "b", "a", "b"]})
+    pq.write_table(table, tmp_path / "empty.parquet")
+    counted = tclose.audit(tmp_path / "empty.parquet", quasi="zip", sensitive="ill")
+    assert (counted.classes, counted.k) == (1, 4)

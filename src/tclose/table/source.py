@@ -160,17 +160,25 @@ def _connection(memory: str | None) -> Any:
 
 def _open_parquet(path: Path, connection: Any) -> Source:
     try:
-        names = list(pq.read_schema(path).names)
+        schema = pq.read_schema(path)
     except pa.ArrowException:
         raise DataError(
             "not a Parquet file, or damaged", where=path.name, hint="write or fetch it again"
         ) from None
+    names = list(schema.names)
     refuse_ambiguous(names, path.name)
     try:
-        relation = connection.read_parquet(str(path))
+        relation = _countable(connection.read_parquet(str(path)), schema)
     except duckdb.Error as error:
         raise _explained(error, path.name) from None
     return Source(path.name, tuple(names), relation, connection)
+
+
+def _countable(relation: Any, schema: pa.Schema) -> Any:
+    """Columns of nothing but missing values get a type that can be counted."""
+    empty = [quoted(one.name) for one in schema if pa.types.is_null(one.type)]
+    casts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in empty)
+    return relation.project(f"* REPLACE ({casts})") if empty else relation
 
 
 def _open_arrow(path: Path, connection: Any) -> Source:
