@@ -58,12 +58,12 @@ class Histogram:
         [5, 5]
         """
         key = owner.astype(np.int64) * values + code
-        if (key[1:] < key[:-1]).any():
-            order = lexicographic(owner, code)
-            key, weight = key[order], weight[order]
-        first = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))[: len(key)]
-        count = np.add.reduceat(weight, first) if len(key) else weight[:0]
-        at = key[first]
+        if classes * values <= 2 * len(key) and _sums_exactly(weight):
+            table = np.bincount(key, weight, classes * values)
+            at = np.flatnonzero(table)
+            count: Counts = table[at].astype(np.int64)
+        else:
+            at, count = _added(key, weight, owner, code)
         start = np.searchsorted(at, np.arange(classes + 1, dtype=np.int64) * values)
         size = _sums(count, start)
         return cls(start.astype(np.int64), at % max(values, 1), count, size, values)
@@ -165,6 +165,23 @@ def _ascending(keys: Sequence[NDArray[np.int64]]) -> bool:
             return False
         tied &= key[1:] == key[:-1]
     return True
+
+
+def _sums_exactly(weight: Counts) -> bool:
+    """Whether every sum of these weights is a whole number that a float holds exactly."""
+    return weight.dtype == np.int64 and int(weight.sum(dtype=np.float64)) < 2**52
+
+
+def _added(
+    key: NDArray[np.int64], weight: Counts, owner: NDArray[Any], code: NDArray[Any]
+) -> tuple[NDArray[np.int64], Counts]:
+    """The distinct keys, ascending, and the sum of the weights of each."""
+    if (key[1:] < key[:-1]).any():
+        order = lexicographic(owner, code)
+        key, weight = key[order], weight[order]
+    first = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))[: len(key)]
+    count = np.add.reduceat(weight, first) if len(key) else weight[:0]
+    return key[first], count
 
 
 def whole(counts: Any) -> Counts:
