@@ -115,7 +115,7 @@ def leaves(value: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
 
 
 HOW_IT_CAME_ABOUT = {
-    "tclose_certificate", "method", "stopped", "tried", "seed", "seconds", "suppression",
+    "tclose_certificate", "method", "stopped", "tried", "seed", "rounds", "seconds", "suppression",
     "command", "versions", "loss", "input_rows", "left_out",
 }  # fmt: skip
 
