@@ -4,8 +4,8 @@
 
 Prints what it measured. Losses are Iyengar's, averaged over rows and quasi-identifiers, a row left
 out counting 1, each of one run of one seed. `to beat` is quoted, not measured: the reference tool's
-loss for one attribute, an earlier prototype's for several. Seconds depend on the machine; ratios are
-what can be compared.
+out counting 1, each of one run of one seed. `to beat` is quoted, not measured: the reference tool
+for one attribute, an earlier prototype for several. Seconds depend on the machine; ratios are
 """
 
 from __future__ import annotations
