@@ -3,9 +3,9 @@
     python benchmarks/search.py [--seconds 20] [--rows 10000000] [--skip-large] [--adult DIR]
 
 Prints what it measured. Losses are Iyengar's, averaged over rows and quasi-identifiers, a row left
-out counting 1, each of one run of one seed. `to beat` is quoted, not measured: the reference tool's
-out counting 1, each of one run of one seed. `to beat` is quoted, not measured: the reference tool
-for one attribute, an earlier prototype for several. Seconds depend on the machine; ratios are
+out counting 1; each is one run of one seed. The column `to beat` is quoted, not measured: what the
+reference tool loses for one attribute, what an earlier prototype lost for several. Seconds depend
+on the machine; ratios are what can be compared.
 """
 
 from __future__ import annotations
