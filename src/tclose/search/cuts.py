@@ -2,12 +2,12 @@
 
 A class is cut along one column. Strict cuts send every cell with code ≤ v to the left, so the
 classes are disjoint boxes and a release can be repeated on other rows; relaxed cuts may part cells
-with equal codes. The promises are such that a class which breaks one contains no partition that
-keeps it (`mathematics` 1.8), so a refused cut is refused for good.
+with equal codes. A column with a hierarchy is cut along it: between children of the lowest common
+ancestor of the class, so that the halves are further down (FREE cuts need not be). The promises are
+such that a class which breaks one contains no partition that keeps it (`mathematics` 1.8), so a
+refused cut is refused for good.
 
-All cuts of a column are weighed in one sweep: for each value of every other column, the first and
-the last place along the cut column where it occurs give the boxes of all prefixes and suffixes.
-A node of N cells costs O(N · columns²), whatever the sizes of the domains.
+All cuts of a column are weighed in one sweep over the class's cells (`sweep`).
 """
 
 from __future__ import annotations
@@ -28,47 +28,29 @@ from tclose.search.rules import (
     WIDTH,
     keeps_rule,
 )
-from tclose.search.tables import FORM, SET, VALUES, Tables, gap
+from tclose.search.sweep import (
+    HEFT,
+    LEFT,
+    MASS,
+    NEAR,
+    ORDER,
+    REST,
+    RIGHT,
+    SPANS,
+    SPARE,
+    TALLY,
+    TOP_RANK,
+    TOPS,
+    WHOLE,
+    box,
+    gather,
+    line_up,
+    set_bits,
+    weigh_cuts,
+)
+from tclose.search.tables import FORM, INTERVAL, SET, gap
 
-GAIN, MEDIAN, RELAXED = range(3)
-FAR = 1 << 30
-DEEPEST = 1000
-
-
-LOW, HIGH, SEEN, TALLY, RANK = range(5)
-"""Rows of `tick`."""
-LEFT, RIGHT, SPANS = range(3)
-"""Rows of `loss`: per row of the cells up to and from each rank on; per column of the node."""
-ORDER, SPARE = range(2)
-"""Rows of `pos`: positions along the column that is being cut; room to sort in."""
-WHOLE, NEAR, REST = range(3)
-"""Rows of `hist`: the node, its left half, its right half."""
-
-
-class Work(NamedTuple):
-    """Scratch memory of one search; a kernel may overwrite all of it."""
-
-    local: Any
-    """int32 [columns, cells]: the node's codes, ranked among the codes that occur in it"""
-    code: Any
-    """int32 [columns, codes]: the code of each rank"""
-    ranks: Any
-    """int64 [columns]: how many codes occur"""
-    tick: Any
-    """int64 [5, codes]"""
-    corner: Any
-    """int32 [2, columns, codes]: the first and the last rank at which each code occurs"""
-    loss: Any
-    """float64 [3, codes]"""
-    pos: Any
-    """int64 [2, cells]"""
-    hist: Any
-    """int64 [3, slots]"""
-    scratch: Any
-    """int64 [2 · nodes]"""
-    above: Any
-    """int64 [levels, nodes + rules + 1]: of the node and those above it, for (n, t)-closeness: rows
-    below each node of the metrics' trees, rows whose value is known, and all rows"""
+GAIN, MEDIAN, RELAXED, FREE = range(4)
 
 
 class Tree(NamedTuple):
@@ -92,21 +74,6 @@ class Tree(NamedTuple):
     """int64 [cells]"""
 
 
-def make_work(tab: Tables) -> Work:
-    """Scratch memory for a problem."""
-    cells, columns = tab.codes.shape
-    width = max(int(tab.column[VALUES].max()), columns) + 2
-    slots, nodes, rules = len(tab.rules.count), tab.rules.node.shape[1], len(tab.rules.head)
-    levels = DEEPEST if tab.rules.head[:, NEED].any() else 1
-    few, many = np.int32, np.int64
-    return Work(
-        np.empty((columns, cells), few), np.empty((columns, width), few),
-        np.zeros(columns, many), np.zeros((5, width), many), np.empty((2, columns, width), few),
-        np.empty((3, width)), np.empty((2, cells), many), np.zeros((3, slots), many),
-        np.zeros(2 * nodes + 2, many), np.zeros((levels, nodes + rules + 1), many),
-    )  # fmt: skip
-
-
 def make_tree(cells: int) -> Tree:
     """One node that holds every cell."""
     size = 2 * cells + 1
@@ -117,65 +84,6 @@ def make_tree(cells: int) -> Tree:
     )  # fmt: skip
     tree.stack[0, 1] = cells
     return tree
-
-
-@compiling.part
-def gather(ids: Any, lo: Any, hi: Any, tab: Any, work: Any) -> None:
-    """The node's codes as ranks, so that what follows costs its own cells and not the domains."""
-    count = hi - lo
-    for j in range(tab.codes.shape[1]):
-        line, code, rank = work.local[j], work.code[j], work.tick[RANK]
-        found = 0
-        if tab.column[VALUES, j] <= 4 * count + 64:
-            for v in range(tab.column[VALUES, j]):
-                rank[v] = 0
-            for p in range(count):
-                line[p] = tab.codes[ids[lo + p], j]
-                rank[line[p]] = 1
-            for v in range(tab.column[VALUES, j]):
-                if rank[v] != 0:
-                    code[found] = v
-                    rank[v] = found
-                    found += 1
-            for p in range(count):
-                line[p] = rank[line[p]]
-        else:
-            for p in range(count):
-                line[p] = tab.codes[ids[lo + p], j]
-            found = ranked(line, count, code, work.pos[SPARE])
-        work.ranks[j] = found
-
-
-@compiling.part
-def ranked(line: Any, count: Any, code: Any, room: Any) -> Any:
-    """Turns codes into ranks by sorting them; returns how many there are."""
-    for p in range(count):
-        room[p] = (np.int64(line[p]) << 32) | p
-    sort(room, count)
-    found = -1
-    for q in range(count):
-        v, p = room[q] >> 32, room[q] & 0xFFFFFFFF
-        if found < 0 or code[found] != v:
-            found += 1
-            code[found] = v
-        line[p] = found
-    return found + 1
-
-
-@compiling.part
-def sort(numbers: Any, count: Any) -> None:
-    """Ascending order, in place (Shell's sort: little to compile, and fast on what comes here)."""
-    step = 1
-    while step < count // 3:
-        step = 3 * step + 1
-    while step > 0:
-        for p in range(step, count):
-            here, q = numbers[p], p
-            while q >= step and numbers[q - step] > here:
-                numbers[q] = numbers[q - step]
-                q -= step
-            numbers[q] = here
-        step //= 3
 
 
 @compiling.part
@@ -197,20 +105,6 @@ def next_widest(taken: Any, columns: Any, work: Any) -> Any:
 
 
 @compiling.part
-def box(tab: Any, work: Any) -> Any:
-    """Loss per row of the gathered node; `spans[j]` is column j's part of it."""
-    total = 0.0
-    for j in range(tab.codes.shape[1]):
-        found = work.ranks[j]
-        if tab.column[FORM, j] == SET:
-            work.loss[SPANS, j] = gap(j, 0, found, tab)
-        else:
-            work.loss[SPANS, j] = gap(j, work.code[j, 0], work.code[j, found - 1], tab)
-        total += work.loss[SPANS, j]
-    return total
-
-
-@compiling.part
 def weigh(ids: Any, lo: Any, hi: Any, tab: Any, hist: Any) -> Any:
     """The weight of some cells, and their histogram into `hist`."""
     hist[:] = 0
@@ -221,63 +115,6 @@ def weigh(ids: Any, lo: Any, hi: Any, tab: Any, hist: Any) -> Any:
         for a in range(tab.slot.shape[1]):
             hist[tab.slot[cell, a]] += tab.weight[cell]
     return size
-
-
-@compiling.part
-def corners(j: Any, count: Any, tab: Any, work: Any) -> None:
-    """The first and the last rank of column j at which each code of every column occurs."""
-    line = work.local[j]
-    for i in range(tab.codes.shape[1]):
-        first, last, other = work.corner[0, i], work.corner[1, i], work.local[i]
-        for u in range(work.ranks[i]):
-            first[u] = FAR
-            last[u] = -1
-        for p in range(count):
-            u, v = other[p], line[p]
-            first[u] = min(first[u], v)
-            last[u] = max(last[u], v)
-
-
-@compiling.part
-def sweep(j: Any, i: Any, backwards: Any, tab: Any, work: Any, out: Any) -> None:
-    """Adds column i's loss of every prefix (or suffix) along column j to `out`."""
-    length = work.ranks[j]
-    low, high, seen = work.tick[LOW], work.tick[HIGH], work.tick[SEEN]
-    for p in range(length):
-        low[p] = FAR
-        high[p] = -1
-        seen[p] = 0
-    at = work.corner[1, i] if backwards else work.corner[0, i]
-    for u in range(work.ranks[i]):
-        p = at[u]
-        low[p] = min(low[p], u)
-        high[p] = max(high[p], u)
-        seen[p] += 1
-    a, b, c, here = FAR, -1, 0, 0.0
-    for step in range(length):
-        p = length - 1 - step if backwards else step
-        if seen[p] > 0:
-            a, b, c = min(a, low[p]), max(b, high[p]), c + seen[p]
-            if tab.column[FORM, i] == SET:
-                here = gap(i, 0, c, tab)
-            else:
-                here = gap(i, work.code[i, a], work.code[i, b], tab)
-        out[p] += here
-
-
-@compiling.part
-def line_up(j: Any, count: Any, work: Any) -> None:
-    """Positions in the order of column j (`order`); `tally[v]` is the end of rank v."""
-    line, tally, length = work.local[j], work.tick[TALLY], work.ranks[j]
-    for v in range(length + 1):
-        tally[v] = 0
-    for p in range(count):
-        tally[line[p] + 1] += 1
-    for v in range(length):
-        tally[v + 1] += tally[v]
-    for p in range(count):
-        work.pos[ORDER, tally[line[p]]] = p
-        tally[line[p]] += 1
 
 
 @compiling.part
@@ -323,15 +160,17 @@ def halves(below: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
 
 
 @compiling.part
-def weigh_cuts(j: Any, count: Any, tab: Any, work: Any) -> None:
-    """The loss of the prefix that ends and of the suffix that begins at every rank of column j."""
-    corners(j, count, tab, work)
-    for v in range(work.ranks[j]):
-        work.loss[LEFT, v] = 0.0
-        work.loss[RIGHT, v] = 0.0
-    for i in range(tab.codes.shape[1]):
-        sweep(j, i, False, tab, work, work.loss[LEFT])
-        sweep(j, i, True, tab, work, work.loss[RIGHT])
+def add_up_to(j: Any, v: Any, ids: Any, lo: Any, count: Any, tab: Any, work: Any) -> Any:
+    """Makes the cells up to rank v of column j the left half; returns their weight."""
+    work.hist[NEAR] = 0
+    line, added = work.local[j], 0
+    for p in range(count):
+        if line[p] <= v:
+            cell = ids[lo + p]
+            added += work.pos[HEFT, p]
+            for a in range(tab.slot.shape[1]):
+                work.hist[NEAR, tab.slot[cell, a]] += work.pos[HEFT, p]
+    return added
 
 
 @compiling.part
@@ -347,15 +186,55 @@ def add_cells(first: Any, end: Any, ids: Any, lo: Any, tab: Any, work: Any) -> A
 
 
 @compiling.part
-def top_rank(size: Any, here: Any, j: Any, ids: Any, lo: Any, tab: Any, work: Any) -> Any:
+def along(j: Any, v: Any, rule: Any, tab: Any, work: Any) -> Any:
+    """Whether a cut after rank v of column j goes along its hierarchy, if it has one.
+
+    It does between two children of the class's lowest common ancestor: the neighbours there have
+    no lower one, and so the same loss.
+    """
+    form = tab.column[FORM, j]
+    if rule == FREE or form in (INTERVAL, SET):
+        return True
+    return gap(j, work.code[j, v], work.code[j, v + 1], tab) == work.loss[SPANS, j]
+
+
+@compiling.part
+def middle(
+    ids: Any, lo: Any, hi: Any, j: Any, size: Any, rule: Any, tab: Any, work: Any
+) -> Any:  # fmt: skip
+    """Where the median cut of column j falls: (its rank, the position after it), or (−1, −1).
+
+    That is the first border at or after half of the rows; along a hierarchy the one nearest to
+    half. Relaxed cuts of other columns may end at any cell.
+    """
+    tree = tab.column[FORM, j] != INTERVAL and tab.column[FORM, j] != SET
+    steps = rule == RELAXED and not tree
+    best, rank, where, below, first = 2 * size, -1, -1, 0, 0
+    for v in range((hi - lo if steps else work.ranks[j]) - 1):
+        end = v + 1 if steps else work.tick[TALLY, v]
+        for q in range(first, end):
+            below += tab.weight[ids[lo + work.pos[ORDER, q]]]
+        first = end
+        late = 2 * below >= size
+        if (
+            (late or tree)
+            and abs(2 * below - size) < best
+            and (steps or along(j, v, rule, tab, work))
+        ):
+            best, rank, where = abs(2 * below - size), v, end
+        if late and where >= 0:
+            break
+    return rank, where
+
+
+@compiling.part
+def top_rank(size: Any, here: Any, j: Any, rule: Any, tab: Any, work: Any) -> Any:
     """The cut of column j that saves most if it is allowed: (loss saved, rank), or (−1, −1)."""
-    k, below, first = tab.rules.count[-1], 0, 0
+    k, below = tab.rules.count[-1], 0
     best, where = -1.0, -1
     for v in range(work.ranks[j] - 1):
-        for q in range(first, work.tick[TALLY, v]):
-            below += tab.weight[ids[lo + work.pos[ORDER, q]]]
-        first = work.tick[TALLY, v]
-        if below >= k and size - below >= k:
+        below += work.tick[MASS, v]
+        if below >= k and size - below >= k and along(j, v, rule, tab, work):
             saved = size * here - below * work.loss[LEFT, v]
             saved = max(saved - (size - below) * work.loss[RIGHT, v + 1], 0.0)
             if saved > best:
@@ -364,45 +243,91 @@ def top_rank(size: Any, here: Any, j: Any, ids: Any, lo: Any, tab: Any, work: An
 
 
 @compiling.part
-def best_rank(
+def next_best(reach: Any, loss: Any) -> Any:
+    """The column whose best cut would save most, and more than `reach`; −1: none. The widest of
+    equals."""
+    best = -1
+    for j in range(len(loss[TOPS])):
+        if loss[TOPS, j] > reach and (
+            best < 0
+            or loss[TOPS, j] > loss[TOPS, best]
+            or (loss[TOPS, j] == loss[TOPS, best] and loss[SPANS, j] > loss[SPANS, best])
+        ):
+            best = j
+    return best
+
+
+@compiling.part
+def best_gain(
+    ids: Any, lo: Any, hi: Any, size: Any, here: Any, rule: Any, depth: Any, tab: Any, work: Any
+) -> Any:  # fmt: skip
+    """The allowed cut that saves most: (loss saved, column, rank), or (−1, −1, −1).
+
+    The best cut of every column is weighed first, and judged in the order of what they save; the
+    others of a column are judged only where its best is not allowed.
+    """
+    set_bits(hi - lo, work)
+    work.loss[TOPS] = -1.0
+    for j in range(len(work.ranks)):
+        if work.ranks[j] > 1 and weigh_cuts(j, hi - lo, tab, work):
+            work.loss[TOPS, j], work.span[TOP_RANK, j] = top_rank(size, here, j, rule, tab, work)
+    best, column, where = -1.0, -1, -1
+    j = next_best(best, work.loss)
+    while j >= 0:
+        v = work.span[TOP_RANK, j]
+        below = add_up_to(j, v, ids, lo, hi - lo, tab, work)
+        if halves(below, size, depth, tab, work):
+            return work.loss[TOPS, j], j, v
+        saved, v = other_rank(ids, lo, hi, j, size, here, rule, depth, best, tab, work)
+        if v >= 0:
+            best, column, where = saved, j, v
+        work.loss[TOPS, j] = -1.0
+        j = next_best(best, work.loss)
+    return best, column, where
+
+
+@compiling.part
+def other_rank(
     ids: Any, lo: Any, hi: Any, j: Any, size: Any, here: Any, rule: Any, depth: Any, least: Any,
     tab: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """The best allowed cut of column j that saves more than `least`: (loss saved, rank).
-
-    (−1, −1) stands for none.
-    Relaxed cuts may end at any cell; then the position stands in place of the rank. The cut that
-    would save most is tried first, and all others only if it is not allowed.
-    """
+    """The best allowed cut of column j that saves more than `least`: (loss saved, rank)."""
+    weigh_cuts(j, hi - lo, tab, work)
     line_up(j, hi - lo, work)
-    v, leap, k = 0, rule == GAIN, tab.rules.count[-1]
-    if leap:
-        weigh_cuts(j, hi - lo, tab, work)
-        top, v = top_rank(size, here, j, ids, lo, tab, work)
-        if top <= least:
-            return -1.0, -1
     work.hist[NEAR] = 0
+    k = tab.rules.count[-1]
     best, where, below, first = least, -1, 0, 0
-    last = hi - lo if rule == RELAXED else work.ranks[j]
-    while v < last - 1:
-        end = v + 1 if rule == RELAXED else work.tick[TALLY, v]
-        below += add_cells(first, end, ids, lo, tab, work)
-        first = end
+    for v in range(work.ranks[j] - 1):
+        below += add_cells(first, work.tick[TALLY, v], ids, lo, tab, work)
+        first = work.tick[TALLY, v]
         above = size - below
-        if below >= k and above >= k and (rule == GAIN or 2 * below >= size):
-            saved = 0.0
-            if rule == GAIN:
-                saved = size * here - below * work.loss[LEFT, v]
-                saved = max(saved - above * work.loss[RIGHT, v + 1], 0.0)
-            if saved > best and halves(below, size, depth, tab, work):
-                best, where = saved, v
-        if where >= 0 if leap else above < k or (rule != GAIN and 2 * below >= size):
+        if above < k:
             break
-        v += 1
-        if leap:
-            leap, v, first, below = False, 0, 0, 0
-            work.hist[NEAR] = 0
-    return (best, where) if where >= 0 else (-1.0, -1)
+        if below < k or not along(j, v, rule, tab, work):
+            continue
+        saved = size * here - below * work.loss[LEFT, v]
+        saved = max(saved - above * work.loss[RIGHT, v + 1], 0.0)
+        if saved > best and halves(below, size, depth, tab, work):
+            best, where = saved, v
+    return best, where
+
+
+@compiling.part
+def widest_median(
+    ids: Any, lo: Any, hi: Any, size: Any, rule: Any, depth: Any, tab: Any, work: Any
+) -> Any:  # fmt: skip
+    """The median cut of the widest column that allows it: (column, rank or position)."""
+    k = tab.rules.count[-1]
+    j = next_widest(-1, tab.codes.shape[1], work)
+    while j >= 0 and work.ranks[j] > 1:
+        work.hist[NEAR] = 0
+        line_up(j, hi - lo, work)
+        v, end = middle(ids, lo, hi, j, size, rule, tab, work)
+        below = add_cells(0, max(end, 0), ids, lo, tab, work)
+        if v >= 0 and below >= k and size - below >= k and halves(below, size, depth, tab, work):
+            return j, end if rule == RELAXED else v
+        j = next_widest(j, tab.codes.shape[1], work)
+    return -1, -1
 
 
 @compiling.part
@@ -414,17 +339,13 @@ def choose(ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: An
     gather(ids, lo, hi, tab, work)
     here = box(tab, work)
     enter(size, depth, tab, work)
-    best, column, where = -1.0, -1, -1
-    j = next_widest(-1, tab.codes.shape[1], work)
-    while j >= 0 and work.ranks[j] > 1:
-        saved, v = best_rank(ids, lo, hi, j, size, here, rule, depth, best, tab, work)
-        if v >= 0 and saved > best:
-            best, column = saved, j
-            where = v + 1 if rule == RELAXED else int(work.code[j, v])
-            if rule != GAIN:
-                break
-        j = next_widest(j, tab.codes.shape[1], work)
-    return column, where
+    if rule in (MEDIAN, RELAXED):
+        j, v = widest_median(ids, lo, hi, size, rule, depth, tab, work)
+    else:
+        _, j, v = best_gain(ids, lo, hi, size, here, rule, depth, tab, work)
+    if j < 0 or rule == RELAXED:
+        return j, v
+    return j, int(work.code[j, v])
 
 
 @compiling.part
@@ -515,8 +436,8 @@ def take(tree: Any, work: Any) -> Any:
 
 
 @compiling.entry
-def grow(rule: Any, effort: Any, tab: Any, work: Any, tree: Any) -> None:
-    """Cuts nodes until none is left or about `effort` steps are spent."""
+def grow(rule: Any, effort: Any, tab: Any, work: Any, tree: Any) -> Any:
+    """Cuts nodes until none is left or about `effort` steps are spent; returns how many were."""
     spent = 0
     square = tab.codes.shape[1] ** 2 + 8
     while tree.top[0] > 0 and spent < effort:
@@ -531,6 +452,7 @@ def grow(rule: Any, effort: Any, tab: Any, work: Any, tree: Any) -> None:
         else:
             border = part(tree.ids, lo, hi, j, v, tab, work.pos[SPARE])
             open_halves(node, lo, border, hi, j, v, depth, tree)
+    return spent
 
 
 @compiling.entry

@@ -23,26 +23,18 @@ import numpy as np
 
 from tclose.search import compiling
 from tclose.search.chance import draw, make_chance, unit
-from tclose.search.cuts import (
-    FAR,
-    GAIN,
-    NEAR,
-    REST,
-    SEEN,
-    WHOLE,
-    best_rank,
-    box,
-    gather,
-    halves,
-    sort,
-    weigh,
-)
+from tclose.search.cuts import FREE, best_gain, halves, weigh
 from tclose.search.rules import slack
-from tclose.search.tables import CURVE, FORM, SET, TIED, VALUES, Tables, apart, gap
+from tclose.search.sweep import FAR, NEAR, REST, SEEN, WHOLE, box, gather, sort
+from tclose.search.tables import CURVE, FORM, GRID, SET, VALUES, Tables, apart, gap
 
 LADDER = np.array([1.0, 0.75, 0.5, 0.25, 0.0])
 BINS = 4096
 NOTHING = 1e-9
+MANY_RUNS = 4
+MIXED = 4
+OVERHEAD = 100
+"""Steps that a pass over a node takes however few cells it has."""
 BUSY = 2_000_000
 """Cells that the tries of one node may handle: large nodes are tried less often."""
 
@@ -82,7 +74,7 @@ class Slate(NamedTuple):
     mark: Any
     """int64 [4]: nodes still to be cut, where the next begins, finished classes, the curve"""
     cost: Any
-    """float64 [1]: the loss of the finished classes"""
+    """float64 [2]: the loss of the finished classes, and the steps spent on cutting"""
 
 
 def make_deal(tab: Tables, seed: int, stream: int) -> Deal:
@@ -98,18 +90,37 @@ def make_deal(tab: Tables, seed: int, stream: int) -> Deal:
 def make_slate(cells: int) -> Slate:
     """Room to cut a class of up to so many cells."""
     i8 = np.int64
-    return Slate(np.empty(cells, i8), np.empty(cells + 1, i8), np.zeros(4, i8), np.zeros(1))
+    return Slate(np.empty(cells, i8), np.empty(cells + 1, i8), np.zeros(4, i8), np.zeros(2))
+
+
+@compiling.part
+def coarseness(ids: Any, lo: Any, count: Any, curve: Any, tab: Any, deal: Any) -> Any:
+    """How many last bits to take off the fragments of a node's cells, or −1: runs of cells.
+
+    One attribute is mostly dealt by its values; several by any grid that parts the node.
+    """
+    many = tab.slot.shape[1] > 1
+    luck = draw(deal.chance, 5)
+    if luck < (MANY_RUNS if many else 1):
+        return -1
+    if not many and luck > 1:
+        return 0
+    grid = tab.order[GRID, curve]
+    span, bits = grid[ids[lo]] ^ grid[ids[lo + count - 1]], 0
+    while span >> bits > 0:
+        bits += 1
+    return draw(deal.chance, max(bits, 1))
 
 
 @compiling.part
 def strata(ids: Any, lo: Any, count: Any, curve: Any, tab: Any, deal: Any) -> Any:
-    """Groups the node's cells, which lie in sensitive order: equal values, or runs of a few."""
-    single = tab.slot.shape[1] <= 1 and draw(deal.chance, 5) > 0
+    """Groups the node's cells, which lie in sensitive order, by fragments or in runs of a few."""
+    coarse = coarseness(ids, lo, count, curve, tab, deal)
     run = 2 + draw(deal.chance, min(15, max(count // 4, 1)))
     groups, filled, last = -1, 0, -1
     for p in range(count):
-        tie = tab.order[TIED, curve, ids[lo + p]]
-        if groups < 0 or (tie != last if single else filled >= run):
+        tie = tab.order[GRID, curve, ids[lo + p]] >> max(coarse, 0)
+        if groups < 0 or (tie != last if coarse >= 0 else filled >= run):
             groups += 1
             deal.pos[START, groups] = p
             deal.pos[ROWS, groups] = 0
@@ -336,15 +347,11 @@ def plain_cut(
     ids: Any, lo: Any, hi: Any, size: Any, here: Any, tab: Any, work: Any, deal: Any
 ) -> Any:
     """The best strict cut over all columns into `side`; the loss saved, or −1."""
-    best = -1.0
-    for j in range(tab.codes.shape[1]):
-        if work.ranks[j] > 1:
-            saved, v = best_rank(ids, lo, hi, j, size, here, GAIN, 0, best, tab, work)
-            if v >= 0 and saved > best:
-                best = saved
-                for p in range(hi - lo):
-                    deal.side[SIDE, p] = -1 if work.local[j, p] <= v else 0
-    return best
+    saved, j, v = best_gain(ids, lo, hi, size, here, FREE, 0, tab, work)
+    if j >= 0:
+        for p in range(hi - lo):
+            deal.side[SIDE, p] = -1 if work.local[j, p] <= v else 0
+    return saved
 
 
 @compiling.part
@@ -354,8 +361,8 @@ def best_cut(
 ) -> Any:  # fmt: skip
     """The best of the strict cuts and of some random keys into `deal.side[BEST]`.
 
-    Returns the loss saved (−1: no cut) and the node's loss. A large node without a cut is tried
-    harder: giving up on it is what costs most.
+    Returns the loss saved (−1: no cut), the node's loss, and the passes over its cells that this
+    took. A large node without a cut is tried harder: giving up on it is what costs most.
     """
     count = hi - lo
     size = weigh(ids, lo, hi, tab, work.hist[WHOLE])
@@ -363,7 +370,7 @@ def best_cut(
     here = box(tab, work)
     best, score = -1.0, -math.inf
     if size < 2 * tab.rules.count[-1] or count < 2 or here == 0.0:
-        return best, size * here
+        return best, size * here, 1
     for p in range(count):
         deal.pos[MASS, p] = tab.weight[ids[lo + p]]
     d = tab.codes.shape[1]
@@ -391,7 +398,7 @@ def best_cut(
             best, score = saved, value
             for p in range(count):
                 deal.side[BEST, p] = deal.side[SIDE, p]
-    return best, size * here
+    return best, size * here, trial + 2 + (d if plainly else 0)
 
 
 @compiling.part
@@ -413,7 +420,10 @@ def split(ids: Any, lo: Any, hi: Any, side: Any, spare: Any) -> Any:
 @compiling.entry
 def begin(count: Any, tab: Any, deal: Any, slate: Any) -> None:
     """Puts the first cells of a slate in sensitive order; cuts keep it in every node below."""
-    curve = draw(deal.chance, tab.order.shape[1])
+    curves = tab.order.shape[1]
+    if draw(deal.chance, 5) < MIXED:
+        curves = (curves + 1) // 2
+    curve = draw(deal.chance, curves)
     n = len(tab.codes)
     if count == n:
         for cell in range(n):
@@ -426,7 +436,7 @@ def begin(count: Any, tab: Any, deal: Any, slate: Any) -> None:
             slate.ids[p] = deal.pos[ROOM, p] % n
     deal.pos[TODO, 0] = count
     slate.mark[0], slate.mark[1], slate.mark[2], slate.mark[3] = 1, 0, 0, curve
-    slate.cost[0] = 0.0
+    slate.cost[:] = 0.0
 
 
 @compiling.entry
@@ -435,13 +445,14 @@ def carve(
     tab: Any, work: Any, deal: Any, ladder: Any, slate: Any,
 ) -> None:  # fmt: skip
     """Cuts the slate, a class that keeps the promise, until it is done or effort is spent."""
-    spent, mark, todo = 0, slate.mark, deal.pos[TODO]
+    spent, mark, todo, d = 0, slate.mark, deal.pos[TODO], tab.codes.shape[1]
     while mark[0] > 0 and spent < effort:
         lo, hi = mark[1], todo[mark[0] - 1]
         spent += hi - lo
-        saved, here = best_cut(
+        saved, here, passes = best_cut(
             slate.ids, lo, hi, mark[3], tries, plainly, tight, tab, work, deal, ladder
         )
+        slate.cost[1] += passes * ((hi - lo) * d + OVERHEAD)
         if saved > NOTHING or (saved > -NOTHING and draw(deal.chance, 2) == 0):
             todo[mark[0]] = split(slate.ids, lo, hi, deal.side[BEST], deal.pos[ROOM])
             mark[0] += 1

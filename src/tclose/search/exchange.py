@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from tclose.search import compiling
 from tclose.search.chance import draw
-from tclose.search.cuts import FAR
 from tclose.search.deal import NOTHING
 from tclose.search.outcome import numbered
 from tclose.search.rules import keeps
+from tclose.search.sweep import FAR
 from tclose.search.tables import FORM, SET, TIED, VALUES, Tables, gap
 
 Ints = NDArray[np.int64]
@@ -269,8 +269,11 @@ def bring_back(x: Any, tries: Any, state: Any, tab: Any, chance: Any) -> Any:
 
 @compiling.entry
 def exchange(steps: Any, tries: Any, state: Any, tab: Any, chance: Any) -> Any:
-    """Visits random cells; those whose absence would help their class look for a better place."""
-    n, total = len(tab.codes), 0.0
+    """Visits random cells; those whose absence would help their class look for a better place.
+
+    Returns the loss saved, and how many looks at a class that took.
+    """
+    n, total, looks = len(tab.codes), 0.0, steps
     for _ in range(steps):
         x = draw(chance, n)
         a = state.cell[LABEL, x]
@@ -285,10 +288,11 @@ def exchange(steps: Any, tries: Any, state: Any, tab: Any, chance: Any) -> Any:
         for _ in range(tries):
             if saved != 0.0:
                 break
+            looks += 1
             kind = draw(chance, 4)
             y = state.cell[PEER, lo + draw(chance, hi - lo)] if kind < 2 else draw(chance, n)
             there = state.cell[LABEL, y]
             if there >= 0:
                 saved = try_change(x, -1 if kind == 3 else y, there, state, tab)
         total += saved
-    return total
+    return total, looks

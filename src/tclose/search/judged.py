@@ -12,26 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.search import compiling
+from tclose.search import compiling, sweep
 from tclose.search import cuts as kernels
 from tclose.search.budget import Clock
-from tclose.search.cuts import (
-    GAIN,
-    LEFT,
-    NEAR,
-    RELAXED,
-    RIGHT,
-    SPARE,
-    TALLY,
-    WHOLE,
-    Tree,
-    Work,
-)
+from tclose.search.cuts import GAIN, RELAXED, Tree
 from tclose.search.judge import Judge
 from tclose.search.problem import Problem
+from tclose.search.sweep import LEFT, NEAR, RIGHT, SPARE, TALLY, WHOLE, Work
 from tclose.search.tables import VALUES, Tables
 
 Ints = NDArray[np.int64]
+JUDGED, STEP = 2e-3, 2e-7
+"""Seconds of an ordinary core to have a cut judged: each, and per cell."""
 Choice = tuple[int, int]
 
 
@@ -62,6 +54,7 @@ def _choose(
     for j, v in _candidates(rule, lo, hi, depth, tab, work, tree):
         if clock.over("cutting, judged by the requirements"):
             return None
+        clock.spend(JUDGED + STEP * (hi - lo))
         cells = tree.ids[lo:hi]
         if rule == RELAXED:
             order = np.argsort(tab.codes[cells, j], kind="stable")
@@ -102,31 +95,33 @@ def list_cuts(
     size = kernels.weigh(ids, lo, hi, tab, work.hist[WHOLE])
     if size < 2 * tab.rules.count[-1] or hi - lo < 2:
         return 0
-    kernels.gather(ids, lo, hi, tab, work)
-    here = kernels.box(tab, work)
+    sweep.gather(ids, lo, hi, tab, work)
+    sweep.set_bits(hi - lo, work)
+    here = sweep.box(tab, work)
     kernels.enter(size, depth, tab, work)
     found = 0
     j = kernels.next_widest(-1, tab.codes.shape[1], work)
     while j >= 0 and work.ranks[j] > 1:
-        kernels.line_up(j, hi - lo, work)
-        kernels.weigh_cuts(j, hi - lo, tab, work)
+        if not sweep.weigh_cuts(j, hi - lo, tab, work):
+            j = kernels.next_widest(j, tab.codes.shape[1], work)
+            continue
+        sweep.line_up(j, hi - lo, work)
         work.hist[NEAR] = 0
-        below = 0
-        last = hi - lo if rule == RELAXED else work.ranks[j]
-        for v in range(last - 1):
-            first = v if rule == RELAXED else (work.tick[TALLY, v - 1] if v > 0 else 0)
-            end = v + 1 if rule == RELAXED else work.tick[TALLY, v]
+        below, first = 0, 0
+        middle, at = kernels.middle(ids, lo, hi, j, size, rule, tab, work)
+        for v in range(work.ranks[j] - 1 if rule == GAIN else min(middle + 1, 1)):
+            rank = v if rule == GAIN else middle
+            end = work.tick[TALLY, v] if rule == GAIN else at
             below += kernels.add_cells(first, end, ids, lo, tab, work)
-            if rule != GAIN and 2 * below < size:
+            first = end
+            if rule == GAIN and not kernels.along(j, v, rule, tab, work):
                 continue
             if kernels.halves(below, size, depth, tab, work):
-                saved[found], column[found], where[found] = 0.0, j, v + 1
+                saved[found], column[found], where[found] = 0.0, j, end
                 if rule != RELAXED:
-                    saved[found] = size * here - below * work.loss[LEFT, v]
-                    saved[found] -= (size - below) * work.loss[RIGHT, v + 1]
-                    where[found] = work.code[j, v]
+                    saved[found] = size * here - below * work.loss[LEFT, rank]
+                    saved[found] -= (size - below) * work.loss[RIGHT, rank + 1]
+                    where[found] = work.code[j, rank]
                 found += 1
-            if rule != GAIN:
-                break
         j = kernels.next_widest(j, tab.codes.shape[1], work)
     return found

@@ -4,6 +4,9 @@ Rows left out change the released distribution, by which every class is judged, 
 is monotone under that (`mathematics` 0.10). So cells leave in a batch, the reference is counted
 anew, and every class that no longer keeps the promise is merged with its cheapest neighbour until
 all do; that ends at the latest with one class.
+
+A cell whose absence saves more than it costs leaves by itself. Where several cells hold a border of
+their class, none of them saves anything alone: they leave together, with all that lie beyond.
 """
 
 from __future__ import annotations
@@ -31,10 +34,13 @@ from tclose.search.exchange import (
 from tclose.search.outcome import numbered
 from tclose.search.problem import Problem
 from tclose.search.rules import keeps
-from tclose.search.tables import FORM, SET, Tables, gap
+from tclose.search.sweep import FAR
+from tclose.search.tables import FORM, SET, VALUES, Tables, gap
 
 Ints = NDArray[np.int64]
 LOOKS = 200
+EDGES = 4
+"""Codes from either end of a column beyond which cells are tried to leave."""
 
 
 def leave_out(problem: Problem, tab: Tables, label: Ints, room: int, seed: int) -> Ints | None:
@@ -48,6 +54,8 @@ def leave_out(problem: Problem, tab: Tables, label: Ints, room: int, seed: int) 
     order = np.random.default_rng(seed).permutation(len(label))
     come_back(order, LOOKS, state, tab, chance)
     gone = int(problem.weight[state.cell[LABEL] < 0].sum())
+    members, ends = _by_class(state.cell[LABEL], len(state.loss))
+    gone += peel(members, ends, room - gone, state, tab, np.zeros(_widest(tab), np.int64))
     depart(order, room - gone, state, tab)
     problem.refer(tab, state.cell[LABEL])
     name = np.arange(len(state.loss))
@@ -56,6 +64,128 @@ def leave_out(problem: Problem, tab: Tables, label: Ints, room: int, seed: int) 
     while (name[name] != name).any():
         name = name[name]
     return numbered(np.where(state.cell[LABEL] >= 0, name[np.maximum(state.cell[LABEL], 0)], -1))
+
+
+def _by_class(label: Ints, classes: int) -> tuple[Ints, Ints]:
+    """The released cells, those of a class side by side, and where each class ends."""
+    members = np.argsort(label, kind="stable")
+    members = members[label[members] >= 0]
+    return members, np.searchsorted(label[members], np.arange(classes), side="right")
+
+
+def _widest(tab: Tables) -> int:
+    return int(tab.column[VALUES].max()) + 1
+
+
+@compiling.entry
+def peel(members: Any, ends: Any, room: Any, state: Any, tab: Any, seen: Any) -> Any:
+    """All cells of a class at or beyond a code leave together, if that saves more than it costs.
+
+    Returns how many rows left.
+    """
+    gone, lo = 0, 0
+    for c in range(len(ends)):
+        hi = ends[c]
+        better = True
+        while better:
+            better = False
+            saved, j, side, edge = best_peel(c, lo, hi, members, room - gone, state, tab, seen)
+            if saved > NOTHING and keeps_without(c, lo, hi, members, j, side, edge, state, tab):
+                better = True
+                for q in range(lo, hi):
+                    x = members[q]
+                    if state.cell[LABEL, x] == c and beyond(tab.codes[x, j], side, edge):
+                        put(c, x, -1, state, tab)
+                        state.cell[LABEL, x] = -1
+                        gone += tab.weight[x]
+        lo = hi
+    return gone
+
+
+@compiling.part
+def beyond(code: Any, side: Any, edge: Any) -> Any:
+    """Whether a code lies at or beyond an edge: below it (side 0) or above it."""
+    return code <= edge if side == 0 else code >= edge
+
+
+@compiling.part
+def best_peel(
+    c: Any, lo: Any, hi: Any, members: Any, room: Any, state: Any, tab: Any, seen: Any
+) -> Any:
+    """The edge of class c that saves most if what is beyond it leaves: (saved, column, side, edge).
+
+    The outermost few codes of every column but sets are tried.
+    """
+    best, column, which, edge = 0.0, -1, 0, -1
+    size, d = state.each[SIZE, c], tab.codes.shape[1]
+    for j in range(d):
+        if tab.column[FORM, j] == SET:
+            continue
+        for side in range(2):
+            at = -1 if side == 0 else FAR
+            for _ in range(EDGES):
+                following = FAR if side == 0 else -1
+                for q in range(lo, hi):
+                    x = members[q]
+                    v = int(tab.codes[x, j])
+                    if state.cell[LABEL, x] == c and not beyond(v, side, at):
+                        following = min(following, v) if side == 0 else max(following, v)
+                at = following
+                if at in (-1, FAR):
+                    break
+                weight, light = without(c, lo, hi, members, j, side, at, state, tab, seen)
+                if weight > room or weight >= size:
+                    break
+                saved = size * state.loss[c] - (size - weight) * light - weight * d
+                if saved > best:
+                    best, column, which, edge = saved, j, side, at
+    return best, column, which, edge
+
+
+@compiling.part
+def without(
+    c: Any, lo: Any, hi: Any, members: Any, j: Any, side: Any, edge: Any,
+    state: Any, tab: Any, seen: Any,
+) -> Any:  # fmt: skip
+    """The rows of class c beyond an edge, and the loss per row of what would be left of it."""
+    weight, total = 0, 0.0
+    for i in range(tab.codes.shape[1]):
+        low, high, found = FAR, -1, 0
+        for turn in range(2):  # first the marks are wiped, then set
+            for q in range(lo, hi):
+                x = members[q]
+                if state.cell[LABEL, x] != c:
+                    continue
+                v = int(tab.codes[x, i])
+                if turn == 0:
+                    seen[v] = 0
+                elif beyond(tab.codes[x, j], side, edge):
+                    weight += tab.weight[x] if i == 0 else 0
+                else:
+                    low, high = min(low, v), max(high, v)
+                    found += 1 - seen[v]
+                    seen[v] = 1
+        if found > 0:
+            total += gap(i, 0, found, tab) if tab.column[FORM, i] == SET else gap(i, low, high, tab)
+    return weight, total
+
+
+@compiling.part
+def keeps_without(
+    c: Any, lo: Any, hi: Any, members: Any, j: Any, side: Any, edge: Any, state: Any, tab: Any
+) -> Any:  # fmt: skip
+    """Whether class c keeps the promise without what is beyond an edge."""
+    probe = state.hist[-1]
+    for s in range(state.hist.shape[1]):
+        probe[s] = state.hist[c, s]
+    size = state.each[SIZE, c]
+    for q in range(lo, hi):
+        x = members[q]
+        if state.cell[LABEL, x] == c and beyond(tab.codes[x, j], side, edge):
+            size -= tab.weight[x]
+            for a in range(tab.slot.shape[1]):
+                probe[tab.slot[x, a]] -= tab.weight[x]
+    return size > 0 and keeps(probe, size, tab.rules, state.scratch)
 
 
 @compiling.entry

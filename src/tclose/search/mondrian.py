@@ -12,15 +12,18 @@ import numpy as np
 
 from tclose.search import cuts as kernels
 from tclose.search.budget import Budget, Clock, rehearsal
-from tclose.search.cuts import GAIN, MEDIAN, RELAXED, Tree, Work
+from tclose.search.cuts import GAIN, MEDIAN, RELAXED, Tree
 from tclose.search.judged import cut_by_requirements
 from tclose.search.outcome import Cuts, Outcome, numbered
 from tclose.search.problem import Problem
 from tclose.search.settle import settled
+from tclose.search.sweep import Work, make_work
 from tclose.search.tables import Tables
 
 EFFORT = 20_000_000
 """Steps between two looks at the clock: well under a tenth of a second."""
+STEP = 2.5e-9
+"""Seconds of an ordinary core per step."""
 
 
 def mondrian(problem: Problem, budget: Budget) -> Outcome:
@@ -50,8 +53,8 @@ def nt_mondrian(problem: Problem, budget: Budget) -> Outcome:
 def _run(name: str, rule: int, problem: Problem, budget: Budget) -> Outcome:
     _rehearse(rule, problem, budget)
     clock = Clock(budget)
-    tab = problem.tables()
-    work = kernels.make_work(tab)
+    tab = problem.tables(ordered=False)
+    work = make_work(tab)
     if problem.promise.others:
         tree = kernels.make_tree(problem.cells)
         cut_by_requirements(problem, rule, tab, work, tree, clock)
@@ -66,8 +69,8 @@ def _run(name: str, rule: int, problem: Problem, budget: Budget) -> Outcome:
 def _rehearse(rule: int, problem: Problem, budget: Budget) -> None:
     """Has the kernels compiled (the first use of a machine takes a while) before time counts."""
     Clock(budget).tell("compiling, once", now=True)
-    tab = problem.excerpt().tables()
-    grow_tree(rule, len(tab.weight), tab, kernels.make_work(tab), Clock(rehearsal(budget)))
+    tab = problem.excerpt().tables(ordered=False)
+    grow_tree(rule, len(tab.weight), tab, make_work(tab), Clock(rehearsal(budget)))
 
 
 def grow_tree(rule: int, cells: int, tab: Tables, work: Work, clock: Clock) -> Tree:
@@ -77,7 +80,7 @@ def grow_tree(rule: int, cells: int, tab: Tables, work: Work, clock: Clock) -> T
         if clock.over("cutting"):
             kernels.close_all(tree)
             break
-        kernels.grow(rule, EFFORT, tab, work, tree)
+        clock.spend(STEP * kernels.grow(rule, EFFORT, tab, work, tree))
     return tree
 
 

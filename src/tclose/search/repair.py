@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from tclose.search import compiling
 from tclose.search.chance import draw, unit
-from tclose.search.cuts import FAR, SEEN, Work
-from tclose.search.deal import NOTHING, begin, carve, ones
+from tclose.search.deal import NOTHING, OVERHEAD, begin, carve, ones
 from tclose.search.outcome import numbered
+from tclose.search.sweep import FAR, SEEN, Work
 from tclose.search.tables import FORM, SET, Tables, gap
 
 Ints = NDArray[np.int64]
@@ -63,16 +63,23 @@ class State(NamedTuple):
 
 
 class Arms(NamedTuple):
-    """What each arm has saved and cost lately."""
+    """What each arm has saved and cost lately, and room to pool classes in."""
 
     choice: Any
     paid: Any
     spent: Any
+    chosen: Any
+    """int64 [8]: the classes that are pooled, and"""
+    cost: Any
+    """float64 [8]: what uniting each with the first would cost"""
 
 
 def make_arms() -> Arms:
     """All arms alike."""
-    return Arms(ARMS, np.full(len(ARMS), 10.0), np.full(len(ARMS), 1000.0))
+    count = len(ARMS)
+    return Arms(
+        ARMS, np.full(count, 10.0), np.full(count, 1000.0), np.zeros(8, np.int64), np.zeros(8)
+    )
 
 
 def load(tab: Tables, label: Ints, work: Work) -> State:
@@ -202,12 +209,11 @@ def union_loss(a: Any, b: Any, state: Any, tab: Any) -> Any:
 
 
 @compiling.part
-def neighbours(
-    a: Any, want: Any, sample: Any, state: Any, tab: Any, chance: Any, chosen: Any
-) -> Any:
+def neighbours(a: Any, want: Any, sample: Any, state: Any, tab: Any, chance: Any, arms: Any) -> Any:
     """Class a and those of a random sample whose union with it costs least; returns how many."""
+    chosen, cost = arms.chosen, arms.cost
     chosen[0] = a
-    cost = np.full(want, np.inf)
+    cost[:want] = np.inf
     m = 1
     for _ in range(min(sample, 4 * state.alive[0])):
         b = state.each[LIVE, draw(chance, state.alive[0])]
@@ -296,16 +302,17 @@ def shake(
     steps: Any, tight: Any, arms: Any, tab: Any, state: Any, work: Any, deal: Any,
     ladder: Any, slate: Any,
 ) -> Any:  # fmt: skip
-    """Destroys and repairs `steps` pools; returns the loss saved."""
-    chosen = np.empty(8, np.int64)
-    saved, handled = 0.0, 0
+    """Destroys and repairs `steps` pools; returns the loss saved and the steps spent on it."""
+    chosen = arms.chosen
+    saved, spent, handled = 0.0, 0.0, 0
     for _ in range(steps):
         if handled > 100 * CROWD:
             break
         arm = pick(arms, deal.chance)
         a = state.each[LIVE, draw(deal.chance, state.alive[0])]
         pooled, sampled, tries = arms.choice[arm, 0], arms.choice[arm, 1], arms.choice[arm, 2]
-        m = neighbours(a, pooled, sampled, state, tab, deal.chance, chosen)
+        m = neighbours(a, pooled, sampled, state, tab, deal.chance, arms)
+        spent += min(sampled, 4 * state.alive[0]) * tab.codes.shape[1] + OVERHEAD
         most = CROWD if draw(deal.chance, 20) > 0 else 10 * CROWD
         while m > 1 and crowd(chosen, m, state) > most:
             m -= 1
@@ -317,8 +324,9 @@ def shake(
         carve(1 << 60, tries, plainly, tight, tab, work, deal, ladder, slate)
         handled += count
         after = slate.cost[0]
+        spent += slate.cost[1]
         credit(arm, before - after, float(count * (2 + tries)), arms)
         if after < before - NOTHING:
             saved += before - after
             replace(chosen, m, slate, state, tab, work.tick[SEEN])
-    return saved
+    return saved, spent

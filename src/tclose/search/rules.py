@@ -290,28 +290,29 @@ def recursive(rule: Any, hist: Any, rules: Any) -> Any:
 
 
 @compiling.part
+def term(rule: Any, p: Any, q: Any, rules: Any) -> Any:
+    """What one value adds to a divergence in bits, where its shares are p and q."""
+    if rules.head[rule, KIND] == KL:
+        if p == 0.0:
+            return 0.0
+        return p * math.log2(p / q) if q > 0.0 else math.inf
+    value = p * math.log2(2 * p / (p + q)) if p > 0.0 else 0.0
+    value += q * math.log2(2 * q / (p + q)) if q > 0.0 else 0.0
+    return value / 2
+
+
+@compiling.part
 def divergence(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
     """Kullback-Leibler or Jensen-Shannon divergence ≤ t, with the missing values at their worst."""
     base, n = rules.head[rule, BASE], rules.head[rule, KNOWN]
     z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
     value, more = 0.0, -math.inf
     for slot in range(base, base + rules.head[rule, WIDTH]):
-        here = 0.0
-        for added in (0, z):
-            p, q = (hist[slot] + added) / size, rules.count[slot] / n
-            term = 0.0
-            if rules.head[rule, KIND] == KL:
-                if p > 0.0:
-                    term = p * math.log2(p / q) if q > 0.0 else math.inf
-            else:
-                term += p * math.log2(2 * p / (p + q)) if p > 0.0 else 0.0
-                term += q * math.log2(2 * q / (p + q)) if q > 0.0 else 0.0
-                term /= 2
-            if added == 0:
-                here = term
-                value += here
-            else:
-                more = max(more, term - here)
+        here = term(rule, hist[slot] / size, rules.count[slot] / n, rules)
+        value += here
+        if z > 0:
+            there = term(rule, (hist[slot] + z) / size, rules.count[slot] / n, rules)
+            more = max(more, there - here)
     if z > 0:
         value += more
     return value + MARGIN <= rules.real[rule]

@@ -30,9 +30,10 @@ FORM, VALUES, MISSING, OFFSET, SPOT = range(5)
 missing value (beyond all codes where there is none); where its parts of `loss` and `climb` are."""
 LEAF, UP, REACH = range(3)
 """What `climb` says: the node of each code, the parent of each node, the last code below it."""
-CURVE, TIED = range(2)
-"""What `order` says: ranks along an order in which near cells are near in sensitive value, and the
-same with equal ranks for equal sensitive values."""
+CURVE, TIED, GRID = range(3)
+"""What `order` says: ranks along an order in which near cells are near in sensitive value; the same
+with equal ranks for equal sensitive values; and the fragment of the sensitive values that a cell
+lies in, which grows along the order: without its last bits it is a coarser fragment."""
 
 
 class Tables(NamedTuple):
@@ -51,7 +52,7 @@ class Tables(NamedTuple):
     slot: Any
     """int64 [cells, fields]: where a cell counts in a class's histogram"""
     order: Any
-    """int64 [2, orders, cells]"""
+    """int64 [3, orders, cells]"""
     rules: Rules
 
 
@@ -60,8 +61,10 @@ def make_tables(
     codes: Ints,
     weight: Ints,
     promise: Promise,
+    *,
+    ordered: bool = True,
 ) -> Tables:
-    """Lays a problem out for the kernels."""
+    """Lays a problem out for the kernels; with the orders that dealing needs, or without."""
     parts = [_column(column) for column in columns]
     base = np.cumsum([0, *(field.values + 1 for field in promise.fields)])
     slot = np.zeros((len(codes), len(promise.fields)), dtype=np.int64)
@@ -85,12 +88,12 @@ def make_tables(
         climb=np.concatenate([_NONE, *shift], axis=1),
         weight=weight.astype(np.int64),
         slot=slot,
-        order=_orders(slot - base[:-1], weight),
+        order=_orders((slot - base[:-1])[:, : len(promise.fields) * ordered], weight),
         rules=made,
     )  # fmt: skip
 
 
-@compiling.part
+@compiling.inlined
 def gap(j: Any, a: Any, b: Any, tab: Any) -> Any:
     """What column j loses where codes run from a to b (a set: where there are b values)."""
     form, at = tab.column[FORM, j], tab.column[OFFSET, j]
@@ -105,10 +108,16 @@ def gap(j: Any, a: Any, b: Any, tab: Any) -> Any:
     if form == INTERVAL:
         return tab.loss[at + b] - tab.loss[at + a]
     spot = tab.column[SPOT, j]
-    top = tab.climb[LEAF, spot + a]
-    while tab.climb[REACH, top] < b:
-        top = tab.climb[UP, top]
-    return tab.loss[at + top - spot]
+    return tab.loss[at + meeting(spot + a, b, tab.climb) - spot]
+
+
+@compiling.part
+def meeting(leaf: Any, b: Any, climb: Any) -> Any:
+    """The lowest node above a leaf that reaches code b."""
+    top = climb[LEAF, leaf]
+    while climb[REACH, top] < b:
+        top = climb[UP, top]
+    return top
 
 
 @compiling.part
@@ -173,23 +182,28 @@ def _orders(sensitive: Ints, weight: Ints) -> Ints:
     """Orders of the cells along their sensitive values: the value order, or Morton curves.
 
     Neighbours on such an order are near in every sensitive attribute, so dealing along it keeps
-    all distributions. With several attributes each gets a curve in which it leads.
+    all distributions. With several attributes each gets a curve in which it leads, whose fragments
+    are a grid of quantiles, twice as coarse in one attribute with each bit less; and an order by
+    its own values first, whose fragments are its values, or runs of them.
     """
     cells, fields = sensitive.shape
     if fields == 0:
-        plain = [[np.arange(cells)], [np.zeros(cells, dtype=np.int64)]]
-        return np.array(plain, dtype=np.int64)
+        nothing = np.zeros(cells, dtype=np.int64)
+        return np.array([[np.arange(cells)], [nothing], [nothing]], dtype=np.int64)
     quantile = np.empty((cells, fields))
     for at in range(fields):
         count = np.bincount(sensitive[:, at], weights=weight)
         middle = (np.cumsum(count) - count / 2) / count.sum()
         quantile[:, at] = middle[sensitive[:, at]]
+    grids = [sensitive[:, at] for at in range(fields)]
+    turns = [np.roll(np.arange(fields), shift) for shift in range(fields)] * 2
+    if fields > 1:
+        quarter = (quantile * 255).astype(np.int64)
+        grids = [_morton(quarter[:, turn]) for turn in turns[:fields]] + grids
     curves, ties = [], []
-    for shift in range(fields):
-        turn = np.roll(np.arange(fields), shift)
-        key = _morton((quantile[:, turn] * 255).astype(np.int64))
+    for grid, turn in zip(grids, turns, strict=False):
         columns = [sensitive[:, at] for at in turn[::-1]]
-        order = np.lexsort([*columns, key] if fields > 1 else columns)
+        order = np.lexsort([*columns, grid])
         rank = np.empty(cells, dtype=np.int64)
         rank[order] = np.arange(cells)
         fresh = np.append(True, (sensitive[order][1:] != sensitive[order][:-1]).any(axis=1))
@@ -197,7 +211,7 @@ def _orders(sensitive: Ints, weight: Ints) -> Ints:
         tie[order] = np.cumsum(fresh[:cells]) - 1
         curves.append(rank)
         ties.append(tie)
-    return np.array([curves, ties])
+    return np.array([curves, ties, grids])
 
 
 def _morton(grid: Ints) -> Ints:

@@ -1,0 +1,81 @@
+"""What the default search promises beyond what every method promises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tclose.search import Budget, method_named, problem_of
+from tclose.search.tables import CURVE, GRID, TIED
+
+KINDS = ["flu", "cold", "ulcer"]
+
+
+def made(tables: Any, rows: int = 300, odd: int = 0, sensitive: int = 1, k: int = 30) -> Any:
+    """Rows at random, and some that are like no other."""
+    random = np.random.default_rng(5)
+    columns: dict[str, list[Any]] = {
+        "age": [*random.integers(20, 60, rows).tolist(), *[110] * odd],
+        "job": [*random.choice(list("abcd"), rows).tolist(), *"zyxw"[:odd]],
+    }
+    policy: dict[str, Any] = {"k": k, "columns": {"age": "quasi", "job": "quasi"}}
+    for at in range(sensitive):
+        columns[f"s{at}"] = random.choice(KINDS, rows + odd).tolist()
+        policy["columns"][f"s{at}"] = {"role": "sensitive", "t": "0.25", "distance": "equal"}
+    return problem_of(tables.Case(columns, policy).bound())
+
+
+def test_rows_are_left_out_where_that_lowers_the_loss(tables: Any) -> None:
+    problem, hybrid = made(tables, rows=600, odd=2), method_named("hybrid")
+    kept = hybrid.run(problem, Budget(effort=0.3))
+    left = hybrid.run(problem, Budget(effort=0.3, suppression=Fraction(1, 50)))
+    assert left.loss < kept.loss
+    assert 0 < problem.weight[left.label < 0].sum() <= problem.rows // 50
+
+
+def test_nothing_is_left_out_where_that_would_raise_the_loss(tables: Any) -> None:
+    even = made(tables, k=2)
+    outcome = method_named("hybrid").run(even, Budget(effort=0.2, suppression=Fraction(1, 2)))
+    assert (outcome.label >= 0).all()
+
+
+@pytest.mark.parametrize("sensitive", [1, 2, 3])
+def test_the_default_budget_is_reproducible(tables: Any, sensitive: int) -> None:
+    """No clock is asked how the work is shared out: equal seeds, equal classes."""
+    problem, hybrid = made(tables, sensitive=sensitive, k=5), method_named("hybrid")
+    budget = Budget(effort=0.3)
+    one, two = hybrid.run(problem, budget), hybrid.run(problem, budget)
+    assert one.label.tolist() == two.label.tolist() and one.stopped == "budget"
+    other = hybrid.run(problem, replace(budget, seed=2))
+    assert other.label.tolist() != one.label.tolist()
+
+
+def test_more_effort_never_stops_sooner(tables: Any) -> None:
+    problem, hybrid = made(tables, k=5), method_named("hybrid")
+    few = hybrid.run(problem, Budget(effort=0.05))
+    more = hybrid.run(problem, Budget(effort=0.5))
+    assert more.loss <= few.loss
+
+
+@pytest.mark.parametrize("sensitive", [1, 2, 3])
+def test_fragments_are_runs_along_their_order(tables: Any, sensitive: int) -> None:
+    """A grid of quantiles, or single values: coarser with every bit less, and always a run of the
+    order, so that the cells of a stratum lie side by side; equal tuples share a fragment."""
+    tab = made(tables, sensitive=sensitive).tables()
+    for curve in range(tab.order.shape[1]):
+        along = np.argsort(tab.order[CURVE, curve])
+        grid, tied = tab.order[GRID, curve][along], tab.order[TIED, curve][along]
+        for coarse in range(int(grid.max()).bit_length() + 1):
+            assert (np.diff(grid >> coarse) >= 0).all()
+        assert (np.diff(grid)[np.diff(tied) == 0] == 0).all()
+    expected = 1 if sensitive == 1 else 2 * sensitive
+    assert tab.order.shape[1] == expected
+
+
+def test_the_clock_may_end_it(tables: Any) -> None:
+    outcome = method_named("hybrid").run(made(tables, k=5), Budget(seconds=0.2))
+    assert outcome.stopped == "clock"
