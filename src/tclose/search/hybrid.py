@@ -1,6 +1,7 @@
 """The default search: many quick passes of hybrid cuts, the best of them improved until time is up.
 
-1. Strict Mondrian, and as many top-down passes of hybrid cuts (`deal`) as a share of the time fits.
+1. Strict Mondrian, as many top-down passes of hybrid cuts (`deal`) as a share of the budget fits,
+   and one such pass within the classes of a full-domain cover (`covering`).
 2. The best, improved in turns: destroy and repair (`repair`), swaps and moves (`exchange`), and
    departures of single cells where rows may be left out (`leave`).
 
@@ -16,19 +17,22 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.search import cuts as kernels
 from tclose.search import deal as dealing
 from tclose.search import exchange as exchanging
 from tclose.search import repair as repairing
 from tclose.search.budget import Budget, Clock, rehearsal
 from tclose.search.chance import make_chance
-from tclose.search.cuts import GAIN, Work
+from tclose.search.covering import covered
+from tclose.search.cuts import FREE
 from tclose.search.deal import LADDER
 from tclose.search.leave import leave_out
+from tclose.search.levels import ladders_of
 from tclose.search.mondrian import grow_tree
 from tclose.search.outcome import Outcome, Trial, numbered
 from tclose.search.problem import Problem
+from tclose.search.rollup import rehearse
 from tclose.search.settle import settled
+from tclose.search.sweep import Work, make_work
 from tclose.search.tables import Tables
 
 Ints = NDArray[np.int64]
@@ -36,7 +40,13 @@ Ints = NDArray[np.int64]
 CYCLES = 4
 STARTS = 64
 STARTING = 0.15
-"""The share of the time that goes into first passes."""
+"""The share of the budget that goes into first passes."""
+COVERING = 0.04
+"""The share of the budget that goes into a cover, and"""
+PRICE = 0.7
+"""what a row costs that it leaves for later."""
+MOST_COVERED = 500_000
+"""Cells that a cover is tried for."""
 REPAIRING = 0.8
 """The share of a cycle that goes into destroy and repair; the rest into swaps."""
 TRIES = 12
@@ -44,15 +54,19 @@ TIGHT_FIRST, TIGHT_LATER = 3.0, 0.3
 """How much a used-up closeness counts against a cut, in first passes and in repairs."""
 EFFORT = 100_000
 """Cells that are cut between two looks at the clock."""
+PASS, STEP, LOOK = 8e-9, 1.2e-8, 3.3e-7
+"""Seconds of an ordinary core per step of first passes, of repairs, and per look for a place."""
 
 
-def hybrid(problem: Problem, budget: Budget) -> Outcome:
-    """The least loss that was found in the time given."""
-    Clock(budget).tell("compiling, once", now=True)
-    rehearsed = _Run(problem.excerpt(), Clock(rehearsal(budget)))
-    rehearsed.start()
-    rehearsed.improve(0)
-    run = _Run(problem, Clock(budget))
+def hybrid(problem: Problem, budget: Budget, start: Ints | None = None) -> Outcome:
+    """The least loss that was found in the time given.
+
+    `start` is a partition that keeps the promise, such as one found for a stricter promise.
+    """
+    rehearse_all(problem, budget)
+    run = Run(problem, Clock(budget))
+    if start is not None:
+        run.offer("a stricter partition", numbered(start))
     run.start()
     for cycle in range(CYCLES):
         if run.clock.over("improving"):
@@ -63,8 +77,19 @@ def hybrid(problem: Problem, budget: Budget) -> Outcome:
     )
 
 
+def rehearse_all(problem: Problem, budget: Budget) -> None:
+    """Has the kernels compiled (the first use of a machine takes a while) before time counts."""
+    Clock(budget).tell("compiling, once", now=True)
+    rehearse(problem, ladders_of(problem))
+    run = Run(problem.excerpt(), Clock(rehearsal(budget)))
+    run.start()
+    for step in (run.repair, run.exchange, run.leave):
+        run.clock = Clock(rehearsal(budget))
+        step(0)
+
+
 @dataclass
-class _Run:
+class Run:
     """One search: the best partition so far, and the memory that the kernels share."""
 
     problem: Problem
@@ -75,107 +100,134 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.best = np.zeros(self.problem.cells, dtype=np.int64)
-        self._offer("one class", self.best)
+        self.offer("one class", self.best)
 
     @cached_property
     def tab(self) -> Tables:
+        """The problem as the kernels read it."""
         return self.problem.tables()
 
     @cached_property
     def work(self) -> Work:
-        return kernels.make_work(self.tab)
+        """Memory that the kernels work in."""
+        return make_work(self.tab)
 
     @property
     def seed(self) -> int:
+        """The seed of all chance."""
         return self.clock.budget.seed
 
     def start(self) -> None:
-        """Strict cuts, then top-down passes of hybrid cuts; the best is kept."""
-        tree = grow_tree(GAIN, self.problem.cells, self.tab, self.work, self.clock)
-        self._offer("strict cuts", numbered(tree.label))
-        rounds = self.clock.budget.rounds
-        for turn in range(STARTS if rounds is None else min(4, rounds)):
+        """Strict cuts, top-down passes of hybrid cuts, a cover cut further; the best is kept."""
+        tree = grow_tree(FREE, self.problem.cells, self.tab, self.work, self.clock)
+        self.offer("strict cuts", numbered(tree.label))
+        for turn in range(STARTS):
             if self.clock.over("first passes", STARTING):
                 return
-            self._offer("hybrid cuts", self._pass(turn))
+            self.offer("hybrid cuts", self.carved(None, 100 + turn))
+            if turn == 0:
+                self._cover()
 
-    def _pass(self, turn: int) -> Ints:
-        """One top-down pass; what is uncut when time is up stays as it is."""
+    def _cover(self) -> None:
+        """Full-domain classes that are cheap, each cut further, and the rest likewise."""
+        begun = self.clock.share
+        if begun >= COVERING or self.problem.cells > MOST_COVERED:
+            return
+        found = covered(self.problem, self.clock, PRICE, begun + COVERING)
+        self.offer("full-domain cover", found)
+        if not self.clock.over("first passes", STARTING):
+            self.offer("hybrid cuts in the cover", self.carved(found, 99))
+
+    def carved(self, label: Ints | None, stream: int) -> Ints:
+        """One top-down pass, with every class of a partition (or all cells) as a root.
+
+        A slate holds classes side by side, each in sensitive order, and a stack of where they end.
+        What is uncut when time is up stays as it is.
+        """
         cells = self.problem.cells
-        deal, slate = dealing.make_deal(self.tab, self.seed, 100 + turn), dealing.make_slate(cells)
+        deal, slate = dealing.make_deal(self.tab, self.seed, stream), dealing.make_slate(cells)
         slate.ids[:] = np.arange(cells)
         dealing.begin(cells, self.tab, deal, slate)
+        if label is not None:
+            slate.ids[:] = slate.ids[np.argsort(label[slate.ids], kind="stable")]
+            ends = np.cumsum(np.bincount(label))
+            deal.pos[dealing.TODO, : len(ends)] = ends[::-1]
+            slate.mark[0] = len(ends)
         while slate.mark[0] > 0:
             if self.clock.over("first passes"):
                 dealing.give_up(deal, slate)
                 break
+            before = float(slate.cost[1])
             dealing.carve(
                 EFFORT, TRIES, True, TIGHT_FIRST,
                 self.tab, self.work, deal, LADDER, slate,
             )  # fmt: skip
-        label = np.empty(cells, dtype=np.int64)
-        ends = slate.ends[: slate.mark[2]]
-        label[slate.ids] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-        return numbered(label)
+            self.clock.spend(PASS * (float(slate.cost[1]) - before))
+        found = np.empty(cells, dtype=np.int64)
+        parts = slate.ends[: slate.mark[2]]
+        found[slate.ids] = np.repeat(np.arange(len(parts)), np.diff(parts, prepend=0))
+        return numbered(found)
 
     def improve(self, cycle: int) -> None:
         """One cycle: repairs, departures if rows may be left out, swaps."""
         begun = self.clock.share
         share = (1.0 - begun) / (CYCLES - cycle)
-        self._repair(cycle, begun + REPAIRING * share)
-        if self.clock.budget.suppression and cycle < CYCLES - 1:
-            self._leave(cycle)
-        self._exchange(cycle, begun + share)
+        self.repair(cycle, begun + REPAIRING * share)
+        if cycle < CYCLES - 1:
+            self.leave(cycle)
+        self.exchange(cycle, begun + share)
 
-    def _repair(self, cycle: int, until: float) -> None:
+    def repair(self, cycle: int, until: float = 1.0) -> None:
+        """Destroys and repairs until a share of the budget is spent."""
         self.problem.refer(self.tab, self.best)
         state = repairing.load(self.tab, self.best, self.work)
         deal = dealing.make_deal(self.tab, self.seed, 1000 + cycle)
         slate, arms = dealing.make_slate(self.problem.cells), repairing.make_arms()
 
-        def shake() -> float:
-            return float(repairing.shake(
+        def shake() -> tuple[float, float]:
+            saved, spent = repairing.shake(
                 50, TIGHT_LATER, arms, self.tab, state, self.work, deal, LADDER, slate
-            ))  # fmt: skip
+            )
+            return saved, STEP * spent
 
-        self._repeat("destroying and repairing", shake, until, self.clock.budget.rounds)
-        self._offer("destroy and repair", repairing.unload(state, self.problem.cells))
+        self._repeat("destroying and repairing", shake, until)
+        self.offer("destroy and repair", repairing.unload(state, self.problem.cells))
 
-    def _exchange(self, cycle: int, until: float) -> None:
+    def exchange(self, cycle: int, until: float = 1.0) -> None:
+        """Swaps and moves cells until a share of the budget is spent."""
         if not exchanging.affordable(self.tab, self.best):
             return
         self.problem.refer(self.tab, self.best)
         state = exchanging.load(self.tab, self.best)
         chance = make_chance(self.seed, 2000 + cycle)
-        rounds = self.clock.budget.rounds
 
-        def visit() -> float:
-            return float(exchanging.exchange(5000, 60, state, self.tab, chance))
+        def visit() -> tuple[float, float]:
+            saved, looks = exchanging.exchange(5000, 60, state, self.tab, chance)
+            return saved, LOOK * looks
 
-        self._repeat("swapping", visit, until, None if rounds is None else max(rounds // 10, 1))
-        self._offer("swaps and moves", exchanging.unload(state))
+        self._repeat("swapping", visit, until)
+        self.offer("swaps and moves", exchanging.unload(state))
 
-    def _leave(self, cycle: int) -> None:
-        if not exchanging.affordable(self.tab, self.best):
+    def leave(self, cycle: int) -> None:
+        """Leaves rows out that cost more than they are worth, as far as that is allowed."""
+        if not self.clock.budget.suppression or not exchanging.affordable(self.tab, self.best):
             return
         room = int(self.clock.budget.suppression * self.problem.rows)
         found = leave_out(self.problem, self.tab, self.best, room, self.seed + cycle)
+        self.clock.spend(LOOK * self.problem.cells)
         if found is not None and found.max(initial=-1) >= 0:
-            self._offer("rows left out", found)
+            self.offer("rows left out", found)
 
-    def _repeat(
-        self, step: str, act: Callable[[], float], until: float, rounds: int | None
-    ) -> None:
-        """Acts until the time or the rounds of this step are used up."""
+    def _repeat(self, step: str, act: Callable[[], tuple[float, float]], until: float) -> None:
+        """Acts until the share of the budget that this step may have is spent."""
         cost = self.problem.rows * max(len(self.problem.columns), 1)
-        done = 0
-        while not self.clock.over(step, until) and (rounds is None or done < rounds):
-            saved = act()
-            done += 1
+        while not self.clock.over(step, until):
+            saved, effort = act()
+            self.clock.spend(effort)
             if self.clock.loss is not None:
                 self.clock.loss -= saved / cost
 
-    def _offer(self, step: str, label: Ints) -> None:
+    def offer(self, step: str, label: Ints) -> None:
         """Keeps a partition if it is the best so far."""
         loss = self.problem.loss(label).overall
         self.tried.append(Trial(step, loss, self.clock.used))

@@ -79,13 +79,16 @@ class Judge:
         broken = self._broken(classes, lines, of_part, np.concatenate(parts))
         return bool(broken[: len(parts)].any())
 
-    def measure(self, line: Line) -> Measurement:
-        """What the whole table as one class attains."""
-        whole = np.zeros(self.problem.cells, dtype=np.int64)
-        classes = self._classes(whole, self._tuples[0], self.problem.weight, 1)
+    def measure(self, line: Line, label: Ints | None = None) -> Measurement:
+        """What a labelling attains; by default the whole table as one class."""
+        if label is None:
+            label = np.zeros(self.problem.cells, dtype=np.int64)
+        kept = np.flatnonzero(label >= 0)
+        count, weight = int(label.max(initial=-1)) + 1, self.problem.weight[kept]
+        classes = self._classes(label[kept], self._tuples[0][kept], weight, count)
         requirement, seen = self._shown(line, classes)
         if isinstance(requirement, KMap | DeltaPresence):
-            requirement = self._matched(requirement, classes, whole, np.arange(len(whole)))
+            requirement = self._matched(requirement, classes, label[kept], kept)
         return requirement.measure(seen)
 
     def _classes(self, owner: Ints, code: Ints, weight: Ints, count: int) -> Classes:

@@ -63,6 +63,23 @@ class Outcome:
     uses_sensitive: bool
     """Whether cells with equal quasi-identifiers may be in different classes."""
     cuts: Cuts | None = None
+    levels: tuple[int, ...] | None = None
+    """Full-domain recoding: the level that every value of each column is recoded to (0: raw). A
+    class's value is then the hierarchy's node at that level, and `loss` is that of those nodes."""
+    bound: float | None = None
+    """A loss that no outcome of the kind searched for can be below, where one was proven."""
+    measure: str = "iyengar"
+    """The loss that was made least, in whose terms `bound` is."""
+    value: float | None = None
+    """What the outcome loses by that measure, where it is not `loss` itself."""
+
+    @property
+    def gap(self) -> float | None:
+        """How far from the least loss the outcome may be, as a share of its own; 0 if proved."""
+        if self.bound is None:
+            return None
+        value = self.loss if self.value is None else self.value
+        return max(0.0, 1.0 - self.bound / value) if value > 0 else 0.0
 
     @property
     def classes(self) -> int:

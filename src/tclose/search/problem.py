@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.privacy import promises_of
+from tclose.search.aims import Aims, aims_of
 from tclose.search.promise import Promise, compile_promise, recount
 from tclose.search.tables import Tables, make_tables
 from tclose.table.cells import Cells
@@ -38,6 +39,8 @@ class Problem:
     promise: Promise
     classes: Classes
     """The raw table's classes, from which the requirements themselves can judge any other."""
+    aims: Aims = field(default_factory=Aims)
+    """What is asked of a full-domain search beyond the promise."""
 
     @cached_property
     def rows(self) -> int:
@@ -53,24 +56,29 @@ class Problem:
         """What a partition loses; a cell left out loses everything."""
         return partition_loss(self.columns, self.codes, self.weight, label)
 
-    def tables(self) -> Tables:
+    def tables(self, *, ordered: bool = True) -> Tables:
         """The problem laid out for the kernels, judged against the whole table.
 
-        A search that leaves rows out changes the reference (`refer`), so each takes its own.
+        A search that leaves rows out changes the reference (`refer`), so each takes its own. Only
+        those that deal need the orders along the sensitive values.
         """
-        return make_tables(self.columns, self.codes, self.weight, self.promise)
+        return make_tables(self.columns, self.codes, self.weight, self.promise, ordered=ordered)
 
-    def excerpt(self, cells: int = 8) -> Problem:
-        """The first few cells as a problem: enough to have every kernel compiled before the clock
-        starts. Its classes are those of the whole table, so it cannot be judged."""
-        fields = tuple(replace(one, codes=one.codes[:cells]) for one in self.promise.fields)
+    def part(self, cells: Ints) -> Problem:
+        """Some of the cells as a problem. Its classes are those of the whole table, so it cannot be
+        judged by the requirements."""
+        fields = tuple(replace(one, codes=one.codes[cells]) for one in self.promise.fields)
         return replace(
             self,
-            codes=self.codes[:cells],
-            weight=self.weight[:cells],
-            sensitive=self.sensitive[:cells],
+            codes=self.codes[cells],
+            weight=self.weight[cells],
+            sensitive=self.sensitive[cells],
             promise=replace(self.promise, fields=fields),
         )
+
+    def excerpt(self, cells: int = 8) -> Problem:
+        """The first few cells: enough to have every kernel compiled before the clock starts."""
+        return self.part(np.arange(min(cells, self.cells)))
 
     def natural_order(self) -> Ints:
         """The cells by their codes: an order that does not depend on how the engine counted."""
@@ -124,4 +132,5 @@ def problem_of(bound: Bound, population: Cells | None = None) -> Problem:
         sensitive=sensitive,
         promise=compile_promise(promises_of(bound, population), classes),
         classes=classes,
+        aims=aims_of(bound.policy.search),
     )

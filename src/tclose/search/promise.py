@@ -267,6 +267,11 @@ def recount(made: Rules, promise: Promise, rules: Sequence[Rule], weight: Ints) 
         slot = np.where(one.codes < 0, one.values, one.codes) + base
         np.add.at(made.count, slot, weight)
         base += one.values + 1
+    refer_to_counts(made, rules)
+
+
+def refer_to_counts(made: Rules, rules: Sequence[Rule]) -> None:
+    """Sets everything that follows the table to what `made.count` says is released."""
     for at, rule in enumerate(rules):
         first, values = int(made.head[at, kinds.BASE]), int(made.head[at, kinds.WIDTH])
         count = made.count[first : first + values]

@@ -1,0 +1,142 @@
+"""The levels a column can be recoded to, and what its values lose at each.
+
+A column with a hierarchy has the hierarchy's levels: 0 is the value itself, the last is the root. A
+column without one has two: the value itself, and everything. Level by level values come together
+and never part again, so a value's group at any level can be named by the lowest code in it, and a
+group of a finer level is sent to its group of a coarser one by the same table (`group`).
+
+A missing value is a group of its own until the last level, where everything is one group. What a
+group loses is a matter of the level's own node, not of the values that happen to be there:
+(leaves below − 1) / (leaves − 1), as Iyengar (2002) has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import UsageError
+from tclose.search.problem import Problem
+from tclose.utility import ColumnLoss
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+WORD = 62
+"""Bits of a key's word that are used: keys stay positive."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """One column's levels: [level, code] tables of the group that a code is in, and its loss.
+
+    >>> from fractions import Fraction
+    >>> ages = ladder_of(ColumnLoss.interval("age", [Fraction(20), Fraction(30)]))
+    >>> ages.group.tolist(), ages.loss.tolist()
+    ([[0, 1], [0, 0]], [[0.0, 0.0], [1.0, 1.0]])
+    """
+
+    name: str
+    group: Ints
+    """The lowest code of the group."""
+    loss: Floats
+
+    @property
+    def levels(self) -> int:
+        """How many levels there are."""
+        return len(self.group)
+
+    @property
+    def values(self) -> int:
+        """How many codes there are."""
+        return int(self.group.shape[1])
+
+    def groups(self, level: int) -> int:
+        """How many groups there are at a level."""
+        return len(np.unique(self.group[level]))
+
+
+def ladder_of(column: ColumnLoss) -> Ladder:
+    """The levels of one column."""
+    code = np.arange(max(column.values, 1), dtype=np.int64)
+    tree = column.hierarchy
+    if tree is None or tree.levels < 2:
+        group = np.stack([code, np.zeros_like(code)])
+        loss = np.stack([np.zeros(len(code)), np.ones(len(code))])
+        return Ladder(column.name, group, loss)
+    leaf = column.place.astype(np.int64)
+    group = np.tile(code, (tree.levels, 1))
+    loss = np.zeros(group.shape)
+    for level in range(1, tree.levels):
+        node = tree.ancestors[leaf, level]
+        _, first, inside = np.unique(node, return_index=True, return_inverse=True)
+        group[level, : len(leaf)] = first[inside]
+        loss[level, : len(leaf)] = (tree.size_below[node] - 1) / max(tree.leaf_count - 1, 1)
+    group[-1] = 0
+    if column.has_missing and len(leaf):
+        loss[-1] = 1.0
+    return Ladder(column.name, group, loss)
+
+
+def ladders_of(problem: Problem) -> tuple[Ladder, ...]:
+    """The levels of every quasi-identifier."""
+    return tuple(ladder_of(column) for column in problem.columns)
+
+
+def limits_of(problem: Problem, ladders: Sequence[Ladder]) -> tuple[Levels, Levels]:
+    """The lowest and the highest level that each column may have."""
+    low, high = [], []
+    for ladder in ladders:
+        least, most = problem.aims.levels.get(ladder.name, (0, ladder.levels - 1))
+        if not 0 <= least <= most < ladder.levels:
+            raise UsageError(
+                f"levels {least} to {most} are not those of the column",
+                where=f"search.levels.{ladder.name}",
+                hint=f"levels go from 0 (the value itself) to {ladder.levels - 1} (everything)",
+            )
+        low.append(least)
+        high.append(most)
+    return tuple(low), tuple(high)
+
+
+Levels = tuple[int, ...]
+
+
+WHICH, SHIFT, MASK, VALUES, START = range(5)
+"""What `column` says: the word of the key, the place in it, its mask; the codes; where its tables
+begin in `group`."""
+
+
+class Rungs(NamedTuple):
+    """All ladders as arrays for the kernels. A key is a few words that hold a code per column."""
+
+    column: Any
+    """int64 [5, columns]"""
+    group: Any
+    """int64: level after level of column after column"""
+    words: int
+
+
+def rungs_of(ladders: Sequence[Ladder]) -> Rungs:
+    """Lays the ladders out, several columns to a word of the key."""
+    column = np.zeros((5, len(ladders)), dtype=np.int64)
+    word, used, start = 0, 0, 0
+    for at, ladder in enumerate(ladders):
+        bits = max(1, (ladder.values - 1).bit_length())
+        if used + bits > WORD:
+            word, used = word + 1, 0
+        column[:, at] = word, used, (1 << bits) - 1, ladder.values, start
+        used, start = used + bits, start + ladder.group.size
+    group = np.concatenate([np.zeros(0, np.int64), *(one.group.ravel() for one in ladders)])
+    return Rungs(column, group, word + 1)
+
+
+def packed(codes: Ints, rungs: Rungs) -> Ints:
+    """The keys [words, rows] of rows of codes."""
+    keys = np.zeros((rungs.words, len(codes)), dtype=np.int64)
+    for at in range(codes.shape[1]):
+        keys[rungs.column[WHICH, at]] |= codes[:, at] << rungs.column[SHIFT, at]
+    return keys

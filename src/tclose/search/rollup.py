@@ -1,0 +1,311 @@
+"""Nodes of the lattice judged: the cells grouped by roll-up, every class decided exactly.
+
+Compiled rules decide; where one of them is too near its threshold for its arithmetic, and where a
+promise cannot be compiled, the requirements themselves do (`Judge`). Groupings are kept as sources
+for coarser nodes within a limit of memory, the least lately used given up first.
+
+A node's result where rows may be left out: classes that fail leave, the reference is counted anew,
+and so on until no class fails. With reference "table" classes are compared with the whole table
+and leave once; no release may be published so, but other tools reckon that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.search import grouping as kernels
+from tclose.search.grouping import (
+    BROKEN,
+    CLOSE,
+    ENTRIES,
+    FAILED,
+    FINE,
+    GROUPS,
+    OWNER,
+    SMALL,
+    SQUARES,
+    SURE,
+    UNSURE,
+    Grouping,
+)
+from tclose.search.judge import Judge
+from tclose.search.levels import Ladder, Levels, packed, rungs_of
+from tclose.search.measures import Tally
+from tclose.search.problem import Problem
+from tclose.search.rulebook import Rulebook
+
+Ints = NDArray[np.int64]
+Reference = Literal["released", "table"]
+
+MEMORY = 256 << 20
+"""Bytes of groupings that are kept."""
+MOST_KEPT = 512
+WORTH = 0.5
+"""A grouping is kept if it has at most this share of its source's classes."""
+STEP, PER_CLASS, PER_ENTRY = 1e-4, 5e-8, 2e-8
+"""Seconds of an ordinary core: a look at a node, a source class grouped, an entry added up."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a node stands: whether a release comes of it, and what counts for its loss."""
+
+    feasible: bool
+    lost: float
+    """So many rows at least are lost here and at every finer node."""
+    tally: Tally
+
+
+@dataclass
+class _Kept:
+    """A grouping that is kept as a source."""
+
+    levels: Levels
+    made: Grouping
+
+    @property
+    def bytes(self) -> int:
+        return sum(array.nbytes for array in self.made)
+
+
+@dataclass
+class Roller:
+    """Looks at nodes of one problem's lattice."""
+
+    problem: Problem
+    ladders: Sequence[Ladder]
+    price: NDArray[np.float64]
+    """What a row left out costs, by column, level and code (`Measure.price`)."""
+    reference: Reference = "released"
+    memory: int = MEMORY
+    whole: Problem | None = None
+    """The problem that this one is a part of, if classes are compared with all its cells. What the
+    rules cannot decide then fails: requirements judge whole tables only."""
+    looks: int = 0
+    effort: float = 0.0
+    """Of all looks so far, in seconds of an ordinary core."""
+    _kept: list[_Kept] = field(default_factory=list)
+    _held: int = 0
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        top = problem if self.whole is None else self.whole
+        self._rungs = rungs_of(self.ladders)
+        self._book = Rulebook(top, laxer=self.whole is None)
+        slot = _slots(problem)
+        cells, fields = slot.shape
+        self._cells = Grouping(
+            packed(problem.codes, self._rungs), problem.weight.astype(np.int64),
+            np.arange(cells + 1, dtype=np.int64) * fields, slot.ravel().astype(np.int32),
+            np.repeat(problem.weight.astype(np.int64), fields),
+        )  # fmt: skip
+        self._table = _counted(top)
+        self._book.refer(self._table)
+        self._work = kernels.make_work(cells, self._book.strict)
+        self._made = kernels.make_grouping(self._rungs.words, cells, cells * fields)
+        self._bottom: Levels = (0,) * len(self.ladders)
+        self._vectors = np.zeros((MOST_KEPT + 1, len(self.ladders)), dtype=np.int64)
+        self._classes = np.zeros(MOST_KEPT + 1, dtype=np.int64)
+        self._used = np.zeros(MOST_KEPT + 1, dtype=np.int64)
+        self._roll(_Kept(self._bottom, self._cells), self._bottom)
+        self._merge(self._cells, -1, whole=True)
+        self._keep(_Kept(self._bottom, self._copied()))
+
+    def look(self, levels: Levels, room: int = 0, *, bounding: bool = False) -> Verdict:
+        """Groups and judges a node where at most `room` rows may be left out.
+
+        Where `bounding`, a failing node is judged until finer nodes are known to fail as well.
+        """
+        source = self._source(levels)
+        self._roll(source, levels)
+        self.looks += 1
+        groups, small = self._told(GROUPS), self._told(SMALL)
+        tally = Tally(groups, self._told(SQUARES))
+        worth = groups <= WORTH * len(source.made.size)
+        if small > room and not worth:
+            return Verdict(False, small, tally)
+        self._merge(source.made, room, whole=worth, bounding=bounding)
+        lost = max(float(self._work.lost[0]) - SURE, 0.0)
+        if worth:
+            self._store(levels)
+        surely = small > room or (self._told(FAILED) > room and not self._told(UNSURE))
+        if surely or not self._settle(levels, room):
+            return Verdict(False, lost, tally)
+        return Verdict(True, lost, self._told_tally(levels, tally))
+
+    def rest_holds(self) -> bool:
+        """Whether the classes that fail at the node looked at last keep the rules as one class."""
+        rules = self._book.strict
+        return not self._told(BROKEN) or bool(kernels.rest_keeps(self._made, rules, self._work))
+
+    def sizes(self, levels: Levels) -> Tally:
+        """The classes of a node, not judged."""
+        self._roll(self._source(levels), levels)
+        return Tally(self._told(GROUPS), self._told(SQUARES))
+
+    def label(self, levels: Levels, room: int = 0) -> Ints:
+        """The class of each cell at a node; −1 for cells that leave."""
+        cells = self.problem.cells
+        self._roll(_Kept(self._bottom, self._cells), levels)
+        self._merge(self._cells, self.problem.rows, whole=True)
+        owner = self._work.link[OWNER, :cells].copy()
+        self._settle(levels, room, owner)
+        state = self._work.state[: self._told(GROUPS)]
+        return np.where(state[owner] == FINE, owner, -1)
+
+    def touch_all(self, levels: Levels) -> None:
+        """Calls every kernel once."""
+        self._roll(self._source(levels), levels)
+        self._merge(self._kept[0].made, self.problem.rows, whole=True)
+        kernels.released(self._made, self._work, np.zeros(len(self._table), dtype=np.int64))
+        kernels.judge_again(self._made, self._book.strict, self._book.lenient, self._work)
+        kernels.left_out(self._made, np.array(levels), self._rungs, self.price, self._work)
+        kernels.rest_keeps(self._made, self._book.strict, self._work)
+
+    def _told(self, what: int) -> int:
+        return int(self._work.told[what])
+
+    def _told_tally(self, levels: Levels, tally: Tally) -> Tally:
+        if not self._told(BROKEN):
+            return tally
+        squares, price = kernels.left_out(
+            self._made, np.array(levels), self._rungs, self.price, self._work
+        )
+        return replace(
+            tally, left_rows=self._told(FAILED), left_classes=self._told(BROKEN),
+            left_squares=int(squares), left_price=float(price),
+        )  # fmt: skip
+
+    def _roll(self, source: _Kept, levels: Levels) -> None:
+        change = [
+            (at, new) for at, (old, new) in enumerate(zip(source.levels, levels, strict=True))
+            if old != new
+        ]  # fmt: skip
+        kernels.regroup(
+            source.made, np.array(change, dtype=np.int64).reshape(-1, 2), self._rungs,
+            self.problem.promise.k, self._made, self._work,
+        )  # fmt: skip
+        self.effort += STEP + PER_CLASS * len(source.made.size)
+
+    def _merge(self, source: Grouping, room: int, *, whole: bool, bounding: bool = False) -> None:
+        self.effort += PER_ENTRY * len(source.slot)
+        kernels.merge(
+            source, self._made, room, whole, bounding, self._book.strict, self._book.lenient,
+            self._work,
+        )  # fmt: skip
+
+    def _settle(self, levels: Levels, room: int, owner: Ints | None = None) -> bool:
+        """Lets failing classes leave until none fails; whether some rows are left, and enough."""
+        if self._told(UNSURE) or self.problem.promise.others:
+            return self._settle_by_requirements(levels, room, owner)
+        if not self._told(BROKEN) or self.reference == "table":
+            return self._enough(room)
+        book, failing = self._book, self._told(BROKEN)
+        count = np.zeros(len(self._table), dtype=np.int64)
+        while failing and self._enough(room):
+            kernels.released(self._made, self._work, count)
+            book.refer(count)
+            failing = int(kernels.judge_again(self._made, book.strict, book.lenient, self._work))
+            self.effort += STEP
+        book.refer(self._table)
+        if self._told(UNSURE):
+            return self._settle_by_requirements(levels, room, owner)
+        return self._enough(room)
+
+    def _enough(self, room: int) -> bool:
+        return self._told(FAILED) <= room and self._told(BROKEN) < self._told(GROUPS)
+
+    def _settle_by_requirements(self, levels: Levels, room: int, owner: Ints | None) -> bool:
+        """The same by the requirements themselves."""
+        problem, lines = self.problem, self.problem.promise.lines
+        if owner is None:
+            self._roll(_Kept(self._bottom, self._cells), levels)
+            owner = self._work.link[OWNER, : problem.cells].copy()
+        groups = self._told(GROUPS)
+        judge, size = self._judge, np.bincount(owner, problem.weight, groups).astype(np.int64)
+        gone = np.zeros(groups, dtype=bool)
+        while True:
+            self.effort += 10 * STEP + PER_CLASS * problem.cells
+            rank = np.cumsum(~gone) - 1
+            label = np.where(gone[owner], -1, rank[owner])
+            alive = np.flatnonzero(~gone)
+            if self.reference == "table":  # what has left still counts in the reference
+                label = np.where(label < 0, len(alive), label)
+            failing = judge.failing(label, lines)[: len(alive)] if len(alive) else np.zeros(0, bool)
+            gone[alive[failing]] = True
+            if not failing.any() or int(size[gone].sum()) > room or self.reference == "table":
+                break
+        self._work.state[:groups] = np.where(gone, CLOSE, FINE)
+        self._work.told[FAILED], self._work.told[BROKEN] = size[gone].sum(), gone.sum()
+        return self._enough(room)
+
+    @property
+    def _judge(self) -> Judge:
+        if not hasattr(self, "_judged"):
+            self._judged = Judge(self.problem)
+        return self._judged
+
+    def _source(self, levels: Levels) -> _Kept:
+        at = kernels.nearest_source(
+            self._vectors, self._classes, len(self._kept), np.array(levels, dtype=np.int64)
+        )
+        self._used[at] = self.looks
+        return self._kept[int(at)]
+
+    def _store(self, levels: Levels) -> None:
+        """Keeps the grouping at hand, and gives up others where there is no room."""
+        one = _Kept(levels, self._copied())
+        while len(self._kept) > 1 and (
+            len(self._kept) >= MOST_KEPT or self._held + one.bytes > self.memory
+        ):
+            self._give_up(1 + int(np.argmin(self._used[1 : len(self._kept)])))
+        if self._held + one.bytes <= self.memory:
+            self._keep(one)
+
+    def _keep(self, one: _Kept) -> None:
+        at = len(self._kept)
+        self._kept.append(one)
+        self._held += one.bytes
+        self._vectors[at], self._classes[at] = one.levels, len(one.made.size)
+        self._used[at] = self.looks
+
+    def _copied(self) -> Grouping:
+        return kernels.trimmed(self._made, self._told(GROUPS), self._told(ENTRIES))
+
+    def _give_up(self, at: int) -> None:
+        self._held -= self._kept[at].bytes
+        last = len(self._kept) - 1
+        self._kept[at] = self._kept[last]
+        for each in (self._vectors, self._classes, self._used):
+            each[at] = each[last]
+        self._kept.pop()
+
+
+def rehearse(problem: Problem, ladders: Sequence[Ladder]) -> None:
+    """Has the kernels compiled (the first use of a machine takes a while) before time counts."""
+    few = problem.excerpt()
+    few = replace(few, promise=replace(few.promise, others=()))
+    roller = Roller(few, ladders, np.zeros(sum(one.group.size for one in ladders)))
+    roller.touch_all(tuple(one.levels - 1 for one in ladders))
+
+
+def _counted(problem: Problem) -> Ints:
+    """The rows in each slot of a histogram of the whole table."""
+    slot = _slots(problem)
+    weight = np.repeat(problem.weight, slot.shape[1])
+    return np.bincount(slot.ravel(), weight, problem.promise.slots).astype(np.int64)
+
+
+def _slots(problem: Problem) -> Ints:
+    """Where each cell counts in a histogram, for every field."""
+    fields = problem.promise.fields
+    base = np.cumsum([0, *(one.values + 1 for one in fields)])
+    slot = np.zeros((problem.cells, len(fields)), dtype=np.int64)
+    for at, one in enumerate(fields):
+        slot[:, at] = np.where(one.codes < 0, one.values, one.codes) + base[at]
+    return slot

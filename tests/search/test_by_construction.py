@@ -1,0 +1,253 @@
+"""The methods that are close by construction: on random tables, and on Adult."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from tclose.errors import UsageError
+from tclose.policy.model import Policy
+from tclose.search import METHODS, Budget, Problem, infeasible, method_named, problem_of
+from tclose.search.budget import Clock
+from tclose.search.close import bounds_of, close_of
+from tclose.search.construct import Construction, by_rows
+from tclose.search.fragmentation import OWN_WIDTH, fragmentation
+from tclose.search.fragments import fragment_plans
+from tclose.search.matching import match
+from tclose.search.quotas import common_divisor, dealt, most_classes
+from tclose.search.unite import united
+from tclose.table import bind, open_source
+
+NAMES = ["fragments", "fragments-thesis", "matching", "sabre", "sabre-curve"]
+KINDS = ["ordered", "numeric", "equal", "hierarchical"]
+GROUPS = {"left": ["a", "b", "c"], "right": ["d", "e"], "alone": ["f"]}
+quick = settings(
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+
+
+@st.composite
+def close_tables(draw: st.DrawFn, count: int, kinds: list[str]) -> tuple[dict[str, Any], Any]:
+    """Tables with so many promises of closeness, and now and then one of diversity."""
+    rows = draw(st.integers(6, 50))
+
+    def column(values: list[Any]) -> list[Any]:
+        return draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))
+
+    columns: dict[str, Any] = {"age": column([20, 21, 30, 35, 60]), "town": column(["x", "y", "z"])}
+    specs: dict[str, Any] = {"age": "quasi", "town": "quasi"}
+    for at in range(count):
+        kind = draw(st.sampled_from(kinds))
+        on_line = kind in ("ordered", "numeric")
+        columns[f"s{at}"] = column([1, 2, 3, 5, 8] if on_line else list("abcdef"))
+        t = draw(st.sampled_from(["0.1", "0.2", "1/3", "0.5"]))
+        specs[f"s{at}"] = {"role": "sensitive", "distance": kind, "t": t}
+        if kind == "hierarchical":
+            specs[f"s{at}"]["hierarchy"] = {"groups": GROUPS}
+        if draw(st.integers(0, 3)) == 0:
+            specs[f"s{at}"]["l"] = 2
+    return columns, {"k": draw(st.integers(1, 4)), "columns": specs}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@quick
+@given(data=st.data())
+def test_every_promise_is_kept_on_tables_that_suit_the_method(
+    name: str, data: st.DataObject, tables: Any, brute: Any
+) -> None:
+    count = {"matching": 2, "sabre": 1, "sabre-curve": 1}.get(name) or data.draw(st.integers(1, 3))
+    kinds = KINDS[:2] if METHODS[name].lines else KINDS
+    case = tables.Case(*data.draw(close_tables(count, kinds)))
+    bound = case.bound()
+    problem = problem_of(bound)
+    assert method_named(name).cannot(problem) == ()
+    assume(not infeasible(problem))
+    outcome = method_named(name).run(problem, Budget(effort=0.02))
+    assert brute.broken(case, bound, outcome.label) == []
+    assert outcome.uses_sensitive and (outcome.label >= 0).all()
+
+
+@quick
+@given(data=st.data())
+def test_classes_of_single_rows_keep_closeness_without_any_mending(
+    data: st.DataObject, tables: Any
+) -> None:
+    columns, policy = data.draw(close_tables(data.draw(st.integers(1, 3)), KINDS))
+    for spec in policy["columns"].values():
+        if isinstance(spec, dict):
+            spec.pop("l", None)
+    problem = by_rows(problem_of(tables.Case(columns, policy).bound()))
+    assume(not infeasible(problem))
+    made = Construction(problem, Clock(Budget(effort=1.0)))
+    for found, classes in fragment_plans(made.close, made.k):
+        reach = data.draw(st.sampled_from([1, 2, problem.rows]))
+        made.best, made.least = np.zeros(problem.cells, dtype=np.int64), np.inf
+        made.fill("test", found.of_tuple, dealt(found.rows, classes), reach)
+        assert made.best.max() + 1 == classes, "nothing had to be united"
+
+
+@quick
+@given(data=st.data())
+def test_matched_classes_of_single_rows_have_one_record_per_bucket(
+    data: st.DataObject, tables: Any
+) -> None:
+    columns, policy = data.draw(close_tables(2, KINDS))
+    for name in ("s0", "s1"):
+        policy["columns"][name].pop("l", None)
+        policy["columns"][name]["t"] = "1"
+    problem = by_rows(problem_of(tables.Case(columns, policy | {"k": 1}).bound()))
+    buckets = data.draw(st.integers(1, problem.rows))
+    made = Construction(problem, Clock(Budget(effort=1.0)))
+    made.least = np.inf
+    match(made, buckets)
+    size = np.bincount(made.best)
+    spare = problem.rows % buckets
+    assert sorted(size.tolist()) == [1] * spare + [buckets] * (problem.rows // buckets) or (
+        buckets == 1 and set(size.tolist()) == {1}
+    )
+    if spare:
+        return
+    for attribute in made.close.attributes:
+        rank = attribute.rank[made.close.tuple_of]
+        every, r = np.sort(rank), problem.rows // buckets
+        low, high = every.reshape(buckets, r).min(axis=1), every.reshape(buckets, r).max(axis=1)
+        for number in range(len(size)):
+            mine = np.sort(rank[made.best == number])
+            assert (low <= mine).all() and (mine <= high).all()
+
+
+@quick
+@given(data=st.data())
+def test_uniting_mends_every_class_that_can_be_mended(
+    data: st.DataObject, tables: Any, brute: Any
+) -> None:
+    case = tables.Case(*data.draw(close_tables(2, KINDS)))
+    bound = case.bound()
+    problem = problem_of(bound)
+    assume(not infeasible(problem))
+    cells = problem.cells
+    label = np.array(data.draw(st.lists(st.integers(0, 5), min_size=cells, max_size=cells)))
+    label = np.unique(label, return_inverse=True)[1]
+    found, unions = united(label, np.arange(cells), problem.tables())
+    assert brute.broken(case, bound, found) == []
+    assert found.max() == label.max() - unions
+    pairs = set(zip(label.tolist(), found.tolist(), strict=True))
+    assert len(pairs) == label.max() + 1, "classes are united, never split"
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "reason"),
+    [
+        ("matching", ["ordered"], "exactly 2"),
+        ("matching", ["ordered", "equal", "equal"], "exactly 2"),
+        ("sabre", ["ordered", "ordered"], "exactly 1"),
+        ("fragments", [], "at least 1"),
+        ("fragments-thesis", ["ordered", "equal"], "ordered and numeric"),
+    ],
+)
+def test_a_promise_that_does_not_suit_is_refused(
+    name: str, kinds: list[str], reason: str, tables: Any
+) -> None:
+    columns: dict[str, Any] = {"age": [1, 2, 3, 4], "job": ["a", "b", "a", "b"]}
+    specs: dict[str, Any] = {"age": "quasi", "job": {"role": "sensitive", "l": 2}}
+    for at, kind in enumerate(kinds):
+        columns[f"s{at}"] = [1, 2, 1, 2]
+        specs[f"s{at}"] = {"role": "sensitive", "t": "0.5", "distance": kind}
+    problem = problem_of(tables.Case(columns, {"k": 2, "columns": specs}).bound())
+    with pytest.raises(UsageError, match=reason):
+        method_named(name).run(problem, Budget(effort=0.02))
+
+
+# ------------------------------------------------------------------------------------------- Adult
+
+
+@pytest.fixture(scope="module")
+def adult(adult_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Hours and education sensitive, seven quasi-identifiers, k = 5; the complete rows."""
+    table = tmp_path_factory.mktemp("adult") / "complete.csv"
+    lines = (adult_dir / "adult-full.csv").read_text().splitlines()
+    table.write_text("\n".join(line for line in lines if "?" not in line) + "\n")
+    quasi = ["age", "workclass", "marital-status", "occupation", "race", "sex", "native-country"]
+    others = ["relationship", "capital-gain", "capital-loss", "income"]
+
+    def made(t: str) -> Problem:
+        columns: dict[str, Any] = {name: "quasi" for name in quasi}
+        columns |= {name: "insensitive" for name in others}
+        columns |= {
+            name: {"role": "sensitive", "t": t, "distance": "ordered"}
+            for name in ("hours-per-week", "education-num")
+        }
+        policy = Policy.model_validate({"k": 5, "columns": columns})
+        return problem_of(bind(policy, open_source(str(table))))
+
+    return made
+
+
+def worst_distances(problem: Problem, label: np.ndarray) -> list[float]:
+    """The largest EMD of any class, for each attribute, by running sums in floats."""
+    found = []
+    for codes in problem.sensitive.T:
+        count = np.zeros((label.max() + 1, codes.max() + 1))
+        np.add.at(count, (label, codes), problem.weight)
+        table = count.sum(axis=0) / count.sum()
+        gap = np.cumsum(count / count.sum(axis=1, keepdims=True) - table, axis=1)[:, :-1]
+        found.append(float(np.abs(gap).sum(axis=1).max() / gap.shape[1]))
+    return found
+
+
+def test_the_corrected_bound_needs_few_fragments_where_the_published_one_needs_all(
+    adult: Any,
+) -> None:
+    problem = adult("0.2")
+    close = close_of(problem, problem.tables().rules)
+    assert fragmentation(close, [0.2, 0.2]).count == 7
+    published = fragmentation(close, [0.2, 0.2], OWN_WIDTH)
+    assert published.count == 1486
+    assert common_divisor(published.rows, 5).classes == 1
+
+
+@pytest.mark.parametrize(("t", "most"), [("0.1", 11.0), ("0.15", 7.5), ("0.2", 6.0)])
+def test_small_classes_are_guaranteed_on_adult(adult: Any, t: str, most: float) -> None:
+    problem = adult(t)
+    close = close_of(problem, problem.tables().rules)
+    sizes = []
+    for share in (0.2, 0.3, 0.4):
+        found = fragmentation(close, [share * one.t for one in close.attributes])
+        bounds = bounds_of(close, found.of_tuple, found.coarser)
+        classes = most_classes(found.rows, bounds, 5)
+        counts = dealt(found.rows, classes)
+        assert counts.counts.sum(axis=1).min() >= 5
+        for bound, one in zip(bounds, close.attributes, strict=True):
+            assert bound.of(counts.counts).max() <= one.t
+        sizes.append(problem.rows / classes)
+    assert min(sizes) <= most
+
+
+def test_matching_with_twelve_buckets_on_adult(adult: Any) -> None:
+    problem = by_rows(adult("0.05"))
+    made = Construction(problem, Clock(Budget(effort=20.0)))
+    match(made, 12)
+    assert max(worst_distances(problem, made.best)) <= 0.05
+    assert made.least <= 0.285
+    assert made.best.max() + 1 >= 2_500
+
+
+@pytest.mark.parametrize(
+    ("name", "t", "most"), [("fragments", "0.1", 0.2), ("matching", "0.05", 0.25)]
+)
+def test_whole_cells_on_adult(adult: Any, name: str, t: str, most: float) -> None:
+    problem = adult(t)
+    outcome = method_named(name).run(problem, Budget(effort=3.0))
+    assert max(worst_distances(problem, outcome.label)) <= float(t) + 1e-9
+    assert outcome.loss <= most
+    assert np.bincount(outcome.label, weights=problem.weight).min() >= 5
+
+
+def test_the_published_method_makes_one_class_of_adult(adult: Any) -> None:
+    outcome = method_named("fragments-thesis").run(adult("0.2"), Budget(effort=1.0))
+    assert outcome.classes == 1
