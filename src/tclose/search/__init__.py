@@ -12,6 +12,12 @@
 - `methods`    the methods by name
 - `mondrian`   strict and relaxed cuts; `cuts` their kernels, `judged` cuts judged by requirements
 - `hybrid`     the default search; its kernels: `deal`, `repair`, `exchange`, `leave`
+- `fragments`, `matching`, `sabre`  close by construction: `close` has the theorems, `fragmentation`
+  and `splits` part the values, `quotas` counts records, `construct` and `unite` make the classes
+- `optimal`, `incognito`, `cover`  full-domain levels: `aims` what is asked, `levels`, `lattice` and
+  `measures` what there is, `rollup` judges nodes (`grouping` its kernels, `rulebook` its rules),
+  `fulldomain` what they share
+- `near`       nearness of quasi-identifiers, an order in space
 - `chance`     random numbers with a state of their own
 - `compiling`  how kernels are compiled
 """

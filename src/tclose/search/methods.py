@@ -7,12 +7,20 @@ from dataclasses import dataclass
 
 from tclose.errors import UsageError, nearest
 from tclose.search.budget import Budget
+from tclose.search.close import closeness, on_a_line
+from tclose.search.cover import cover
+from tclose.search.fragments import fragments, fragments_thesis
 from tclose.search.hybrid import hybrid
+from tclose.search.incognito import incognito
+from tclose.search.matching import matching
 from tclose.search.mondrian import mondrian, mondrian_median, mondrian_relaxed, nt_mondrian
+from tclose.search.optimal import optimal
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
+from tclose.search.sabre import sabre, sabre_curve
 
 MANY_CELLS = 2_000_000
+MOST_ROWS = 50_000_000
 TINY_BUDGET = 0.5
 
 
@@ -33,19 +41,29 @@ class Method:
     """Knows (n, t)-closeness."""
     local: bool = False
     """May part rows with equal quasi-identifiers."""
+    aims: bool = False
+    """Recodes whole columns to levels, and takes a loss, weights and level limits."""
+    close: range | None = None
+    """Close by construction: how many promises of closeness by a tree distance it takes."""
+    lines: bool = False
+    """Takes closeness by ordered and numeric distances only."""
 
     def run(self, problem: Problem, budget: Budget) -> Outcome:
         """Searches; raises UsageError where the promise is more than the method can judge."""
+        self.refuse(problem)
+        if self.name == "auto":
+            return self.search(problem, budget)
+        order = problem.natural_order()
+        return self.search(problem.reordered(order), budget).restored(order)
+
+    def refuse(self, problem: Problem) -> None:
+        """Raises UsageError where the promise is more than the method can judge."""
         for reason in self.cannot(problem):
             raise UsageError(
                 f"the method {self.name!r} {reason}",
                 where="search.method",
                 hint='use "auto", which chooses a method that can',
             )
-        if self.name == "auto":
-            return self.search(problem, budget)
-        order = problem.natural_order()
-        return self.search(problem.reordered(order), budget).restored(order)
 
     def cannot(self, problem: Problem) -> tuple[str, ...]:
         """What of the problem is beyond the method."""
@@ -57,7 +75,28 @@ class Method:
             reasons.append("does not know (n, t)-closeness")
         if not promise.monotone and not promise.supersets and not self.non_monotone:
             reasons.append("needs a promise that merging classes keeps")
+        if problem.aims.given and not self.aims:
+            given = ", ".join(f"search.{name}" for name in problem.aims.given)
+            reasons.append(f"does not recode whole columns, and takes no {given}")
+        if self.close is not None:
+            reasons += self._unsuited(problem)
         return tuple(reasons)
+
+    def _unsuited(self, problem: Problem) -> list[str]:
+        """Why a promise cannot be kept by construction."""
+        taken, given = self.close or range(0), len(closeness(problem.promise))
+        reasons = []
+        if given not in taken:
+            many = f"exactly {taken[0]}" if len(taken) == 1 else f"at least {taken[0]}"
+            reasons.append(
+                f"needs t-closeness by ordered, numeric, equal or hierarchical distances of {many} "
+                f"attributes, and it is promised of {given}"
+            )
+        if problem.rows > MOST_ROWS:
+            reasons.append(f"chooses row by row, and there are more than {MOST_ROWS:,} rows")
+        if self.lines and not on_a_line(problem.promise):
+            reasons.append("takes ordered and numeric distances without missing values only")
+        return reasons
 
 
 def _about(line: object) -> str:
@@ -74,7 +113,9 @@ def suited(problem: Problem, budget: Budget) -> str:
     """The name of the method that `auto` would run."""
     if problem.promise.supersets:
         return "nt-mondrian"
-    tiny = budget.rounds is None and budget.seconds < TINY_BUDGET
+    if problem.aims.given:
+        return "optimal"
+    tiny = budget.expected < TINY_BUDGET
     if tiny or problem.cells > MANY_CELLS or METHODS["hybrid"].cannot(problem):
         return "mondrian"
     return "hybrid"
@@ -121,6 +162,66 @@ METHODS: dict[str, Method] = {
             supersets=True,
         ),
         Method(
+            "optimal",
+            "whole columns recoded to the levels with the least loss, proved or with a bound",
+            optimal,
+            any_requirement=True,
+            non_monotone=True,
+            suppression=True,
+            aims=True,
+        ),
+        Method(
+            "incognito",
+            "all minimal levels of whole columns, subset by subset, as published; the best of them",
+            incognito,
+            any_requirement=True,
+            non_monotone=True,
+            aims=True,
+        ),
+        Method(
+            "cover",
+            "classes of whole-column levels round by round, then cuts, repairs and swaps in them",
+            cover,
+            suppression=True,
+            local=True,
+        ),
+        Method(
+            "fragments",
+            "close by construction: fragments of several sensitive attributes, dealt to classes",
+            fragments,
+            local=True,
+            close=range(1, 1_000),
+        ),
+        Method(
+            "fragments-thesis",
+            "fragments with the bound and the class sizes as published, to compare",
+            fragments_thesis,
+            local=True,
+            close=range(1, 1_000),
+            lines=True,
+        ),
+        Method(
+            "matching",
+            "close by construction: one record per bucket of two sensitive attributes",
+            matching,
+            local=True,
+            close=range(2, 3),
+        ),
+        Method(
+            "sabre",
+            "close by construction: buckets of one sensitive attribute, nearest records",
+            sabre,
+            local=True,
+            close=range(1, 2),
+        ),
+        Method(
+            "sabre-curve",
+            "the same with records next to each other on a space-filling curve: fast",
+            sabre_curve,
+            local=True,
+            close=range(1, 2),
+        ),
+        Method(
             "auto",
             "chooses a method that suits the promise, the table and the time",
             auto,
@@ -129,6 +230,7 @@ METHODS: dict[str, Method] = {
             suppression=True,
             supersets=True,
             local=True,
+            aims=True,
         ),
     )
 }
