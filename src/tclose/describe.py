@@ -11,8 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Policy
 from tclose.recode import Plan
+from tclose.recode.reading import FIXED
+from tclose.search import Budget, Outcome
 from tclose.table import Bound
 from tclose.utility import Quasi
 from tclose.verify.certificate import file_hash, json_hash, stream_hash
@@ -27,19 +30,43 @@ def policy_json(policy: Policy) -> dict[str, Any]:
     return dumped
 
 
-def left_out_of(bound: Bound, quasi: Quasi, label: Ints) -> dict[str, Any]:
-    """How many rows were left out, and from which coarse part of each quasi-identifier's domain."""
-    gone = label < 0
+def rows_from(bound: Bound, quasi: Quasi, gone: NDArray[np.bool_]) -> dict[str, Any]:
+    """How many rows some cells are, and from which coarse parts of each quasi-identifier."""
     weight = bound.cells.weight
     where: dict[str, dict[str, int]] = {}
     for at, column in enumerate(quasi.columns):
         counts: dict[str, int] = {}
-        for part, rows in zip(
-            column.coarse(quasi.codes[gone, at]), weight[gone].tolist(), strict=True
-        ):
-            counts[part] = counts.get(part, 0) + rows
+        code = quasi.codes[gone, at]
+        parts = column.coarse(np.maximum(code, 0))
+        for part, placed, rows in zip(parts, code >= 0, weight[gone].tolist(), strict=True):
+            told = part if placed else "unknown"
+            counts[told] = counts.get(told, 0) + rows
         where[column.name] = dict(sorted(counts.items()))
     return {"rows": int(weight[gone].sum()), "from": where}
+
+
+def search_details(bound: Bound, outcome: Outcome, budget: Budget, command: str) -> dict[str, Any]:
+    """How a search went: by what means, how it ended, and how good its result is known to be."""
+    details: dict[str, Any] = {
+        "method": outcome.method,
+        "stopped": outcome.stopped,
+        "tried": [vars(trial) for trial in outcome.tried],
+        "seed": budget.seed,
+        "seconds": budget.seconds,
+        "effort": budget.effort,
+        "suppression": str(budget.suppression),
+        "command": command,
+    }
+    if outcome.levels is not None:
+        details["levels"] = dict(zip(bound.classes.quasi, outcome.levels, strict=True))
+    if outcome.bound is not None:
+        details["optimality"] = {
+            "measure": outcome.measure,
+            "loss": outcome.loss if outcome.value is None else outcome.value,
+            "no_less_than": outcome.bound,
+            "optimal": outcome.gap == 0,
+        }
+    return details
 
 
 def hashes_of(data: Any, bound: Bound, plan: Plan) -> dict[str, Any]:
@@ -52,12 +79,27 @@ def hashes_of(data: Any, bound: Bound, plan: Plan) -> dict[str, Any]:
     return {
         "input": file_hash(data) if path else stream_hash(bound.source.reader(100_000)),
         "policy": json_hash(policy_json(bound.policy)),
-        "hierarchies": {
-            name: json_hash([list(tree.labels), tree.parent.tolist()])
-            for name, tree in sorted(trees.items())
-        },
+        "hierarchies": {name: tree_hash(tree) for name, tree in sorted(trees.items())},
         "plan": json_hash(plan.to_json()),
     }
+
+
+def tree_hash(tree: Hierarchy) -> str:
+    """The sha256 of a hierarchy: of its labels and what stands above each."""
+    return json_hash([list(tree.labels), tree.parent.tolist()])
+
+
+def fixed_hierarchies(bound: Bound) -> dict[str, str]:
+    """The hashes of the quasi-identifiers' hierarchies that are the same for every table."""
+    specs = {name: bound.policy.columns[name].hierarchy for name in bound.hierarchies}
+    fixed = [name for name, spec in specs.items() if spec is not None and spec.kind in FIXED]
+    return {name: tree_hash(bound.hierarchies[name]) for name in sorted(fixed)}
+
+
+def changed_hierarchies(plan: Plan, bound: Bound) -> tuple[str, ...]:
+    """The columns whose hierarchy is not the one that a plan was made with."""
+    now = fixed_hierarchies(bound)
+    return tuple(name for name, was in plan.hierarchies.items() if now.get(name) != was)
 
 
 def versions() -> dict[str, str]:

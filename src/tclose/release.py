@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tclose.errors import UnprovenError
 from tclose.policy.model import Policy
-from tclose.recode import Plan
+from tclose.recode import Leftover, Plan
+from tclose.recode.plan import Way
 from tclose.search import Outcome
 from tclose.table import Cells, Source, bind, open_source, write_table
 from tclose.table.stream import rows_of
@@ -17,6 +19,31 @@ from tclose.table.write import delimiter_for, refuse_in_text, write_text
 from tclose.utility import LossReport, Sizes
 from tclose.verify import Audit, Certificate, audit_bound
 from tclose.verify.certificate import file_hash
+
+
+@dataclass(frozen=True)
+class Applied:
+    """How new rows found their classes in a plan, and how many rows and classes that concerned."""
+
+    way: Way
+    outside: int
+    """Rows with values beyond everything that the plan covers."""
+    held_back: int
+    """Rows that have a class but would break the promise there."""
+    widened: int
+    """Classes that are released as more than the plan says, so that they cover their rows."""
+    changed: tuple[str, ...] = ()
+    """The columns whose hierarchy is not the one that the plan was made with."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What was done, as plain values."""
+        return {
+            "way": self.way,
+            "outside": self.outside,
+            "held_back": self.held_back,
+            "widened": self.widened,
+            "changed_hierarchies": list(self.changed),
+        }
 
 
 @dataclass(frozen=True)
@@ -36,10 +63,21 @@ class Release:
     plan: Plan = field(repr=False)
     outcome: Outcome | None = field(repr=False)
     left_out: int
-    outside: int = 0
-    """Of the rows left out by `apply`: those that fit no class of the plan."""
+    applied: Applied | None = None
+    """What `apply` did; None where a search made the release."""
+    leftover: Leftover | None = None
+    """What became of the rows that the search left out, where the policy says more than drop."""
     people: Cells | None = field(default=None, repr=False)
     """The population that the promise is about, if there is one."""
+    reporter: Callable[[Release, str | Path, str], Path] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """Writes the report on this release: it knows the table that the release was made from."""
+
+    @property
+    def outside(self) -> int:
+        """Of the rows left out by `apply`: those beyond everything that the plan covers."""
+        return 0 if self.applied is None else self.applied.outside
 
     @property
     def classes(self) -> int:
@@ -74,6 +112,16 @@ class Release:
             save_json(plan, self.plan.to_json())
 
         return write_table(path, rows.schema, rows.batches(), delimiter=mark, check=recount)
+
+    def report(self, path: str | Path, *, edition: str = "external") -> Path:
+        """Writes a report for people (.html, .json or .txt) that needs nothing else to be read.
+
+        The external edition tells counts only; the internal one also shows values of the worst
+        classes, and is not to be passed on.
+        """
+        if self.reporter is None:
+            raise ValueError("this release does not know the table that it was made from")
+        return self.reporter(self, path, edition)
 
     def __str__(self) -> str:
         lost = f", {self.left_out:,} rows left out" if self.left_out else ""

@@ -14,6 +14,7 @@ from click.testing import Result
 
 from tclose import publish
 from tclose.errors import TcloseError, UsageError
+from tclose.publish import searched
 from tclose.recode import Plan
 
 TABLE = pa.table({"age": list(range(20, 32)), "ill": ["flu", "ulcer", "cough"] * 4})
@@ -31,7 +32,7 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     def problem_of(*_: Any) -> None:
         raise AssertionError("this should have been refused before")
 
-    monkeypatch.setattr(publish, "problem_of", problem_of)
+    monkeypatch.setattr(searched, "problem_of", problem_of)
 
 
 @pytest.mark.usefixtures("no_search")
@@ -122,7 +123,7 @@ def test_a_release_that_does_not_keep_its_promise_never_appears(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever a search proposes: the count of what was written decides."""
-    honest = publish.method_named("mondrian")
+    honest = searched.method_named("mondrian")
 
     class Liar:
         def run(self, problem: Any, budget: Any) -> Any:
@@ -133,7 +134,7 @@ def test_a_release_that_does_not_keep_its_promise_never_appears(
             outcome = honest.run(problem, budget)
             return replace(outcome, label=np.arange(len(outcome.label)))
 
-    monkeypatch.setattr(publish, "method_named", lambda name: Liar())
+    monkeypatch.setattr(searched, "method_named", lambda name: Liar())
     with pytest.raises(TcloseError, match="does not keep its promise"):
         publish.anonymize(TABLE, rules(), output="out.csv", certificate="c.json")
     assert list(elsewhere.iterdir()) == []
@@ -192,6 +193,13 @@ def test_nothing_is_written_where_no_row_fits(elsewhere: Path) -> None:
         lambda raw: raw["columns"][0].update(values="text"),
         lambda raw: raw["columns"][0].update(values=[1]),
         lambda raw: raw.update(policy=[]),
+        lambda raw: raw.update(cuts=[{"class": 99}]),
+        lambda raw: raw.update(cuts=[{"column": "age", "border": [], "left": 0, "right": 0}]),
+        lambda raw: raw.update(cuts=[{"column": "age", "border": [7], "left": 1, "right": 2}]),
+        lambda raw: raw.update(cuts="text"),
+        lambda raw: raw.update(levels={"zip": 1}),
+        lambda raw: raw.update(levels=[1]),
+        lambda raw: raw["columns"][0]["values"].__setitem__(0, "no number"),
     ],
 )
 def test_a_damaged_plan_is_refused(

@@ -34,14 +34,15 @@ BOUND = 1.5
 
 SLOWLY = """
 import time
-from tclose import cli, publish
+from tclose import cli
+from tclose.publish import searched
 
-def slowly(*given, problem_of=publish.problem_of):
+def slowly(*given, problem_of=searched.problem_of):
     print("searching", flush=True)
     time.sleep(0.5)
     return problem_of(*given)
 
-publish.problem_of = slowly
+searched.problem_of = slowly
 cli.main()
 """
 """The program, with a search that says when it begins and takes a while to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from tclose import publish
 from tclose.errors import UsageError
 from tclose.policy.load import policy_from
 from tclose.publish import Reading
+from tclose.recode import Plan
+from tclose.release import Applied
 from tclose.verify.certificate import file_hash, recheck
 
 INFEASIBLE = "no release can keep this promise"
@@ -185,22 +188,44 @@ def test_an_applied_plan_keeps_the_promise_on_other_rows(
         )
         for row in shaken
     ]
-    assert applied.outside == fits.count(False)
+    assert applied.outside <= fits.count(False)  # a class may be widened
     if applied.left_out == 0:
         sound(judge, fresh, released)
 
 
-@settings(slow, max_examples=6)
+@settings(slow, max_examples=12)
 @given(data=st.data())
-def test_a_plan_applied_to_its_own_table_covers_every_row(
+def test_a_plan_of_cuts_applied_to_its_own_table_makes_the_same_release(
     judge: Any, some_cases: Any, folder: Path, data: Any
 ) -> None:
     case = data.draw(some_cases())
     table, policy = case.write(folder / "in.csv"), policy_from(case.policy, folder)
     try:
-        release = publish.anonymize(table, policy, method="mondrian")
+        release = publish.anonymize(
+            table, policy, method="mondrian", output=folder / "first.csv", plan=folder / "p.json"
+        )
     except UsageError:
         return
+    plan = Plan.from_json(json.loads((folder / "p.json").read_text()))
+    assert plan == release.plan and plan.way == "cuts"
+    applied = publish.apply(plan, table, base=folder, output=folder / "again.csv")
+    assert applied.applied == Applied("cuts", outside=0, held_back=0, widened=0)
+    assert (folder / "again.csv").read_bytes() == (folder / "first.csv").read_bytes()
+    assert applied.loss.overall == pytest.approx(release.loss.overall)
+
+
+@settings(slow, max_examples=6)
+@given(data=st.data())
+def test_a_plan_of_classes_applied_to_its_own_table_covers_every_row(
+    judge: Any, some_cases: Any, folder: Path, data: Any
+) -> None:
+    case = data.draw(some_cases())
+    table, policy = case.write(folder / "in.csv"), policy_from(case.policy, folder)
+    try:
+        release = publish.anonymize(table, policy, method="mondrian-relaxed")
+    except UsageError:
+        return
+    assert release.plan.way == "classes"
     try:
         applied = publish.apply(release.plan, table, base=folder, output=folder / "again.csv")
     except UsageError as error:

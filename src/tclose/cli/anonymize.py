@@ -48,11 +48,13 @@ def anonymize(
     method: Annotated[
         str | None, typer.Option(metavar="NAME", help="The search; see `tclose methods`.")
     ] = None,
-    seconds: Annotated[float | None, typer.Option(min=0, help="How long to search.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, help="How long to search, by the clock.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds search alike.")] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(min=1, help="Amount of work in place of seconds: same seed, same bytes."),
+    effort: Annotated[
+        float | None,
+        typer.Option(min=0, help="How much work, in seconds of an ordinary core."),
     ] = None,
     suppression: Annotated[
         str | None,
@@ -87,8 +89,8 @@ def anonymize(
             plan=plan,
             method=method,
             seconds=seconds,
+            effort=effort,
             seed=seed,
-            rounds=rounds,
             suppression=suppression,
             population=population,
             key=read_key(key_file),
@@ -106,7 +108,10 @@ def anonymize(
 
 def release_json(release: Any) -> dict[str, Any]:
     """What a release is, as plain values."""
+    content = release.certificate.content
+    told = "way held_back widened changed_hierarchies levels optimality leftover".split()
     return {
+        **{key: content[key] for key in told if key in content},
         "output": str(release.path),
         "rows": release.audit.rows,
         "classes": release.classes,
@@ -115,7 +120,7 @@ def release_json(release: Any) -> dict[str, Any]:
         "loss": release.loss.overall,
         "columns": release.loss.columns,
         "holds": release.holds,
-        "method": release.certificate.content["method"],
+        "method": content["method"],
         "requirements": [verdict.to_json() for verdict in release.audit.requirements],
     }
 

@@ -1,4 +1,4 @@
-"""tclose apply: recode new rows with the classes of an earlier release."""
+"""tclose apply: recode new rows as an earlier release was."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def apply(
     memory: options.Memory = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Recode next month's rows with the classes of an earlier release.
+    """Recode next month's rows by the levels, cuts or classes of an earlier release.
 
-    Rows that no class covers, or that would break the promise, are held back and counted. The
-    promise is the plan's own policy unless one is given; its relative paths start from the plan.
+    Classes are widened where a row in them needs it. Rows outside of all that the plan covers, or
+    that would break the promise, are held back and counted. The promise is the plan's own policy
+    unless one is given; its relative paths start from the plan.
     """
     from tclose import publish
     from tclose.recode import Plan

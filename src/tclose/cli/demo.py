@@ -26,7 +26,7 @@ def demo(
     ] = Path("tclose-demo"),
     rows: Annotated[int, typer.Option(min=100, help="How many made-up patients.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal tables.")] = 1,
-    seconds: Annotated[float, typer.Option(min=0, help="How long to search.")] = 10,
+    effort: Annotated[float, typer.Option(min=0, help="How much work, in seconds.")] = 10,
 ) -> None:
     """Make up a hospital table, audit it, anonymize it, verify and explain the release."""
     from tclose import api, publish
@@ -44,7 +44,7 @@ def demo(
             output=output / "release.csv",
             certificate=output / "certificate.json",
             plan=output / "plan.json",
-            seconds=seconds,
+            effort=effort,
             progress=report,
             cancelled=cancelled,
             on_cancel=lambda outcome: True,

@@ -141,6 +141,15 @@ class Hierarchy:
         """
         return self._spans[1]
 
+    @property
+    def first_below(self) -> Nodes:
+        """The first leaf below each node; the others follow it without a gap.
+
+        >>> Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind").first_below.tolist()
+        [0, 1, 0]
+        """
+        return self._spans[0]
+
     @cached_property
     def ancestors(self) -> Nodes:
         """Entry [leaf, level] is the highest ancestor of the leaf whose height is at most level.

@@ -25,6 +25,8 @@ from tclose.policy.words import Role, role_of
 TREES = ("equal", "ordered", "numeric", "hierarchical")
 DIVERGENCES = ("kl", "js", "smoothed-js")
 DISTANCES = (*TREES, "matrix", *DIVERGENCES)
+GENERALIZABLE = ("equal", "hierarchical", "kl", "js")
+"""The distances in which a group of the hierarchy has a place beside its values."""
 
 Number = Annotated[
     Fraction,
@@ -325,12 +327,35 @@ class Search(Part):
     """How a release is searched for; read by the anonymizing commands."""
 
     method: str = "auto"
-    seconds: Number = Fraction(20)
-    seed: int = 1
-    rounds: int | None = Field(
-        None, ge=1, description="an amount of work in place of seconds: equal seeds, equal bytes"
+    seconds: Number | None = Field(None, description="the clock as the limit of the search")
+    effort: Number | None = Field(
+        None, description="amount of work: seconds of an ordinary core; equal seeds, equal bytes"
     )
+    seed: int = 1
     suppression: Number = Fraction(0)
+    loss: Literal["iyengar", "precision", "entropy", "discernibility", "class-size"] | None = Field(
+        None, description="what a full-domain search makes least; iyengar if not given"
+    )
+    weights: dict[str, Number] | None = Field(
+        None, description="full-domain searches: what a quasi-identifier counts; 1 if not named"
+    )
+    levels: dict[str, tuple[int, int]] | None = Field(
+        None, description="full-domain searches: lowest and highest level of a quasi-identifier"
+    )
+
+    @field_validator("weights")
+    @classmethod
+    def _not_negative(cls, value: dict[str, Fraction] | None) -> dict[str, Fraction] | None:
+        if value and (min(value.values()) < 0 or not any(value.values())):
+            raise ValueError("weights are not negative, and not all 0")
+        return value
+
+    @field_validator("levels")
+    @classmethod
+    def _ordered(cls, value: dict[str, tuple[int, int]] | None) -> Any:
+        if any(not 0 <= least <= most for least, most in (value or {}).values()):
+            raise ValueError("levels are given as [lowest, highest], from 0")
+        return value
 
     @field_validator("suppression")
     @classmethod
@@ -348,6 +373,17 @@ class Release(Part):
     recoding: Literal["local", "mean", "median", "mode"] = Field(
         "local", description="local: intervals, ancestors, sets; else a class's central value"
     )
+    leftover: Literal["drop", "root", "hide", "generalize"] = Field(
+        "drop",
+        description="rows that a search leaves out: dropped; released with quasi-identifiers at "
+        "the root; or released with sensitive values hidden, or generalized",
+    )
+
+    @model_validator(mode="after")
+    def _leftover_local(self) -> Release:
+        if self.leftover != "drop" and self.recoding != "local":
+            raise ValueError('leftover other than "drop" needs recoding = "local"')
+        return self
 
 
 class Policy(Part):
@@ -443,6 +479,33 @@ class Policy(Part):
             raise ValueError(
                 f'readings: "cross" is not defined where a missing value of {wild[0]!r} may be any'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _search_quasi(self) -> Policy:
+        for key in ("weights", "levels"):
+            wrong = [name for name in getattr(self.search, key) or {} if name not in self.quasi]
+            if wrong:
+                raise ValueError(f"search.{key}: {wrong[0]!r} is not a quasi-identifier")
+        return self
+
+    @model_validator(mode="after")
+    def _leftover_possible(self) -> Policy:
+        for name in self.sensitive if self.release.leftover in ("hide", "generalize") else ():
+            column = self.columns[name]
+            if self.release.leftover == "hide":
+                if column.missing == "forbid":
+                    raise ValueError(f'release.leftover: "hide", but {name!r} forbids gaps')
+                continue
+            judged = any(getattr(column, key) is not None for key in PROMISES)
+            judged |= any(name in joint.columns for joint in self.joint)
+            if judged and (column.hierarchy is None or column.order is not None):
+                raise ValueError(f'release.leftover: "generalize" needs a hierarchy of {name!r}')
+            if column.distance and column.distance.name not in GENERALIZABLE:
+                raise ValueError(
+                    f'release.leftover: "generalize" needs a distance of {name!r} that knows '
+                    f"groups: {', '.join(GENERALIZABLE)}"
+                )
         return self
 
     @model_validator(mode="after")

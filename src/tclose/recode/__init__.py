@@ -1,25 +1,43 @@
 """From classes to released values.
 
 - `values`       what each class is released as, column by column
+- `levels`       full-domain recoding: every value as its group on one level
+- `proposal`     what a search proposed, recoded and planned
+- `recoding`     rows in classes, and what they are written as
 - `plan`         the classes without the data: can be kept, read and applied again
+- `borders`      the cuts behind a release, in the words of its released values
+- `shapes`       what classes are released as, in the codes of a table: cover, widen, lose
+- `reading`      released words read as shapes; `line` numbers and dates among them
+- `nearest`      the classes nearest to each row
+- `judging`      which classes would break the promise once they are released
+- `insertion`    new rows put into the classes of a plan, or held back
+- `leftover`     what becomes of rows that a search leaves out; `sensitive` values hidden or
+                 generalized, `merging` classes that fail for it
 - `identifiers`  dropping, masking or replacing what names a person
 - `rewrite`      the rows of a table, recoded batch by batch
-- `insertion`    new rows put into the classes of a plan, or held back
 """
 
 from tclose.recode.identifiers import Pseudonyms
 from tclose.recode.insertion import Insertion, insert_cells
+from tclose.recode.leftover import Leftover, with_leftover
 from tclose.recode.plan import Plan, make_plan
+from tclose.recode.proposal import planned, recoded
+from tclose.recode.recoding import Recoding
 from tclose.recode.rewrite import Rewriter
 from tclose.recode.values import Released, released_values
 
 __all__ = [
     "Insertion",
+    "Leftover",
     "Plan",
     "Pseudonyms",
+    "Recoding",
     "Released",
     "Rewriter",
     "insert_cells",
     "make_plan",
+    "planned",
+    "recoded",
     "released_values",
+    "with_leftover",
 ]

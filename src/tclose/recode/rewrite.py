@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.errors import InternalError
 from tclose.recode.identifiers import Pseudonyms, masked
-from tclose.recode.values import Released
+from tclose.recode.recoding import Recoding, Sensitive
 from tclose.table.check import Bound
 from tclose.table.stream import RowIndex, Rows
 
@@ -20,15 +20,20 @@ from tclose.table.stream import RowIndex, Rows
 class Rewriter:
     """Turns the rows of a table into those of a release.
 
-    `label` is the class of each cell (−1: left out); quasi-identifiers take their class's released
-    value, identifiers go as the policy says, every other column and the row order stay as they are.
+    Quasi-identifiers take their class's released value, identifiers go as the policy says, and a
+    sensitive value is hidden or generalized where the recoding says so; every other column and the
+    row order stay as they are.
     """
 
     bound: Bound
     rows: Rows
-    label: NDArray[np.int64]
-    released: tuple[Released, ...]
+    recoding: Recoding
     pseudonyms: Pseudonyms
+
+    @property
+    def label(self) -> NDArray[np.int64]:
+        """The class of each cell (−1: left out)."""
+        return self.recoding.label
 
     def columns(self) -> list[str]:
         """The names of the columns that the release has, in the table's order."""
@@ -36,18 +41,31 @@ class Rewriter:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The released rows, in the table's order."""
-        texts = {one.column: pa.array(one.values, pa.string()) for one in self.released}
+        texts = {one.column: pa.array(one.values, pa.string()) for one in self.recoding.released}
         for batch, cell in self._located():
-            yield self._recoded(batch, self.label[cell], texts)
+            kept = self.label[cell] >= 0
+            if not kept.all():
+                batch, cell = batch.filter(pa.array(kept)), cell[kept]
+            arrays = [self._column(name, batch, cell, texts) for name in self.columns()]
+            yield pa.RecordBatch.from_arrays(arrays, schema=self.schema())
 
     def kept_rows(self) -> NDArray[np.int64]:
         """The numbers of the table's rows that are released, in order."""
         cells = [cell for _, cell in self._located()]
         return np.flatnonzero(self.label[np.concatenate(cells)] >= 0)
 
+    def written(self) -> list[str]:
+        """The columns that are text in the release, whatever they were."""
+        told = [name for name, one in self.recoding.sensitive.items() if one.texts is not None]
+        return [*self.bound.classes.quasi, *self.bound.policy.identifiers, *told]
+
     def schema(self) -> pa.Schema:
         """The schema of the release: its own where a column changes, the table's elsewhere."""
-        return released_schema(self.bound, self.rows)
+        schema = released_schema(self.bound, self.rows, self.written())
+        for name in self.recoding.sensitive:
+            at = schema.get_field_index(name)
+            schema = schema.set(at, schema.field(at).with_nullable(True))
+        return schema
 
     def _located(self) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
         """The table's rows, each with its cell."""
@@ -58,26 +76,30 @@ class Rewriter:
                 raise InternalError("a row of the table has no cell", where=self.bound.source.name)
             yield batch, cell
 
-    def _recoded(
-        self, batch: pa.RecordBatch, label: NDArray[np.int64], texts: dict[str, pa.Array]
-    ) -> pa.RecordBatch:
-        kept = label >= 0
-        if not kept.all():
-            batch, label = batch.filter(pa.array(kept)), label[kept]
-        at = pa.array(label)
-        arrays = [self._column(name, batch, at, texts) for name in self.columns()]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema())
-
     def _column(
-        self, name: str, batch: pa.RecordBatch, at: pa.Array, texts: dict[str, pa.Array]
+        self,
+        name: str,
+        batch: pa.RecordBatch,
+        cell: NDArray[np.int64],
+        texts: dict[str, pa.Array],
     ) -> pa.Array:
         if name in texts:
-            return texts[name].take(at)
+            return texts[name].take(pa.array(self.label[cell]))
+        if name in self.recoding.sensitive:
+            return _altered(self.recoding.sensitive[name], batch.column(name), cell)
         if name in self.bound.policy.identifiers:
             if self.bound.policy.release.identifiers == "mask":
                 return masked(batch.num_rows)
             return self.pseudonyms.column(batch.column(name))
         return batch.column(name)
+
+
+def _altered(how: Sensitive, values: pa.Array, cell: NDArray[np.int64]) -> pa.Array:
+    """A sensitive column's values, some of them hidden or generalized."""
+    code = how.code[cell]
+    if how.texts is not None:
+        return pa.array(how.texts, pa.string()).take(pa.array(code, mask=code < 0))
+    return values.take(pa.array(np.arange(len(code)), mask=code < 0))
 
 
 def released_columns(bound: Bound) -> list[str]:
@@ -87,11 +109,10 @@ def released_columns(bound: Bound) -> list[str]:
     return [name for name in bound.source.columns if name not in gone]
 
 
-def released_schema(bound: Bound, rows: Rows) -> pa.Schema:
+def released_schema(bound: Bound, rows: Rows, written: Sequence[str]) -> pa.Schema:
     """The columns of a release with their types: text where values are recoded."""
-    changed = {*bound.classes.quasi, *bound.policy.identifiers}
     fields = [
-        pa.field(name, pa.string()) if name in changed else rows.schema.field(name)
+        pa.field(name, pa.string()) if name in written else rows.schema.field(name)
         for name in released_columns(bound)
     ]
     return pa.schema(fields)

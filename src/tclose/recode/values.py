@@ -49,7 +49,7 @@ def released_values(
     kept = np.flatnonzero(label >= 0)
     result = []
     for at, column in enumerate(quasi.columns):
-        writer = _Writer(column, bound.cells.dictionaries[column.name])
+        writer = Writer(column, bound.cells.dictionaries[column.name])
         codes, owner, weight = quasi.codes[kept, at], label[kept], bound.cells.weight[kept]
         if recoding == "local":
             values = writer.local(codes, owner, classes)
@@ -60,8 +60,8 @@ def released_values(
     return tuple(result)
 
 
-class _Writer:
-    """Writes the labels of one column."""
+class Writer:
+    """Writes the labels of one column: `texts` and `last` are those of its codes."""
 
     def __init__(self, column: ColumnLoss, dictionary: Dictionary) -> None:
         self.column = column
@@ -71,6 +71,7 @@ class _Writer:
         self.texts, self.last = _texts(column, dictionary)
 
     def local(self, codes: Ints, owner: Ints, classes: int) -> list[str | None]:
+        """The narrowest label of each class."""
         if self.column.kind == "set":
             return self._sets(codes, owner, classes)
         low, high = ends(codes, owner, classes, self.column.values)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -19,9 +21,8 @@ def release_view(release: Release) -> RenderableType:
         ("The promise holds; it was recounted on what was written.", "green"),
     )
     parts: list[RenderableType] = [head]
-    if release.left_out:
-        fits = f", {release.outside:,} of them fit no class" if release.outside else ""
-        parts.append(Text(f"{release.left_out:,} rows were left out{fits}.", "yellow"))
+    parts += [Text(line, "yellow") for line in _notices(release)]
+    parts += [Text(line, "dim") for line in _recoded(release)]
     parts += [
         verdict_table("What was promised", release.audit.requirements, promised=True),
         _losses(release),
@@ -37,6 +38,55 @@ def release_view(release: Release) -> RenderableType:
             )
         )
     return Group(*parts)
+
+
+WAYS = {
+    "levels": "New rows were recoded to the plan's levels.",
+    "cuts": "New rows went the way of the plan's cuts.",
+    "classes": "New rows went to the nearest class of the plan that keeps the promise with them.",
+}
+
+
+def _notices(release: Release) -> Iterator[str]:
+    """What a steward should know before anything else: rows that are not as they might be."""
+    if release.left_out:
+        told = f", {release.outside:,} of them lie outside the plan" if release.outside else ""
+        yield f"{release.left_out:,} rows were left out{told}."
+    if (applied := release.applied) is not None:
+        if applied.widened:
+            yield f"{applied.widened:,} classes were widened to cover their new rows."
+        for name in applied.changed:
+            yield f"The hierarchy of {name} is not the one that the plan was made with."
+    if (leftover := release.leftover) is not None:
+        for count, what in (
+            (leftover.rooted, "have their quasi-identifiers at the root"),
+            (leftover.hidden, "have their sensitive values hidden"),
+            (leftover.generalized, "have their sensitive values generalized"),
+        ):
+            if count:
+                yield f"{count:,} rows {what}."
+        if leftover.merged:
+            yield f"{leftover.merged:,} classes were merged into others to make room for them."
+        if leftover.dropped:
+            yield (
+                f"{leftover.dropped:,} rows were dropped although leftover is "
+                f"{leftover.asked!r}: {leftover.reason}."
+            )
+
+
+def _recoded(release: Release) -> Iterator[str]:
+    """How values were recoded, where it is not class by class."""
+    if release.applied is not None:
+        yield WAYS[release.applied.way]
+    if release.plan.levels is not None:
+        told = ", ".join(f"{name} {level}" for name, level in release.plan.levels.items())
+        yield f"Whole columns are recoded to one level each (0: as they are): {told}."
+    proof = release.certificate.content.get("optimality")
+    if proof is not None and proof["optimal"]:
+        yield f"No other choice of levels loses less ({proof['measure']})."
+    elif proof is not None:
+        least = f"{proof['no_less_than']:.4f} ({proof['measure']})"
+        yield f"No choice of levels loses less than {least}."
 
 
 def _losses(release: Release) -> Table:

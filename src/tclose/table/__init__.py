@@ -6,6 +6,9 @@
 - `labels`      what a generalized value covers: intervals, sets, masks
 - `hierarchies` a column's generalization tree, from what the policy says
 - `matching`    which classes cover which raw rows
+- `boxes`       released values as runs of an original's values
+- `covering`    classes as boxes over an original, and the rows that they cover
+- `alignment`   rows of two tables that are of the same people
 - `attribute`   a sensitive column with its order and its ground distances
 - `cells`       distinct quasi-identifier × sensitive tuples with their weight
 - `classes`     sizes and histograms of the classes: all that a requirement sees

@@ -171,10 +171,12 @@ def make_attribute(
     Raises UsageError where the order or the hierarchy does not know a value.
     """
     known = _ordering(name, column, dictionary, hierarchy)
+    if column.missing != "any":  # else they may be any value, at least of those below them
+        known = (*known, *_generalized(column, dictionary, hierarchy))
     place = {label: at for at, label in enumerate(known)}
     counted = dictionary.has_missing and column.missing != "any"
     missing_code = len(known) if counted else -1
-    recode = [place[label] for label in dictionary.labels] + [missing_code]
+    recode = [place.get(label, -1) for label in dictionary.labels] + [missing_code]
     positions = None
     if column.order is None and dictionary.positions is not None and len(known) == dictionary.known:
         ranked = dict(zip(dictionary.labels, dictionary.positions, strict=True))
@@ -224,19 +226,20 @@ def _ordering(
     labels = dictionary.labels
     declared: Sequence[str] | None = column.order
     if declared is None and hierarchy is not None:
-        lost = len(set(labels) - set(hierarchy.leaves))
+        lost = sum(not hierarchy.contains(label) for label in labels)
         if lost:
             raise HierarchyError(
-                f"not leaves of the hierarchy: {lost} distinct values",
+                f"not in the hierarchy: {lost} distinct values",
                 where=f"column {name!r}",
                 hint="add them to the hierarchy",
             )
-        natural = dictionary.kind != "text" and column.domain == "observed"
+        plain = not _generalized(column, dictionary, hierarchy)
+        natural = dictionary.kind != "text" and column.domain == "observed" and plain
         declared = None if natural else hierarchy.leaves
     if declared is None:
         return labels
     lost = len(set(labels) - set(declared))
-    if lost:
+    if lost and column.order is not None:
         raise UsageError(
             f"not in the declared order: {lost} distinct values",
             where=f"column {name!r}",
@@ -244,3 +247,13 @@ def _ordering(
         )
     seen = set(labels)
     return tuple(value for value in declared if column.domain == "declared" or value in seen)
+
+
+def _generalized(
+    column: Column, dictionary: Dictionary, hierarchy: Hierarchy | None
+) -> tuple[str, ...]:
+    """Values that are groups of the hierarchy and not its leaves, in the order of its nodes."""
+    if hierarchy is None or column.order is not None:
+        return ()
+    seen = set(dictionary.labels)
+    return tuple(label for label in hierarchy.labels[hierarchy.leaf_count :] if label in seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from tclose.table.hierarchies import outside, resolve
 from tclose.table.source import Source
 
 T = TypeVar("T")
+Strangers = Literal["refuse", "keep"]
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,17 @@ class Bound:
         return dict(self.classes.attributes)
 
 
-def bind(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()) -> Bound:
+def bind(
+    policy: Policy | None,
+    source: Source,
+    problems: Sequence[Problem] = (),
+    *,
+    strangers: Strangers = "refuse",
+) -> Bound:
     """Counts the table and ties the policy to it; raises PolicyError with all that is wrong.
 
     `problems` are those already found in the policy's text, so that both kinds come together.
+    Quasi-identifiers that their hierarchy does not know are wrong too, unless they are kept.
     """
     found = list(problems)
     if policy is None:
@@ -63,7 +71,7 @@ def bind(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()
         raise PolicyError(found)
     cells = count_cells(source, usable)
     checker = _Checker(policy, cells, found)
-    hierarchies = checker.quasi_trees([name for name in policy.quasi if name in usable])
+    hierarchies = checker.quasi_trees([name for name in policy.quasi if name in usable], strangers)
     attributes = checker.attributes([name for name in policy.sensitive if name in usable])
     if found:
         raise PolicyError(found)
@@ -122,7 +130,7 @@ class _Checker:
         self.cells = cells
         self.problems = problems
 
-    def quasi_trees(self, names: Sequence[str]) -> dict[str, Hierarchy]:
+    def quasi_trees(self, names: Sequence[str], strangers: Strangers) -> dict[str, Hierarchy]:
         """The hierarchies of the quasi-identifiers that have one."""
         trees = {}
         for name in names:
@@ -131,7 +139,7 @@ class _Checker:
             if tree is not None:
                 trees[name] = tree
                 lost = outside(tree, self.cells.dictionaries[name].labels)
-                if lost:
+                if lost and strangers == "refuse":
                     are = "value is" if lost == 1 else "values are"
                     what = f"{lost:,} distinct {are} not in the hierarchy"
                     hint = "add them, or give the hierarchy that the table was generalized with"

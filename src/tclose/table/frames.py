@@ -9,6 +9,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+HIDING = "tclose: has a value"
+
 
 def is_frame(data: Any) -> bool:
     """Whether the data is an eager frame of a known library.
@@ -25,10 +27,12 @@ def reframed(
     keep: NDArray[np.int64],
     replaced: Mapping[str, Sequence[str | None]],
     columns: Sequence[str],
+    hidden: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> Any:
     """The caller's own frame with some rows (in the order asked for), columns and new values.
 
-    Types, categories and the index of everything that is not replaced survive.
+    Types, categories and the index of everything that is not replaced survive; `hidden` says which
+    of the rows have no value in a column any more.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 40], "ill": ["x", "y"]})
@@ -40,6 +44,10 @@ def reframed(
     for name, values in replaced.items():
         series = nw.new_series(name, list(values), nw.String, backend=native)
         frame = frame.with_columns(_aligned(series, frame))
+    for name, gone in (hidden or {}).items():
+        mask = nw.new_series(HIDING, (~gone).tolist(), nw.Boolean, backend=native)
+        frame = frame.with_columns(_aligned(mask, frame))
+        frame = frame.with_columns(nw.when(nw.col(HIDING)).then(nw.col(name)).alias(name))
     return frame.select(*columns).to_native()
 
 

@@ -48,6 +48,9 @@ class Certificate:
     def __str__(self) -> str:
         counted = f"{self.content['rows']:,} rows in {self.content['classes']:,} classes"
         lines = [f"certificate: {counted}"]
+        if "levels" in self.content:
+            told = ", ".join(f"{name} {level}" for name, level in self.content["levels"].items())
+            lines.append(f"  levels: {told}")
         for one in self.content["requirements"]:
             about = f" of {one['attribute']}" if one["attribute"] else ""
             lines.append(
@@ -158,6 +161,15 @@ def _of_the_original(stated: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "loss", stated["loss"].get("overall")
     if "input_rows" in stated:
         yield "rows read", stated["input_rows"]
+    for line in ("outside", "held_back", "widened"):
+        if line in stated:
+            yield line.replace("_", " "), stated[line]
+    if isinstance(stated.get("leftover"), dict):
+        for key in ("rooted", "hidden", "generalized", "dropped"):
+            yield f"rows left over: {key}", stated["leftover"].get(key)
+    if isinstance(stated.get("levels"), dict):
+        for name, level in stated["levels"].items():
+            yield f"level of {name}", level
     for name in ("input", "plan"):
         if name in stated["hashes"]:
             yield f"sha256 of the {name}", stated["hashes"][name]

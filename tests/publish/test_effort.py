@@ -27,9 +27,9 @@ RULES = {
 def bytes_of(folder: Path, name: str, seed: int, **more: object) -> bytes:
     target = folder / f"{name}.csv"
     release = tclose.anonymize(
-        hospital(400), RULES, output=target, rounds=2, seed=seed, method="hybrid", **more
+        hospital(400), RULES, output=target, effort=0.5, seed=seed, method="hybrid", **more
     )
-    assert release.holds and release.outcome is not None and release.outcome.stopped == "finished"
+    assert release.holds and release.outcome is not None and release.outcome.stopped == "budget"
     return target.read_bytes()
 
 
@@ -43,7 +43,7 @@ def test_another_seed_searches_another_way(tmp_path: Path) -> None:
     assert bytes_of(tmp_path, "one", 7) != bytes_of(tmp_path, "two", 8)
 
 
-def test_a_policy_may_state_the_rounds(tmp_path: Path) -> None:
-    stated = RULES | {"search": {"rounds": 2, "seed": 7, "method": "hybrid"}}
+def test_a_policy_may_state_the_effort(tmp_path: Path) -> None:
+    stated = RULES | {"search": {"effort": "0.5", "seed": 7, "method": "hybrid"}}
     tclose.anonymize(hospital(400), stated, output=tmp_path / "stated.csv")
     assert (tmp_path / "stated.csv").read_bytes() == bytes_of(tmp_path, "given", 7)

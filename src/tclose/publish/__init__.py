@@ -1,0 +1,23 @@
+"""anonymize · apply · lattice · frontier: wires the rooms; computes nothing.
+
+Nothing that proposes certifies: what was written is read back and counted by `verify` before it is
+moved into place, and a release that does not keep its promise is never made.
+
+- `searched`  a release found by a search
+- `asked`     what a caller asks of a search
+- `surveyed`  the lattice of full-domain generalizations
+- `swept`     loss against t or k; `grid` which of them, `valued` what is lost by any measure
+- `applied`   a release of new rows, recoded by an earlier plan
+- `written`   a recoding written or framed, counted again, certified
+- `reported`  the reports on audits and releases
+- `targets`   where to, and what is refused beforehand
+"""
+
+from tclose.api import Reading, check
+from tclose.publish.applied import apply
+from tclose.publish.reported import audit_report
+from tclose.publish.searched import anonymize
+from tclose.publish.surveyed import lattice
+from tclose.publish.swept import frontier
+
+__all__ = ["Reading", "anonymize", "apply", "audit_report", "check", "frontier", "lattice"]

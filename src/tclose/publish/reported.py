@@ -1,0 +1,99 @@
+"""Reports on audits, verified tables and releases: wires what was counted to what people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tclose.api import Reading
+from tclose.release import Release
+from tclose.report.compose import document_of
+from tclose.report.document import Document, Section
+from tclose.report.saving import edition_of, save_document
+from tclose.report.subject import Counted, Kind, Subject
+from tclose.table import Bound, Cells, bind, open_source
+from tclose.table.alignment import beside
+from tclose.table.write import delimiter_for
+from tclose.verify import Audit, Certificate, Check, audit_bound
+from tclose.verify.attacks import attack_release
+
+
+@dataclass(frozen=True)
+class Original:
+    """The table that a release was made from: what was opened, and how it was bound."""
+
+    data: Any
+    reading: Reading
+    bound: Bound
+
+
+def audit_report(
+    audit: Audit,
+    *,
+    edition: str = "external",
+    kind: Kind = "audit",
+    certificate: Certificate | None = None,
+    checks: Sequence[Check] = (),
+    hashes: Mapping[str, str] | None = None,
+    population: Cells | None = None,
+    further: Sequence[Section] = (),
+) -> Document:
+    """The report on a table that was audited or verified.
+
+    >>> import pyarrow as pa, tclose
+    >>> table = pa.table({"zip": ["476", "476", "479", "479"], "illness": list("abab")})
+    >>> page = audit_report(tclose.audit(table, quasi="zip", sensitive="illness"))
+    >>> page.edition, page.sections[0].title
+    ('external', 'What was measured')
+    """
+    attacks = attack_release(audit.bound, population=population)
+    subject = Subject(
+        kind=kind,
+        now=Counted(audit, attacks),
+        edition=edition_of(edition),
+        certificate={} if certificate is None else certificate.content,
+        checks=tuple(checks),
+        hashes=hashes or {},
+    )
+    return document_of(subject, further)
+
+
+def release_report(
+    release: Release,
+    original: Original,
+    *,
+    edition: str = "external",
+    further: Sequence[Section] = (),
+) -> Document:
+    """The report on a release beside the table that it was made from."""
+    people = release.people
+    now = audit_bound(_bound_anew(release, original), population=people, measure_all=False)
+    data = release.path if release.data is None else release.data
+    held = beside(original.bound, original.data, now.bound, data)
+    before = audit_bound(original.bound, population=people, measure_all=False)
+    subject = Subject(
+        kind="release",
+        now=Counted(now, attack_release(now.bound, original=held, population=people)),
+        edition=edition_of(edition),
+        before=Counted(before, attack_release(original.bound, population=people)),
+        certificate=release.certificate.content,
+    )
+    return document_of(subject, further)
+
+
+def save_release_report(
+    release: Release, original: Original, path: str | Path, edition: str
+) -> Path:
+    """Writes the report on a release (.html, .json or .txt)."""
+    return save_document(release_report(release, original, edition=edition), path)
+
+
+def _bound_anew(release: Release, original: Original) -> Bound:
+    """The release as it is now, read again: it was counted under another name while written."""
+    policy = release.audit.bound.policy
+    if release.data is not None or release.path is None:
+        return bind(policy, open_source(release.data))
+    mark = delimiter_for(release.path, original.bound.source.delimiter)
+    return bind(policy, Reading(delimiter=mark, memory=original.reading.memory).open(release.path))

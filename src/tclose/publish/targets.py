@@ -1,0 +1,84 @@
+"""Where a release goes, and everything that would otherwise only come to light after the search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tclose.errors import UsageError
+from tclose.policy.model import Policy
+from tclose.recode.rewrite import released_schema
+from tclose.table import Bound
+from tclose.table.stream import Rows
+from tclose.table.write import (
+    WRITERS,
+    CsvWriter,
+    refuse_in_text,
+    refuse_unknown_kind,
+    refuse_unwritable,
+)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Where a release, its certificate and its plan are written, if anywhere."""
+
+    output: Path | None = None
+    certificate: Path | None = None
+    plan: Path | None = None
+
+    @classmethod
+    def named(cls, *paths: str | Path | None) -> Targets:
+        """Where to write; refused at once, not after the search, where nothing can be written."""
+        targets = cls(*(None if path is None else Path(path) for path in paths))
+        if targets.output is not None:
+            refuse_unknown_kind(targets.output)
+        for path in targets.given:
+            refuse_unwritable(path)
+        return targets
+
+    @property
+    def given(self) -> list[Path]:
+        """Those that are to be written."""
+        return [path for path in (self.output, self.certificate, self.plan) if path is not None]
+
+    def refuse(self, bound: Bound, rows: Rows, inputs: tuple[Any, ...]) -> None:
+        """Raises where the table cannot be released to here."""
+        self._refuse_overwriting(bound.policy, inputs)
+        if not bound.policy.promises_something:
+            raise UsageError(
+                "the policy promises nothing, so there is nothing to keep",
+                where="policy",
+                hint="state k, or t at a sensitive column",
+            )
+        if self.output is not None:
+            written = [*bound.classes.quasi, *bound.policy.identifiers]
+            refuse_in_text(self.output, released_schema(bound, rows, written))
+            _refuse_empty_texts(bound, self.output)
+
+    def _refuse_overwriting(self, policy: Policy, inputs: tuple[Any, ...]) -> None:
+        """What is read is never harmed, not even by a mistyped output."""
+        read = [Path(one) for one in inputs if isinstance(one, str | Path)]
+        read += [policy.base / one for one in policy.files]
+        for path in self.given:
+            if path.exists() and any(one.exists() and path.samefile(one) for one in read):
+                raise UsageError(
+                    "the output is an input", where=str(path), hint="name another file"
+                )
+        if len({path.resolve() for path in self.given}) < len(self.given):
+            raise UsageError("two outputs have the same name", where=str(self.given[0]))
+
+
+def _refuse_empty_texts(bound: Bound, output: Path) -> None:
+    """An empty text becomes a missing value in a CSV file, which is something else to count."""
+    for name in bound.attributes:
+        if (
+            "" in bound.cells.dictionaries[name].labels
+            and WRITERS[output.suffix.lower()] is CsvWriter
+        ):
+            raise UsageError(
+                "a CSV file cannot tell its empty texts from missing values",
+                where=f"column {name!r}",
+                hint="write a .parquet file, or make them missing",
+            )

@@ -1,0 +1,71 @@
+"""What a release would be judged like: its cells with the values that are to be written.
+
+The last word has `verify`, on the file itself. Whoever chooses between several ways of writing a
+release asks the same requirements beforehand, about the same classes: rows that are released alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose.errors import PolicyError
+from tclose.privacy import promises_of
+from tclose.recode.values import Released
+from tclose.table.cells import Cells
+from tclose.table.check import Bound, narrowed
+from tclose.table.classes import form_classes
+from tclose.table.dictionary import Dictionary
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+def failing_cells(
+    bound: Bound, population: Cells | None, label: Ints, released: Sequence[Released]
+) -> Flags:
+    """Which cells lie in a class that breaks a promise once it is released (−1: it is not)."""
+    result = label >= 0
+    if not result.any():
+        return result
+    kept = result.copy()
+    try:
+        table = released_table(bound, label, released)
+    except PolicyError:
+        return result  # what is left cannot even be measured
+    broken = np.zeros(table.classes.count, dtype=bool)
+    for line in promises_of(table, population):
+        seen = table.classes
+        if line.reading == "cross" and line.requirement.attribute:
+            others = [name for name in seen.attributes if name != line.requirement.attribute]
+            seen = seen.regrouped(others)
+        broken[seen.origin[line.requirement.measure(seen).fails]] = True
+    result[kept] = broken[table.classes.cell_class]
+    return result
+
+
+def released_table(bound: Bound, label: Ints, released: Sequence[Released]) -> Bound:
+    """The table of some cells as it would be released: class `label[cell]`, or −1 for left out."""
+    kept = label >= 0
+    now = narrowed(bound, kept) if _lacks_values(bound, kept) else bound
+    rows = slice(None) if now is not bound else kept
+    dictionaries = dict(now.cells.dictionaries)
+    codes = {name: now.cells.codes[name][rows] for name in dictionaries}
+    for one in released:
+        words = pa.chunked_array([pa.array(one.values, pa.string())])
+        dictionaries[one.column], of_class = Dictionary.encode(words)
+        codes[one.column] = of_class[label[kept]]
+    cells = Cells(dictionaries, codes, now.cells.weight[rows])
+    wild = [name for name in bound.policy.quasi if bound.policy.columns[name].missing == "any"]
+    classes = form_classes(cells, bound.classes.quasi, now.attributes, wild)
+    return replace(bound, cells=cells, classes=classes)
+
+
+def _lacks_values(bound: Bound, kept: Flags) -> bool:
+    """Whether a sensitive value of the table, or a missing one, does not occur in these cells."""
+    codes = (bound.cells.codes[name] for name in bound.attributes)
+    return any(len(np.unique(code[kept])) < len(np.unique(code)) for code in codes)

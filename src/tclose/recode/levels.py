@@ -1,0 +1,136 @@
+"""Full-domain recoding: every value of a column becomes its group on one level of the hierarchy.
+
+Level 0 is the value as it is written; the last level is the root. A column without a hierarchy has
+two levels, the value and `*`. A missing value stays missing below the last level; on it, a column
+with missing values is `*` throughout, since nothing else covers both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import UsageError
+from tclose.hierarchy import Hierarchy
+from tclose.recode.line import Line, interval_ends
+from tclose.recode.reading import tree_for
+from tclose.recode.values import Released
+from tclose.table.check import Bound
+from tclose.table.classes import grouped
+from tclose.table.labels import ANYTHING
+from tclose.utility import ColumnLoss, Quasi
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def levelled(
+    bound: Bound, columns: Sequence[Released], levels: Mapping[str, int]
+) -> tuple[tuple[Released, ...], Ints, Quasi, Floats]:
+    """A table's rows by the groups of their values: what the classes are released as, the class of
+    each cell (−1: it has a value that the hierarchy does not know), where the cells lie, and what
+    each class loses in each column.
+    """
+    rungs = [Rung(bound, one, levels[one.column]) for one in columns]
+    known = np.all([rung.group >= 0 for rung in rungs], axis=0)
+    label = np.full(len(known), -1, dtype=np.int64)
+    first = np.zeros(0, dtype=np.int64)
+    if known.any():
+        label[known], first = grouped([rung.group[known] for rung in rungs])
+    member = np.flatnonzero(known)[first]
+    words = tuple(rung.released(member) for rung in rungs)
+    each = np.stack([rung.loss[member] for rung in rungs], axis=1)
+    quasi = Quasi(tuple(rung.column for rung in rungs), np.stack([r.code for r in rungs], axis=1))
+    return words, label, quasi, each
+
+
+class Rung:
+    """One column at its level: the group of each cell, in words and with its loss."""
+
+    def __init__(self, bound: Bound, one: Released, level: int) -> None:
+        self.name = one.column
+        dictionary, codes = bound.cells.dictionaries[self.name], bound.cells.codes[self.name]
+        has_missing = dictionary.known in codes
+        tree = tree_for(one, bound, ()) if one.kind == "tree" else None
+        levels = 2 if tree is None else max(tree.levels, 2)
+        _refuse_level(self.name, level, levels)
+        if tree is not None:
+            words, place, group, loss = _climbed(tree, dictionary.labels, level)
+            self.column = ColumnLoss.tree(
+                self.name, tree, np.arange(tree.leaf_count), has_missing=has_missing
+            )
+        elif one.kind == "interval":
+            line = Line.of(_ends(one), dictionary.labels)
+            words, place, group = _alike(line, dictionary.labels)
+            self.column = ColumnLoss.interval(self.name, line.positions, has_missing=has_missing)
+            loss = np.zeros(len(group))
+        else:
+            words = dictionary.labels
+            group = place = np.arange(len(words))
+            self.column = ColumnLoss.sets(self.name, place, has_missing=has_missing)
+            loss = np.zeros(len(group))
+        gap, whole = len(words), len(words) + 1
+        mixed = level == levels - 1 and (tree is None or has_missing or tree.levels < 2)
+        if mixed:
+            group, loss = np.where(group >= 0, whole, -1), np.ones(len(loss))
+        self.words: tuple[str | None, ...] = (*words, None, ANYTHING)
+        self.group = np.append(group, whole if mixed else gap)[codes]
+        self.loss = np.append(loss, float(mixed))[codes]
+        self.code = np.append(place, self.column.values - has_missing)[codes]
+
+    def released(self, member: Ints) -> Released:
+        """What each class is released as, given a cell of each."""
+        values = tuple(self.words[int(at)] for at in self.group[member])
+        return Released(self.name, self.column.kind, values)
+
+
+def _climbed(
+    tree: Hierarchy, labels: Sequence[str], level: int
+) -> tuple[tuple[str, ...], Ints, Ints, Floats]:
+    """The nodes' labels; for each value its leaf, its node on a level, and what that node loses.
+
+    A value that is no leaf has neither: −1.
+    """
+    leaf = np.array(
+        [tree.index(one) if tree.contains(one) else -1 for one in labels], dtype=np.int64
+    )
+    leaf = np.where(leaf < tree.leaf_count, leaf, -1)
+    node = np.where(leaf < 0, -1, tree.ancestors[leaf, min(level, tree.levels - 1)])
+    loss = (tree.size_below[node] - 1) / max(tree.leaf_count - 1, 1)
+    return tree.labels, leaf, node.astype(np.int64), loss.astype(np.float64)
+
+
+def _alike(line: Line, labels: Sequence[str]) -> tuple[tuple[str, ...], Ints, Ints]:
+    """Values that are the same number as one group: groups in words, each value's place and group.
+
+    What is no number is a group by itself, and has no place.
+    """
+    place = np.array([line.code(label) for label in labels], dtype=np.int64)
+    words: dict[str, int] = {}
+    group = np.zeros(len(labels), dtype=np.int64)
+    spread: dict[Fraction, list[str]] = {}
+    for label, at in zip(labels, place.tolist(), strict=True):
+        if at >= 0:
+            spread.setdefault(line.positions[at], []).append(label)
+    for number, (label, at) in enumerate(zip(labels, place.tolist(), strict=True)):
+        same = spread[line.positions[at]] if at >= 0 else [label]
+        word = label if len(same) == 1 else f"[{same[0]}, {same[-1]}]"
+        group[number] = words.setdefault(word, len(words))
+    return tuple(words), place, group
+
+
+def _ends(one: Released) -> list[str]:
+    labels = (label for label in one.values if label is not None and label != ANYTHING)
+    return [end for label in labels for end in interval_ends(label)]
+
+
+def _refuse_level(name: str, level: int, levels: int) -> None:
+    if not 0 <= level < levels:
+        raise UsageError(
+            f"there is no level {level} of the column",
+            where=f"column {name!r}",
+            hint=f"levels go from 0 (the value itself) to {levels - 1} (everything)",
+        )

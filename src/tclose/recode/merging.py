@@ -1,0 +1,37 @@
+"""Classes merged until the promise holds, after something about their rows has changed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.search import problem_of
+from tclose.search.exchange import load
+from tclose.search.leave import mend
+from tclose.search.outcome import numbered
+from tclose.table.cells import Cells
+from tclose.table.check import Bound
+
+Ints = NDArray[np.int64]
+
+
+def merged(bound: Bound, population: Cells | None, label: Ints) -> Ints | None:
+    """The same classes, each that breaks the promise united with the one that mends it cheapest.
+
+    None where merging cannot help: where the promise is not one that merging keeps, or cannot be
+    judged by the compiled rules. Whoever calls this judges the result by the requirements.
+    """
+    problem = problem_of(bound, population)
+    promise = problem.promise
+    if promise.others or promise.supersets or not promise.monotone:
+        return None
+    named = numbered(label)
+    tab = problem.tables()
+    problem.refer(tab, named)
+    state = load(tab, named)
+    name = np.arange(len(state.loss))
+    if mend(state, tab, name) < 0:
+        return None
+    while (name[name] != name).any():
+        name = name[name]
+    return numbered(np.where(named >= 0, name[np.maximum(named, 0)], -1))

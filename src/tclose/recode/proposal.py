@@ -1,0 +1,82 @@
+"""From what a search proposed to what is written, and to the plan by which it can be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import InternalError
+from tclose.recode.borders import Step, borders_of
+from tclose.recode.levels import levelled
+from tclose.recode.plan import Plan, united
+from tclose.recode.recoding import Recoding
+from tclose.recode.values import Released, released_values
+from tclose.search import Outcome
+from tclose.table.check import Bound
+from tclose.table.classes import grouped
+from tclose.utility import Quasi, coded_quasi, partition_loss
+from tclose.utility.loss import weighed_loss
+
+Ints = NDArray[np.int64]
+
+
+def recoded(bound: Bound, outcome: Outcome) -> Recoding:
+    """What the classes of an outcome are released as, and what is lost by that."""
+    quasi, how = coded_quasi(bound), bound.policy.release.recoding
+    if outcome.levels is not None and how == "local":
+        return _by_levels(bound, quasi, outcome.label, level_names(quasi, outcome))
+    return Recoding(
+        outcome.label,
+        released_values(bound, quasi, outcome.label, recoding=how),
+        partition_loss(quasi.columns, quasi.codes, bound.cells.weight, outcome.label),
+        quasi,
+    )
+
+
+def level_names(quasi: Quasi, outcome: Outcome) -> dict[str, int]:
+    """The level of each column, by its name."""
+    levels = outcome.levels or ()
+    return {column.name: level for column, level in zip(quasi.columns, levels, strict=True)}
+
+
+def _by_levels(bound: Bound, quasi: Quasi, label: Ints, levels: Mapping[str, int]) -> Recoding:
+    """A full-domain recoding; rows that are left out have a class too, which is not released."""
+    columns = [Released(one.name, one.kind, ()) for one in quasi.columns]
+    words, group, _, each = levelled(bound, columns, levels)
+    kept = label >= 0
+    pairs, classes = (len(grouped(some)[1]) for some in ([label[kept], group[kept]], [label[kept]]))
+    if not pairs == classes == len(np.unique(group[kept])):
+        raise InternalError("the classes of a full-domain outcome are not those of its levels")
+    names, released = [one.column for one in words], np.where(kept, group, -1)
+    loss = weighed_loss(names, each, bound.cells.weight, released)
+    return Recoding(released, words, loss, quasi, groups=group)
+
+
+def planned(
+    bound: Bound,
+    outcome: Outcome,
+    recoding: Recoding,
+    policy: dict[str, Any],
+    seed: int,
+    hierarchies: Mapping[str, str],
+) -> Plan:
+    """The plan behind a release: its classes, and the cuts or levels that lead to them."""
+    used = np.unique(recoding.label[recoding.label >= 0])
+    words = [
+        Released(one.column, one.kind, tuple(one.values[at] for at in used.tolist()))
+        for one in recoding.released
+    ]
+    columns, renamed = united(words)
+    local = bound.policy.release.recoding == "local"
+    cuts: tuple[Step, ...] = ()
+    levels: dict[str, int] | None = None
+    if local and outcome.levels is not None:
+        levels = level_names(recoding.quasi, outcome)
+    elif local and outcome.cuts is not None:
+        cuts = borders_of(outcome.cuts, bound, recoding.quasi, recoding.label, renamed)
+    return Plan(
+        policy, outcome.method, seed, outcome.uses_sensitive, columns, cuts, levels, hierarchies
+    )
