@@ -1,4 +1,4 @@
-"""audit · verify · explain: wires the rooms together, computes nothing itself."""
+"""audit · verify · explain · measure · attack: wires the rooms together, computes nothing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from typing import Any
 from tclose.errors import Problem, UsageError, nearest
 from tclose.policy.load import parse_policy, read_raw
 from tclose.policy.model import Policy
+from tclose.release import Release
 from tclose.table import Bound, Cells, Source, bind, count_cells, open_source
+from tclose.table.alignment import beside, linked_rows
+from tclose.table.check import Strangers
+from tclose.utility import Asked, Utility, measure_pair, pair_of
 from tclose.verify import Audit, Explanation, audit_bound, explain_class
+from tclose.verify.attacks import AttackReport, Other, attack_release
 
 PolicyLike = Policy | str | Path | Mapping[str, Any]
 Progress = Callable[[str], None]
@@ -126,9 +131,103 @@ def explain(
     return explain_class(bound, number, attribute)
 
 
-def check(data: Any, policy: PolicyLike, *, reading: Reading = AS_FOUND) -> Bound:
-    """Ties a policy to a table; raises PolicyError with everything that does not fit."""
-    return _bind(data, policy, (), (), reading, lambda step: None)
+def measure(
+    original: Any,
+    release: Any,
+    policy: PolicyLike,
+    *,
+    queries: int = 1000,
+    columns: int = 3,
+    share: float = 0.1,
+    target: str | None = None,
+    key: str | None = None,
+    seed: int = 1,
+    reading: Reading = AS_FOUND,
+    progress: Progress = lambda step: None,
+) -> Utility:
+    """What is a release still good for? Every measure of utility, ours or anybody's release.
+
+    `release` is a path, a frame, or what `anonymize` returned. Rows are linked by their order, or
+    by the column `key`; without either, measures that need the link give what is to be expected.
+    `queries` random counts about `columns` quasi-identifiers and a sensitive range are asked, each
+    meant to select a `share` of the rows; `target` is a column that models learn to tell.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [20, 30, 40, 60], "ill": ["a", "b", "a", "b"]})
+    >>> coarse = pa.table({"age": ["[20, 30]"] * 2 + ["[40, 60]"] * 2, "ill": list("abab")})
+    >>> measure(table, coarse, {"columns": {"age": "quasi", "ill": "sensitive"}})["loss"].overall
+    0.375
+    """
+    data, released = _data_of(original), _data_of(release)
+    mine = _bind(data, policy, (), (), reading, progress)
+    theirs = _bind(released, policy, (), (), reading, progress)
+    progress("comparing the tables")
+    pair = pair_of(mine, data, theirs, released, key=key)
+    asked = Asked(queries, columns, share, target, seed)
+    return measure_pair(pair, data, released, asked, progress)
+
+
+def attack(
+    release: Any,
+    policy: PolicyLike,
+    *,
+    original: Any = None,
+    population: Any = None,
+    other: Any = None,
+    key: str | None = None,
+    seed: int = 1,
+    reading: Reading = AS_FOUND,
+    progress: Progress = lambda step: None,
+) -> AttackReport:
+    """What could somebody who means ill learn from a release? Every known attack, as findings.
+
+    The original's quasi-identifiers, a population table and another release about the same people
+    each allow further attacks. Rows of two tables are linked by the column `key`, or by their order
+    where both have equally many.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"zip": ["a", "a", "b", "b"], "illness": ["flu", "flu", "flu", "ulcer"]})
+    >>> report = attack(table, {"columns": {"zip": "quasi", "illness": "sensitive"}})
+    >>> [(finding.attack, finding.affected) for finding in report.of("homogeneity")]
+    [('homogeneity', 2)]
+    """
+    released = _data_of(release)
+    bound = _bind(released, policy, (), (), reading, progress)
+    held = None
+    if original is not None:
+        data = _data_of(original)
+        source = _bind(data, policy, (), (), reading, progress)
+        held = beside(source, data, bound, released, key)
+    second = None
+    if other is not None:
+        data = _data_of(other)
+        next_one = _bind(data, policy, (), (), reading, progress)
+        second = Other(next_one, linked_rows(bound, released, next_one, data, key))
+    people = population_cells(bound, population, reading)
+    return attack_release(
+        bound, original=held, population=people, other=second, seed=seed, progress=progress
+    )
+
+
+def check(
+    data: Any,
+    policy: PolicyLike,
+    *,
+    reading: Reading = AS_FOUND,
+    strangers: Strangers = "refuse",
+) -> Bound:
+    """Ties a policy to a table; raises PolicyError with everything that does not fit.
+
+    Quasi-identifiers that their hierarchy does not know (`strangers`) do not fit, unless kept.
+    """
+    return _bind(data, policy, (), (), reading, lambda step: None, strangers)
+
+
+def _data_of(table: Any) -> Any:
+    """A path or frame, also out of what `anonymize` returned."""
+    if isinstance(table, Release):
+        return table.path if table.data is None else table.data
+    return table
 
 
 def _bind(
@@ -138,6 +237,7 @@ def _bind(
     sensitive: str | Sequence[str],
     reading: Reading,
     progress: Progress,
+    strangers: Strangers = "refuse",
 ) -> Bound:
     checked: Policy | None
     problems: list[Problem] = []
@@ -156,7 +256,7 @@ def _bind(
         progress("opening the table")
         source = reading.open(data)
     progress("counting the classes")
-    return bind(checked, source, problems)
+    return bind(checked, source, problems, strangers=strangers)
 
 
 def _policy(policy: PolicyLike) -> tuple[Policy | None, list[Problem]]:

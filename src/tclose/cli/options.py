@@ -24,6 +24,10 @@ Sensitive = Annotated[
 Population = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A table of the population (k-map, presence).")
 ]
+Key = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Link rows of two tables by this column, not by order."),
+]
 Delimiter = Annotated[
     str | None,
     typer.Option(metavar="CHAR", help="CSV delimiter, if it is guessed wrong (or: tab)."),

@@ -143,19 +143,29 @@ def partition_loss(
     >>> partition_loss([ages], cells, np.array([1, 1, 2]), np.array([0, 0, -1])).overall
     0.625
     """
-    rows = int(weight.sum())
     kept = np.flatnonzero(label >= 0)
     classes = int(label.max(initial=-1)) + 1
-    size = np.zeros(classes, dtype=np.int64)
-    np.add.at(size, label[kept], weight[kept])
-    left_out = rows - int(size.sum())
     each = np.zeros((classes, len(columns)))
     for at, column in enumerate(columns):
         each[:, at] = class_losses(column, codes[kept, at], label[kept], classes)
+    return weighed_loss([column.name for column in columns], each, weight, label)
+
+
+def weighed_loss(names: Sequence[str], each: Floats, weight: Counts, label: Ints) -> LossReport:
+    """The loss of cells in classes of which it is known what each loses in each column.
+
+    >>> weighed_loss(["age"], np.array([[0.5]]), np.array([1, 3]), np.array([0, -1])).columns
+    {'age': 0.875}
+    """
+    rows = int(weight.sum())
+    kept = np.flatnonzero(label >= 0)
+    size = np.zeros(len(each), dtype=np.int64)
+    np.add.at(size, label[kept], weight[kept])
+    left_out = rows - int(size.sum())
     share = (size @ each + left_out) / max(rows, 1)
     return LossReport(
-        overall=float(share.mean()) if len(columns) else 0.0,
-        columns={column.name: float(value) for column, value in zip(columns, share, strict=True)},
+        overall=float(share.mean()) if len(names) else 0.0,
+        columns={name: float(value) for name, value in zip(names, share, strict=True)},
         classes=each,
         left_out=left_out,
     )

@@ -3,6 +3,7 @@
 - `audit`        every requirement of a policy (and more) measured on a table
 - `certificate`  what was promised and attained, and the check of that against a fresh count
 - `explanation`  the flow behind one class's distance: which mass moves where
+- `attacks`      what somebody who means ill could learn from a release
 """
 
 from tclose.verify.audit import Audit, ClassReport, Verdict, audit_bound

@@ -1,0 +1,63 @@
+"""tclose attack: what could somebody who means ill learn from a release?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tclose.cli import options
+from tclose.cli.console import guarded, print_json, progress, stdout
+from tclose.errors import UsageError
+
+
+@guarded
+def attack(
+    file: options.Table,
+    policy: options.PolicyFile = None,
+    original: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The table that it was made from.")
+    ] = None,
+    population: options.Population = None,
+    other: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Another release about the same people.")
+    ] = None,
+    key: options.Key = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed where people are drawn.")] = 1,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    null: options.Null = None,
+    memory: options.Memory = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Try every known attack on a release, and say what each would learn.
+
+    No cell value is printed: classes and values are told by their numbers. Nothing is judged
+    against the policy's promise (`tclose verify` does that), so the exit code is 0 whatever is
+    found.
+    """
+    from tclose import api
+    from tclose.report.attacks import attack_view
+
+    if policy is None:
+        raise UsageError(
+            "what are the columns?",
+            hint="give --policy POLICY (draft one with `tclose init FILE`)",
+        )
+    with progress() as step:
+        report = api.attack(
+            file,
+            policy,
+            original=original,
+            population=population,
+            other=other,
+            key=key,
+            seed=seed,
+            reading=options.reading(delimiter, encoding, null, memory),
+            progress=step,
+        )
+    if as_json:
+        print_json(report.to_json())
+    else:
+        stdout().print(attack_view(report))

@@ -1,0 +1,75 @@
+"""tclose utility: what is a release still good for?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tclose.cli import options
+from tclose.cli.console import guarded, print_json, progress, stdout
+from tclose.errors import UsageError
+
+
+@guarded
+def utility(
+    release: Annotated[
+        Path, typer.Argument(metavar="RELEASE", help="The released table.", show_default=False)
+    ],
+    original: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The table that it was made from.")
+    ] = None,
+    policy: options.PolicyFile = None,
+    queries: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How many random counts to ask; 0 for none.")
+    ] = 1000,
+    columns: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Quasi-identifiers that each of them is about.")
+    ] = 3,
+    share: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the rows that each is to select.")
+    ] = 0.1,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Also learn this column (needs scikit-learn)."),
+    ] = None,
+    key: options.Key = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of queries and models.")] = 1,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    null: options.Null = None,
+    memory: options.Memory = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Measure what a release is still good for: losses, errors of counts, learning.
+
+    Works for a release of any tool whose values can be read (intervals, sets, masks, labels of the
+    policy's hierarchies).
+    """
+    from tclose import api
+    from tclose.report.utility import utility_view
+
+    if original is None or policy is None:
+        raise UsageError(
+            "a release is measured against its original, column by column",
+            hint="give --original FILE and --policy POLICY",
+        )
+    with progress() as step:
+        result = api.measure(
+            original,
+            release,
+            policy,
+            queries=queries,
+            columns=columns,
+            share=share,
+            target=target,
+            key=key,
+            seed=seed,
+            reading=options.reading(delimiter, encoding, null, memory),
+            progress=step,
+        )
+    if as_json:
+        print_json(result.to_json())
+    else:
+        stdout().print(utility_view(result))

@@ -1,0 +1,71 @@
+"""How much of its domain a released value covers: Iyengar's loss and the certainty penalty.
+
+| column | loss (Iyengar 2002) | NCP (Xu et al. 2006) |
+|---|---|---|
+| numbers, dates | width of the interval / width of the domain | the same |
+| with a hierarchy | (leaves below − 1) / (leaves − 1) | leaves below / leaves, 0 for a leaf |
+| sets | values / domain, 0 for one value | the same |
+
+A missing value among others says "anything": 1. A row left out loses everything. The mean over all
+rows and columns is the loss of the release, and the GCP of its NCPs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.table.boxes import Boxes
+from tclose.utility.pair import Pair
+from tclose.utility.result import Measure
+
+Floats = NDArray[np.float64]
+
+
+def loss(pair: Pair) -> Measure:
+    """Iyengar's loss: what `anonymize` makes small."""
+    return _mean(pair, "loss", "share of the domain that a value covers; 0 exact, 1 anything", lost)
+
+
+def ncp(pair: Pair) -> Measure:
+    """The normalized certainty penalty per column, and the global one."""
+    return _mean(pair, "ncp", "normalized certainty penalty; overall the GCP", penalty)
+
+
+def _mean(pair: Pair, name: str, meaning: str, cost: Callable[[Boxes], Floats]) -> Measure:
+    columns = {}
+    for one, rows in zip(pair.covering.columns, pair.label_rows, strict=True):
+        columns[one.name] = float(rows @ cost(one) + pair.left_out) / max(pair.rows, 1)
+    note = "central values cover nothing but themselves" if pair.central else ""
+    return Measure(name, float(np.mean(list(columns.values()))), meaning, columns, note=note)
+
+
+def lost(one: Boxes) -> Floats:
+    """Iyengar's loss of every released value of a column."""
+    return _cost(one, lambda below, leaves: (below - 1) / max(leaves - 1, 1))
+
+
+def penalty(one: Boxes) -> Floats:
+    """The certainty penalty of every released value of a column."""
+    return _cost(one, lambda below, leaves: np.where(below <= 1, 0.0, below / leaves))
+
+
+def _cost(one: Boxes, of_tree: Callable[[Floats, int], Floats]) -> Floats:
+    known = one.total((np.arange(one.values) < one.known).astype(np.int64))
+    with_missing = one.width > known
+    if one.tree is not None and one.node is not None:
+        below = np.where(one.node >= 0, one.tree.size_below[one.node], known)
+        result = of_tree(below.astype(np.float64), one.tree.leaf_count)
+        result = np.where(with_missing & (known > 0), 1.0, result)
+    elif one.on_a_line:
+        assert one.number is not None
+        wide = float(one.number[-1] - one.number[0]) or 1.0
+        result = np.nan_to_num(one.ends[:, 1] - one.ends[:, 0]) / wide
+        result = np.where(with_missing & (known > 0), 1.0, result)
+    else:
+        result = np.where(one.width <= 1, 0.0, one.width / max(one.values, 1))
+    # A value that covers nothing of the original, and is no number, tells nothing.
+    empty = (one.width == 0) & ~one.exact & np.isnan(one.ends[:, 0])
+    return np.where(empty, 1.0, result)

@@ -1,0 +1,171 @@
+"""Learning: what is a model worth that saw only the release, on rows as they really are?
+
+Two models (logistic regression and a decision tree) learn to tell a target column from the
+quasi-identifiers: once from raw rows, once from released ones, always tested on raw rows that the
+raw model did not see. Where rows are linked by their order, the released versions of the test rows
+are held out as well. Needs scikit-learn: the extra `learn`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import DataError, UsageError
+from tclose.table.alignment import row_cells, row_codes
+from tclose.table.dictionary import Dictionary
+from tclose.utility.features import raw_features, released_features
+from tclose.utility.pair import Pair
+from tclose.utility.result import Measure
+
+MOST_ROWS = 40_000
+MOST_VALUES = 20
+MEANING = "accuracy lost by learning from the release instead of the raw table"
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a model tells the target of raw rows that it did not see."""
+
+    accuracy: float
+    auc: float
+
+
+def learning(pair: Pair, data: Any, released: Any, target: str, *, seed: int = 1) -> Measure:
+    """Accuracy and AUC of models from the release, against raw ones and the majority."""
+    refuse_target(pair, target)
+    models = _models(seed)
+    dictionary, codes = row_codes(pair.original.source, data, target)
+    theirs, other = row_codes(pair.release.source, released, target)
+    meaning = _grouped_target(dictionary, codes)
+    mine = meaning[codes]
+    known = {label: int(at) for label, at in zip(dictionary.labels, meaning, strict=False)}
+    lacking = int(meaning[-1])
+    translated = np.array([*(known.get(label, -1) for label in theirs.labels), lacking])
+    other = translated[other]
+    classes = int(meaning.max()) + 1
+    if len(np.unique(mine)) < 2:
+        raise DataError(
+            "there is nothing to learn: all rows agree in the target",
+            where=f"column {target!r}",
+            hint="choose another target",
+        )
+    rng = np.random.default_rng(seed)
+    test, train = _split(rng, len(mine))
+    raw = raw_features(pair, pair.covering.places(pair.original.cells))
+    cell = row_cells(pair.original, data)
+    held_out = pair.linked is not None and len(other) == len(mine)
+    rows = train if held_out else _split(rng, len(other))[1]
+    rows = rows[other[rows] >= 0]
+    number = pair.release.classes.cell_class[row_cells(pair.release, released)[rows]]
+    coarse = released_features(pair, pair.covering.key[number])
+    numbers = {"majority": _majority(mine[train], mine[test])}
+    best: dict[str, list[float]] = {"raw": [], "release": []}
+    for name, model in models.items():
+        seen = {"raw": (raw[cell[train]], mine[train]), "release": (coarse, other[rows])}
+        for source, (features, answer) in seen.items():
+            score = _score(model, features, answer, raw[cell[test]], mine[test], classes)
+            numbers[f"{name}, {source}: accuracy"] = score.accuracy
+            numbers[f"{name}, {source}: AUC"] = score.auc
+            best[source].append(score.accuracy)
+    note = "" if held_out else "released versions of test rows could not be held out"
+    if pair.original.policy.columns[target].role == "sensitive":
+        note = "; ".join(filter(None, [note, "closeness hides this column by design"]))
+    return Measure(
+        "learning", max(best["raw"]) - max(best["release"]), MEANING, numbers=numbers, note=note
+    )
+
+
+def auc(truth: NDArray[np.bool_], score: Floats) -> float:
+    """The chance that a row with the value scores higher than one without; ties count half.
+
+    >>> auc(np.array([True, False, True]), np.array([0.9, 0.5, 0.5]))
+    0.75
+    """
+    _, rank, count = np.unique(score, return_inverse=True, return_counts=True)
+    upper = np.cumsum(count)
+    place = (upper - (count - 1) / 2)[rank]
+    with_it = int(truth.sum())
+    without = len(truth) - with_it
+    if not with_it or not without:
+        return 0.5
+    return float((place[truth].sum() - with_it * (with_it + 1) / 2) / (with_it * without))
+
+
+def _models(seed: int) -> dict[str, Any]:
+    try:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.tree import DecisionTreeClassifier
+    except ImportError:
+        raise UsageError(
+            "learning needs scikit-learn, which is not installed",
+            where="target",
+            hint="pip install 'tclose[learn]', or leave the target out",
+        ) from None
+    return {
+        "linear": LogisticRegression(max_iter=1000),
+        "tree": DecisionTreeClassifier(min_samples_leaf=20, max_depth=12, random_state=seed),
+    }
+
+
+def refuse_target(pair: Pair, target: str) -> None:
+    """Raises where the target cannot be learned, before anything else is measured."""
+    _models(seed=1)
+    column = pair.original.policy.columns.get(target)
+    if column is not None and column.role in ("quasi", "identifier"):
+        raise UsageError(
+            f"the release does not keep this {column.role} column as it is",
+            where=f"column {target!r}",
+            hint="choose a sensitive or an insensitive column as target",
+        )
+
+
+def _grouped_target(dictionary: Dictionary, codes: Ints) -> Ints:
+    """What is learned of each code: its value; of many numbers, which half; of many, the common."""
+    known = dictionary.known
+    if known <= MOST_VALUES:
+        return np.arange(known + 1)
+    rows = np.bincount(codes, minlength=known + 1)
+    if dictionary.positions is not None:
+        below = np.cumsum(rows[:known]) <= rows[:known].sum() / 2
+        return np.append((~below).astype(np.int64), 2)
+    order = np.argsort(-rows[:known], kind="stable")
+    group = np.full(known + 1, MOST_VALUES, dtype=np.int64)
+    group[order[:MOST_VALUES]] = np.arange(MOST_VALUES)
+    return group
+
+
+def _split(rng: np.random.Generator, rows: int) -> tuple[Ints, Ints]:
+    """A third to test on and the rest to learn from, of at most so many rows."""
+    order = rng.permutation(rows)[:MOST_ROWS]
+    third = max(len(order) // 3, 1)
+    return order[:third], order[third:]
+
+
+def _majority(train: Ints, test: Ints) -> float:
+    return float((test == np.bincount(train).argmax()).mean())
+
+
+def _score(
+    model: Any, features: Floats, answer: Ints, test: Floats, truth: Ints, classes: int
+) -> Score:
+    if len(np.unique(answer)) < 2:
+        guess = answer[0] if len(answer) else -1
+        return Score(float((truth == guess).mean()), 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a model that has not quite converged is still a model
+        model.fit(features, answer)
+    chance = np.zeros((len(truth), classes))
+    chance[:, model.classes_] = model.predict_proba(test)
+    right = float((chance.argmax(axis=1) == truth).mean())
+    present = np.unique(truth)
+    share = np.array([(truth == one).mean() for one in present])
+    each = np.array([auc(truth == one, chance[:, one]) for one in present])
+    return Score(right, float(share @ each))

@@ -1,0 +1,218 @@
+"""Aggregate queries: how wrong is a count that is estimated from the release?
+
+COUNT(*) WHERE a number of quasi-identifiers lie in random ranges AND a sensitive attribute does.
+Each of the λ + 1 ranges covers θ^(1/(λ+1)) of its column's values, so that about a share θ of the
+rows would qualify if columns were independent. A range is a run of values in their order: along the
+number line, the hierarchy's leaves, or the dictionary.
+
+The estimate spreads the rows of a class evenly over the values that it covers, as a reader would.
+The error is |estimate − actual| / max(actual, 0.1 % of the rows): the usual relative error, except
+that queries which select almost nothing, or nothing, are not divided by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance.kernel import compiled
+from tclose.errors import UsageError
+from tclose.table.alignment import translated
+from tclose.utility.pair import Pair
+from tclose.utility.result import Measure
+
+LEAST = 0.001
+"""The share of the rows below which an actual count is not divided by."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Random queries: half-open ranges of places, [0, all) where a column is not asked about.
+
+    `attribute[i]` is the sensitive attribute of query i (−1: none), `part[i]` the range of codes.
+    """
+
+    low: Ints
+    high: Ints
+    attribute: Ints
+    part: Ints
+
+
+def draw(pair: Pair, number: int, share: float, columns: int, seed: int) -> Workload:
+    """Seeded queries over the values of the original."""
+    if number < 1 or columns < 1 or not 0 < share <= 1:
+        raise UsageError(
+            "queries need a number ≥ 1, at least one column, and a share in (0, 1]",
+            where="queries",
+        )
+    rng = np.random.default_rng(seed)
+    values = np.array([one.values for one in pair.covering.columns])
+    sensitive = [one.values for one in pair.original.attributes.values()]
+    asked = min(columns, len(values))
+    each = share ** (1 / (asked + bool(sensitive)))
+    low = np.zeros((number, len(values)), dtype=np.int64)
+    high = np.broadcast_to(values, low.shape).copy()
+    chosen = np.argsort(rng.random(low.shape), axis=1)[:, :asked]
+    row = np.arange(number)[:, None]
+    low[row, chosen], high[row, chosen] = _ranges(rng, values[chosen], each)
+    attribute = np.full(number, -1, dtype=np.int64)
+    part = np.zeros((number, 2), dtype=np.int64)
+    if sensitive:
+        attribute = rng.integers(len(sensitive), size=number)
+        part[:, 0], part[:, 1] = _ranges(rng, np.array(sensitive)[attribute], each)
+    return Workload(low, high, attribute, part)
+
+
+def _ranges(rng: np.random.Generator, values: Ints, share: float) -> tuple[Ints, Ints]:
+    """Random runs that cover a share of so many values."""
+    wide = np.clip(np.rint(values * share), 1, values).astype(np.int64)
+    low = np.floor(rng.random(values.shape) * (values - wide + 1)).astype(np.int64)
+    return low, low + wide
+
+
+def actual_counts(pair: Pair, work: Workload) -> Floats:
+    """What the original answers."""
+    codes = _sensitive_codes(pair, of_release=False)
+    result = np.zeros(len(work.low))
+    _count(
+        pair.covering.places(pair.original.cells), codes,
+        pair.original.cells.weight.astype(np.float64),
+        work.low, work.high, work.attribute, work.part, result,
+    )  # fmt: skip
+    return result
+
+
+def estimated_counts(pair: Pair, work: Workload) -> Floats:
+    """What a reader of the release would answer."""
+    classes = pair.release.classes
+    order = np.argsort(classes.cell_class, kind="stable")
+    start = np.searchsorted(classes.cell_class[order], np.arange(classes.count + 1))
+    codes = _sensitive_codes(pair, of_release=True)[order]
+    result = np.zeros(len(work.low))
+    labels = max(len(one.start) for one in pair.covering.columns)
+    _estimate(
+        pair.covering.key, *pair.covering.flat, _widths(pair), start.astype(np.int64), codes,
+        classes.cell_weight[order].astype(np.float64), pair.size.astype(np.float64),
+        np.array([one.values for one in pair.covering.columns]),
+        work.low, work.high, work.attribute, work.part,
+        np.zeros((len(pair.covering.columns), labels)), result,
+    )  # fmt: skip
+    return result
+
+
+def query_error(
+    pair: Pair, *, number: int = 1000, share: float = 0.1, columns: int = 3, seed: int = 1
+) -> Measure:
+    """The relative error of random counts: median, mean, and the 90th of a hundred."""
+    work = draw(pair, number, share, columns, seed)
+    actual, estimate = actual_counts(pair, work), estimated_counts(pair, work)
+    error = abs(estimate - actual) / np.maximum(actual, max(LEAST * pair.rows, 1e-12))
+    numbers = {
+        "median": float(np.median(error)),
+        "mean": float(error.mean()),
+        "90 %": float(np.quantile(error, 0.9)),
+        "queries": float(number),
+        "columns": float(min(columns, len(pair.covering.columns))),
+        "share": share,
+        "selecting nothing": float(np.count_nonzero(actual == 0)),
+    }
+    asked = {}
+    whole = np.array([one.values for one in pair.covering.columns])
+    for at, one in enumerate(pair.covering.columns):
+        touched = (work.high[:, at] - work.low[:, at]) < whole[at]
+        if touched.any():
+            asked[one.name] = float(np.median(error[touched]))
+    meaning = "median relative error of random counts"
+    return Measure("query-error", numbers["median"], meaning, asked, numbers)
+
+
+def _widths(pair: Pair) -> Floats:
+    """How many values each released value covers, laid out as `Covering.flat` lays out starts."""
+    return np.concatenate(
+        [np.append(np.maximum(one.width, 1), 1).astype(float) for one in pair.covering.columns]
+    )
+
+
+def _sensitive_codes(pair: Pair, *, of_release: bool) -> Ints:
+    """The sensitive values of each cell, in the original's codes; below 0 where it has none."""
+    columns = []
+    for name, attribute in pair.original.attributes.items():
+        if of_release:
+            code = translated(pair.release.attributes[name], attribute)
+            columns.append(code[pair.release.classes.cell_codes[name]])
+        else:
+            columns.append(pair.original.classes.cell_codes[name])
+    cells = pair.release.cells if of_release else pair.original.cells
+    return np.stack(columns, axis=1) if columns else np.zeros((len(cells.weight), 1), np.int64)
+
+
+@compiled
+def _count(
+    places: Any, codes: Any, weight: Any, low: Any, high: Any, attribute: Any, part: Any,
+    result: Any,
+) -> None:  # fmt: skip
+    """Adds up the cells that fulfil every condition of each query."""
+    for query in range(len(low)):
+        total = 0.0
+        for cell in range(len(weight)):
+            inside = True
+            if attribute[query] >= 0:
+                code = codes[cell, attribute[query]]
+                inside = part[query, 0] <= code < part[query, 1]
+            q = 0
+            while inside and q < places.shape[1]:
+                inside = low[query, q] <= places[cell, q] < high[query, q]
+                q += 1
+            if inside:
+                total += weight[cell]
+        result[query] = total
+
+
+@compiled
+def _estimate(
+    key: Any, begin: Any, run_start: Any, run_low: Any, run_high: Any, width: Any, start: Any,
+    codes: Any, weight: Any, size: Any, values: Any, low: Any, high: Any, attribute: Any,
+    part: Any, share: Any, result: Any,
+) -> None:  # fmt: skip
+    """Adds up, class by class, the share of its box that a query covers times its rows."""
+    columns = key.shape[1]
+    asked = np.empty(columns, dtype=np.int64)
+    for query in range(len(low)):
+        count = 0
+        for q in range(columns):
+            if low[query, q] == 0 and high[query, q] == values[q]:
+                continue
+            asked[count] = q
+            count += 1
+            last = begin[q + 1] - 1 if q + 1 < columns else len(run_start) - 1
+            for at in range(begin[q], last):
+                covered = 0
+                for run in range(run_start[at], run_start[at + 1]):
+                    a, b = max(run_low[run], low[query, q]), min(run_high[run], high[query, q])
+                    covered += max(b - a, 0)
+                share[q, at - begin[q]] = covered / width[at]
+        total = 0.0
+        for c in range(len(key)):
+            part_of = 1.0
+            for i in range(count):
+                part_of *= share[asked[i], key[c, asked[i]]]
+                if part_of == 0.0:
+                    break
+            if part_of == 0.0:
+                continue
+            if attribute[query] < 0:
+                total += part_of * size[c]
+                continue
+            rows = 0.0
+            for entry in range(start[c], start[c + 1]):
+                code = codes[entry, attribute[query]]
+                if part[query, 0] <= code < part[query, 1]:
+                    rows += weight[entry]
+            total += part_of * rows
+        result[query] = total

@@ -1,0 +1,153 @@
+"""The deFinetti attack: learning from the release who in a class has which value (Kifer 2009).
+
+A class tells which values it holds, not who has which. But other classes teach how values go with
+quasi-identifiers. Somebody with everybody's quasi-identifiers (who is taken to know the class of
+each) starts from the class's shares, learns a naive Bayes model from these soft labels, shares the
+values of every class out anew by the model (so that each person has one value in all, and each
+value keeps its count), and repeats.
+
+Numbers are cut into eight parts of equally many rows. The gain is how many more people are guessed
+right than by the commonest value of their class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.table.alignment import Beside
+from tclose.table.boxes import Boxes
+from tclose.table.classes import grouped
+from tclose.verify.attacks.finding import Finding, worst
+from tclose.verify.audit import rows_text
+
+PARTS = 8
+ROUNDS = 5
+SHARINGS = 5
+LARGEST = 20_000_000
+"""How many beliefs are kept at most; of more classes some are drawn by chance."""
+NOISE = 0.01
+"""A gain of a smaller share of the rows is taken for chance."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class People:
+    """Kinds of people: those in one class with the same quasi-identifiers.
+
+    `bins[:, q]` is the part of column q; `held[c, s]` how often class c holds value s; kinds are in
+    the order of their classes. `truth[kind, s]` counts who has which value: only for judging.
+    """
+
+    number: Ints
+    rows: Floats
+    bins: Ints
+    held: Floats
+    truth: Floats
+
+
+def definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None:
+    """How many more people the attack guesses right than their class does; None: not linked."""
+    if found.linked is None:
+        return None
+    people = _people(found, attribute, seed)
+    belief = shared_out(people)
+    kinds = np.arange(len(people.number))
+    by_attack = people.truth[kinds, belief.argmax(axis=1)]
+    by_class = people.truth[kinds, people.held[people.number].argmax(axis=1)]
+    rows = float(people.rows.sum()) or 1.0
+    gain = float((by_attack - by_class).sum()) / rows
+    total = found.release.classes.rows
+    affected = round(gain * total) if gain >= NOISE else 0
+    each = np.bincount(people.number, by_attack - by_class, found.release.classes.count)
+    if affected:
+        sentence = (
+            f"Whoever has everybody's quasi-identifiers and learns from the release how they go "
+            f"with {attribute} guesses {rows_text(affected)} more right than by their class."
+        )
+    else:
+        sentence = (
+            f"Learning from the release how quasi-identifiers go with {attribute} gains nothing "
+            "over the class itself."
+        )
+    numbers = {
+        "guessed by the class": float(by_class.sum()) / rows,
+        "guessed by the attack": float(by_attack.sum()) / rows,
+        "gain": gain,
+        "rows tried": int(people.rows.sum()),
+    }
+    harmed = worst((each > 0) & (affected > 0), each)
+    return Finding("deFinetti", attribute, sentence, affected, total, harmed, numbers)
+
+
+def shared_out(people: People) -> Floats:
+    """The belief in every value for every kind of people, after all rounds."""
+    held = people.held[people.number]
+    belief: Floats = held / held.sum(axis=1, keepdims=True)
+    start = np.flatnonzero(np.diff(people.number, prepend=-1))
+    counts = people.held[people.number[start]]
+    for _ in range(ROUNDS):
+        likely = np.zeros_like(belief)
+        weighted = belief * people.rows[:, None]
+        for q in range(people.bins.shape[1]):
+            size = int(people.bins[:, q].max(initial=0)) + 1
+            table = np.ones((size, belief.shape[1]))
+            np.add.at(table, people.bins[:, q], weighted)
+            likely += np.log(table / table.sum(axis=0))[people.bins[:, q]]
+        likely = np.where(held > 0, likely, -np.inf)
+        belief = held * np.exp(likely - likely.max(axis=1, keepdims=True))
+        for _ in range(SHARINGS):
+            belief /= belief.sum(axis=1, keepdims=True)
+            sums = np.add.reduceat(belief * people.rows[:, None], start)
+            factor = counts / np.where(sums > 0, sums, 1.0)
+            belief *= np.repeat(factor, np.diff(start, append=len(belief)), axis=0)
+        belief /= belief.sum(axis=1, keepdims=True)
+    return belief
+
+
+def _people(found: Beside, attribute: str, seed: int) -> People:
+    """The kinds of people in the classes that are tried, with their true values."""
+    assert found.linked is not None
+    cells, weight = found.linked.first, found.linked.weight.astype(np.float64)
+    number = found.release.classes.cell_class[found.linked.second]
+    code = found.original.classes.cell_codes[attribute][cells]
+    values = found.original.attributes[attribute].values
+    places = found.covering.places(found.original.cells)[cells]
+    counts = found.original.cells.weight.astype(np.float64)
+    parts = [
+        _parts(one, counts, found.original.cells.codes[one.name])[places[:, at]]
+        for at, one in enumerate(found.covering.columns)
+    ]
+    label, first = grouped([number, *parts])
+    kept = np.flatnonzero((code >= 0) & _drawn(number, len(first) * values, seed))
+    label, first = grouped([number[kept], *(part[kept] for part in parts)])
+    truth = np.zeros((len(first), values))
+    np.add.at(truth, (label, code[kept]), weight[kept])
+    held = np.zeros((found.release.classes.count, values))
+    np.add.at(held, (number[kept], code[kept]), weight[kept])
+    bins = np.stack([part[kept][first] for part in parts], axis=1)
+    return People(number[kept][first], truth.sum(axis=1), bins, held, truth)
+
+
+def _drawn(number: Ints, beliefs: int, seed: int) -> NDArray[np.bool_]:
+    """Which pairs are in classes that are tried: all, or so many that the beliefs can be kept."""
+    if beliefs <= LARGEST:
+        return np.ones(len(number), dtype=bool)
+    chance = np.random.default_rng(seed).random(int(number.max()) + 1)
+    result: NDArray[np.bool_] = chance[number] < LARGEST / beliefs
+    return result
+
+
+def _parts(one: Boxes, weight: Floats, codes: Ints) -> Ints:
+    """The part of each place of a column: the place itself, or an eighth of the number line."""
+    if not one.on_a_line or one.values <= 2 * PARTS:
+        return np.arange(one.values + 1)
+    rows = np.bincount(one.rank[codes], weight, one.values + 1)
+    before = np.cumsum(rows) - rows
+    result: Ints = np.minimum(PARTS * before / max(rows.sum(), 1), PARTS - 1).astype(np.int64)
+    result[one.known :] = PARTS
+    return result

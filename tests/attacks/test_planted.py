@@ -1,0 +1,270 @@
+"""Attacks find what was planted, count it exactly, and find nothing in a clean table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tclose
+from tclose.errors import DataError, UsageError
+
+RULES: dict[str, Any] = {"k": 2, "columns": {"zip": "quasi", "ill": "sensitive"}}
+STOMACH = {"stomach": ["ulcer", "gastritis", "cancer"], "lung": ["flu", "bronchitis", "asthma"]}
+
+
+def classes(*groups: str, column: str = "ill") -> pa.Table:
+    """A table with one class per text; each letter of it is a row's sensitive value."""
+    places = [f"z{at}" for at, group in enumerate(groups) for _ in group]
+    return pa.table({"zip": places, column: [letter for group in groups for letter in group]})
+
+
+def finding(report: tclose.AttackReport, attack: str) -> tclose.Finding:
+    (found,) = report.of(attack)
+    return found
+
+
+def test_a_clean_table_gives_nothing_away() -> None:
+    table = classes("abcd" * 5, "abcd" * 5, "abcd" * 5)
+    report = tclose.attack(table, RULES, original=table, population=table, other=table)
+    assert report.found == ()
+    assert {one.attack for one in report.findings} == {
+        "homogeneity", "background knowledge", "skewness", "prosecutor", "journalist", "marketer",
+        "linkage", "deFinetti", "composition",
+    }  # fmt: skip
+    assert report.not_tried == ("minimality: nothing is promised about sensitive attributes",)
+
+
+def test_a_homogeneous_class_is_found() -> None:
+    found = finding(tclose.attack(classes("abc", "aa", "bbbb"), RULES), "homogeneity")
+    assert (found.affected, found.total, found.classes) == (6, 9, (3, 2))
+    assert "6 rows" in found.sentence
+
+
+def test_a_table_of_one_value_teaches_it_without_any_class() -> None:
+    report = tclose.attack(classes("aa", "aaa"), RULES)
+    assert not finding(report, "homogeneity").found
+    assert report.beliefs[0].guess == (1.0, 1.0, 1.0)
+
+
+def test_a_class_of_two_values_needs_one_to_be_ruled_out() -> None:
+    found = finding(tclose.attack(classes("aaab", "abc", "abcd"), RULES), "background knowledge")
+    assert (found.affected, found.classes) == (4, (1,))
+    assert found.numbers["fewest values to exclude"] == 1
+    assert found.numbers["rows certain when 2 are excluded"] == 7
+    assert found.numbers["surest guess when one value is excluded"] == 1.0
+
+
+def test_two_values_everywhere_are_what_the_table_teaches() -> None:
+    found = finding(tclose.attack(classes("ab", "aab"), RULES), "background knowledge")
+    assert not found.found and found.numbers["in the whole table"] == 1
+
+
+def test_forty_nine_to_one_raises_the_belief_from_one_to_98_percent() -> None:
+    """Li et al. 2007, Example 2: 1 % positive in the table, 49 of 50 in one class."""
+    table = classes("p" * 49 + "n", "n" * 4900 + "p")
+    found = finding(tclose.attack(table, RULES), "skewness")
+    assert (found.affected, found.classes) == (50, (1,))
+    share = 50 / 4951
+    assert found.numbers["largest ratio"] == pytest.approx(0.98 / share)
+    assert found.numbers["largest difference"] == pytest.approx(0.98 - share)
+    best = found.details[0]
+    assert best["value"] == 2 and best["protected"] is False
+
+
+def test_protected_values_are_marked_and_come_first() -> None:
+    rules = {"columns": {"zip": "quasi", "ill": {
+        "role": "sensitive", "alpha": {"max": 1, "values": ["a"]}}}}  # fmt: skip
+    found = finding(tclose.attack(classes("abb", "abbbbb"), rules), "skewness")
+    assert [one["protected"] for one in found.details] == [True, False]
+
+
+def test_exactly_double_and_exactly_a_tenth_more_counts() -> None:
+    table = classes("a" * 2 + "b" * 8, "b" * 10)
+    assert finding(tclose.attack(table, RULES), "skewness").affected == 10
+    near = classes("a" * 2 + "b" * 8, "a" + "b" * 9)
+    assert finding(tclose.attack(near, RULES), "skewness").affected == 0
+
+
+def test_different_values_of_one_group_are_similar() -> None:
+    rules = {"columns": {"zip": "quasi", "ill": {
+        "role": "sensitive", "hierarchy": {"groups": STOMACH}}}}  # fmt: skip
+    table = pa.table(
+        {
+            "zip": ["x", "x", "x", "y", "y", "z", "z"],
+            "ill": ["ulcer", "gastritis", "cancer", "flu", "ulcer", "asthma", "asthma"],
+        }
+    )
+    found = finding(tclose.attack(table, rules), "similarity")
+    assert (found.affected, found.classes, found.numbers["level"]) == (3, (1,), 1)
+
+
+def test_values_close_together_on_a_scale_are_similar() -> None:
+    """Li et al. 2007: salaries of 3, 4 and 5 thousand are all low."""
+    table = pa.table({"zip": ["x"] * 3 + ["y"] * 3 + ["z"] * 3,
+                      "ill": [3, 4, 5, 6, 11, 8, 7, 9, 10]})  # fmt: skip
+    found = finding(tclose.attack(table, RULES), "similarity")
+    assert (found.affected, found.classes) == (3, (1,))
+
+
+def test_small_classes_and_rare_people_are_at_risk() -> None:
+    table = classes("a", "ab", "abc")
+    people = pa.table({"zip": ["z0"] * 9 + ["z1"] * 2 + ["z2"] * 30})
+    report = tclose.attack(table, {**RULES, "k": 3}, population=people)
+    prosecutor, journalist = finding(report, "prosecutor"), finding(report, "journalist")
+    assert (prosecutor.affected, prosecutor.classes) == (3, (1, 2))
+    assert prosecutor.numbers["highest risk"] == 1.0
+    assert (journalist.affected, journalist.classes) == (2, (2,))
+    assert journalist.numbers["highest risk"] == 0.5
+    expected = 1 / 9 + 2 / 2 + 3 / 30
+    assert finding(report, "marketer").numbers["expected matches"] == pytest.approx(expected)
+    alone = finding(tclose.attack(table, {**RULES, "k": 3}), "marketer")
+    assert alone.numbers["share"] == pytest.approx(3 / 6) and alone.affected == 3
+
+
+def test_the_other_sensitive_attribute_gives_the_rest_away() -> None:
+    rules = {"columns": {"zip": "quasi", "ill": "sensitive", "pay": "sensitive"}}
+    table = pa.table(
+        {"zip": ["x"] * 4 + ["y"] * 4, "ill": list("aabbabab"), "pay": list("uuvvuuvv")}
+    )
+    report = tclose.attack(table, rules)
+    ill = next(one for one in report.of("background join") if one.attribute == "ill")
+    assert (ill.affected, ill.classes) == (4, (1,))
+    assert ill.numbers["rows that stand alone"] == 0
+    pay = next(one for one in report.of("background join") if one.attribute == "pay")
+    assert pay.affected == 4
+
+
+def test_beliefs_grow_from_nothing_to_the_table_to_the_class() -> None:
+    report = tclose.attack(classes("aaab", "bbcc"), RULES)
+    (belief,) = report.beliefs
+    assert belief.guess == pytest.approx((1 / 3, 3 / 8, 5 / 8))
+    assert belief.bits[0] > belief.bits[1] > belief.bits[2]
+    assert "62.5%" in belief.sentence
+
+
+def test_two_harmless_releases_together_are_certain() -> None:
+    """Ganta et al. 2008: {a, b} in one release and {b, c} in the other leave b."""
+    ill = list("abcabc")
+    one = pa.table({"zip": ["x", "x", "y", "y", "x", "y"], "ill": ill})
+    two = pa.table({"zip": ["p", "q", "q", "p", "q", "p"], "ill": ill})
+    found = finding(tclose.attack(one, RULES, other=two), "composition")
+    # One: x = {a, b, b}, y = {c, a, c}. Two: p = {a, a, c}, q = {b, c, b}.
+    # Rows: 1 (x, p) → a; 2 (x, q) → b; 3 (y, q) → c; 4 (y, p) → a, c; 5 (x, q) → b; 6 (y, p).
+    assert (found.affected, found.total) == (4, 6)
+    assert found.classes == (1, 2)
+    assert found.numbers["fewest values left"] == 1
+    assert found.numbers["strongest belief"] == pytest.approx(1.0)
+
+
+def test_releases_are_linked_by_a_key_or_their_order_or_not_at_all() -> None:
+    rules = {"columns": {**RULES["columns"], "row": "insensitive"}}
+    ill, row = list("abcabc"), list("123456")
+    one = pa.table({"zip": list("xxyyxy"), "ill": ill, "row": row})
+    two = pa.table({"zip": list("pqqpqp"), "ill": ill, "row": row}).take([5, 3, 1, 0, 2, 4])
+    keyed = finding(tclose.attack(one, rules, other=two, key="row"), "composition")
+    assert keyed.affected == 4
+    fewer = finding(tclose.attack(one, rules, other=two.slice(0, 3), key="row"), "composition")
+    assert fewer.total == 3
+    with pytest.raises(UsageError, match="nothing says whose row is whose"):
+        tclose.attack(one, rules, other=two.slice(0, 3))
+    with pytest.raises(DataError, match="differ in a sensitive value"):
+        tclose.attack(one, rules, other=two)
+    with pytest.raises(DataError, match="no column 'name'"):
+        tclose.attack(one, rules, other=two, key="name")
+
+
+def test_the_nearest_box_finds_people_who_are_alone_in_it() -> None:
+    rules = {"k": 3, "columns": {"age": "quasi", "ill": "sensitive"}}
+    original = pa.table({"age": [20, 21, 22, 23, 50], "ill": list("abcab")})
+    release = pa.table({"age": ["[20, 23]"] * 4 + ["50"], "ill": list("abcab")})
+    found = finding(tclose.attack(release, rules, original=original), "linkage")
+    assert found.affected == 1
+    assert found.numbers["success rate"] == pytest.approx((4 * (1 / 4) + 1) / 5)
+    assert found.numbers["right class"] == 1.0
+    turned = release.take([4, 0, 1, 2, 3])
+    guessed = finding(tclose.attack(turned, rules, original=original), "linkage")
+    assert guessed.numbers["known whose row is whose"] is False
+    assert guessed.affected == 1
+
+
+def test_the_narrower_of_two_boxes_is_the_wrong_guess_for_some() -> None:
+    rules = {"k": 2, "columns": {"age": "quasi", "ill": "sensitive"}}
+    original = pa.table({"age": [20, 22, 21, 23], "ill": list("abab")})
+    release = pa.table({"age": ["[20, 22]"] * 2 + ["[20, 23]"] * 2, "ill": list("abab")})
+    found = finding(tclose.attack(release, rules, original=original), "linkage")
+    # Age 21 fits both boxes and is sought in the narrower one, where it is not.
+    assert found.numbers["right class"] == pytest.approx(3 / 4)
+    assert found.numbers["success rate"] == pytest.approx(3 / 8)
+
+
+def test_central_values_are_found_by_the_nearest() -> None:
+    rules = {"k": 2, "columns": {"age": "quasi", "ill": "sensitive"},
+             "release": {"recoding": "mean"}}  # fmt: skip
+    original = pa.table({"age": [20, 22, 60, 62], "ill": list("abab")})
+    release = pa.table({"age": ["21", "21", "61", "61"], "ill": list("abab")})
+    found = finding(tclose.attack(release, rules, original=original), "linkage")
+    assert found.numbers["right class"] == 1.0
+    assert found.numbers["success rate"] == pytest.approx(1 / 2)
+
+
+def test_a_class_that_only_sensitive_values_hold_together_is_found() -> None:
+    rules = {"k": 2, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.3}}}
+    split = pa.table({"age": [20, 21, 30, 31, 60, 61, 70, 71], "ill": list("aabbabab")})
+    release = pa.table({"age": ["[20, 31]"] * 4 + ["[60, 61]"] * 2 + ["[70, 71]"] * 2,
+                        "ill": list("aabbabab")})  # fmt: skip
+    found = finding(tclose.attack(release, rules, original=split), "minimality")
+    # Cutting the first class gives {a, a} and {b, b}, both a half from the table.
+    assert (found.affected, found.classes) == (4, (1,))
+    assert found.numbers["classes large enough to be cut"] == 1
+
+
+def test_a_class_that_could_be_cut_without_harm_is_not_blamed_on_sensitive_values() -> None:
+    rules = {"k": 2, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.3}}}
+    table = pa.table({"age": [20, 21, 30, 31], "ill": list("abab")})
+    release = pa.table({"age": ["[20, 31]"] * 4, "ill": list("abab")})
+    assert not finding(tclose.attack(release, rules, original=table), "minimality").found
+
+
+def test_learning_from_other_classes_tells_who_in_a_class_has_what() -> None:
+    """Old people are ill, young ones well. Most classes have one of each; a few are pure."""
+    young, old = [*range(20, 40)] * 2, [*range(60, 80)] * 2
+    ages, ill = [*young, *old], ["well"] * 40 + ["ill"] * 40
+    place = (["x"] * 20 + ["y"] * 20) * 2
+    label = [""] * 80
+    for at in range(40):
+        mixed = f"[{young[at]}, {old[at]}]"
+        label[at] = "[20, 39]" if at % 3 == 0 else mixed
+        label[40 + at] = "[60, 79]" if at % 3 == 0 else mixed
+    rules = {"k": 2, "columns": {"age": "quasi", "zip": "quasi", "ill": "sensitive"}}
+    original = pa.table({"age": ages, "zip": place, "ill": ill})
+    release = pa.table({"age": label, "zip": place, "ill": ill})
+    found = finding(tclose.attack(release, rules, original=original), "deFinetti")
+    assert found.numbers["guessed by the attack"] == 1.0
+    assert found.numbers["guessed by the class"] == pytest.approx((14 * 2 + 26) / 80)
+    assert found.affected == round(found.numbers["gain"] * 80)
+
+
+def test_no_report_holds_a_value_of_the_table() -> None:
+    table = classes("aaab", "bbcc").set_column(
+        1, "ill", [["quinsy", "quinsy", "quinsy", "scurvy", "scurvy", "scurvy", "rabies", "rabies"]]
+    )
+    report = tclose.attack(table, RULES, original=table, other=table)
+    told = str(report.to_json()) + str(report)
+    assert not any(word in told for word in ("quinsy", "scurvy", "rabies", "z0", "z1"))
+
+
+def test_what_could_not_be_tried_is_said() -> None:
+    report = tclose.attack(classes("ab", "ab"), RULES)
+    assert len(report.not_tried) == 3
+    turned = classes("abc", "bca").take([5, 4, 3, 2, 1, 0])
+    told = tclose.attack(turned, RULES, original=classes("abc", "bca")).not_tried
+    assert any("whose row is whose" in line for line in told)
+
+
+def test_missing_values_that_may_be_any_are_completed_for_the_worst() -> None:
+    rules = {"columns": {"zip": "quasi", "ill": {"role": "sensitive", "missing": "any"}}}
+    table = pa.table({"zip": ["x", "x", "y", "y", "y"], "ill": ["a", None, "a", "b", "c"]})
+    found = finding(tclose.attack(table, rules, original=table, other=table), "homogeneity")
+    assert (found.affected, found.classes) == (2, (1,))
