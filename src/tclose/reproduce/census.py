@@ -1,0 +1,154 @@
+"""The folder with the Adult census table and its hierarchies, in the form the field passes around.
+
+`adult.csv` has one row per person; `adult_hierarchy_<column>.csv` has a line per value, from the
+value itself to the root, separated by semicolons and without a header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.errors import DataError, InternalError
+from tclose.hierarchy import Hierarchy
+from tclose.policy.load import parse_policy
+from tclose.reproduce import paper
+from tclose.reproduce.measures import Measure, anonymity
+from tclose.search import Problem, problem_of
+from tclose.table import Bound, Source, bind, open_source
+
+Ints = NDArray[np.int64]
+TABLE = "adult.csv"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as it is here beside what Figure 2 says about it."""
+
+    stated: paper.Attribute
+    values: int
+    """The different values in the table."""
+    height: int
+    """The levels of the hierarchy, the values and the root included."""
+
+
+@dataclass(frozen=True)
+class Census:
+    """The table, opened once and counted for all seven quasi-identifiers."""
+
+    folder: Path
+    source: Source
+    bound: Bound
+
+    @property
+    def rows(self) -> int:
+        """How many people."""
+        return self.bound.cells.rows
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The quasi-identifiers and the occupation, in the order of Figure 2."""
+        known = self.bound.cells.dictionaries
+        trees = {**self.bound.hierarchies, paper.SENSITIVE: _similar(self.bound)}
+        return tuple(
+            Column(stated, known[stated.column].known, trees[stated.column].levels)
+            for stated in (*paper.QUASI, paper.OCCUPATION)
+        )
+
+    @cached_property
+    def group(self) -> Ints:
+        """The group of each code of an occupation: the hierarchy's level under its root."""
+        tree = _similar(self.bound)
+        leaf = tree.indices(self.bound.attributes[paper.SENSITIVE].labels)
+        _, group = np.unique(tree.ancestors[leaf, tree.levels - 2], return_inverse=True)
+        return group.astype(np.int64)
+
+    @property
+    def group_sizes(self) -> tuple[tuple[int, int], ...]:
+        """How many occupations and how many people are in each group."""
+        values = np.bincount(self.group)
+        code = self.bound.classes.cell_codes[paper.SENSITIVE]
+        people = np.bincount(self.group[code], self.bound.cells.weight, len(values))
+        return tuple((int(a), int(b)) for a, b in zip(values, people, strict=True))
+
+    def problem(self, measure: Measure, size: int = len(paper.QUASI)) -> Problem:
+        """The first columns as quasi-identifiers, with one measure to keep."""
+        return problem_of(_bound(self.folder, self.source, measure, size))
+
+
+def open_census(folder: Path) -> Census:
+    """Reads the table; raises DataError or PolicyError where the folder is not as it should be."""
+    _refuse_incomplete(folder)
+    table = folder / TABLE
+    source = open_source(table)
+    names = [one.column for one in (*paper.QUASI, paper.OCCUPATION)]
+    lacking = [name for name in names if name not in source.columns]
+    if lacking:
+        raise DataError(
+            f"the table has no column {', '.join(map(repr, lacking))}",
+            where=str(table),
+            hint="its first line must name the columns, as in the copy that comes with hierarchies",
+        )
+    bound = _bound(folder, source, anonymity(2), len(paper.QUASI))
+    if _similar(bound).levels < 3:
+        raise DataError(
+            "the hierarchy has no level between the values and the root",
+            where=str(_tree(folder, paper.SENSITIVE)),
+            hint="the similarity attack needs groups of similar occupations",
+        )
+    return Census(folder, source, bound)
+
+
+def _similar(bound: Bound) -> Hierarchy:
+    tree = bound.attributes[paper.SENSITIVE].hierarchy
+    if tree is None:
+        raise InternalError("the occupation was bound without its hierarchy")
+    return tree
+
+
+def _bound(folder: Path, source: Source, measure: Measure, size: int) -> Bound:
+    policy, problems = parse_policy(_policy(folder, source.columns, measure, size))
+    return bind(policy, source, problems)
+
+
+def _refuse_incomplete(folder: Path) -> None:
+    if not folder.is_dir():
+        raise DataError(
+            "there is no such folder", where=str(folder), hint=f"name the folder of {TABLE}"
+        )
+    trees = [_tree(folder, one.column) for one in (*paper.QUASI, paper.OCCUPATION)]
+    lacking = [path.name for path in (folder / TABLE, *trees) if not path.is_file()]
+    if lacking:
+        raise DataError(
+            f"not in this folder: {', '.join(lacking)}",
+            where=str(folder),
+            hint=f"it must hold {TABLE} and one adult_hierarchy_<column>.csv per column",
+        )
+
+
+def _tree(folder: Path, column: str) -> Path:
+    return folder / f"adult_hierarchy_{column}.csv"
+
+
+def _policy(folder: Path, columns: Sequence[str], measure: Measure, size: int) -> dict[str, Any]:
+    def tree(name: str) -> str:
+        return str(_tree(folder, name).resolve())
+
+    complete = {"missing": "forbid"}  # as in the paper
+    roles: dict[str, Any] = {name: "insensitive" for name in columns}
+    for one in paper.QUASI[:size]:
+        roles[one.column] = {"role": "quasi", "hierarchy": tree(one.column), **complete}
+    roles[paper.SENSITIVE] = {
+        "role": "sensitive",
+        "hierarchy": tree(paper.SENSITIVE),
+        "distance": "hierarchical",
+        **complete,
+        **measure.asked,
+    }
+    return {"columns": roles} | ({} if measure.k is None else {"k": measure.k})

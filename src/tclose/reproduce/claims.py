@@ -1,0 +1,271 @@
+"""Every statement of section 6 beside what was measured. All sentences follow from the numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tclose.reproduce import paper
+from tclose.reproduce.experiments import LARGEST, Experiments, Run
+from tclose.reproduce.measures import ANONYMITY, CLOSE, CLOSER, ENTROPY
+
+Verdict = Literal["equal", "same shape", "differs"]
+SLIGHT = 1.25
+"""What the paper calls slight or minimal is taken to be no more than a quarter."""
+FACTOR = 2
+"""Counts that differ by no more than this have the same shape."""
+TREES = "The paper does not print its hierarchies, and the lattice of minimal tables hangs on them."
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper, what came out here, and why the two may differ."""
+
+    about: str
+    stated: str
+    measured: str
+    verdict: Verdict
+    remark: str
+
+
+def claims_of(found: Experiments) -> tuple[Claim, ...]:
+    """All of them, in the order of the paper."""
+    entropy, recursive = found.attacks
+    return (
+        _rows(found),
+        *_attacked(entropy, paper.ENTROPY, found),
+        *_attacked(recursive, paper.RECURSIVE, found),
+        _fastest(found),
+        _gap(found),
+        _pruning(found),
+        _worst_quality(found),
+        _closeness_costs(found),
+        _minimal_cost(found),
+    )
+
+
+def curve(runs: Sequence[Run], kind: str) -> list[Run]:
+    """The runs of one measure."""
+    return [run for run in runs if run.measure.kind == kind]
+
+
+def kinds(runs: Sequence[Run]) -> list[str]:
+    """The measures, in the paper's order."""
+    return list(dict.fromkeys(run.measure.kind for run in runs))
+
+
+def _rows(found: Experiments) -> Claim:
+    equal = found.rows == paper.ROWS
+    return Claim(
+        "records without missing values", f"{paper.ROWS:,}", f"{found.rows:,}",
+        "equal" if equal else "differs",
+        "" if equal else "This is another table, or another part of it.",
+    )  # fmt: skip
+
+
+def _attacked(run: Run, stated: paper.Attacked, found: Experiments) -> list[Claim]:
+    title, tables = run.measure.title, len(run.tables)
+    most = 2 * run.vulnerable > tables
+    claims = [
+        Claim(
+            f"{title}: minimal tables", str(stated.tables), str(tables),
+            _count(tables, stated.tables, shape=_near(tables, stated.tables)),
+            "" if tables == stated.tables else f"{TREES} {_lattice(found)}",
+        ),
+        Claim(
+            f"{title}: of these vulnerable to the similarity attack",
+            f"{stated.vulnerable} of {stated.tables}", f"{run.vulnerable} of {tables}",
+            _count(run.vulnerable, stated.vulnerable, shape=most),
+            "" if (run.vulnerable, tables) == (stated.vulnerable, stated.tables)
+            else f"{'More' if most else 'No more'} than half of the tables are vulnerable, "
+            f"{'as' if most else 'unlike'} in the paper. {_groups(found)}",
+        ),
+    ]  # fmt: skip
+    if stated.worst is not None:
+        claims.append(
+            Claim(
+                f"{title}: most records exposed in one table", str(stated.worst), f"{run.worst:,}",
+                _count(run.worst, stated.worst, shape=_near(run.worst, stated.worst)),
+                "" if run.worst == stated.worst
+                else _reach(run, found),
+            )
+        )  # fmt: skip
+    return claims
+
+
+def _count(here: int, there: int, *, shape: bool) -> Verdict:
+    return "equal" if here == there else "same shape" if shape else "differs"
+
+
+def _near(here: int, there: int) -> bool:
+    return there <= FACTOR * here and here <= FACTOR * there
+
+
+def _lattice(found: Experiments) -> str:
+    quasi = found.columns[: len(paper.QUASI)]
+    here = math.prod(column.height for column in quasi)
+    there = math.prod(column.stated.height for column in quasi)
+    if here == there:
+        return f"Both lattices have {here:,} nodes, but a level need not group the same values."
+    other = [column.stated.name for column in quasi if column.height != column.stated.height]
+    return (
+        f"With the heights of its Figure 2 the lattice has {there:,} nodes, here it has {here:,}: "
+        f"{' and '.join(other)} {'has' if len(other) == 1 else 'have'} another height."
+    )
+
+
+def _groups(found: Experiments) -> str:
+    values = ", ".join(str(values) for values, _ in found.groups)
+    people = ", ".join(f"{people:,}" for _, people in found.groups)
+    return (
+        f"Here the groups are the {len(found.groups)} of the folder's hierarchy, with {values} "
+        f"occupations and {people} people; the paper's are {paper.GROUPS} of roughly equal size, "
+        "not printed."
+    )
+
+
+def _reach(run: Run, found: Experiments) -> str:
+    most = sum(values for values, _ in found.groups) // LARGEST
+    told = (
+        f"However the occupations are put into groups of at most {most}, no more than "
+        f"{run.exposable:,} records of one of these tables are exposed"
+    )
+    if paper.ENTROPY.worst is not None and run.exposable < paper.ENTROPY.worst:
+        return (
+            f"{told}. So other groups alone cannot explain it. Its tables are others: by its "
+            "hierarchies, or because rows were left out, which it does not say; here none is."
+        )
+    return f"{told}; the paper does not print its groups."
+
+
+def _fastest(found: Experiments) -> Claim:
+    places = list(dict.fromkeys((*found.by_size, *found.by_parameter)))
+    cases = list(dict.fromkeys((run.size, run.parameter) for run in places))
+    won = 0
+    for case in cases:
+        here = [run for run in places if (run.size, run.parameter) == case]
+        won += min(here, key=lambda run: run.seconds).measure.kind == ENTROPY
+    always = won == len(cases)
+    return Claim(
+        "entropy l-diversity runs faster than the other four (Figure 3)", "always",
+        f"fastest in {won} of {len(cases)} cases", "same shape" if always else "differs",
+        "" if always else _who_is_fast(found),
+    )  # fmt: skip
+
+
+def _who_is_fast(found: Experiments) -> str:
+    here = [run for run in found.by_parameter if run.parameter == found.plan.fixed]
+    here = here or list(found.by_parameter)
+    least, most = (end(here, key=lambda run: run.judged) for end in (min, max))
+    return (
+        f"With these hierarchies {least.measure.title} prunes earliest ({least.judged} nodes "
+        f"judged) and {most.measure.title} latest ({most.judged}). No search takes more than "
+        f"{_round_up(max(run.seconds for run in found.runs))} s, where small things decide."
+    )
+
+
+def _round_up(seconds: float) -> str:
+    step = 10.0 ** math.floor(math.log10(seconds))
+    return f"{math.ceil(seconds / step + 1e-9) * step:g}"
+
+
+def _gap(found: Experiments) -> Claim:
+    entropy = curve(found.by_parameter, ENTROPY)
+    plain = curve(found.by_parameter, ANONYMITY)
+    first, last = (plain[at].seconds / entropy[at].seconds for at in (0, -1))
+    low, high = entropy[0].parameter, entropy[-1].parameter
+    return Claim(
+        "its lead gets larger when l increases (Figure 3(b))", "larger",
+        f"k-anonymity takes {first:.2f} times its seconds at {low}, {last:.2f} times at {high}",
+        "same shape" if last > first else "differs",
+        "" if last > first else "Seconds of a busy machine can mislead; look at the nodes judged.",
+    )  # fmt: skip
+
+
+def _pruning(found: Experiments) -> Claim:
+    judged = [run.judged for run in curve(found.by_parameter, ENTROPY)]
+    fewer = all(after <= before for before, after in itertools.pairwise(judged))
+    low, high = found.plan.parameters[0], found.plan.parameters[-1]
+    return Claim(
+        "with large l, entropy l-diversity prunes the lattice earlier", "earlier",
+        f"{judged[0]} nodes judged at l = {low}, {judged[-1]} at l = {high}",
+        "same shape" if fewer else "differs",
+        "" if fewer else "The nodes judged do not fall with every step of l.",
+    )  # fmt: skip
+
+
+def _worst_quality(found: Experiments) -> Claim:
+    cases = len(found.plan.parameters)
+    worst = {
+        "discernibility": _worst_in(found, lambda run: run.discernibility),
+        "group size": _worst_in(found, lambda run: run.group_size),
+    }
+    always = all(won == cases for won in worst.values())
+    return Claim(
+        "entropy l-diversity has worse data quality than the others (Figure 4)", "always",
+        ", ".join(f"worst {name} in {won} of {cases}" for name, won in worst.items()),
+        "same shape" if always else "differs", "" if always else _who_is_worst(found),
+    )  # fmt: skip
+
+
+def _worst_in(found: Experiments, value: Callable[[Run], float]) -> int:
+    """For how many parameters nothing is worse than entropy l-diversity; no table is the worst."""
+    won = 0
+    for parameter in found.plan.parameters:
+        here = [run for run in found.by_parameter if run.parameter == parameter]
+        cost = {run.measure.kind: value(run) if run.tables else math.inf for run in here}
+        won += cost[ENTROPY] == max(cost.values())
+    return won
+
+
+def _who_is_worst(found: Experiments) -> str:
+    entropy, closer = curve(found.by_parameter, ENTROPY), curve(found.by_parameter, CLOSER)
+    over = [
+        str(one.parameter)
+        for one, other in zip(entropy, closer, strict=True)
+        if other.discernibility > one.discernibility
+    ]
+    if not over:
+        return "Another measure loses more; see the table."
+    return (
+        f"With t = 0.15 more is lost for k = l = {', '.join(over)}: with these hierarchies it is "
+        "the stricter demand there."
+    )
+
+
+def _closeness_costs(found: Experiments) -> Claim:
+    plain, close, closer = (curve(found.by_parameter, kind) for kind in (ANONYMITY, CLOSE, CLOSER))
+    ordered = all(
+        a.discernibility <= b.discernibility <= c.discernibility
+        and a.group_size <= b.group_size <= c.group_size
+        for a, b, c in zip(plain, close, closer, strict=True)
+    )
+    return Claim(
+        "k-anonymous tables without closeness have better quality than with it (Figure 4)",
+        "slightly better",
+        "k alone ≤ t = 0.2 ≤ t = 0.15 in both metrics, at every k" if ordered else "not at every k",
+        "same shape" if ordered else "differs",
+        "The order is the paper’s, how much is another matter: see below." if ordered
+        else "For some k there is no table at all.",
+    )  # fmt: skip
+
+
+def _minimal_cost(found: Experiments) -> Claim:
+    plain, close, closer = (curve(found.by_parameter, kind) for kind in (ANONYMITY, CLOSE, CLOSER))
+    ratios, stricter = (
+        [one.discernibility / base.discernibility for one, base in zip(runs, plain, strict=True)]
+        for runs in (close, closer)
+    )
+    slight = max(ratios) <= SLIGHT
+    return Claim(
+        "with t = 0.2 the loss of data quality is minimal (Figure 4)", "minimal",
+        f"discernibility {min(ratios):.3g} to {max(ratios):.3g} times that of k-anonymity alone "
+        f"(t = 0.15: {min(stricter):.3g} to {max(stricter):.3g})",
+        "same shape" if slight else "differs",
+        "" if slight else "With these hierarchies 0.2 is a strict limit that only tables of few, "
+        "large classes keep. How strict it is depends on the groups of occupations, whose "
+        "distances count, and on how the other columns are generalized; neither is printed.",
+    )  # fmt: skip

@@ -1,0 +1,68 @@
+"""The five privacy measures that Li 2007 compares, as lines of a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+C = 4
+"""The c of recursive (c, l)-diversity. Li 2007 prints it for the similarity attack only, as 4."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure with its parameter: what the policy asks of all rows and of the occupation.
+
+    >>> closeness("0.2", 5).title, closeness("0.2", 5).k
+    ('5-anonymity, t = 0.2', 5)
+    """
+
+    kind: str
+    """The name of the curve."""
+    title: str
+    """The name with its parameters."""
+    label: str
+    """The same for narrow places, in lines."""
+    k: int | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+def anonymity(k: int) -> Measure:
+    """k-anonymity."""
+    return Measure("k-anonymity", f"{k}-anonymity", f"k = {k}", k)
+
+
+def entropy(l: int) -> Measure:
+    """Entropy l-diversity, without any k."""
+    asked = {"l": {"entropy": l}}
+    title = f"entropy {l}-diversity"
+    return Measure("entropy l-diversity", title, f"entropy {l}", asked=asked)
+
+
+def recursive(l: int) -> Measure:
+    """Recursive (4, l)-diversity, without any k."""
+    asked = {"l": {"recursive": {"c": C, "l": l}}}
+    title = f"recursive ({C}, {l})-diversity"
+    return Measure(f"recursive ({C}, l)-diversity", title, f"({C}, {l})", asked=asked)
+
+
+def closeness(t: str, k: int) -> Measure:
+    """k-anonymity with t-closeness."""
+    title = f"{k}-anonymity, t = {t}"
+    return Measure(f"k-anonymity, t = {t}", title, f"k = {k}\nt = {t}", k, {"t": t})
+
+
+def five(parameter: int) -> tuple[Measure, ...]:
+    """All five, in the paper's order; the parameter is their k and l."""
+    return (
+        anonymity(parameter),
+        entropy(parameter),
+        recursive(parameter),
+        closeness("0.2", parameter),
+        closeness("0.15", parameter),
+    )
+
+
+ANONYMITY, ENTROPY, RECURSIVE, CLOSE, CLOSER = (one.kind for one in five(5))
+"""The names of the five curves."""
