@@ -133,7 +133,7 @@ def test_uniting_mends_every_class_that_can_be_mended(
     cells = problem.cells
     label = np.array(data.draw(st.lists(st.integers(0, 5), min_size=cells, max_size=cells)))
     label = np.unique(label, return_inverse=True)[1]
-    found, unions = united(label, np.arange(cells), problem.tables())
+    found, unions, _ = united(label, np.arange(cells), problem.tables())
     assert brute.broken(case, bound, found) == []
     assert found.max() == label.max() - unions
     pairs = set(zip(label.tolist(), found.tolist(), strict=True))

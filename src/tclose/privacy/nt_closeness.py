@@ -11,7 +11,7 @@ is then "not decided" instead of "fails".
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -55,7 +55,12 @@ class NTCloseness:
 
     def measure(self, classes: Classes) -> Measurement:
         """The largest, over classes, of the distance to the nearest superset."""
-        levels, unseen = self._levels(classes)
+        return self.measure_along(classes, *self._levels(classes))
+
+    def measure_along(
+        self, classes: Classes, levels: list[Levels], unseen: Sequence[str] = ()
+    ) -> Measurement:
+        """The same where each quasi-identifier's codes at each level are given."""
         lattice = _Lattice(classes, classes.histogram(self.attribute), levels, self.n)
         value = np.full(classes.count, np.inf)
         close = np.zeros(classes.count, dtype=bool)
@@ -158,7 +163,7 @@ def _climbed(tree: Hierarchy, labels: tuple[str, ...], key: NDArray[np.int64]) -
     return result
 
 
-def _why(unseen: list[str], cut_short: bool) -> str:
+def _why(unseen: Sequence[str], cut_short: bool) -> str:
     if cut_short:
         return f"only {MOST_NODES:,} of the possible supersets were tried"
     columns = ", ".join(repr(name) for name in unseen)

@@ -53,6 +53,8 @@ CHUNK = 4_000_000
 """Looks at records between two looks at the clock."""
 LOOK, SWAP = 3e-8, 3e-7
 """Seconds of an ordinary core per look at a record, and per look for a better place."""
+ROW, UNION = 1e-6, 2e-9
+"""Seconds per row to lay rows out and bring cells together, and per value and look for a union."""
 
 
 def by_rows(problem: Problem) -> Problem:
@@ -136,7 +138,10 @@ class Construction:
 
     def fill(self, step: str, fragment: Ints, quotas: Quotas, reach: int) -> None:
         """Classes by quotas, from the fragment of each tuple; kept if they are the best so far."""
-        shelf = fragment[self.close.tuple_of][self.cell]
+        self.stock(step, fragment[self.close.tuple_of][self.cell], quotas, reach)
+
+    def stock(self, step: str, shelf: Ints, quotas: Quotas, reach: int) -> None:
+        """The same from the fragment of each row, rows in the order of the curve."""
         shelves = make_shelves(shelf, self.cell, quotas.counts.shape[1])
         everyone = make_shelves(np.zeros_like(shelf), self.cell, 1)
         label = np.full(len(shelf), -1, dtype=np.int64)
@@ -165,10 +170,18 @@ class Construction:
 
     def kept(self, label: Ints) -> Ints:
         """The classes of rows as classes of cells that keep the promise."""
-        whole = numbered(together(label, self.cell, self.problem.cells))
-        found, unions = united(whole, self.curve, self.tab)
-        self.clock.spend(SWAP * (len(self.tab.weight) + 10 * unions))
+        found, _, looks = united(self.whole(label), self.curve, self.tab)
+        self.spend_on_unions(looks)
         return found
+
+    def whole(self, label: Ints) -> Ints:
+        """The classes of rows as classes of cells: each cell in the one that has most of its rows."""
+        self.clock.spend(ROW * len(label))
+        return numbered(together(label, self.cell, self.problem.cells))
+
+    def spend_on_unions(self, looks: int) -> None:
+        """Counts the looks at classes that might be united; each may add up two histograms."""
+        self.clock.spend(UNION * looks * len(self.tab.rules.count))
 
     def swap(self) -> None:
         """Swaps and moves of cells until the budget is spent."""

@@ -57,8 +57,9 @@ class Domain:
         """The release at a node, every class judged once more by the requirements themselves."""
         self.clock.tell("judging every class", now=True)
         label = numbered(self.roller.label(levels, self.room))
-        lines = self.problem.promise.lines
-        if self.roller.reference == "released" and Judge(self.problem).failing(label, lines).any():
+        lines, climbs = self.problem.promise.lines, self.roller.climbs(levels, label)
+        judge = Judge(self.problem)
+        if self.roller.reference == "released" and judge.failing(label, lines, climbs).any():
             raise InternalError("a class that the search accepted breaks the promise")
         loss = self._loss(levels, label)
         self.clock.loss = loss

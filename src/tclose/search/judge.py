@@ -47,13 +47,19 @@ class Judge:
         np.add.at(total, label, self.problem.weight)
         return total
 
-    def failing(self, label: Ints, lines: Sequence[Line]) -> NDArray[np.bool_]:
-        """Which classes of a labelling break a line; cells labelled −1 are not released."""
+    def failing(
+        self, label: Ints, lines: Sequence[Line], climbs: list[list[Ints]] | None = None
+    ) -> NDArray[np.bool_]:
+        """Which classes of a labelling break a line; cells labelled −1 are not released.
+
+        `climbs` are the codes of every class at each level of each column: the supersets of
+        (n, t)-closeness. Without them it is not judged.
+        """
         kept = np.flatnonzero(label >= 0)
         count = int(label.max(initial=-1)) + 1
         weight = self.problem.weight[kept]
         classes = self._classes(label[kept], self._tuples[0][kept], weight, count)
-        return self._broken(classes, lines, label[kept], kept)
+        return self._broken(classes, lines, label[kept], kept, climbs)
 
     def refuses(self, parts: Sequence[Ints], lines: Sequence[Line]) -> bool:
         """Whether one of some classes, given by their cells, breaks a line; no row is left out."""
@@ -105,13 +111,20 @@ class Judge:
         )  # fmt: skip
 
     def _broken(
-        self, classes: Classes, lines: Sequence[Line], owner: Ints, cells: Ints
+        self,
+        classes: Classes,
+        lines: Sequence[Line],
+        owner: Ints,
+        cells: Ints,
+        climbs: list[list[Ints]] | None = None,
     ) -> NDArray[np.bool_]:
         broken = np.zeros(classes.count, dtype=bool)
         for line in lines:
             requirement, seen = self._shown(line, classes)
             if isinstance(requirement, NTCloseness):
-                continue  # judged along the cuts, which is where its supersets are
+                if climbs is not None:
+                    broken |= requirement.measure_along(classes, climbs).fails
+                continue  # else judged along the cuts, which is where its supersets are
             if isinstance(requirement, KMap | DeltaPresence):
                 requirement = self._matched(requirement, classes, owner, cells)
             broken[seen.origin[requirement.measure(seen).fails]] = True

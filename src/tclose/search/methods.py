@@ -111,10 +111,10 @@ def auto(problem: Problem, budget: Budget) -> Outcome:
 
 def suited(problem: Problem, budget: Budget) -> str:
     """The name of the method that `auto` would run."""
-    if problem.promise.supersets:
-        return "nt-mondrian"
     if problem.aims.given:
         return "optimal"
+    if problem.promise.supersets:
+        return "nt-mondrian"
     tiny = budget.expected < TINY_BUDGET
     if tiny or problem.cells > MANY_CELLS or METHODS["hybrid"].cannot(problem):
         return "mondrian"
@@ -169,6 +169,7 @@ METHODS: dict[str, Method] = {
             non_monotone=True,
             suppression=True,
             aims=True,
+            supersets=True,
         ),
         Method(
             "incognito",
@@ -177,6 +178,7 @@ METHODS: dict[str, Method] = {
             any_requirement=True,
             non_monotone=True,
             aims=True,
+            supersets=True,
         ),
         Method(
             "cover",

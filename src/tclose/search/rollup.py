@@ -201,7 +201,8 @@ class Roller:
 
     def _settle(self, levels: Levels, room: int, owner: Ints | None = None) -> bool:
         """Lets failing classes leave until none fails; whether some rows are left, and enough."""
-        if self._told(UNSURE) or self.problem.promise.others:
+        promise = self.problem.promise
+        if self._told(UNSURE) or promise.others or promise.supersets:
             return self._settle_by_requirements(levels, room, owner)
         if not self._told(BROKEN) or self.reference == "table":
             return self._enough(room)
@@ -236,13 +237,29 @@ class Roller:
             alive = np.flatnonzero(~gone)
             if self.reference == "table":  # what has left still counts in the reference
                 label = np.where(label < 0, len(alive), label)
-            failing = judge.failing(label, lines)[: len(alive)] if len(alive) else np.zeros(0, bool)
+            failing = np.zeros(0, dtype=bool)
+            if len(alive):
+                climbs = self.climbs(levels, label)
+                failing = judge.failing(label, lines, climbs)[: len(alive)]
             gone[alive[failing]] = True
             if not failing.any() or int(size[gone].sum()) > room or self.reference == "table":
                 break
         self._work.state[:groups] = np.where(gone, CLOSE, FINE)
         self._work.told[FAILED], self._work.told[BROKEN] = size[gone].sum(), gone.sum()
         return self._enough(room)
+
+    def climbs(self, levels: Levels, label: Ints) -> list[list[Ints]] | None:
+        """The group of each class at the node's level and at all above it, column by column; None
+        where no superset is asked for."""
+        if not self.problem.promise.supersets:
+            return None
+        kept = np.flatnonzero(label >= 0)
+        _, first = np.unique(label[kept], return_index=True)
+        codes = self.problem.codes[kept[first]]
+        return [
+            [ladder.group[up][codes[:, at]] for up in range(level, ladder.levels)]
+            for at, (ladder, level) in enumerate(zip(self.ladders, levels, strict=True))
+        ]
 
     @property
     def _judge(self) -> Judge:

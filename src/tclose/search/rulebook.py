@@ -21,9 +21,10 @@ class Rulebook:
 
     def __init__(self, problem: Problem, *, laxer: bool) -> None:
         promise = problem.promise
-        self.rules = promise.rules
-        self.strict = rule_arrays(promise, promise.rules, problem.rows)
-        twice = promise.rules if laxer and self._rounds(problem) else ()
+        self.rules = tuple(rule for rule in promise.rules if not rule.need)
+        """Closeness to a superset is for the requirements to judge."""
+        self.strict = rule_arrays(promise, self.rules, problem.rows)
+        twice = self.rules if laxer and self._rounds(problem) else ()
         self.lenient = rule_arrays(promise, twice, problem.rows)
 
     def _rounds(self, problem: Problem) -> bool:

@@ -40,12 +40,20 @@ class Classes(NamedTuple):
     scratch: Any
 
 
-def united(label: Ints, curve: Ints, tab: Tables) -> tuple[Ints, int]:
-    """The labelling with every class that breaks a rule united with others, and how many were.
+def united(label: Ints, curve: Ints, tab: Tables) -> tuple[Ints, int, int]:
+    """The labelling with every class that breaks a rule united with others, how many were, and how
+    many looks at classes that took.
 
     `curve` is the rank of each cell on it. If even one class of all cells breaks a rule, that is
     what comes out.
     """
+    state, along = line_up(label, curve, tab)
+    merges, looks = unite(NEIGHBOURS, state, tab)
+    return read_off(along, state), int(merges), int(looks)
+
+
+def line_up(label: Ints, curve: Ints, tab: Tables) -> tuple[Classes, Ints]:
+    """The classes of a labelling in the order of the curve, and the number there of each cell's."""
     classes, d = int(label.max()) + 1, tab.codes.shape[1]
     middle = np.bincount(label, weights=curve) / np.bincount(label)
     rank = np.empty(classes, dtype=np.int64)
@@ -59,11 +67,15 @@ def united(label: Ints, curve: Ints, tab: Tables) -> tuple[Ints, int]:
         np.zeros(2 * tab.rules.node.shape[1] + 2, np.int64),
     )  # fmt: skip
     enter(along, state, tab)
-    merges = unite(NEIGHBOURS, state, tab)
+    return state, along
+
+
+def read_off(along: Ints, state: Classes) -> Ints:
+    """The labelling after unions, from the number of each cell's class before them."""
     owner = state.link[OWNER]
     while (owner[owner] != owner).any():
         owner = owner[owner]
-    return numbered(owner[along]), int(merges)
+    return numbered(owner[along])
 
 
 @compiling.entry
@@ -114,8 +126,8 @@ def mended(a: Any, b: Any, state: Any, tab: Any) -> Any:
 
 @compiling.part
 def partner(c: Any, looks: Any, state: Any, tab: Any) -> Any:
-    """The neighbour to unite with, or −1 where none is left."""
-    best, found, good = np.inf, -1, False
+    """The neighbour to unite with, or −1 where none is left, and how many were weighed."""
+    best, found, good, weighed = np.inf, -1, False, 0
     ahead, behind = state.link[AHEAD, c], state.link[BEHIND, c]
     for _ in range(looks):
         for side in range(2):
@@ -123,6 +135,7 @@ def partner(c: Any, looks: Any, state: Any, tab: Any) -> Any:
             if b < 0:
                 continue
             more = cost(c, b, state, tab)
+            weighed += 1
             if good and more >= best:
                 continue
             mends = mended(c, b, state, tab)
@@ -134,7 +147,7 @@ def partner(c: Any, looks: Any, state: Any, tab: Any) -> Any:
         behind = state.link[BEHIND, behind] if behind >= 0 else -1
         if ahead < 0 and behind < 0:
             break
-    return found
+    return found, weighed
 
 
 @compiling.part
@@ -158,15 +171,16 @@ def absorb(c: Any, b: Any, state: Any) -> None:
 
 @compiling.entry
 def unite(looks: Any, state: Any, tab: Any) -> Any:
-    """Unites every class that breaks the promise; returns how many unions that took."""
-    merges = 0
+    """Unites every class that breaks the promise; returns how many unions and looks that took."""
+    merges, total = 0, 0
     for c in range(len(state.size)):
         while state.size[c] > 0 and not keeps(
             state.hist[c], state.size[c], tab.rules, state.scratch
         ):
-            b = partner(c, looks, state, tab)
+            b, weighed = partner(c, looks, state, tab)
+            total += weighed
             if b < 0:
                 break
             absorb(c, b, state)
             merges += 1
-    return merges
+    return merges, total
