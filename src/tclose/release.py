@@ -13,6 +13,7 @@ from tclose.policy.model import Policy
 from tclose.recode import Leftover, Plan
 from tclose.recode.plan import Way
 from tclose.search import Outcome
+from tclose.search.frontier import Frontier
 from tclose.table import Cells, Source, bind, open_source, write_table
 from tclose.table.stream import rows_of
 from tclose.table.write import delimiter_for, refuse_in_text, write_text
@@ -69,7 +70,7 @@ class Release:
     """What became of the rows that the search left out, where the policy says more than drop."""
     people: Cells | None = field(default=None, repr=False)
     """The population that the promise is about, if there is one."""
-    reporter: Callable[[Release, str | Path, str], Path] | None = field(
+    reporter: Callable[[Release, str | Path, str, Frontier | None], Path] | None = field(
         default=None, repr=False, compare=False
     )
     """Writes the report on this release: it knows the table that the release was made from."""
@@ -113,15 +114,17 @@ class Release:
 
         return write_table(path, rows.schema, rows.batches(), delimiter=mark, check=recount)
 
-    def report(self, path: str | Path, *, edition: str = "external") -> Path:
+    def report(
+        self, path: str | Path, *, edition: str = "external", frontier: Frontier | None = None
+    ) -> Path:
         """Writes a report for people (.html, .json or .txt) that needs nothing else to be read.
 
         The external edition tells counts only; the internal one also shows values of the worst
-        classes, and is not to be passed on.
+        classes, and is not to be passed on. A frontier (`tclose.frontier`) becomes a section of it.
         """
         if self.reporter is None:
             raise ValueError("this release does not know the table that it was made from")
-        return self.reporter(self, path, edition)
+        return self.reporter(self, path, edition, frontier)
 
     def __str__(self) -> str:
         lost = f", {self.left_out:,} rows left out" if self.left_out else ""

@@ -421,12 +421,13 @@ def test_the_demo_writes_what_it_says_and_can_be_followed(holds: Any, run: Any) 
         "policy.toml",
         "diagnosis.csv",
         "audit.json",
+        "report.html",
         "report.txt",
         "worst-class.svg",
     }
     assert not [name for name in written if name.startswith(".") or ".part" in name]
     assert "\x1b" not in shown
-    assert "demo/report.txt" in shown and "demo/worst-class.svg" in shown
+    assert "demo/report.html" in shown and "demo/worst-class.svg" in shown
     assert json.loads(Path("demo/audit.json").read_text())["rows"] == 400
     assert "does NOT hold" in Path("demo/report.txt").read_text()
     ElementTree.parse("demo/worst-class.svg")

@@ -117,6 +117,7 @@ def leaves(value: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
 HOW_IT_CAME_ABOUT = {
     "tclose_certificate", "method", "stopped", "tried", "seed", "effort", "seconds", "suppression",
     "command", "versions", "loss", "input_rows", "left_out", "levels", "optimality", "leftover",
+    "why",
 }  # fmt: skip
 
 

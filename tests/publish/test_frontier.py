@@ -24,7 +24,7 @@ from tclose.search.frontier import Frontier, Point, knee_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 slow = settings(
-    max_examples=12,
+    max_examples=8,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.generate],
@@ -163,8 +163,8 @@ def test_a_hybrid_search_begins_with_the_stricter_partition() -> None:
 def test_several_methods_are_several_curves() -> None:
     found = tclose.frontier(table_of(), RULES, t=TS, methods=["mondrian", "mondrian"])
     assert [curve.name for curve in found.curves] == ["mondrian"]
-    both = tclose.frontier(table_of(), RULES, t=TS, k=[2, 5], methods="mondrian,fragments")
-    names = ["mondrian, k=2", "mondrian, k=5", "fragments, k=2", "fragments, k=5"]
+    both = tclose.frontier(table_of(), RULES, t=TS, k=[2, 5], methods="mondrian,mondrian-median")
+    names = ["mondrian, k=2", "mondrian, k=5", "mondrian-median, k=2", "mondrian-median, k=5"]
     assert [curve.name for curve in both.curves] == names
     assert all([float(p.t or 0) for p in c.points] == [0.1, 0.2, 0.3, 0.45] for c in both.curves)
 
@@ -269,12 +269,12 @@ def test_no_point_is_farther_below_the_chord_than_the_knee(losses: list[float]) 
 
 
 def test_the_picture_shows_every_point_its_choice_and_its_knee() -> None:
-    found = tclose.frontier(table_of(), RULES, t=TS, methods="mondrian,fragments")
+    found = tclose.frontier(table_of(), RULES, t=TS, methods="mondrian,mondrian-median")
     drawn = frontier_svg(found)
     root = ElementTree.fromstring(drawn)
     titles = [one.text or "" for one in root.iter(f"{SVG}title")]
     assert sum(text.startswith("mondrian, t=") for text in titles) == 4
-    assert sum(text.startswith("fragments, t=") for text in titles) == 4
+    assert sum(text.startswith("mondrian-median, t=") for text in titles) == 4
     words = " ".join(one.text or "" for one in root.iter(f"{SVG}text"))
     assert "the policy's own t=0.3" in words and "suggested, not chosen" in words
     assert len(list(root.iter(f"{SVG}polyline"))) == 2
@@ -290,6 +290,9 @@ def test_the_command_tells_draws_and_reports(run: Any, clinic: Any) -> None:
     assert ElementTree.parse("frontier.svg").getroot().tag == f"{SVG}svg"
     page = Path("report.html").read_text()
     assert "<svg" in page and "SECRET" not in page and "SECRET" not in result.stdout
+    assert run(*asked, "--report", "report.json").exit_code == 0
+    (section,) = json.loads(Path("report.json").read_text())["sections"]
+    assert section["key"] == "frontier"
     told = json.loads(run(*asked, "--json", "--svg", "other.svg").stdout)
     points = told["curves"][0]["points"]
     assert [point["t"] for point in points] == [0.1, 0.2, 0.25, 0.3, 0.4]
@@ -316,8 +319,9 @@ def test_the_command_tells_draws_and_reports(run: Any, clinic: Any) -> None:
             ["--method", "fragments-thesis", "--t", "0.1,0.2"],
             "ordered and numeric",
         ),
-        (["--svg", "table.csv"], "the output is an input"),
-        (["--svg", "same.html", "--report", "same.html"], "same name"),
+        (["--svg", "table.csv"], "the picture is an input"),
+        (["--svg", "same.html", "--report", "same.html"], "would overwrite another file"),
+        (["--report", "report.docx"], "unknown kind of report"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: list[str], says: str, run: Any, clinic: Any) -> None:

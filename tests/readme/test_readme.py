@@ -68,7 +68,7 @@ def test_there_is_something_to_check() -> None:
 
 
 SMALL = {"1000000": "200"}
-QUICK = {"anonymize": ["--effort", "1"]}
+QUICK = {"anonymize": ["--effort", "1"], "frontier": ["--effort", "1"]}
 
 
 def test_commands_work_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from tclose.cli import options
-from tclose.cli.console import guarded, print_json, stderr, stdout
+from tclose.cli.console import guarded, print_json, progress, stderr, stdout
 from tclose.errors import UsageError
 
 Output = Annotated[
@@ -60,6 +60,12 @@ def anonymize(
         str | None,
         typer.Option(metavar="SHARE", help="Share of rows that may be left out, such as 0.05."),
     ] = None,
+    report: options.Report = None,
+    edition: options.Edition = "external",
+    frontier: Annotated[
+        bool,
+        typer.Option("--frontier", help="Put loss against t into the report: as much work again."),
+    ] = False,
     on_interrupt: Annotated[
         str, typer.Option(help="After Ctrl-C: ask, keep the best so far, or drop it.")
     ] = "ask",
@@ -77,10 +83,14 @@ def anonymize(
     """
     from tclose import publish
     from tclose.report.released import release_view
+    from tclose.report.saving import refuse_report
 
+    refuse_report(report, edition, (file, policy, output, certificate, plan, population))
+    if frontier and report is None:
+        raise UsageError("--frontier is a part of the report", hint="name one with --report")
     if on_interrupt not in ("ask", "keep", "drop"):
         raise UsageError("--on-interrupt is ask, keep or drop")
-    with searching() as (report, cancelled):
+    with searching() as (told, cancelled):
         release = publish.anonymize(
             file,
             policy,
@@ -95,11 +105,30 @@ def anonymize(
             population=population,
             key=read_key(key_file),
             reading=options.reading(delimiter, encoding, null, memory),
-            progress=report,
+            progress=told,
             cancelled=cancelled,
             on_cancel=lambda outcome: _keep(outcome, on_interrupt),
             command=shlex.join(["tclose", *sys.argv[1:]]),
         )
+    curves = None
+    if frontier:
+        with searching() as (told, cancelled):
+            curves = publish.frontier(
+                file,
+                policy,
+                seconds=seconds,
+                effort=effort,
+                seed=seed,
+                suppression=suppression,
+                population=population,
+                reading=options.reading(delimiter, encoding, null, memory),
+                progress=told,
+                cancelled=cancelled,
+            )
+    if report is not None:
+        with progress() as step:
+            step("attacking the release, for the report")
+            release.report(report, edition=edition, frontier=curves)
     if as_json:
         print_json(release_json(release))
     else:

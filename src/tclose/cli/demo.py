@@ -54,12 +54,13 @@ def demo(
     write_text(output / "audit.json", json.dumps(before.to_json(), indent=2) + "\n")
     write_text(output / "report.txt", "".join(_plain(view) for view in views))
     write_text(output / "worst-class.svg", flow_svg(why))
+    release.report(output / "report.html", edition="internal")
     console = stdout()
     console.print(_compared(before, release))
     console.print(
         f"\nRelease: {output / 'release.csv'} (certificate, plan and policy beside it)\n"
-        f"Report: {output / 'report.txt'}; its worst class as a picture: "
-        f"{output / 'worst-class.svg'}\n"
+        f"Report: {output / 'report.html'} (opens in any browser; as text: "
+        f"{output / 'report.txt'}); its worst class as a picture: {output / 'worst-class.svg'}\n"
         f"Check it yourself: tclose verify {output / 'release.csv'} "
         f"--certificate {output / 'certificate.json'} --policy {policy}"
     )

@@ -42,6 +42,16 @@ Null = Annotated[
 Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Most memory for counting, such as 4GB.")
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Also write a report: .html, .json or .txt."),
+]
+Edition = Annotated[
+    str,
+    typer.Option(
+        "--edition", metavar="NAME", help="external: counts only; internal: values of classes too."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
 

@@ -9,6 +9,7 @@ import typer
 
 from tclose.cli import options
 from tclose.cli.console import FAILS, HOLDS, guarded, print_json, progress, stdout
+from tclose.cli.split import verify_folder
 from tclose.errors import UsageError
 from tclose.policy import Policy
 from tclose.policy.load import policy_from
@@ -24,6 +25,8 @@ def verify(
         typer.Option(metavar="C", help="Confirm or refute every line of this certificate."),
     ] = None,
     population: options.Population = None,
+    report: options.Report = None,
+    edition: options.Edition = "external",
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     null: options.Null = None,
@@ -33,11 +36,18 @@ def verify(
     """Recount a released table from scratch, in exact integers: does the promise hold?
 
     With a certificate, every line of it is held against the fresh count; its own policy is judged
-    unless another is given. Exit code 0: all holds; 1: it does not, or cannot be decided.
+    unless another is given. FILE may also be a folder that `tclose split` wrote. Exit code 0: all
+    holds; 1: it does not, or cannot be decided.
     """
-    from tclose import api
+    from tclose import api, publish
     from tclose.report import audit_view, checks_view
+    from tclose.report.saving import refuse_report
 
+    if file.is_dir():
+        how = options.reading(delimiter, encoding, null, memory)
+        given = {"--certificate": certificate, "--population": population, "--report": report}
+        verify_folder(file, policy, how, given, as_json=as_json)
+    refuse_report(report, edition, (file, policy, certificate, population))
     if policy is None and certificate is None:
         raise UsageError("verify against what?", hint="give --policy POLICY or --certificate C")
     stated = None if certificate is None else load_certificate(certificate)
@@ -45,15 +55,27 @@ def verify(
     if policy is None and stated is not None and certificate is not None:
         rules = policy_from(stated.policy, certificate.parent)
     assert rules is not None
+    how = options.reading(delimiter, encoding, null, memory)
     with progress() as step:
         result = api.verify(
             file,
             rules,
             population=population,
-            reading=options.reading(delimiter, encoding, null, memory),
+            reading=how,
             progress=step,
         )
     checks = () if stated is None else recheck(stated, result, file_hash(file))
+    if report is not None:
+        publish.audit_report(
+            result,
+            report,
+            edition=edition,
+            kind="verify",
+            certificate=stated,
+            checks=checks,
+            hashes={"file as counted": file_hash(file)},
+            population=api.population_cells(result.bound, population, how),
+        )
     if as_json:
         lines = [vars(check) for check in checks]
         print_json(result.to_json() | ({} if stated is None else {"certificate": lines}))

@@ -1,4 +1,4 @@
-"""anonymize · apply · lattice · frontier: wires the rooms; computes nothing.
+"""anonymize · apply · split · lattice · frontier: wires the rooms; computes nothing.
 
 Nothing that proposes certifies: what was written is read back and counted by `verify` before it is
 moved into place, and a release that does not keep its promise is never made.
@@ -8,6 +8,8 @@ moved into place, and a release that does not keep its promise is never made.
 - `surveyed`  the lattice of full-domain generalizations
 - `swept`     loss against t or k; `grid` which of them, `valued` what is lost by any measure
 - `applied`   a release of new rows, recoded by an earlier plan
+- `forms`     a release in several tables; `parted` which columns are where, `projected` several
+              releases, `recounted` a folder counted again
 - `written`   a recoding written or framed, counted again, certified
 - `reported`  the reports on audits and releases
 - `targets`   where to, and what is refused beforehand
@@ -15,9 +17,21 @@ moved into place, and a release that does not keep its promise is never made.
 
 from tclose.api import Reading, check
 from tclose.publish.applied import apply
+from tclose.publish.forms import split
+from tclose.publish.recounted import verify_split
 from tclose.publish.reported import audit_report
 from tclose.publish.searched import anonymize
 from tclose.publish.surveyed import lattice
 from tclose.publish.swept import frontier
 
-__all__ = ["Reading", "anonymize", "apply", "audit_report", "check", "frontier", "lattice"]
+__all__ = [
+    "Reading",
+    "anonymize",
+    "apply",
+    "audit_report",
+    "check",
+    "frontier",
+    "lattice",
+    "split",
+    "verify_split",
+]

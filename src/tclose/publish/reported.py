@@ -11,8 +11,10 @@ from tclose.api import Reading
 from tclose.release import Release
 from tclose.report.compose import document_of
 from tclose.report.document import Document, Section
+from tclose.report.frontier_page import frontier_section
 from tclose.report.saving import edition_of, save_document
 from tclose.report.subject import Counted, Kind, Subject
+from tclose.search.frontier import Frontier
 from tclose.table import Bound, Cells, bind, open_source
 from tclose.table.alignment import beside
 from tclose.table.write import delimiter_for
@@ -31,6 +33,7 @@ class Original:
 
 def audit_report(
     audit: Audit,
+    path: str | Path | None = None,
     *,
     edition: str = "external",
     kind: Kind = "audit",
@@ -40,7 +43,9 @@ def audit_report(
     population: Cells | None = None,
     further: Sequence[Section] = (),
 ) -> Document:
-    """The report on a table that was audited or verified.
+    """The report on a table that was audited or verified, also written where a path is given.
+
+    The suffix says what is written: a page (.html), plain values (.json) or plain text (.txt).
 
     >>> import pyarrow as pa, tclose
     >>> table = pa.table({"zip": ["476", "476", "479", "479"], "illness": list("abab")})
@@ -57,7 +62,10 @@ def audit_report(
         checks=tuple(checks),
         hashes=hashes or {},
     )
-    return document_of(subject, further)
+    document = document_of(subject, further)
+    if path is not None:
+        save_document(document, path)
+    return document
 
 
 def release_report(
@@ -84,10 +92,15 @@ def release_report(
 
 
 def save_release_report(
-    release: Release, original: Original, path: str | Path, edition: str
+    release: Release,
+    original: Original,
+    path: str | Path,
+    edition: str,
+    frontier: Frontier | None = None,
 ) -> Path:
-    """Writes the report on a release (.html, .json or .txt)."""
-    return save_document(release_report(release, original, edition=edition), path)
+    """Writes the report on a release (.html, .json or .txt), with a frontier if there is one."""
+    further = () if frontier is None else (frontier_section(frontier),)
+    return save_document(release_report(release, original, edition=edition, further=further), path)
 
 
 def _bound_anew(release: Release, original: Original) -> Bound:

@@ -105,7 +105,8 @@ def _announced(budget: Budget, points: int, names: Sequence[str]) -> str:
         else f"work of {budget.work:g} seconds of an ordinary core"
     )
     curves = f"{len(names)} methods" if len(names) > 1 else f"the method {names[0]}"
-    return f"{spent} for {points} points of {curves}; give --effort for more or less"
+    told = "1 point" if points == 1 else f"{points} points"
+    return f"{spent} for {told} of {curves}; give --effort for more or less"
 
 
 def _listed(methods: str | Sequence[str] | None) -> list[str]:

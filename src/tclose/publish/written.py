@@ -18,6 +18,7 @@ from tclose.publish.targets import Targets
 from tclose.recode import Plan, Pseudonyms, Recoding, Rewriter
 from tclose.release import Release, recounted, save_json
 from tclose.search import Outcome
+from tclose.search.frontier import Frontier
 from tclose.table import Bound, Cells, open_source, write_table
 from tclose.table.frames import is_frame, reframed
 from tclose.table.stream import Rows, shuffled
@@ -93,9 +94,11 @@ class Work:
             reporter=self._report,
         )
 
-    def _report(self, release: Release, path: str | Path, edition: str) -> Path:
+    def _report(
+        self, release: Release, path: str | Path, edition: str, frontier: Frontier | None
+    ) -> Path:
         original = Original(self.data, self.reading, self.bound)
-        return save_release_report(release, original, path, edition)
+        return save_release_report(release, original, path, edition, frontier)
 
     def _written(
         self,

@@ -75,7 +75,9 @@ def _notices(release: Release) -> Iterator[str]:
 
 
 def _recoded(release: Release) -> Iterator[str]:
-    """How values were recoded, where it is not class by class."""
+    """Which method was chosen, and how values were recoded where it is not class by class."""
+    if release.outcome is not None and release.outcome.why:
+        yield f"Chosen: {release.outcome.why}."
     if release.applied is not None:
         yield WAYS[release.applied.way]
     if release.plan.levels is not None:

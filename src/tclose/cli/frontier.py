@@ -1,0 +1,106 @@
+"""tclose frontier: what a stricter or a milder promise would cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tclose.cli import options
+from tclose.cli.anonymize import searching
+from tclose.cli.console import guarded, print_json, say, stdout
+from tclose.errors import UsageError
+
+
+@guarded
+def frontier(
+    file: options.Table,
+    policy: Annotated[
+        Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
+    ],
+    t: Annotated[
+        str | None,
+        typer.Option("--t", metavar="RANGE", help="0.05:0.5 (if nothing is said), or 0.1,0.2."),
+    ] = None,
+    k: Annotated[
+        str | None, typer.Option("--k", metavar="RANGE", help="Vary k, such as 2:20 or 2,5,10.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="A,B", help="One curve for each; see `tclose methods`.")
+    ] = None,
+    loss: Annotated[
+        str,
+        typer.Option(metavar="MEASURE", help="loss, ncp, entropy, discernibility, query-error, …"),
+    ] = "loss",
+    points: Annotated[int, typer.Option(min=2, help="Points of a range.")] = 10,
+    svg: Annotated[
+        Path, typer.Option("--svg", metavar="FILE", help="Where to draw the curves.")
+    ] = Path("frontier.svg"),
+    report: options.Report = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, help="How long to search in all, by the clock.")
+    ] = None,
+    effort: Annotated[
+        float | None,
+        typer.Option(min=0, help="How much work in all, in seconds of an ordinary core."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds search alike.")] = None,
+    suppression: Annotated[
+        str | None,
+        typer.Option(metavar="SHARE", help="Share of rows that may be left out, such as 0.05."),
+    ] = None,
+    population: options.Population = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    null: options.Null = None,
+    memory: options.Memory = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show what a stricter or a milder promise would cost: loss against t, or against k.
+
+    Ctrl-C stops after the points that are done. Nothing is released, and nothing is chosen.
+    """
+    from tclose import publish
+    from tclose.report.curves import frontier_svg
+    from tclose.report.frontier import frontier_view
+    from tclose.report.frontier_page import frontier_document
+    from tclose.report.saving import refuse_report, save_document
+    from tclose.table.write import refuse_unwritable, write_text
+
+    refuse_unwritable(svg)
+    _refuse_overwriting(svg, [file, policy])
+    refuse_report(report, "external", (file, policy, svg, population))
+    with searching() as (progress, cancelled):
+        found = publish.frontier(
+            file,
+            policy,
+            t=t,
+            k=k,
+            methods=method,
+            loss=loss,
+            points=points,
+            seconds=seconds,
+            effort=effort,
+            seed=seed,
+            suppression=suppression,
+            population=population,
+            reading=options.reading(delimiter, encoding, null, memory),
+            progress=progress,
+            cancelled=cancelled,
+            announce=say,
+        )
+    write_text(svg, frontier_svg(found))
+    if report is not None:
+        save_document(frontier_document(found, file.name), report)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        stdout().print(frontier_view(found))
+    say(f"picture: {svg}" if report is None else f"picture: {svg}; report: {report}")
+
+
+def _refuse_overwriting(picture: Path, inputs: list[Path]) -> None:
+    """What is read is never harmed, not even by a mistyped picture."""
+    if picture.exists() and any(one.exists() and picture.samefile(one) for one in inputs):
+        raise UsageError("the picture is an input", where=str(picture), hint="name another file")

@@ -1,0 +1,236 @@
+"""What a report says, apart from how it looks: sections of words, numbers, tables and charts.
+
+One document is behind the HTML page, the JSON and the terminal view, so that none of them can say
+what the others do not. An external document is made without any value of the table; nothing is
+blackened afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+FORMAT = 1
+
+Edition = Literal["internal", "external"]
+EDITIONS: tuple[Edition, ...] = ("external", "internal")
+Tone = Literal["plain", "good", "bad", "note"]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Some sentences; the tone says whether they are good news, bad news or a caution."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list, each entry with a few words that lead it."""
+
+    entries: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number that should be seen at a glance."""
+
+    label: str
+    value: str
+    note: str = ""
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A few numbers side by side."""
+
+    entries: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text below headings; the first cell of a row names it.
+
+    `numeric` are the columns that are aligned as numbers, counted from 0.
+    """
+
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The line that must not be crossed, between two bins of a histogram."""
+
+    words: str
+    after: int
+    """How many bins are before it."""
+    good: Literal["before", "after"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """Numbers of one colour: one for each bin or bar; None where there is none."""
+
+    name: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Shares of the rows in bins, for one table or two, and the limit between the bins."""
+
+    title: str
+    across: str
+    up: str
+    bins: tuple[str, ...]
+    series: tuple[Series, ...]
+    """Shares between 0 and 1."""
+    limit: Limit | None = None
+    edges: tuple[str, ...] = ()
+    """What is written between the bins where they are parts of a scale: one more than bins."""
+
+    def table(self) -> Table:
+        """The same as numbers."""
+        names = tuple(one.name for one in self.series)
+        rows = tuple(
+            (name, *(_share(one.values[at]) for one in self.series))
+            for at, name in enumerate(self.bins)
+        )
+        return Table(self.title, (self.across, *names), rows, tuple(range(1, len(names) + 1)))
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A number between 0 and `most` for each name, as horizontal bars."""
+
+    title: str
+    across: str
+    names: tuple[str, ...]
+    series: tuple[Series, ...]
+    most: float = 1.0
+
+    def table(self) -> Table:
+        """The same as numbers."""
+        names = tuple(one.name for one in self.series)
+        rows = tuple(
+            (name, *(_share(one.values[at]) for one in self.series))
+            for at, name in enumerate(self.names)
+        )
+        return Table(self.title, ("column", *names), rows, tuple(range(1, len(names) + 1)))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A finished SVG picture, with its numbers as a table beside it.
+
+    Where it shows values of a table, it belongs in an internal document only.
+    """
+
+    title: str
+    svg: str
+    numbers: Table
+
+    def table(self) -> Table:
+        """The same as numbers."""
+        return self.numbers
+
+
+Chart = Histogram | Bars | Picture
+Part = Paragraph | Points | Figures | Table | Chart
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a document under one heading; `key` names it in JSON and in links."""
+
+    key: str
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole report.
+
+    >>> page = Document("Report", "of a table", "external", (Section("a", "A", ()),))
+    >>> page.with_section(Section("b", "B", ()), before="a").to_json()["sections"][0]["title"]
+    'B'
+    """
+
+    title: str
+    subtitle: str
+    edition: Edition
+    sections: tuple[Section, ...]
+
+    def with_section(self, section: Section, *, before: str = "") -> Document:
+        """The same document with one more section, before the one so called or at the end."""
+        keys = [one.key for one in self.sections]
+        at = keys.index(before) if before in keys else len(keys)
+        return replace(self, sections=(*self.sections[:at], section, *self.sections[at:]))
+
+    def section(self, key: str) -> Section:
+        """The section of that key."""
+        return next(one for one in self.sections if one.key == key)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain values; pictures are told by their numbers."""
+        return {
+            "tclose_report": FORMAT,
+            "title": self.title,
+            "subtitle": self.subtitle,
+            "edition": self.edition,
+            "sections": [
+                {
+                    "key": one.key,
+                    "title": one.title,
+                    "parts": [_part_json(part) for part in one.parts],
+                }
+                for one in self.sections
+            ],
+        }
+
+
+def texts(document: Document) -> Iterator[str]:
+    """Every piece of text in a document, for whoever has to make sure of what is not in it."""
+    yield from _texts(document.to_json())
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)
+
+
+def _part_json(part: Part) -> dict[str, Any]:
+    told: dict[str, Any]
+    if isinstance(part, Picture):
+        told = {"title": part.title, "numbers": asdict(part.numbers)}
+    else:
+        told = asdict(part)
+    return {"kind": type(part).__name__.lower(), **_plain(told)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"

@@ -1,0 +1,69 @@
+"""A document as a file, of the kind that its suffix names, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tclose.errors import UsageError
+from tclose.report.document import EDITIONS, Document, Edition
+from tclose.report.html import document_html
+from tclose.report.screen import document_text
+from tclose.table.write import refuse_unwritable, write_text
+
+SUFFIXES = (".html", ".htm", ".json", ".txt")
+
+
+def save_document(document: Document, path: str | Path) -> Path:
+    """Writes a page (.html), plain values (.json) or plain text (.txt)."""
+    suffix = _suffix(path)
+    if suffix == ".json":
+        text = json.dumps(document.to_json(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    elif suffix == ".txt":
+        text = document_text(document)
+    else:
+        text = document_html(document)
+    return write_text(path, text)
+
+
+def refuse_report(path: str | Path | None, edition: str, others: tuple[Path | None, ...]) -> None:
+    """Raises where a report could not be written, before any work is done for it."""
+    if path is None:
+        if edition_of(edition) != "external":
+            raise UsageError("an edition of what?", where="edition", hint="give --report FILE, too")
+        return
+    edition_of(edition)
+    _suffix(path)
+    refuse_unwritable(path)
+    target = Path(path).resolve()
+    if any(other is not None and Path(other).resolve() == target for other in others):
+        raise UsageError(
+            "the report would overwrite another file", where=str(path), hint="name another file"
+        )
+
+
+def edition_of(word: str) -> Edition:
+    """An edition by its name; raises UsageError where there is none.
+
+    >>> edition_of("internal")
+    'internal'
+    """
+    for edition in EDITIONS:
+        if word == edition:
+            return edition
+    raise UsageError(
+        "a report has an internal and an external edition",
+        where="edition",
+        hint="external shows counts only, internal also values of single classes",
+    )
+
+
+def _suffix(path: str | Path) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(
+            "unknown kind of report",
+            where=str(path),
+            hint=f"end it in one of {', '.join(SUFFIXES)}",
+        )
+    return suffix

@@ -1,0 +1,198 @@
+"""What a stricter promise costs: loss against t or k, as curves, and where they bend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import groupby
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Place = tuple[Fraction | None, int | None]
+"""A t and a k."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One promise, and what the best partition found for it loses."""
+
+    method: str
+    t: Fraction | None
+    """The largest t promised; None where no closeness is."""
+    k: int | None
+    loss: float | None
+    """By the frontier's measure; None where no release was found."""
+    classes: int = 0
+    left_out: int = 0
+    distances: dict[str, float] = field(default_factory=dict)
+    """For each promise of closeness: how far the farthest class is from the released table. Where
+    (n, t)-closeness is promised that may be more than t."""
+    carried: bool = False
+    """Whether the partition was found at a stricter point."""
+    chosen: bool = False
+    """Whether this is the promise that the policy states."""
+    label: Ints = field(default_factory=lambda: np.zeros(0, np.int64), repr=False, compare=False)
+    """The class of each cell; −1 where it is left out."""
+
+    @property
+    def place(self) -> Place:
+        """The promise that varies."""
+        return self.t, self.k
+
+    @property
+    def worst(self) -> float | None:
+        """The largest of the distances."""
+        return max(self.distances.values(), default=None)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The points of one method along the axis, from left to right."""
+
+    method: str
+    fixed: str
+    """What does not change along the curve, such as `k=5`; empty where nothing else could."""
+    across: Literal["t", "k"]
+    points: tuple[Point, ...]
+
+    @property
+    def name(self) -> str:
+        """What a legend says."""
+        return f"{self.method}, {self.fixed}" if self.fixed else self.method
+
+    @property
+    def found(self) -> tuple[Point, ...]:
+        """The points for which there is a release."""
+        return tuple(point for point in self.points if point.loss is not None)
+
+    @cached_property
+    def knee(self) -> Point | None:
+        """Where the curve bends most: suggested, never chosen."""
+        places = [float(getattr(point, self.across) or 0) for point in self.found]
+        at = knee_of(places, [float(point.loss or 0.0) for point in self.found])
+        return None if at is None else self.found[at]
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Loss against t or k, as one curve or several."""
+
+    measure: str
+    points: tuple[Point, ...]
+    across: Literal["t", "k"]
+    thresholds: dict[str, Fraction]
+    """What each promise of closeness is in proportion to the t on the axis."""
+    rows: int
+    effort: float
+    """What all searches together might spend."""
+    seed: int
+    complete: bool = True
+    """False where it was stopped before the last point."""
+
+    @cached_property
+    def curves(self) -> tuple[Curve, ...]:
+        """Points of one method, and of one k where t is the axis."""
+        other: Literal["t", "k"] = "k" if self.across == "t" else "t"
+        several = len({getattr(point, other) for point in self.points}) > 1
+        found = []
+        ordered = sorted(self.points, key=lambda one: (_rank(self.points, one), _at(one, other)))
+        for (method, _), group in groupby(ordered, lambda one: (one.method, _at(one, other))):
+            points = tuple(sorted(group, key=lambda one: _at(one, self.across)))
+            fixed = f"{other}={shown_number(getattr(points[0], other))}" if several else ""
+            found.append(Curve(method, fixed, self.across, points))
+        return tuple(found)
+
+    @property
+    def chosen(self) -> Point | None:
+        """The policy's own promise on the first curve that has it."""
+        return next((point for point in self.points if point.chosen), None)
+
+    @property
+    def knee(self) -> Point | None:
+        """The knee of the first curve: a suggestion; nothing in the house acts on it."""
+        return self.curves[0].knee if self.curves else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain values, without any cell value."""
+        return {
+            "measure": self.measure,
+            "across": self.across,
+            "rows": self.rows,
+            "effort": self.effort,
+            "seed": self.seed,
+            "complete": self.complete,
+            "curves": [
+                {
+                    "method": curve.method,
+                    "points": [self._plain(point) for point in curve.points],
+                    "knee": None if curve.knee is None else self._place(curve.knee),
+                }
+                for curve in self.curves
+            ],
+            "chosen": None if self.chosen is None else self._place(self.chosen),
+        }
+
+    def _place(self, point: Point) -> dict[str, Any]:
+        return {"t": None if point.t is None else float(point.t), "k": point.k}
+
+    def _plain(self, point: Point) -> dict[str, Any]:
+        asked = {} if point.t is None else self.thresholds
+        return self._place(point) | {
+            "promised": {name: float(point.t * part) for name, part in asked.items() if point.t},
+            "loss": point.loss,
+            "classes": point.classes,
+            "left_out": point.left_out,
+            "worst": point.worst,
+            "distances": point.distances,
+            "carried": point.carried,
+            "chosen": point.chosen,
+        }
+
+
+def knee_of(places: Sequence[float], losses: Sequence[float]) -> int | None:
+    """The point farthest below the chord between the ends, both axes scaled to 1; None where the
+    curve does not bend downwards. Of equals the first.
+
+    >>> knee_of([0.0, 0.1, 0.2, 0.3], [1.0, 0.4, 0.3, 0.2]), knee_of([0, 1, 2], [2, 1, 0])
+    (1, None)
+    """
+    if len(places) < 3:
+        return None
+    wide, low, high = places[-1] - places[0], min(losses), max(losses)
+    if wide <= 0 or high <= low:
+        return None
+    far = np.array([(place - places[0]) / wide for place in places])
+    tall = np.array([(loss - low) / (high - low) for loss in losses])
+    below = tall[0] + far * (tall[-1] - tall[0]) - tall
+    at = int(np.argmax(below))
+    return at if below[at] > 1e-9 else None
+
+
+def place_text(place: Place) -> str:
+    """Where a point is, in words."""
+    t, k = place
+    told = [] if t is None else [f"t={shown_number(t)}"]
+    return ", ".join(told if k is None else [*told, f"k={k}"])
+
+
+def shown_number(number: Fraction | int | None) -> str:
+    """A short decimal.
+
+    >>> shown_number(Fraction(1, 20)), shown_number(Fraction(1, 3)), shown_number(5)
+    ('0.05', '0.3333', '5')
+    """
+    return "none" if number is None else f"{float(number):.4g}"
+
+
+def _at(point: Point, axis: str) -> Fraction:
+    return Fraction(getattr(point, axis) or 0)
+
+
+def _rank(points: Sequence[Point], point: Point) -> int:
+    """The place of a point's method in the order that was asked for."""
+    return [one.method for one in points].index(point.method)

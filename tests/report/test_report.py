@@ -1,0 +1,273 @@
+"""What a report says: everything it should, the same in every form, and no value outside."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tclose
+from tclose.errors import UsageError
+from tclose.report.document import (
+    Bars,
+    Document,
+    Figures,
+    Histogram,
+    Paragraph,
+    Picture,
+    Points,
+    Section,
+    Table,
+    texts,
+)
+from tclose.report.html import document_html
+from tclose.report.presets import ABOUT_T, PRESETS
+from tclose.report.saving import save_document
+from tclose.report.screen import document_text
+from tclose.verify import Check
+
+RELEASE = [
+    "promise", "before-and-after", "risk", "spread", "worst", "losses", "attacks", "limits",
+    "thresholds", "method",
+]  # fmt: skip
+
+
+def release_json(case: Any, folder: Path, edition: str) -> dict[str, Any]:
+    path = case.release.report(folder / f"{edition}.json", edition=edition)
+    told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return told
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from strings(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from strings(one)
+
+
+def parts(told: dict[str, Any], key: str, kind: str) -> list[dict[str, Any]]:
+    (section,) = [one for one in told["sections"] if one["key"] == key]
+    return [part for part in section["parts"] if part["kind"] == kind]
+
+
+def test_a_release_is_told_from_the_promise_to_the_hashes(case: Any, tmp_path: Path) -> None:
+    told = release_json(case, tmp_path, "external")
+    assert [one["key"] for one in told["sections"]] == RELEASE
+    assert told["edition"] == "external"
+    first = parts(told, "promise", "paragraph")[0]
+    assert first["tone"] == "good"
+    assert "every person is one of at least 4" in first["text"]
+    assert "illness and salary are each spread nearly as in the whole table" in first["text"]
+
+
+def test_an_audit_and_a_verified_file_have_no_before(case: Any) -> None:
+    for document in (case.audited("external"), case.verified("external")):
+        keys = [one.key for one in document.sections]
+        assert "before-and-after" not in keys
+    assert "losses" not in [one.key for one in case.audited("external").sections]
+    assert "losses" in [one.key for one in case.verified("external").sections]
+
+
+def test_a_broken_promise_is_said_first(case: Any) -> None:
+    (first, *_) = case.audited("external").section("promise").parts
+    assert isinstance(first, Paragraph)
+    assert first.tone == "bad" and first.text.startswith("The promise does not hold: ")
+
+
+def test_before_and_after_agree_with_the_audits(case: Any, tmp_path: Path) -> None:
+    told = release_json(case, tmp_path, "external")
+    (table,) = parts(told, "before-and-after", "table")
+    rows = {row[0]: row[1:] for row in table["rows"]}
+    before, after = tclose.audit(case.table, case.policy), case.release.audit
+    assert rows["rows"] == [f"{before.rows:,}", f"{after.rows:,}"]
+    assert rows["classes"] == [f"{before.classes:,}", f"{after.classes:,}"]
+    for one, other in zip(before.requirements, after.requirements, strict=True):
+        cells = rows[f"{one.title} (asked: {one.required})"]
+        assert cells[0].startswith(f"{one.achieved_text} (")
+        assert cells[1] == f"{other.achieved_text} (kept)"
+    assert rows["identifier person"] == ["in the table", "removed or masked"]
+
+
+def test_risks_are_those_of_the_attacks(case: Any, tmp_path: Path) -> None:
+    told = release_json(case, tmp_path, "external")
+    (figures,) = parts(told, "risk", "figures")
+    shown = {one["label"]: (one["value"], one["note"]) for one in figures["entries"]}
+    size = [int(one) for one in case.release.audit.bound.classes.size]
+    was = [int(one) for one in tclose.audit(case.table, case.policy).bound.classes.size]
+    surest = (f"{1 / min(size):.1%}", f"before: {1 / min(was):.1%}")
+    assert shown["one person: surest guess"] == surest
+    rightly = (f"{len(size) / sum(size):.1%}", f"before: {len(was) / sum(was):.1%}")
+    assert shown["everybody: rows matched rightly"] == rightly
+
+
+def test_losses_are_those_of_the_release(case: Any, tmp_path: Path) -> None:
+    told = release_json(case, tmp_path, "external")
+    (bars,) = parts(told, "losses", "bars")
+    lost = dict(zip(bars["names"], bars["series"][0]["values"], strict=True))
+    assert lost == pytest.approx(case.release.loss.columns)
+
+
+def test_what_is_not_covered_is_in_every_report(case: Any) -> None:
+    for document in (case.audited("internal"), case.verified("external")):
+        (_, points) = document.section("limits").parts
+        assert isinstance(points, Points) and len(points.entries) >= 9
+
+
+def test_no_report_claims_what_no_report_can(case: Any) -> None:
+    for document in (case.audited("internal"), case.verified("external")):
+        words = " ".join(texts(document)).lower()
+        assert "complian" not in words and "gdpr" not in words
+        assert ABOUT_T.lower() in words
+    assert [one.k for one in PRESETS] == sorted(one.k for one in PRESETS)
+    assert all(one.source and one.says for one in PRESETS)
+
+
+@pytest.mark.parametrize("kind", ["release", "audit", "verify"])
+def test_an_external_edition_holds_no_value_of_the_table_or_the_release(
+    case: Any, pages: dict[str, Path], kind: str, tmp_path: Path
+) -> None:
+    page = pages[f"{kind}-external"].read_text(encoding="utf-8")
+    forms = [page]
+    if kind == "release":
+        forms += [
+            case.release.report(tmp_path / f"r{suffix}").read_text(encoding="utf-8")
+            for suffix in (".json", ".txt")
+        ]
+    else:
+        document = case.audited("external") if kind == "audit" else case.verified("external")
+        forms += [document_text(document), json.dumps(document.to_json(), ensure_ascii=False)]
+    for text in forms:
+        assert [value for value in case.secrets if value in text] == []
+
+
+@pytest.mark.parametrize("kind", ["release", "audit", "verify"])
+def test_an_internal_edition_names_the_worst_classes_and_shows_their_flows(
+    pages: dict[str, Path], case: Any, kind: str
+) -> None:
+    text = pages[f"{kind}-internal"].read_text(encoding="utf-8")
+    assert "Internal edition" in text and "Zill-" in text and "Clb-" in text
+    assert text.count('<figure class="flow"') == 2
+    # Names stay in the house even there: they are no part of a class.
+    assert "Pxname" not in text and "Rmk-" not in text
+
+
+def test_the_seed_and_the_command_stay_with_the_steward(tmp_path: Path, case: Any) -> None:
+    rows = dict(parts(release_json(case, tmp_path, "external"), "method", "table")[0]["rows"])
+    assert rows["seed"] == "kept by the steward" and "command" not in rows
+    inside = dict(parts(release_json(case, tmp_path, "internal"), "method", "table")[0]["rows"])
+    assert inside["seed"] == str(case.release.certificate.content["seed"])
+    assert inside["sha256 of the output"] == case.release.certificate.content["hashes"]["output"]
+
+
+def test_a_refuted_certificate_is_said_at_the_top(case: Any) -> None:
+    found = tclose.verify(case.release.path, case.policy)
+    checks = (Check("rows", "9", "240", False), Check("loss", "0.1", "needs the original", None))
+    document = tclose.audit_report(found, kind="verify", checks=checks)
+    second = document.section("promise").parts[1]
+    assert isinstance(second, Paragraph) and second.tone == "bad"
+    assert "1 of 2 lines" in second.text
+
+
+def test_page_text_and_json_say_the_same(case: Any) -> None:
+    document = case.audited("internal")
+    text = re.sub(r"[\s│┃]+", " ", document_text(document))
+    page = re.sub(r"\s+", " ", document_html(document))
+    for section in document.sections:
+        assert section.title in text and section.title in page
+        for part in section.parts:
+            if isinstance(part, Figures):
+                for one in part.entries:
+                    assert one.value in text and one.value in page
+            if isinstance(part, Histogram | Bars | Picture | Table):
+                table = part if isinstance(part, Table) else part.table()
+                assert f"<caption>{table.caption}</caption>" in page
+    told = json.loads(json.dumps(document.to_json(), allow_nan=False))
+    assert set(strings(told)) >= {one.title for one in document.sections}
+
+
+def test_a_section_of_somebody_else_finds_its_place() -> None:
+    """What a frontier brings stands where it is asked to."""
+    own = Document("R", "", "external", (Section("attacks", "A", ()), Section("limits", "L", ())))
+    extra = Section("frontier", "F", (Paragraph("curves"),))
+    keys = [one.key for one in own.with_section(extra, before="attacks").sections]
+    assert keys == ["frontier", "attacks", "limits"]
+    assert [one.key for one in own.with_section(extra).sections][-1] == "frontier"
+
+
+def test_further_sections_stand_before_the_attacks(case: Any) -> None:
+    extra = Section("frontier", "What a stricter promise costs", (Paragraph("curves"),))
+    audit = tclose.audit(case.table, case.policy)
+    keys = [one.key for one in tclose.audit_report(audit, further=[extra]).sections]
+    assert keys[keys.index("frontier") + 1] == "attacks"
+
+
+@pytest.mark.parametrize("rows", ["keep", "shuffle"])
+def test_a_frame_gives_a_report_too(rows: str, tmp_path: Path) -> None:
+    table = pa.table({"q": list(range(40)), "s": ["a", "b"] * 20})
+    rules = {
+        "k": 2,
+        "release": {"rows": rows},
+        "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0.2}},
+    }
+    release = tclose.anonymize(table, rules, method="mondrian")
+    text = release.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "frame: 40 rows" in text
+
+
+def test_equal_releases_give_equal_reports(case: Any, tmp_path: Path) -> None:
+    first = case.release.report(tmp_path / "a.html").read_bytes()
+    assert case.release.report(tmp_path / "b.html").read_bytes() == first
+
+
+def test_a_table_without_sensitive_columns_or_promise_is_reported(tmp_path: Path) -> None:
+    found = tclose.audit(pa.table({"q": ["a", "a", "b"]}), quasi="q")
+    page = tclose.audit_report(found, tmp_path / "r.html", edition="internal")
+    assert "Nothing was promised" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert page.sections[0].key == "promise"
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        {"t": 0}, {"t": 1}, {"t": "1/1000"}, {"t": 0.2, "distance": "kl"}, {"l": {"entropy": 2}},
+        {"l": {"recursive": {"c": 2, "l": 2}}}, {"l": {"probabilistic": 2}}, {"beta": 1},
+        {"beta": {"enhanced": 1}}, {"delta": 2}, {"alpha": 0.6}, {"p": 2},
+        {"missing": "any", "t": 1},
+    ],
+)  # fmt: skip
+def test_every_requirement_has_its_words(promise: dict[str, Any], tmp_path: Path) -> None:
+    values = ["x", "y", "x", "z", "x", "y", None, "z"]
+    table = pa.table({"q": ["a"] * 4 + ["b"] * 4, "s": values, "u": list(range(8))})
+    columns = {"q": "quasi", "s": {"role": "sensitive", **promise}, "u": "insensitive"}
+    for edition in ("internal", "external"):
+        document = tclose.audit_report(tclose.audit(table, {"columns": columns}), edition=edition)
+        for suffix in (".html", ".json", ".txt"):
+            save_document(document, tmp_path / f"r{suffix}")
+        (points,) = [p for p in document.section("promise").parts if isinstance(p, Points)]
+        for lead, words in points.entries:
+            assert lead and words[:1].isupper() and words.endswith(".")
+
+
+def test_what_is_no_report_is_refused_before_any_work(case: Any, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown kind of report"):
+        case.release.report(tmp_path / "r.pdf")
+    with pytest.raises(UsageError, match="edition"):
+        case.release.report(tmp_path / "r.html", edition="public")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_limit_that_is_a_fraction_is_told_as_one() -> None:
+    table = pa.table({"q": ["a", "a", "b"], "s": ["x", "y", "x"]})
+    rules = {"columns": {"q": "quasi", "s": {"role": "sensitive", "t": str(Fraction(1, 3))}}}
+    words = " ".join(texts(tclose.audit_report(tclose.audit(table, rules))))
+    assert "at most 1/3 apart" in words

@@ -1,0 +1,102 @@
+"""`--report` on the command line: written whole, refused early, exit codes unchanged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from tclose.cli import app
+
+POLICY = """
+k = 2
+[columns]
+age = "quasi"
+ill = { role = "sensitive", t = 0.4 }
+"""
+NAMED = ("--quasi", "age", "--sensitive", "ill")
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{20 + at},{'abab'[at % 4]}" for at in range(24)]
+    Path("table.csv").write_text("age,ill\n" + "\n".join(lines) + "\n")
+    Path("policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+def anonymized(*more: object) -> Result:
+    return run("anonymize", "table.csv", "-p", "policy.toml", "-o", "r.csv",
+               "--method", "mondrian", "--certificate", "c.json", *more)  # fmt: skip
+
+
+def test_anonymize_writes_release_and_report(home: Path) -> None:
+    result = anonymized("--report", "report.html")
+    assert result.exit_code == 0, result.stderr
+    text = Path("report.html").read_text(encoding="utf-8")
+    assert "External edition" in text and "Before and after" in text
+
+
+def test_a_report_may_hold_the_frontier(home: Path) -> None:
+    result = anonymized("--report", "report.json", "--frontier", "--effort", "1")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    assert "frontier" in [section["key"] for section in told["sections"]]
+
+
+def test_a_frontier_without_a_report_is_refused(home: Path) -> None:
+    result = anonymized("--frontier")
+    assert result.exit_code == 2 and "--report" in result.stderr
+    assert not Path("r.csv").exists()
+
+
+def test_verify_reports_the_certificate_too(home: Path) -> None:
+    assert anonymized().exit_code == 0
+    result = run("verify", "r.csv", "--certificate", "c.json", "--report", "v.json",
+                 "--edition", "internal")  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(Path("v.json").read_text(encoding="utf-8"))
+    captions = [part.get("caption") for section in told["sections"] for part in section["parts"]]
+    assert "The certificate, line by line" in captions
+
+
+def test_a_failing_audit_still_writes_its_report_and_still_fails(home: Path) -> None:
+    result = run("audit", "table.csv", "-p", "policy.toml", "--report", "a.txt")
+    assert result.exit_code == 1
+    assert "The promise does not hold" in Path("a.txt").read_text(encoding="utf-8")
+
+
+def test_json_on_standard_output_stays_what_it_was(home: Path) -> None:
+    result = run("audit", "table.csv", *NAMED, "--json", "--report", "a.html")
+    assert json.loads(result.stdout)["rows"] == 24
+    assert Path("a.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--report", "a.pdf"), "unknown kind of report"),
+        (("--report", "a.html", "--edition", "public"), "internal and an external edition"),
+        (("--edition", "internal"), "an edition of what?"),
+        (("--report", "policy.json"), "overwrite"),
+        (("--report", "."), "unknown kind of report"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_search(
+    home: Path, more: tuple[str, ...], says: str
+) -> None:
+    Path("policy.json").write_text(json.dumps({"k": 2, "columns": {"age": "quasi",
+        "ill": {"role": "sensitive", "t": 0.4}}}))  # fmt: skip
+    before = sorted(home.iterdir())
+    result = run("anonymize", "table.csv", "-p", "policy.json", "-o", "r.csv", *more)
+    assert result.exit_code == 2
+    assert says in result.stderr and "Hint: " in result.stderr
+    assert sorted(home.iterdir()) == before
