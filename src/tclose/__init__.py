@@ -14,7 +14,7 @@ scratch), `recode` (writes classes), `search` (proposes them), `privacy` (requir
 go downwards.
 """
 
-from tclose.api import Reading, audit, check, explain, verify
+from tclose.api import Reading, attack, audit, check, explain, measure, verify
 from tclose.errors import (
     DataError,
     HierarchyError,
@@ -26,35 +26,60 @@ from tclose.errors import (
 )
 from tclose.hierarchy import Hierarchy
 from tclose.policy import Policy
-from tclose.publish import anonymize, apply
+from tclose.publish import (
+    anonymize,
+    apply,
+    audit_report,
+    frontier,
+    lattice,
+    split,
+    verify_split,
+)
+from tclose.publish.forms import Split
 from tclose.recode import Plan
 from tclose.release import Release
+from tclose.search.frontier import Frontier
+from tclose.utility import Measure, Utility
 from tclose.verify import Audit, Explanation, Verdict
+from tclose.verify.attacks import AttackReport, Finding
 from tclose.version import VERSION
 
 __version__ = VERSION
 
 __all__ = [
+    "AttackReport",
     "Audit",
     "DataError",
     "Explanation",
+    "Finding",
+    "Frontier",
     "Hierarchy",
     "HierarchyError",
     "InternalError",
+    "Measure",
     "Plan",
     "Policy",
     "PolicyError",
     "Problem",
     "Reading",
     "Release",
+    "Split",
     "TcloseError",
     "UsageError",
+    "Utility",
     "Verdict",
     "__version__",
     "anonymize",
     "apply",
+    "attack",
     "audit",
+    "audit_report",
     "check",
     "explain",
+    "frontier",
+    "lattice",
+    "measure",
+    "split",
     "verify",
+    "verify_split",
 ]

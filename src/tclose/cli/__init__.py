@@ -2,8 +2,9 @@
 
 - `console`    where output, errors and progress go; exit codes
 - `options`    the options that several commands share
-- `audit`, `anonymize`, `verify`, `apply`, `explain`, `methods`, `init`, `hierarchy`, `policy`,
-  `generate`, `demo`   the commands
+- `audit`, `anonymize`, `split`, `verify`, `apply`, `explain`, `utility`, `attack`, `lattice`,
+  `frontier`, `methods`, `init`, `hierarchy`, `policy`, `generate`, `demo`, `reproduce`   the
+  commands
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ import typer
 from tclose.cli import (
     anonymize,
     apply,
+    attack,
     audit,
     demo,
     explain,
+    frontier,
     generate,
     hierarchy,
     init,
+    lattice,
     methods,
     policy,
+    reproduce,
+    split,
+    utility,
     verify,
 )
 
@@ -39,13 +46,19 @@ app.command("demo")(demo.demo)
 app.command("init")(init.init)
 app.command("audit")(audit.audit)
 app.command("anonymize")(anonymize.anonymize)
+app.command("split")(split.split)
 app.command("verify")(verify.verify)
 app.command("apply")(apply.apply)
+app.command("utility")(utility.utility)
+app.command("attack")(attack.attack)
+app.command("lattice")(lattice.lattice)
+app.command("frontier")(frontier.frontier)
 app.command("methods")(methods.methods)
 app.command("explain")(explain.explain)
 app.command("generate")(generate.generate)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(policy.app, name="policy")
+app.add_typer(reproduce.app, name="reproduce")
 
 
 def _version(wanted: bool) -> None:

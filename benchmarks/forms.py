@@ -1,0 +1,69 @@
+"""Random counts answered from Anatomy's tables beside a generalized release of the same promise.
+
+    python benchmarks/forms.py FOLDER [t] [queries]
+
+FOLDER holds the Adult census table (adult.csv). Anatomy answers with the rows that match exactly
+and their groups' shares of sensitive values; the release with classes spread evenly over what they
+cover. Errors and their ratio are what to look at; nothing is asserted.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import tclose
+from tclose.search import Budget, problem_of
+from tclose.search.dealing import dealt_groups
+from tclose.utility import pair_of
+from tclose.utility.queries import LEAST, actual_counts, draw, estimated_counts
+
+QUASI = ("sex", "age", "race", "marital-status", "native-country", "workclass", "education")
+
+
+def main(folder: Path, t: str, queries: int) -> None:
+    """Prints groups, classes, seconds and errors side by side."""
+    columns: dict[str, object] = {name: "quasi" for name in QUASI}
+    columns |= {"occupation": {"role": "sensitive", "t": t}, "salary-class": "insensitive"}
+    rules = {"k": 5, "columns": columns}
+    file = folder / "adult.csv"
+    bound = tclose.check(file, rules)
+    problem = problem_of(bound)
+    dealt_groups(problem, Budget(effort=0.01))
+    start = time.perf_counter()
+    groups = dealt_groups(problem, Budget())
+    dealing = time.perf_counter() - start
+    start = time.perf_counter()
+    release = tclose.anonymize(file, rules, effort=5)
+    searching = time.perf_counter() - start
+    pair = pair_of(bound, file, release.audit.bound, release.data)
+    print(f"occupation, equal, t = {t}, k = 5: {problem.rows:,} rows, {queries} queries")
+    print(f"  anatomy        {groups.count:>6,} groups,  {dealing:.1f} s")
+    print(f"  generalization {release.classes:>6,} classes, {searching:.1f} s (effort 5)")
+    row = np.repeat(np.arange(problem.cells), problem.weight)
+    place = pair.covering.places(bound.cells)[row]
+    code = bound.classes.cell_codes["occupation"][row]
+    held = np.zeros((groups.count, bound.attributes["occupation"].values + 1))
+    np.add.at(held, (groups.label, code + 1), 1.0)
+    upto = np.cumsum(held / held.sum(axis=1, keepdims=True), axis=1)
+    for columns_asked in (1, 3, 5):
+        work = draw(pair, queries, 0.1, columns_asked, 1)
+        actual, release_says = actual_counts(pair, work), estimated_counts(pair, work)
+        anatomy_says = np.zeros(queries)
+        for at in range(queries):
+            inside = ((place >= work.low[at]) & (place < work.high[at])).all(axis=1)
+            low, high = work.part[at]
+            anatomy_says[at] = (upto[:, high] - upto[:, low])[groups.label[inside]].sum()
+        least = np.maximum(actual, LEAST * problem.rows)
+        one, two = (np.median(abs(x - actual) / least) for x in (anatomy_says, release_says))
+        print(
+            f"  {columns_asked} columns: median relative error {one:.1%} (anatomy), "
+            f"{two:.1%} (generalization), ratio {two / one:.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *(sys.argv[2:3] or ["0.2"]), int((sys.argv[3:4] or ["300"])[0]))

@@ -1,0 +1,129 @@
+"""tclose split: publish a table as several, breaking links in place of values."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.text import Text
+
+from tclose.cli import options
+from tclose.cli.anonymize import KeyFile, read_key, searching
+from tclose.cli.console import FAILS, HOLDS, guarded, print_json, stdout
+from tclose.errors import UsageError
+
+
+@guarded
+def split(
+    file: options.Table,
+    policy: Annotated[
+        Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
+    ],
+    form: Annotated[str, typer.Option(metavar="FORM", help="anatomy, slicing or projections.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for the tables.")
+    ],
+    column_set: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A,B", help="Columns to be published together (repeatable)."),
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="csv, parquet or arrow; like FILE if unsaid.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="dealing, or a search; see `tclose methods`."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, help="How long to search, by the clock.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds search alike.")] = None,
+    effort: Annotated[
+        float | None,
+        typer.Option(min=0, help="How much work, in seconds of an ordinary core."),
+    ] = None,
+    key_file: KeyFile = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    null: options.Null = None,
+    memory: options.Memory = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Publish a table as several that keep the promise together; write, verify, certify them.
+
+    anatomy: exact quasi-identifiers, and beside them counts of sensitive values per group. slicing:
+    sets of columns, shuffled within groups. projections: a release per set of sensitive attributes.
+    The folder appears only after its files have been read back and recounted (`tclose verify
+    FOLDER` does that again).
+    """
+    from tclose import publish
+
+    with searching() as (report, cancelled):
+        made = publish.split(
+            file,
+            policy,
+            form=form,
+            output=output,
+            sets=None if not column_set else [_names(one) for one in column_set],
+            kind=kind,
+            method=method,
+            seconds=seconds,
+            effort=effort,
+            seed=seed,
+            key=read_key(key_file),
+            reading=options.reading(delimiter, encoding, null, memory),
+            progress=report,
+            cancelled=cancelled,
+            command=shlex.join(["tclose", *sys.argv[1:]]),
+        )
+    if as_json:
+        content = made.certificate.content
+        told = {"output": str(made.path), "sets": [list(names) for names in made.sets]}
+        found = [one.to_json() for one in made.findings]
+        print_json(made.recount.to_json() | told | {"files": content["hashes"]["files"],
+                   "method": content["method"], "attacks": found,
+                   "notes": list(made.notes)})  # fmt: skip
+        return
+    show(made.recount)
+    for note in made.notes:
+        stdout().print(Text(f"Note: {note}", "yellow"))
+
+
+def verify_folder(
+    folder: Path, policy: Path | None, memory: str | None, others: dict[str, Any], *, as_json: bool
+) -> NoReturn:
+    """`tclose verify FOLDER`: the tables of a split release, counted again."""
+    for name, value in others.items():
+        if value is not None:
+            raise UsageError(
+                f"{name} is about a single file", where=str(folder), hint="leave it out"
+            )
+    from tclose import publish
+    from tclose.report import checks_view
+
+    found = publish.verify_split(folder, policy, memory=memory)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        show(found)
+        stdout().print(checks_view(found.checks))
+    raise typer.Exit(HOLDS if found.holds else FAILS)
+
+
+def show(found: Any) -> None:
+    """What was counted on every table."""
+    from tclose.report.terminal import verdict_table
+
+    groups = "classes or more" if found.layout.form == "projections" else "groups"
+    head = f"{found.layout.form}: {found.rows:,} rows in {found.groups:,} {groups}. "
+    holds = ("The promise holds.", "green") if found.holds else ("It does NOT hold.", "bold red")
+    stdout().print(Text.assemble((head, "bold"), holds))
+    for file, audit in found.audits.items():
+        stdout().print(verdict_table(file, audit.requirements, promised=True))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

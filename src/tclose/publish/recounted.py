@@ -1,0 +1,47 @@
+"""A release in several tables, read from its folder and counted again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tclose.api import PolicyLike, Reading
+from tclose.policy.load import policy_from
+from tclose.policy.model import Policy
+from tclose.table import Source
+from tclose.table.layout import Layout
+from tclose.verify.certificate import load_certificate
+from tclose.verify.forms import CERTIFICATE, Recount, missing_folder, recheck_folder
+
+
+def verify_split(
+    folder: str | Path, policy: PolicyLike | None = None, *, memory: str | None = None
+) -> Recount:
+    """Counts a folder that `split` wrote from scratch; judges its own policy, or the one given.
+
+    Every line of its certificate is confirmed or refuted, and nothing in it is believed but which
+    file holds what.
+    """
+    place = Path(folder)
+    if not (place / CERTIFICATE).is_file():
+        raise missing_folder(folder)
+    certificate = load_certificate(place / CERTIFICATE)
+    layout = Layout.from_json(certificate.content.get("form"))
+    if policy is None:
+        rules = policy_from(certificate.policy, place)
+    elif isinstance(policy, Policy):
+        rules = policy
+    elif isinstance(policy, Mapping):
+        rules = policy_from(dict(policy), ".")
+    else:
+        rules = Policy.load(policy)
+    files = [part.file for part in layout.parts if (place / part.file).is_file()]
+    sources = {file: opened(place / file, memory) for file in files}
+    return recheck_folder(place, certificate, rules, sources)
+
+
+def opened(path: Path, memory: str | None) -> Source:
+    """A table of a split release; its CSV files are UTF-8, with commas."""
+    mark = "," if path.suffix == ".csv" else None
+    encoding = "utf-8" if mark else None
+    return Reading(delimiter=mark, encoding=encoding, memory=memory).open(path)

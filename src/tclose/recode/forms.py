@@ -1,0 +1,167 @@
+"""Rows in groups as tables: Anatomy, slicing, and rows in no order.
+
+**Order tells nothing.** Rows are first put into the order of their published values and then
+shuffled by the seed. Where a row stands is thus a function of what is published and of the seed,
+so even whoever knows the seed learns nothing from it about the order of the original table, in
+which neighbours may be alike. Groups are numbered by the rows in them, for the same reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tclose.errors import InternalError
+from tclose.recode.identifiers import Pseudonyms, masked
+from tclose.recode.rewrite import released_columns
+from tclose.table.check import Bound
+from tclose.table.classes import grouped
+from tclose.table.stream import RowIndex, Rows
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A table in memory whose rows are in groups."""
+
+    bound: Bound
+    table: pa.Table
+    """The columns that are released, identifiers as the policy says, in the table's own order."""
+    cell: Ints
+    """[rows]: the cell of each row."""
+    group: Ints
+    """[rows]: the number of its group, from 1."""
+    seed: int
+
+    def quasi_table(self, group: str) -> pa.Table:
+        """Anatomy's QIT: everything but the sensitive attributes, and each row's group."""
+        kept = [name for name in self.table.column_names if name not in self.bound.attributes]
+        table = self.table.select(kept)
+        order = in_no_order(table, self.group, [self.seed, 0])
+        return _with_group(table.take(pa.array(order)), group, self.group[order])
+
+    def sensitive_table(self, names: Sequence[str], group: str, count: str) -> pa.Table:
+        """Anatomy's ST of one set of sensitive attributes: group, values, how many rows."""
+        cells = self.bound.cells
+        codes = [self.group, *(cells.codes[name][self.cell] for name in names)]
+        label, first = grouped(codes)
+        columns = {group: pa.array(self.group[first])}
+        for name, code in zip(names, codes[1:], strict=True):
+            dictionary = cells.dictionaries[name]
+            at = pa.array(code[first], mask=code[first] >= dictionary.known)
+            columns[name] = dictionary.values.take(at)
+        columns[count] = pa.array(np.bincount(label, minlength=len(first)).astype(np.int64))
+        return pa.table(columns)
+
+    def sliced_table(self, sets: Sequence[Sequence[str]], group: str) -> pa.Table:
+        """All columns, the tuples of each set in an order of their own within every group."""
+        alone = [(name,) for name in self.table.column_names if not any(name in s for s in sets)]
+        columns: dict[str, pa.ChunkedArray] = {}
+        for at, names in enumerate([*sets, *alone]):
+            held = self.table.select(list(names))
+            order = pa.array(in_no_order(held, self.group, [self.seed, at + 1]))
+            columns |= {name: held.column(name).take(order) for name in names}
+        table = pa.table({name: columns[name] for name in self.table.column_names})
+        return _with_group(table, group, np.sort(self.group, kind="stable"))
+
+    @cached_property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return int(self.group.max())
+
+
+def grouped_rows(
+    bound: Bound, rows: Rows, by_cell: Ints, pseudonyms: Pseudonyms, seed: int
+) -> Grouped:
+    """The rows of a table with their groups, given for rows in the order of their cells.
+
+    Rows of one cell are alike in everything that a group is about, so which of them comes first
+    does not matter.
+    """
+    index = RowIndex(bound.cells, [*bound.classes.quasi, *bound.attributes])
+    batches = list(rows.batches())
+    cell = np.concatenate([index.locate(batch) for batch in batches])
+    if (cell < 0).any():
+        raise InternalError("a row of the table has no cell", where=bound.source.name)
+    label = np.empty(len(cell), dtype=np.int64)
+    label[np.argsort(cell, kind="stable")] = by_cell
+    table = _released(bound, pa.Table.from_batches(batches, rows.schema), pseudonyms)
+    return Grouped(bound, table, cell, _numbered(bound, cell, label), seed)
+
+
+def in_no_order(table: pa.Table, group: Ints, seed: Sequence[int]) -> Ints:
+    """The rows group by group, in each as a seed shuffles their values, whatever order they had.
+
+    >>> table = pa.table({"a": [1, 2, 3, 4]})
+    >>> one = table.take(pa.array(in_no_order(table, np.zeros(4, int), [7])))
+    >>> back = table.take(pa.array([3, 1, 0, 2]))
+    >>> one.equals(back.take(pa.array(in_no_order(back, np.zeros(4, int), [7]))))
+    True
+    """
+    rank = by_value(table)
+    chance = np.random.default_rng(list(seed)).random(len(rank))
+    # Chance is dealt along groups and values, never along the table's own order.
+    rank = rank[np.argsort(group[rank], kind="stable")]
+    return rank[np.lexsort((chance, group[rank]))]
+
+
+def by_value(table: pa.Table) -> Ints:
+    """The rows in the order of their values, column by column."""
+    keys = {f"c{at}": _sortable(column) for at, column in enumerate(table.columns)}
+    if not keys:
+        return np.arange(table.num_rows)
+    order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
+    result: Ints = order.to_numpy().astype(np.int64)
+    return result
+
+
+def _sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column that can be sorted; what Arrow cannot sort, as Python writes it."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    try:
+        pc.sort_indices(column.slice(0, 1))
+    except pa.ArrowException:
+        return pa.chunked_array([pa.array([str(value) for value in column.to_pylist()])])
+    return column
+
+
+def _numbered(bound: Bound, cell: Ints, label: Ints) -> Ints:
+    """Groups numbered from 1 by the quasi-identifiers of their rows, which are published anyway."""
+    place, _ = grouped([bound.cells.codes[name] for name in bound.classes.quasi])
+    rank = place[cell]
+    low = np.full(int(label.max()) + 1, len(cell), dtype=np.int64)
+    high, total = np.zeros_like(low), np.zeros_like(low)
+    np.minimum.at(low, label, rank)
+    np.maximum.at(high, label, rank)
+    np.add.at(total, label, rank)
+    order = np.lexsort((total, high, np.bincount(label), low))
+    number = np.empty(len(low), dtype=np.int64)
+    number[order] = np.arange(1, len(low) + 1)
+    result: Ints = number[label]
+    return result
+
+
+def _released(bound: Bound, table: pa.Table, pseudonyms: Pseudonyms) -> pa.Table:
+    """The columns that are released; identifiers dropped, masked or replaced."""
+    columns = {}
+    for name in released_columns(bound):
+        column = table.column(name)
+        if name in bound.policy.identifiers:
+            if bound.policy.release.identifiers == "mask":
+                column = masked(table.num_rows)
+            else:
+                column = pseudonyms.column(column.combine_chunks())
+        columns[name] = column
+    return pa.table(columns)
+
+
+def _with_group(table: pa.Table, name: str, group: Ints) -> pa.Table:
+    return table.add_column(0, name, pa.array(group))
