@@ -36,30 +36,18 @@ KeyFile = Annotated[
 @guarded
 def anonymize(
     file: options.Table,
-    policy: Annotated[
-        Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
-    ],
+    policy: options.Policy,
     output: Output,
     certificate: CertificateFile = None,
     plan: Annotated[
         Path | None,
         typer.Option("--plan", metavar="PLAN", help="Where to write the plan (JSON)."),
     ] = None,
-    method: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The search; see `tclose methods`.")
-    ] = None,
-    seconds: Annotated[
-        float | None, typer.Option(min=0, help="How long to search, by the clock.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds search alike.")] = None,
-    effort: Annotated[
-        float | None,
-        typer.Option(min=0, help="How much work, in seconds of an ordinary core."),
-    ] = None,
-    suppression: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Share of rows that may be left out, such as 0.05."),
-    ] = None,
+    method: options.Method = None,
+    seconds: options.Seconds = None,
+    seed: options.Seed = None,
+    effort: options.Effort = None,
+    suppression: options.Suppression = None,
     report: options.Report = None,
     edition: options.Edition = "external",
     frontier: Annotated[

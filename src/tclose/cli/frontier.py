@@ -16,9 +16,7 @@ from tclose.errors import UsageError
 @guarded
 def frontier(
     file: options.Table,
-    policy: Annotated[
-        Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
-    ],
+    policy: options.Policy,
     t: Annotated[
         str | None,
         typer.Option("--t", metavar="RANGE", help="0.05:0.5 (if nothing is said), or 0.1,0.2."),
@@ -38,18 +36,10 @@ def frontier(
         Path, typer.Option("--svg", metavar="FILE", help="Where to draw the curves.")
     ] = Path("frontier.svg"),
     report: options.Report = None,
-    seconds: Annotated[
-        float | None, typer.Option(min=0, help="How long to search in all, by the clock.")
-    ] = None,
-    effort: Annotated[
-        float | None,
-        typer.Option(min=0, help="How much work in all, in seconds of an ordinary core."),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds search alike.")] = None,
-    suppression: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Share of rows that may be left out, such as 0.05."),
-    ] = None,
+    seconds: options.Seconds = None,
+    effort: options.Effort = None,
+    seed: options.Seed = None,
+    suppression: options.Suppression = None,
     population: options.Population = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,

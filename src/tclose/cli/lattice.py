@@ -15,19 +15,13 @@ from tclose.cli.console import guarded, print_json, say, stdout
 @guarded
 def lattice(
     file: options.Table,
-    policy: Annotated[
-        Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
-    ],
+    policy: options.Policy,
     svg: Annotated[
         Path, typer.Option("--svg", metavar="FILE", help="Where to draw a small lattice.")
     ] = Path("lattice.svg"),
-    suppression: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Share of rows that may be left out, such as 0.05."),
-    ] = None,
-    seconds: Annotated[
-        float | None, typer.Option(min=0, help="How long to search, by the clock.")
-    ] = None,
+    suppression: options.Suppression = None,
+    seconds: options.Seconds = None,
+    effort: options.Effort = None,
     population: options.Population = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
@@ -51,6 +45,7 @@ def lattice(
             policy,
             suppression=suppression,
             seconds=seconds,
+            effort=effort,
             population=population,
             reading=options.reading(delimiter, encoding, null, memory),
             progress=report,

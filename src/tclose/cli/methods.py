@@ -41,5 +41,6 @@ def _supports(method: Method) -> list[str]:
         "(n, t)-closeness": method.supersets,
         "leaving rows out": method.suppression,
         "overlapping classes": method.local,
+        "losses, weights and levels": method.aims,
     }
     return [word for word, able in words.items() if able]

@@ -17,6 +17,9 @@ Table = Annotated[
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
 ]
+Policy = Annotated[
+    Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
+]
 Quasi = Annotated[str, typer.Option(metavar="A,B", help="Without a policy: the quasi-identifiers.")]
 Sensitive = Annotated[
     str, typer.Option(metavar="C,D", help="Without a policy: the sensitive attributes.")
@@ -27,6 +30,23 @@ Population = Annotated[
 Key = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Link rows of two tables by this column, not by order."),
+]
+Method = Annotated[
+    str | None, typer.Option("--method", metavar="NAME", help="The search; see `tclose methods`.")
+]
+Seconds = Annotated[
+    float | None, typer.Option("--seconds", min=0, help="How long to search, by the clock.")
+]
+Effort = Annotated[
+    float | None,
+    typer.Option("--effort", min=0, help="How much work, in seconds of an ordinary core."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Equal seeds search alike.")]
+Suppression = Annotated[
+    str | None,
+    typer.Option(
+        "--suppression", metavar="SHARE", help="Share of rows that may be left out, such as 0.05."
+    ),
 ]
 Delimiter = Annotated[
     str | None,

@@ -19,9 +19,7 @@ from tclose.errors import UsageError
 @guarded
 def split(
     file: options.Table,
-    policy: Annotated[
-        Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
-    ],
+    policy: options.Policy,
     form: Annotated[str, typer.Option(metavar="FORM", help="anatomy, slicing or projections.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for the tables.")
@@ -37,14 +35,9 @@ def split(
         str | None,
         typer.Option(metavar="NAME", help="dealing, or a search; see `tclose methods`."),
     ] = None,
-    seconds: Annotated[
-        float | None, typer.Option(min=0, help="How long to search, by the clock.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Equal seeds search alike.")] = None,
-    effort: Annotated[
-        float | None,
-        typer.Option(min=0, help="How much work, in seconds of an ordinary core."),
-    ] = None,
+    seconds: options.Seconds = None,
+    seed: options.Seed = None,
+    effort: options.Effort = None,
     key_file: KeyFile = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,

@@ -44,9 +44,11 @@ def verify(
     from tclose.report.saving import refuse_report
 
     if file.is_dir():
-        how = options.reading(delimiter, encoding, null, memory)
-        given = {"--certificate": certificate, "--population": population, "--report": report}
-        verify_folder(file, policy, how, given, as_json=as_json)
+        about_files = {
+            "--certificate": certificate, "--population": population, "--report": report,
+            "--delimiter": delimiter, "--encoding": encoding, "--null": null,
+        }  # fmt: skip
+        verify_folder(file, policy, memory, about_files, as_json=as_json)
     refuse_report(report, edition, (file, policy, certificate, population))
     if policy is None and certificate is None:
         raise UsageError("verify against what?", hint="give --policy POLICY or --certificate C")
