@@ -57,6 +57,8 @@ def search_details(bound: Bound, outcome: Outcome, budget: Budget, command: str)
         "suppression": str(budget.suppression),
         "command": command,
     }
+    if outcome.why:
+        details["why"] = outcome.why
     if outcome.levels is not None:
         details["levels"] = dict(zip(bound.classes.quasi, outcome.levels, strict=True))
     if outcome.bound is not None:

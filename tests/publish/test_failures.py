@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,37 @@ def test_no_input_is_written_over(
     assert result.exit_code == 2 and "the output is an input" in result.stderr
     assert {path: path.read_bytes() for path in before} == before
     assert not Path("out.csv").exists()
+
+
+def test_neither_a_plan_nor_a_key_is_written_over(
+    run: Callable[..., Result], clinic: Mapping[str, Path]
+) -> None:
+    key = Path("key.json")
+    key.write_text("sixteen bytes or more of a secret")
+    made = run(
+        "anonymize", clinic["table"], "--policy", clinic["policy"], "-o", "out.csv",
+        "--plan", "plan.json", "--method", "mondrian",
+    )  # fmt: skip
+    assert made.exit_code == 0
+    before = Path("plan.json").read_bytes()
+    secret = ("--key-file", key, "--certificate", key)
+    for given in (
+        ("apply", "plan.json", clinic["table"], "-o", "again.csv", "--certificate", "plan.json"),
+        ("apply", "plan.json", clinic["table"], "-o", "again.csv", *secret),
+        ("anonymize", clinic["table"], "--policy", clinic["policy"], "-o", "again.csv", *secret),
+    ):
+        result = run(*given)
+        assert result.exit_code == 2 and "the output is an input" in result.stderr
+    assert Path("plan.json").read_bytes() == before
+    assert key.read_text().startswith("sixteen")
+    assert not Path("again.csv").exists()
+
+
+@pytest.mark.parametrize("limit", ["seconds", "effort"])
+@pytest.mark.parametrize("amount", [math.inf, math.nan, -1.0])
+def test_a_search_without_end_is_refused(limit: str, amount: float) -> None:
+    with pytest.raises(UsageError, match="finite number, 0 or more"):
+        publish.anonymize(TABLE, rules(), **{limit: amount})
 
 
 @pytest.mark.parametrize(

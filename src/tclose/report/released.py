@@ -10,13 +10,15 @@ from rich.text import Text
 
 from tclose.release import Release
 from tclose.report.terminal import verdict_table
+from tclose.verify.attacks.finding import classes_text
+from tclose.verify.audit import rows_text
 
 
 def release_view(release: Release) -> RenderableType:
     """What was released, how close it is, and what it cost."""
     where = f"{release.path}: " if release.path else ""
     head = Text.assemble(
-        (f"{where}{release.audit.rows:,} rows in {release.classes:,} classes", "bold"),
+        (f"{where}{rows_text(release.audit.rows)} in {classes_text(release.classes)}", "bold"),
         f", mean size {release.sizes.mean:.1f}, loss {release.loss.overall:.4f}. ",
         ("The promise holds; it was recounted on what was written.", "green"),
     )
@@ -51,10 +53,10 @@ def _notices(release: Release) -> Iterator[str]:
     """What a steward should know before anything else: rows that are not as they might be."""
     if release.left_out:
         told = f", {release.outside:,} of them lie outside the plan" if release.outside else ""
-        yield f"{release.left_out:,} rows were left out{told}."
+        yield f"{rows_text(release.left_out)} left out{told}."
     if (applied := release.applied) is not None:
         if applied.widened:
-            yield f"{applied.widened:,} classes were widened to cover their new rows."
+            yield f"Widened to cover their new rows: {classes_text(applied.widened)}."
         for name in applied.changed:
             yield f"The hierarchy of {name} is not the one that the plan was made with."
     if (leftover := release.leftover) is not None:
@@ -66,7 +68,7 @@ def _notices(release: Release) -> Iterator[str]:
             if count:
                 yield f"{count:,} rows {what}."
         if leftover.merged:
-            yield f"{leftover.merged:,} classes were merged into others to make room for them."
+            yield f"Merged into others to make room for them: {classes_text(leftover.merged)}."
         if leftover.dropped:
             yield (
                 f"{leftover.dropped:,} rows were dropped although leftover is "

@@ -14,9 +14,13 @@
 - `hybrid`     the default search; its kernels: `deal`, `repair`, `exchange`, `leave`
 - `fragments`, `matching`, `sabre`  close by construction: `close` has the theorems, `fragmentation`
   and `splits` part the values, `quotas` counts records, `construct` and `unite` make the classes
+- `microaggregation`  MDAV and t-closeness through it: `gather`, `mend`, `subsets` its kernels
+- `wang`, `frequency`  published baselines, to compare
+- `portfolio`  several searches, of which the best is kept
 - `optimal`, `incognito`, `cover`  full-domain levels: `aims` what is asked, `levels`, `lattice` and
   `measures` what there is, `rollup` judges nodes (`grouping` its kernels, `rulebook` its rules),
   `fulldomain` what they share
+- `frontier`   loss against t or k; `retuning` finds it, one problem at many promises
 - `near`       nearness of quasi-identifiers, an order in space
 - `chance`     random numbers with a state of their own
 - `compiling`  how kernels are compiled

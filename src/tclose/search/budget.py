@@ -58,6 +58,8 @@ class Budget:
     """The share of the rows that may be left out."""
     cancelled: Callable[[], bool] = _never
     report: Callable[[Progress], None] = _silently
+    patience: float = PATIENCE
+    """How many times the effort may pass by the clock, where no time is given."""
 
     @property
     def work(self) -> float:
@@ -69,7 +71,7 @@ class Budget:
     @property
     def time(self) -> float:
         """The seconds that may pass."""
-        return PATIENCE * self.work if self.seconds is None else self.seconds
+        return self.patience * self.work if self.seconds is None else self.seconds
 
     @property
     def expected(self) -> float:

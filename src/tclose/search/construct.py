@@ -53,8 +53,8 @@ CHUNK = 4_000_000
 """Looks at records between two looks at the clock."""
 LOOK, SWAP = 3e-8, 3e-7
 """Seconds of an ordinary core per look at a record, and per look for a better place."""
-ROW, UNION = 1e-6, 2e-9
-"""Seconds per row to lay rows out and bring cells together, and per value and look for a union."""
+ROW, UNION = 2e-6, 2e-9
+"""Seconds per row to lay rows out or bring cells together, and per value and look for a union."""
 
 
 def by_rows(problem: Problem) -> Problem:
@@ -78,6 +78,7 @@ def run(
     rehearsed.best = np.arange(rehearsed.problem.cells) % 2
     rehearsed.swap()
     made = Construction(problem, Clock(budget))
+    made.clock.spend(ROW * problem.rows)
     build(made)
     made.swap()
     return settled(
@@ -175,7 +176,7 @@ class Construction:
         return found
 
     def whole(self, label: Ints) -> Ints:
-        """The classes of rows as classes of cells: each cell in the one that has most of its rows."""
+        """The classes of rows as classes of cells: each cell in the one with most of its rows."""
         self.clock.spend(ROW * len(label))
         return numbered(together(label, self.cell, self.problem.cells))
 

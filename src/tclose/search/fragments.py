@@ -8,7 +8,7 @@ numerical attributes, with its own bound and class sizes by the greatest common 
 
 from __future__ import annotations
 
-from tclose.search.budget import Budget
+from tclose.search.budget import Budget, Clock
 from tclose.search.close import Close, bounds_of
 from tclose.search.construct import Construction, run
 from tclose.search.fragmentation import OWN_WIDTH, Fragmentation, fragmentation
@@ -16,11 +16,13 @@ from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 from tclose.search.quotas import common_divisor, dealt, most_classes
 
-LADDER = (0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Shares of t that a fragmentation may use up; the rest is left for rounding."""
+LADDER = (0.5, 0.35, 0.7, 0.3, 0.4, 0.45, 0.6, 0.8, 0.2, 0.9)
+"""Shares of t that a fragmentation may use up, the likeliest first; the rest is for rounding."""
 TRIALS = 3
-BUILDING = 0.6
-"""The share of the budget that goes into building; what is left goes into swaps."""
+PLANNING, BUILDING = 0.3, 0.6
+"""The shares of the budget after which planning and building end; what is left goes into swaps."""
+PLAN = 6e-7
+"""Seconds of an ordinary core per fragment and combination of values, for one plan."""
 
 
 def fragments(problem: Problem, budget: Budget) -> Outcome:
@@ -34,21 +36,31 @@ def fragments_thesis(problem: Problem, budget: Budget) -> Outcome:
 
 
 def _build(made: Construction) -> None:
-    for at, (found, classes) in enumerate(fragment_plans(made.close, made.k)[:TRIALS]):
+    plans = fragment_plans(made.close, made.k, made.clock)
+    for at, (found, classes) in enumerate(plans[:TRIALS]):
         if at > 0 and made.clock.over("fragments", BUILDING):
             return
         reach = made.reach(found.count, BUILDING / TRIALS)
         made.fill(f"{found.count} fragments", found.of_tuple, dealt(found.rows, classes), reach)
 
 
-def fragment_plans(close: Close, k: int) -> list[tuple[Fragmentation, int]]:
-    """Fragmentations and how many classes each guarantees, the most promising first."""
-    plans = {}
+def fragment_plans(
+    close: Close, k: int, clock: Clock | None = None
+) -> list[tuple[Fragmentation, int]]:
+    """Fragmentations and how many classes each guarantees, the most promising first.
+
+    With a clock, as many as a share of the budget allows, and one at least.
+    """
+    plans: dict[bytes, tuple[Fragmentation, int]] = {}
     for share in LADDER:
+        if plans and clock is not None and clock.over("planning", PLANNING):
+            break
         found = fragmentation(close, [share * one.t for one in close.attributes])
         bounds = bounds_of(close, found.of_tuple, found.coarser)
         classes = most_classes(found.rows, bounds, k)
         plans[found.of_tuple.tobytes()] = (found, classes)
+        if clock is not None:
+            clock.spend(PLAN * found.count * len(close.rows))
     return sorted(plans.values(), key=lambda plan: -plan[1] / plan[0].count ** 0.25)
 
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tclose.errors import UsageError, nearest
 from tclose.search.budget import Budget
 from tclose.search.close import closeness, on_a_line
 from tclose.search.cover import cover
 from tclose.search.fragments import fragments, fragments_thesis
+from tclose.search.frequency import frequency_deal
 from tclose.search.hybrid import hybrid
 from tclose.search.incognito import incognito
 from tclose.search.matching import matching
+from tclose.search.microaggregation import mdav, micro_merge, micro_swap, micro_t_first
 from tclose.search.mondrian import mondrian, mondrian_median, mondrian_relaxed, nt_mondrian
 from tclose.search.optimal import optimal
 from tclose.search.outcome import Outcome
+from tclose.search.portfolio import portfolio
 from tclose.search.problem import Problem
 from tclose.search.sabre import sabre, sabre_curve
+from tclose.search.wang import wang_cluster, wang_pca
 
 MANY_CELLS = 2_000_000
 MOST_ROWS = 50_000_000
@@ -105,20 +109,30 @@ def _about(line: object) -> str:
 
 
 def auto(problem: Problem, budget: Budget) -> Outcome:
-    """The method that suits the problem."""
-    return method_named(suited(problem, budget)).run(problem, budget)
+    """The method that suits the problem, or the best of several (`portfolio`)."""
+    name, why = _suited(problem, budget)
+    if name == "hybrid":
+        return portfolio(problem, budget)
+    return replace(METHODS[name].run(problem, budget), why=f"{name}: {why}")
 
 
 def suited(problem: Problem, budget: Budget) -> str:
-    """The name of the method that `auto` would run."""
-    if problem.aims.given:
-        return "optimal"
+    """The name of the method that `auto` runs; other methods may challenge `hybrid`."""
+    return _suited(problem, budget)[0]
+
+
+def _suited(problem: Problem, budget: Budget) -> tuple[str, str]:
     if problem.promise.supersets:
-        return "nt-mondrian"
-    tiny = budget.expected < TINY_BUDGET
-    if tiny or problem.cells > MANY_CELLS or METHODS["hybrid"].cannot(problem):
-        return "mondrian"
-    return "hybrid"
+        return "nt-mondrian", "(n, t)-closeness is promised"
+    if problem.aims.given:
+        return "optimal", "a loss, weights or levels of whole columns are asked for"
+    if METHODS["hybrid"].cannot(problem):
+        return "mondrian", "the promise has to be judged by the requirements themselves"
+    if budget.expected < TINY_BUDGET:
+        return "mondrian", "there is little time"
+    if problem.cells > MANY_CELLS:
+        return "mondrian", f"the table has more than {MANY_CELLS:,} cells"
+    return "hybrid", "it loses least on most tables"
 
 
 METHODS: dict[str, Method] = {
@@ -224,8 +238,56 @@ METHODS: dict[str, Method] = {
             close=range(1, 2),
         ),
         Method(
+            "mdav",
+            "microaggregation: the farthest record and its nearest, in turn; broken classes united",
+            mdav,
+            local=True,
+        ),
+        Method(
+            "micro-merge",
+            "microaggregation, then the class farthest from the table merged with the nearest",
+            micro_merge,
+            local=True,
+            close=range(1, 1_000),
+        ),
+        Method(
+            "micro-swap",
+            "microaggregation that exchanges records while a class is formed, until it is close",
+            micro_swap,
+            local=True,
+            close=range(1, 1_000),
+        ),
+        Method(
+            "micro-t-first",
+            "one near record from each subset of one sensitive attribute's values",
+            micro_t_first,
+            local=True,
+            close=range(1, 2),
+        ),
+        Method(
+            "wang-cluster",
+            "one near record from each fuzzy cluster of sensitive values, to compare",
+            wang_cluster,
+            local=True,
+            close=range(1, 1_000),
+        ),
+        Method(
+            "wang-pca",
+            "one near record from each run along the first principal component, to compare",
+            wang_pca,
+            local=True,
+            close=range(1, 1_000),
+        ),
+        Method(
+            "frequency-deal",
+            "values of one sensitive attribute dealt to classes, the commonest first, to compare",
+            frequency_deal,
+            local=True,
+            close=range(1, 2),
+        ),
+        Method(
             "auto",
-            "chooses a method that suits the promise, the table and the time",
+            "the method that suits the promise, the table and the time, or the best of several",
             auto,
             any_requirement=True,
             non_monotone=True,

@@ -1,21 +1,22 @@
-"""t-closeness through microaggregation (Soria-Comas, Domingo-Ferrer, Sánchez and Martínez 2015).
+"""t-closeness through microaggregation (Soria-Comas et al. 2015): merge, swap, or t first.
 
-- `mdav`           classes of k near records (`gather`); those that break the promise are united with
-                   neighbours that mend them
-- `micro-merge`    the same classes; the worst is merged with the nearest, until all are close (`mend`)
-- `micro-swap`     records are exchanged while a class is formed, until it is close (`gather`); what is
-                   not close in the end is merged as before
-- `micro-t-first`  one record of each of K subsets of the sensitive values, for the least K that keeps
-                   closeness whichever the records are (`subsets`)
+- `mdav`  classes of k near records (`gather`); those that break the promise are united with
+  neighbours that mend them
+- `micro-merge`  the same classes; the worst merged with the nearest, until all are close (`mend`)
+- `micro-swap`  records are exchanged while a class is formed, until it is close (`gather`); what is
+  not close in the end is merged as before
+- `micro-t-first`  one record of each of K subsets of the sensitive values, for the least K that
+  keeps closeness whichever the records are (`subsets`)
 
 **Where this departs from what is published.** Classes are released as boxes, not as averages, so
-distances are losses. Several sensitive attributes count by their worst EMD over t. Exchanges look at
-the nearest `CANDIDATES` records instead of all. Large tables are gathered in blocks along a
-space-filling curve, as large as the budget allows: within them MDAV is exact. Equal rows are one cell,
-released whole, as with all methods that are close by construction (`construct`). For `micro-t-first`
-seeds are taken along the curve instead of from the border, and the number of subsets is ours: the
-published one counts on distinct values and on a multiple of K rows, and without them its classes can
-be farther than t. It is tried as well, second, and mended. Every class is decided exactly.
+distances are losses. Several sensitive attributes count by their worst EMD over t. Exchanges look
+at the nearest `CANDIDATES` records instead of all. Large tables are gathered in blocks along a
+space-filling curve, as large as the budget allows: within them MDAV is exact. Equal rows are one
+cell, released whole, as with all methods that are close by construction (`construct`). For
+`micro-t-first` seeds are taken along the curve instead of from the border, and the number of
+subsets is ours: the published one counts on distinct values and on a multiple of K rows, and
+without them its classes can be farther than t. It is tried as well, second, and mended. Every class
+is decided exactly.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 from tclose.search.budget import Budget
 from tclose.search.construct import CHUNK, LOOK, Construction, run
-from tclose.search.gather import MADE, NEXT, gather, make_flock
+from tclose.search.gather import LEFT, MADE, NEXT, gather, make_flock
 from tclose.search.mend import merged
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
@@ -70,15 +71,19 @@ def _gathered(made: Construction, candidates: int, mend: Mend) -> None:
     k, step = class_size(made), "gathering"
     label = np.full(len(made.cell), -1, dtype=np.int64)
     block = block_size(made, k)
-    flock = make_flock(min(block, len(label)), k + candidates, made.tab)
-    while flock.mark[NEXT] < len(label) or (label[-block:] < 0).any():
+    flock = make_flock(block, k, candidates, made.tab)
+    while flock.mark[NEXT] < len(label) or flock.mark[LEFT] > 0:
         if made.clock.over(step, GATHERING):
             break
         made.clock.spend(LOOK * gather(CHUNK, k, block, made.cell, flock, made.tab, label))
     rest = np.flatnonzero(label < 0)
-    label[rest] = flock.mark[MADE] + np.minimum(np.arange(len(rest)) // k, max(len(rest) // k, 1) - 1)
+    label[rest] = flock.mark[MADE] + np.minimum(
+        np.arange(len(rest)) // k, max(len(rest) // k, 1) - 1
+    )
     blocks = math.ceil(len(label) / block)
-    made.offer(f"classes of {k}" + (f", {blocks:,} blocks" if blocks > 1 else ""), mend(made, label))
+    made.offer(
+        f"classes of {k}" + (f", {blocks:,} blocks" if blocks > 1 else ""), mend(made, label)
+    )
 
 
 def class_size(made: Construction) -> int:

@@ -72,6 +72,8 @@ class Outcome:
     """The loss that was made least, in whose terms `bound` is."""
     value: float | None = None
     """What the outcome loses by that measure, where it is not `loss` itself."""
+    why: str = ""
+    """Why this method's outcome was chosen, where there was a choice."""
 
     @property
     def gap(self) -> float | None:

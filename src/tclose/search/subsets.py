@@ -1,24 +1,24 @@
 """One record of each of K subsets: right with ties, and where K does not divide the rows.
 
-Rows are laid out in an order of their sensitive values and cut into K runs of nearly equal length. A
-class takes one record of each run. With n = q·K + e there are q classes; e < K runs, spread evenly,
-have one record more, and the classes take those in turn.
+Rows are laid out in an order of their sensitive values and cut into K runs of nearly equal length.
+A class takes one record of each run. With n = q·K + e there are q classes; e < K runs, spread
+evenly, have one record more, and the classes take those in turn.
 
-**Bound.** Let R_b be the distribution of run b, and let a class of r records take c_b of them from run
-b, whichever. Then EMD ≤ U(c) = Σ_b (c_b / r)·D(R_b) + EMD(Σ_b (c_b / r)·R_b, Q), with D(R_b) the
-farthest that a single value of the run is from R_b.
+**Bound.** Let R_b be the distribution of run b, and let a class of r records take c_b of them from
+run b, whichever. Then EMD ≤ U(c) = Σ_b (c_b / r)·D(R_b) + EMD(Σ_b (c_b / r)·R_b, Q), with D(R_b)
+the farthest that a single value of the run is from R_b.
 
 *Proof.* The runs part the records, so this is Theorem B (`close`) with runs for fragments. A value
-that a border cuts through is in both runs, each with its part; which of the tied records are in which
-is of no consequence, since R_b counts values. ∎
+that a border cuts through is in both runs, each with its part; which of the tied records are in
+which is of no consequence, since R_b counts values. ∎
 
 If K divides n, all c_b are 1, every R_b weighs 1/K, the second term is 0, and along a line
 
     U = (1/K)·Σ_b max(g_b − a_b, b_b − g_b) / (m − 1) ≤ 1/K,
 
 where run b goes from value a_b to b_b with mean g_b: two runs share an end at most, so their widths
-add up to at most m − 1. The published (n − K) / (2(n − 1)K) counts on all values being distinct. With
-1, 1, 1, 2 | 3, 3, 3, 4 it says 0.214 for K = 2; the class of 2 and 4 is 0.25 away, as U says.
+add up to at most m − 1. The published (n − K) / (2(n − 1)K) counts on all values being distinct.
+With 1, 1, 1, 2 | 3, 3, 3, 4 it says 0.214 for K = 2; the class of 2 and 4 is 0.25 away, as U says.
 
 If K does not divide n, the published course puts the e records left into the middle run, and does
 not count them. Here U is computed for every vector of counts that occurs, at most e + 1.
@@ -96,8 +96,8 @@ def subset_bound(close: Close, attribute: Attribute, subsets: int) -> Bound:
 def subsets_needed(close: Close, attribute: Attribute, k: int) -> int:
     """A number of subsets that keeps closeness whichever the records are, or the most there may be.
 
-    Found by doubling and bisecting; U falls with the number of subsets but for rounding, so this may
-    be a little more than the least.
+    Found by doubling and bisecting; U falls with the number of subsets but for rounding, so this
+    may be a little more than the least.
     """
     most = min(MOST_SUBSETS, close.total)
     high = min(max(k, 1), most)

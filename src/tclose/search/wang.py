@@ -1,18 +1,18 @@
 """Groups of like records by several sensitive attributes (Wang et al. 2018): baselines to compare.
 
-Records are parted into K groups of nearly equal size that are alike in all sensitive attributes, and
-a class takes one record of each group, near in their quasi-identifiers.
+Records are parted into K groups of nearly equal size that are alike in all sensitive attributes,
+and a class takes one record of each group, near in their quasi-identifiers.
 
 - `wang-cluster`  groups are fuzzy clusters, by the distance sqrt(Σ_a d_a²) of sensitive values
 - `wang-pca`      groups are runs along the first principal component
 
-**Reconstructed** from the published abstract; the full text was not at hand. Ours are: medoids in place
-of means (categories have none), chosen among up to `SITES` combinations of values; sizes made equal by
-giving records to clusters in the order of their membership; a category in the component analysis as its
-edges in the tree, which makes squared distances the ground distance; K from k upwards by doubling, while
-the loss falls. There is no guarantee: records spread along a component say nothing about every attribute
-by itself. Classes that are not close are united with neighbours, decided exactly, and swaps follow.
-"""
+**Reconstructed** from the published abstract; the full text was not at hand. Ours are: medoids in
+place of means (categories have none), chosen among up to `SITES` combinations of values; sizes made
+equal by giving records to clusters in the order of their membership; a category in the component
+analysis as its edges in the tree, which makes squared distances the ground distance; K from k
+upwards by doubling, while the loss falls. There is no guarantee: records spread along a component
+say nothing about every attribute by itself. Classes that are not close are united with neighbours,
+decided exactly, and swaps follow."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def component(close: Close) -> Ints:
     spread = (place * close.rows[:, None]).T @ place / close.total
     axis = np.linalg.eigh(spread)[1][:, -1]
     axis *= np.sign(axis[np.argmax(np.abs(axis))]) or 1.0
-    return np.rint(place @ axis / CLEAR).astype(np.int64)
+    along: Ints = np.rint(place @ axis / CLEAR).astype(np.int64)
+    return along
 
 
 def coordinates(attribute: Attribute) -> Floats:
@@ -119,7 +120,9 @@ def memberships(close: Close, rank: Ints, groups: int) -> Floats:
     with the least sum of squared distances, weighted by squared belonging.
     """
     sites = _sites(close.rows, rank, max(SITES, groups))
-    far = sum(np.square(apart_from(one, sites)) for one in close.attributes)
+    far: Floats = np.zeros((len(sites), len(rank)))
+    for one in close.attributes:
+        far += np.square(apart_from(one, sites))
     chosen = np.arange(groups) * len(sites) // groups
     for _ in range(ROUNDS):
         belonging = _belonging(far[chosen])

@@ -1,0 +1,109 @@
+"""Classes merged as published for microaggregation: the worst first, with the nearest.
+
+Soria-Comas et al. (2015), first algorithm: while a class breaks the promise, the one farthest from
+the table (EMD over t, the worst of its attributes) is merged with the nearest. A union of classes
+that keep a monotone promise keeps it, and each merge leaves one class less, so this ends. Nearest
+is the class whose union with it adds least loss, among neighbours on the space-filling curve.
+Whether a class keeps the promise is decided by the exact rules; floats only say which is the worst.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.search import compiling
+from tclose.search.rules import keeps, slack
+from tclose.search.tables import Tables
+from tclose.search.unite import AHEAD, BEHIND, absorb, cost, line_up, read_off
+
+Ints = NDArray[np.int64]
+
+NEIGHBOURS = 64
+"""Classes that are looked at on either side."""
+FINE, GONE = -1.0, -2.0
+"""In place of a distance: of a class that keeps the promise, and of one that was merged."""
+
+
+def merged(label: Ints, curve: Ints, tab: Tables) -> tuple[Ints, int]:
+    """The labelling with the worst class merged with the nearest until all keep the promise.
+
+    Also returns how many looks at classes that took.
+    """
+    state, along = line_up(label, curve, tab)
+    leaves = 1 << max(len(state.size) - 1, 0).bit_length()
+    away, tree = np.full(leaves, GONE), np.zeros(2 * leaves, np.int64)
+    looks = merge(NEIGHBOURS, away, tree, state, tab)
+    return read_off(along, state), int(looks)
+
+
+@compiling.part
+def weigh(c: Any, away: Any, state: Any, tab: Any) -> None:
+    """Sets how far a class is from the table, over t."""
+    if keeps(state.hist[c], state.size[c], tab.rules, state.scratch):
+        away[c] = FINE
+    else:
+        away[c] = max(0.0, 1.0 - slack(state.hist[c], state.size[c], tab.rules, state.scratch))
+
+
+@compiling.part
+def rank(at: Any, away: Any, tree: Any) -> None:
+    """Sets which of two parts of a tournament has the farther class; of equals the first."""
+    left, right = tree[2 * at], tree[2 * at + 1]
+    tree[at] = left if away[left] >= away[right] else right
+
+
+@compiling.part
+def climb_up(c: Any, away: Any, tree: Any) -> None:
+    """Plays the matches of one class again."""
+    at = (len(away) + c) // 2
+    while at >= 1:
+        rank(at, away, tree)
+        at //= 2
+
+
+@compiling.part
+def nearest(c: Any, looks: Any, state: Any, tab: Any) -> Any:
+    """The neighbour whose union with a class adds least loss, or −1 where it is alone."""
+    best, found = np.inf, -1
+    ahead, behind = state.link[AHEAD, c], state.link[BEHIND, c]
+    for _ in range(looks):
+        for side in range(2):
+            b = ahead if side == 0 else behind
+            if b >= 0:
+                more = cost(c, b, state, tab)
+                if more < best:
+                    best, found = more, b
+        ahead = state.link[AHEAD, ahead] if ahead >= 0 else -1
+        behind = state.link[BEHIND, behind] if behind >= 0 else -1
+        if ahead < 0 and behind < 0:
+            break
+    return found
+
+
+@compiling.entry
+def merge(looks: Any, away: Any, tree: Any, state: Any, tab: Any) -> Any:
+    """Merges the worst class with the nearest until none is left to mend; returns the looks."""
+    leaves, total = len(away), len(state.size)
+    for c in range(len(state.size)):
+        weigh(c, away, state, tab)
+    for c in range(leaves):
+        tree[leaves + c] = c
+    for at in range(leaves - 1, 0, -1):
+        rank(at, away, tree)
+    while True:
+        c = tree[1] if leaves > 1 else 0
+        if away[c] < 0.0:
+            break
+        b = nearest(c, looks, state, tab)
+        if b < 0:
+            break
+        absorb(c, b, state)
+        total += 2 * looks
+        away[b] = GONE
+        weigh(c, away, state, tab)
+        climb_up(b, away, tree)
+        climb_up(c, away, tree)
+    return total

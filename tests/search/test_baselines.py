@@ -1,0 +1,158 @@
+"""Published baselines: groups of like records, and dealing by frequency."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from tclose.errors import UsageError
+from tclose.search import Budget, infeasible, method_named, problem_of
+from tclose.search.budget import Clock
+from tclose.search.close import close_of
+from tclose.search.construct import Construction, by_rows
+from tclose.search.frequency import _build as deal_by_frequency
+from tclose.search.subsets import lengths
+from tclose.search.wang import _by_clusters, _by_component, apart_from, component, coordinates
+
+GROUPS = {"left": ["a", "b", "c"], "right": ["d", "e"], "alone": ["f"]}
+GROUP_OF = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}
+quick = settings(
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+
+
+@st.composite
+def mixed(draw: st.DrawFn, kinds: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    rows = draw(st.integers(6, 40))
+
+    def column(values: list[Any]) -> list[Any]:
+        return draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))
+
+    columns = {"age": column([20, 21, 30, 35, 60])}
+    specs: dict[str, Any] = {"age": "quasi"}
+    for at, kind in enumerate(kinds):
+        columns[f"s{at}"] = column([1, 2, 3, 5, 8] if kind == "ordered" else list("abcdef"))
+        t = draw(st.sampled_from(["0.1", "0.2", "1/3", "0.5"]))
+        specs[f"s{at}"] = {"role": "sensitive", "distance": kind, "t": t}
+        if kind == "hierarchical":
+            specs[f"s{at}"]["hierarchy"] = {"groups": GROUPS}
+    return columns, {"k": draw(st.integers(1, 4)), "columns": specs}
+
+
+SEVERAL = ["ordered", "equal", "hierarchical"]
+
+
+@pytest.mark.parametrize("name", ["wang-cluster", "wang-pca", "frequency-deal"])
+@quick
+@given(data=st.data())
+def test_every_promise_is_kept(name: str, data: st.DataObject, tables: Any, brute: Any) -> None:
+    kinds = SEVERAL
+    if name == "frequency-deal":
+        kinds = [data.draw(st.sampled_from(SEVERAL))]
+    case = tables.Case(*data.draw(mixed(kinds)))
+    bound = case.bound()
+    problem = problem_of(bound)
+    assert method_named(name).cannot(problem) == ()
+    assume(not infeasible(problem))
+    outcome = method_named(name).run(problem, Budget(effort=0.02))
+    assert brute.broken(case, bound, outcome.label) == []
+
+
+@pytest.mark.parametrize("shelve", [_by_clusters, _by_component])
+@quick
+@given(data=st.data())
+def test_groups_part_all_rows_and_are_of_equal_size(
+    shelve: Any, data: st.DataObject, tables: Any
+) -> None:
+    problem = problem_of(tables.Case(*data.draw(mixed(SEVERAL))).bound())
+    made = Construction(problem, Clock(Budget(effort=1.0)))
+    groups = data.draw(st.integers(1, min(8, problem.rows)))
+    shelf = shelve(made, groups)
+    assert np.bincount(shelf, minlength=groups).tolist() == lengths(problem.rows, groups).tolist()
+
+
+def test_clusters_of_plainly_separate_values_are_found(tables: Any) -> None:
+    low, high = [1, 2, 3, 2], [97, 98, 99, 98]
+    rows = {"age": list(range(8)), "pay": [*low, *high], "days": [*high, *low]}
+    spec = {"role": "sensitive", "distance": "numeric", "t": "0.5"}
+    policy = {"k": 2, "columns": {"age": "quasi", "pay": spec, "days": spec}}
+    problem = problem_of(tables.Case(rows, policy).bound())
+    for shelve in (_by_clusters, _by_component):
+        made = Construction(problem, Clock(Budget(effort=1.0)))
+        shelf = shelve(made, 2)
+        pay = problem.sensitive[made.cell, 0]
+        assert (
+            len({(int(group), int(code) >= 3) for group, code in zip(shelf, pay, strict=True)}) == 2
+        )
+
+
+@quick
+@given(data=st.data())
+def test_coordinates_and_distances_are_those_of_the_ground(
+    data: st.DataObject, tables: Any
+) -> None:
+    columns, policy = data.draw(mixed(SEVERAL))
+    problem = by_rows(problem_of(tables.Case(columns, policy).bound()))
+    close = close_of(problem, problem.tables().rules)
+    first = [int(np.argmax(close.tuple_of == one)) for one in range(len(close.rows))]
+    for at, attribute in enumerate(close.attributes):
+        values = sorted(set(columns[f"s{at}"]))
+        code = problem.sensitive[first, at]
+        far, place = apart_from(attribute, np.arange(len(first))), coordinates(attribute)
+        for i in range(len(first)):
+            for j in range(len(first)):
+                a, b = values[code[i]], values[code[j]]
+                if SEVERAL[at] == "ordered":
+                    wanted = abs(int(code[i]) - int(code[j])) / max(len(values) - 1, 1)
+                    assert abs(place[i, 0] - place[j, 0]) == pytest.approx(wanted)
+                else:
+                    alike = SEVERAL[at] == "hierarchical" and GROUP_OF[a] == GROUP_OF[b]
+                    wanted = 0.0 if a == b else 0.5 if alike else 1.0
+                    assert ((place[i] - place[j]) ** 2).sum() == pytest.approx(wanted)
+                assert far[i, j] == pytest.approx(wanted)
+
+
+@quick
+@given(data=st.data())
+def test_no_direction_spreads_the_rows_more_than_the_component(
+    data: st.DataObject, tables: Any
+) -> None:
+    problem = problem_of(tables.Case(*data.draw(mixed(SEVERAL))).bound())
+    close = close_of(problem, problem.tables().rules)
+    place = np.concatenate([coordinates(one) for one in close.attributes], axis=1)
+    rows = np.repeat(np.arange(len(close.rows)), close.rows)
+    found = np.var(component(close)[rows] * 1e-9)
+    chance = np.random.default_rng(data.draw(st.integers(0, 99)))
+    for _ in range(20):
+        axis = chance.normal(size=place.shape[1])
+        assert np.var((place @ (axis / np.linalg.norm(axis)))[rows]) <= found + 1e-7
+
+
+@quick
+@given(data=st.data())
+def test_every_value_is_dealt_evenly_and_nothing_needs_mending(
+    data: st.DataObject, tables: Any
+) -> None:
+    problem = by_rows(problem_of(tables.Case(*data.draw(mixed(["equal"]))).bound()))
+    assume(not infeasible(problem))
+    made = Construction(problem, Clock(Budget(effort=1.0)))
+    made.least = np.inf
+    deal_by_frequency(made)
+    for value in np.unique(problem.sensitive):
+        mine = np.bincount(
+            made.best[problem.sensitive[:, 0] == value], minlength=made.best.max() + 1
+        )
+        assert np.ptp(mine) <= 1
+
+
+def test_dealing_by_frequency_takes_one_attribute(tables: Any) -> None:
+    spec = {"role": "sensitive", "t": "0.5", "distance": "equal"}
+    rows = {"age": [1, 2, 3, 4], "a": [1, 2, 1, 2], "b": [1, 1, 2, 2]}
+    policy = {"k": 2, "columns": {"age": "quasi", "a": spec, "b": spec}}
+    problem = problem_of(tables.Case(rows, policy).bound())
+    with pytest.raises(UsageError, match="exactly 1"):
+        method_named("frequency-deal").run(problem, Budget(effort=0.02))

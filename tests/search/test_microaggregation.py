@@ -1,0 +1,280 @@
+"""Microaggregation: MDAV, merging the worst first, and the bound of one record per subset."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from tclose.search import Budget, infeasible, method_named, problem_of
+from tclose.search.budget import Clock
+from tclose.search.close import close_of
+from tclose.search.construct import Construction, by_rows
+from tclose.search.gather import LEFT, MADE, NEXT, gather, make_flock
+from tclose.search.mend import merged
+from tclose.search.near import distances
+from tclose.search.subsets import (
+    along_order,
+    lengths,
+    one_of_each,
+    subset_bound,
+    subsets_needed,
+)
+
+NAMES = ["mdav", "micro-merge", "micro-swap", "micro-t-first"]
+GROUPS = {"left": ["a", "b", "c"], "right": ["d", "e"], "alone": ["f"]}
+GROUP_OF = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}
+KINDS = ["ordered", "numeric", "equal", "hierarchical"]
+quick = settings(
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+
+
+@st.composite
+def tables_of(
+    draw: st.DrawFn, least: int, most: int, count: int = 1
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Tables with so many promises of closeness, many ties among their values."""
+    rows = draw(st.integers(least, most))
+
+    def column(values: list[Any]) -> list[Any]:
+        return draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))
+
+    columns = {"age": column([20, 21, 30, 35, 60]), "town": column(["x", "y", "z"])}
+    specs: dict[str, Any] = {"age": "quasi", "town": "quasi"}
+    for at in range(count):
+        kind = draw(st.sampled_from(KINDS))
+        line = kind in ("ordered", "numeric")
+        columns[f"s{at}"] = column([1, 2, 3, 5, 8] if line else list("abcdef"))
+        t = draw(st.sampled_from(["0.1", "0.2", "1/3"]))
+        specs[f"s{at}"] = {"role": "sensitive", "distance": kind, "t": t}
+        if kind == "hierarchical":
+            specs[f"s{at}"]["hierarchy"] = {"groups": GROUPS}
+    return columns, {"k": draw(st.integers(1, 4)), "columns": specs}
+
+
+def ground(kind: str, values: list[Any]) -> np.ndarray:
+    """The ground distance of the values that occur, by the definitions."""
+    found = np.zeros((len(values), len(values)))
+    for (i, a), (j, b) in product(enumerate(values), repeat=2):
+        if kind == "ordered":
+            found[i, j] = abs(i - j) / max(len(values) - 1, 1)
+        elif kind == "numeric":
+            found[i, j] = abs(a - b) / max(values[-1] - values[0], 1)
+        elif kind == "equal":
+            found[i, j] = a != b
+        else:
+            found[i, j] = 0 if a == b else 0.5 if GROUP_OF[a] == GROUP_OF[b] else 1
+    return found
+
+
+def by_program(p: np.ndarray, q: np.ndarray, cost: np.ndarray) -> float:
+    """The earth mover's distance by a linear program."""
+    m = len(p)
+    sums = np.zeros((2 * m, m * m))
+    for i, j in product(range(m), repeat=2):
+        sums[i, i * m + j] = sums[m + j, i * m + j] = 1
+    solved = linprog(cost.ravel(), A_eq=sums, b_eq=np.concatenate([p, q]))
+    assert solved.status == 0
+    return float(solved.fun)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@quick
+@given(data=st.data())
+def test_every_promise_is_kept(name: str, data: st.DataObject, tables: Any, brute: Any) -> None:
+    count = 1 if name == "micro-t-first" else data.draw(st.integers(1, 3))
+    case = tables.Case(*data.draw(tables_of(6, 50, count)))
+    bound = case.bound()
+    problem = problem_of(bound)
+    assert method_named(name).cannot(problem) == ()
+    assume(not infeasible(problem))
+    outcome = method_named(name).run(problem, Budget(effort=0.02))
+    assert brute.broken(case, bound, outcome.label) == []
+    assert outcome.uses_sensitive and (outcome.label >= 0).all()
+
+
+# -------------------------------------------------------------------------------------------- MDAV
+
+
+@quick
+@given(data=st.data())
+def test_gathered_classes_have_k_to_two_k_records_and_the_nearest_ones(
+    data: st.DataObject, tables: Any
+) -> None:
+    problem = by_rows(problem_of(tables.Case(*data.draw(tables_of(4, 40))).bound()))
+    k = data.draw(st.integers(1, 6))
+    assume(problem.rows >= k)
+    made = Construction(problem, Clock(Budget(effort=1.0)))
+    block = data.draw(st.sampled_from([problem.rows, max(3 * k, 7)]))
+    label = np.full(problem.rows, -1, dtype=np.int64)
+    flock = make_flock(block, k, 0, made.tab)
+    while flock.mark[NEXT] < problem.rows or flock.mark[LEFT] > 0:
+        before = label.copy()
+        gather(1, k, block, made.cell, flock, made.tab, label)
+        fresh = np.flatnonzero((label >= 0) & (before < 0))
+        left = np.sort(flock.rest[: flock.mark[LEFT]])
+        assert (label[left] < 0).all()
+        first = np.flatnonzero(label == label[fresh].min())
+        if len(first) > k or len(left) == 0:
+            continue
+        reached = [  # around some member, no record left is nearer than all of the class
+            distances(made.cell[seed], made.cell[first], made.tab).max()
+            <= distances(made.cell[seed], made.cell[left], made.tab).min() + 1e-12
+            for seed in first
+        ]
+        assert any(reached)
+    assert (label >= 0).all()
+    size = np.bincount(label)
+    assert len(size) == flock.mark[MADE]
+    assert k <= size.min() and size.max() <= max(2 * k - 1, 1)
+
+
+def test_the_farthest_records_are_gathered_first(tables: Any) -> None:
+    rows = {"age": [1, 2, 3, 50, 51, 52, 97, 98, 105], "ill": ["a", "b", "c"] * 3}
+    policy = {"k": 3, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 1}}}
+    problem = problem_of(tables.Case(rows, policy).bound())
+    problem = problem.reordered(problem.natural_order())
+    made = Construction(problem, Clock(Budget(effort=1.0)))
+    label = np.full(9, -1, dtype=np.int64)
+    gather(10**9, 3, 9, made.cell, make_flock(9, 3, 0, made.tab), made.tab, label)
+    ages = problem.codes[made.cell, 0]
+    assert [sorted(ages[label == one].tolist()) for one in range(3)] == [
+        [6, 7, 8], [0, 1, 2], [3, 4, 5],
+    ]  # fmt: skip
+
+
+@quick
+@given(data=st.data())
+def test_exchanges_bring_a_class_nearer_to_the_table(data: st.DataObject, tables: Any) -> None:
+    columns, policy = data.draw(tables_of(8, 40))
+    problem = by_rows(problem_of(tables.Case(columns, policy).bound()))
+    made = Construction(problem, Clock(Budget(effort=1.0)))
+    spec = policy["columns"]["s0"]
+    values = sorted(set(columns["s0"]))
+    cost = ground(spec["distance"], values)
+    table = np.bincount(problem.sensitive[:, 0], minlength=len(values)) / problem.rows
+
+    def first_class(candidates: int) -> float:
+        label = np.full(problem.rows, -1, dtype=np.int64)
+        flock = make_flock(problem.rows, 4, candidates, made.tab)
+        gather(1, 4, problem.rows, made.cell, flock, made.tab, label)
+        mine = problem.sensitive[made.cell[label == 0], 0]
+        share = np.bincount(mine, minlength=len(values)) / len(mine)
+        return by_program(share, table, cost)
+
+    plain, exchanged = first_class(0), first_class(problem.rows)
+    assert exchanged <= plain + 1e-9
+
+
+# ------------------------------------------------------------------------------------------ merging
+
+
+@quick
+@given(data=st.data())
+def test_merging_the_worst_first_mends_every_class_and_splits_none(
+    data: st.DataObject, tables: Any, brute: Any
+) -> None:
+    case = tables.Case(*data.draw(tables_of(6, 40, 2)))
+    bound = case.bound()
+    problem = problem_of(bound)
+    assume(not infeasible(problem))
+    cells = problem.cells
+    label = np.array(data.draw(st.lists(st.integers(0, 6), min_size=cells, max_size=cells)))
+    label = np.unique(label, return_inverse=True)[1]
+    found, _ = merged(label, np.arange(cells), problem.tables())
+    assert brute.broken(case, bound, found) == []
+    pairs = set(zip(label.tolist(), found.tolist(), strict=True))
+    assert len(pairs) == label.max() + 1, "classes are merged, never split"
+    if not brute.broken(case, bound, label):
+        assert found.max() == label.max(), "what is close is left alone"
+
+
+# ------------------------------------------------------------------------------------------ subsets
+
+
+@given(st.integers(1, 300), st.integers(1, 300))
+def test_rows_beyond_a_multiple_are_spread_over_subsets_and_classes(
+    rows: int, subsets: int
+) -> None:
+    assume(subsets <= rows)
+    quotas = one_of_each(rows, subsets)
+    counts = quotas.counts[quotas.kind]
+    assert counts.shape == (rows // subsets, subsets)
+    assert counts.sum() == rows and counts.min() == 1
+    assert lengths(rows, subsets).tolist() == counts.sum(axis=0).tolist()
+    assert np.ptp(counts.sum(axis=0)) <= 1 and np.ptp(counts.sum(axis=1)) <= 1
+
+
+@quick
+@given(data=st.data())
+def test_no_choice_of_records_is_farther_than_the_bound(data: st.DataObject, tables: Any) -> None:
+    columns, policy = data.draw(tables_of(4, 11))
+    problem = by_rows(problem_of(tables.Case(columns, policy).bound()))
+    made = Construction(problem, Clock(Budget(effort=1.0)))
+    attribute = made.close.attributes[0]
+    subsets = data.draw(st.integers(1, min(4, problem.rows)))
+    values = sorted(set(columns["s0"]))
+    cost = ground(policy["columns"]["s0"]["distance"], values)
+    code = problem.sensitive[made.cell, 0]
+    table = np.bincount(code, minlength=len(values)) / problem.rows
+    shelf = along_order(made, attribute.rank, subsets)
+    bound = subset_bound(made.close, attribute, subsets)
+    for counts in one_of_each(problem.rows, subsets).counts:
+        ways = [
+            {tuple(sorted(some)) for some in combinations(code[shelf == b].tolist(), int(many))}
+            for b, many in enumerate(counts)
+        ]
+        worst = max(
+            by_program(
+                np.bincount(np.concatenate(picked).astype(int), minlength=len(values))
+                / counts.sum(), table, cost,
+            )
+            for picked in {tuple(choice) for choice in product(*(sorted(way) for way in ways))}
+        )  # fmt: skip
+        assert worst <= float(bound.of(counts[None])[0]) + 1e-9
+
+
+def test_the_bound_counts_ties_where_the_published_one_does_not(tables: Any) -> None:
+    rows = {"age": list(range(8)), "pay": [1, 1, 1, 2, 3, 3, 3, 4]}
+    spec = {"role": "sensitive", "distance": "ordered", "t": "0.22"}
+    problem = problem_of(
+        tables.Case(rows, {"k": 2, "columns": {"age": "quasi", "pay": spec}}).bound()
+    )
+    close = close_of(problem, problem.tables().rules)
+    published = Fraction(8 - 2, 2 * (8 - 1) * 2)
+    assert published < Fraction("0.22")
+    bound = subset_bound(close, close.attributes[0], 2)
+    assert bound.of(np.ones((1, 2), dtype=np.int64))[0] == pytest.approx(0.25)
+    assert subsets_needed(close, close.attributes[0], 2) > 2
+
+
+@pytest.mark.parametrize(("n", "t"), [(1003, "0.1"), (103, "0.05"), (1080, "0.05"), (997, "0.02")])
+def test_classes_of_single_rows_are_close_though_the_subsets_do_not_divide_them(
+    n: int, t: str, tables: Any
+) -> None:
+    chance = np.random.default_rng(n)
+    pay = chance.permutation(n).tolist()
+    rows = {"age": chance.integers(18, 90, n).tolist(), "pay": pay}
+    spec = {"role": "sensitive", "distance": "ordered", "t": t}
+    problem = problem_of(
+        tables.Case(rows, {"k": 2, "columns": {"age": "quasi", "pay": spec}}).bound()
+    )
+    made = Construction(problem, Clock(Budget(effort=1.0)))
+    attribute = made.close.attributes[0]
+    subsets = subsets_needed(made.close, attribute, 2)
+    made.least = np.inf
+    shelf = along_order(made, attribute.rank, subsets)
+    made.stock("test", shelf, one_of_each(n, subsets), n)
+    assert made.best.max() + 1 == n // subsets, "nothing had to be united"
+    for number in range(made.best.max() + 1):
+        inside = problem.sensitive[made.best == number, 0]
+        share = np.bincount(inside, minlength=n)
+        far = np.abs(np.cumsum(share * n - len(inside))).sum()
+        assert Fraction(int(far), n * len(inside) * (n - 1)) <= Fraction(t)
