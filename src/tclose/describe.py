@@ -59,6 +59,8 @@ def search_details(bound: Bound, outcome: Outcome, budget: Budget, command: str)
     }
     if outcome.why:
         details["why"] = outcome.why
+    if bound.policy.release.recoding != "local":
+        return details  # central values are at no level, and no bound is about their loss
     if outcome.levels is not None:
         details["levels"] = dict(zip(bound.classes.quasi, outcome.levels, strict=True))
     if outcome.bound is not None:

@@ -100,6 +100,39 @@ def test_different_values_of_one_group_are_similar() -> None:
     assert (found.affected, found.classes, found.numbers["level"]) == (3, (1,), 1)
 
 
+def test_people_are_found_who_are_in_no_released_value() -> None:
+    """Trees made from released values alone know nobody of the population by name."""
+    table = pa.table({"zip": ["476**"] * 2 + ["4790*"], "age": ["[20, 30)"] * 2 + ["[40, 60)"],
+                      "ill": ["a", "b", "a"]})  # fmt: skip
+    people = pa.table({"zip": ["47677", "47602", "47611", "47905", "47800"],
+                       "age": [21, 29, 30, 44, 44]})  # fmt: skip
+    columns = {
+        "zip": {"role": "quasi", "hierarchy": {"prefix": [4, 3, 0]}},
+        "age": {"role": "quasi", "hierarchy": {"intervals": [10, 20]}},
+        "ill": "sensitive",
+    }
+    more = pa.concat_tables([people] * 3)
+    report = tclose.attack(table, {"k": 4, "columns": columns}, population=more)
+    journalist = finding(report, "journalist")
+    assert journalist.numbers["highest risk"] == pytest.approx(1 / 3)
+    assert journalist.numbers["classes that fewer people fit than are in them"] == 0
+    assert (journalist.affected, journalist.classes) == (1, (2,))
+    expected = 2 / 6 + 1 / 3
+    assert finding(report, "marketer").numbers["expected matches"] == pytest.approx(expected)
+
+
+def test_generalized_values_lie_in_their_group() -> None:
+    """A class of flu, cold and "lung" is all of the lung; one with a coarser value is not."""
+    tree = {"hierarchy": {"groups": {"body": {"lung": ["flu", "cold"], "gut": ["ulcer"]},
+                                     "mind": ["grief"]}}}  # fmt: skip
+    rules = {"columns": {"zip": "quasi", "ill": {"role": "sensitive", **tree}}}
+    table = pa.table({"zip": ["x"] * 3 + ["y"] * 2 + ["z"] * 2,
+                      "ill": ["flu", "cold", "lung", "flu", "body", "ulcer", "grief"]})  # fmt: skip
+    first, second = tclose.attack(table, rules).of("similarity")
+    assert (first.numbers["level"], first.affected, first.classes) == (1, 3, (1,))
+    assert (second.numbers["level"], second.affected, second.classes) == (2, 5, (1, 2))
+
+
 def test_values_close_together_on_a_scale_are_similar() -> None:
     """Li et al. 2007: salaries of 3, 4 and 5 thousand are all low."""
     table = pa.table({"zip": ["x"] * 3 + ["y"] * 3 + ["z"] * 3,

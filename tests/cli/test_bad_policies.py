@@ -38,7 +38,9 @@ def files(elsewhere: None) -> None:
         pytest.param("flu;x;*\nflu;x;*\nulcer;x;*\n", ("line 2", "identical"), id="a leaf twice"),
         pytest.param("flu;x\nulcer;y\n", ("more than one root", "line 2"), id="two roots"),
         pytest.param("", ("empty",), id="an empty file"),
-        pytest.param("flu;x;*\n", ("columns.disease", "not in the hierarchy"), id="a value without a leaf"),
+        pytest.param(
+            "flu;x;*\n", ("columns.disease", "not in the hierarchy"), id="a value without a leaf"
+        ),
     ],
 )
 def test_a_hierarchy_that_contradicts_itself(

@@ -436,3 +436,11 @@ def test_the_demo_writes_what_it_says_and_can_be_followed(holds: Any, run: Any) 
     verdicts = json.loads(run("verify", *files, "--json").stdout)["requirements"]
     left = [one["attribute"] for one in verdicts if one["requirement"] == "identifiers-removed"]
     assert {"name", "national_id"} <= set(left)
+
+
+def test_help_breaks_lines_where_the_terminal_does(holds: Any) -> None:
+    """Not where the source does: a sentence in the middle of help is not cut short."""
+    shown = holds("explain", "--help").stdout.splitlines()
+    at = next(i for i, line in enumerate(shown) if "The moves are shown twice" in line)
+    told = " ".join(" ".join(shown[at : at + 3]).split())
+    assert told.endswith("it is for the steward's own eyes.")

@@ -118,6 +118,28 @@ def test_no_command_writes_where_it_cannot(
     refused(*command, "file/below.csv", says=("below.csv", "cannot be written"))
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("init", "t.csv", "--force", "-o"),
+        ("explain", "t.csv", "--quasi", "a", "--sensitive", "b", "--svg"),
+        ("lattice", "t.csv", "--policy", "p.toml", "--svg"),
+        ("hierarchy", "export", "t.csv", "--column", "a", "--intervals", "5", "-o"),
+    ],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize("target", ["t.csv", "linked.csv"])
+def test_no_command_writes_over_its_table(
+    refused: Any, command: tuple[str, ...], target: str
+) -> None:
+    text = "a,b\n1,2\n1,3\n"
+    Path("t.csv").write_text(text)
+    Path("p.toml").write_text('k = 2\n[columns]\na = "quasi"\nb = "sensitive"\n')
+    Path("linked.csv").hardlink_to("t.csv")
+    refused(*command, target, says=(target, "the output is an input"))
+    assert Path("t.csv").read_text() == text
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written_to(refused: Any) -> None:
     Path("folder").mkdir(mode=0o500)

@@ -152,6 +152,11 @@ def test_problems_of_text_and_table_come_together() -> None:
             {"zip": {"role": "quasi", "hierarchy": {"prefix": [1], "file": "a.csv"}}},
             {}, "exactly one of", id="two hierarchies",
         ),
+        pytest.param(MINIMAL, {"search": {"effort": -1}}, "0 or more", id="effort below zero"),
+        pytest.param(MINIMAL, {"search": {"seconds": -1}}, "0 or more", id="seconds below zero"),
+        pytest.param(
+            MINIMAL, {"search": {"seed": -1}}, "greater than or equal to 0", id="seed below zero"
+        ),
         pytest.param(MINIMAL, {"readings": []}, "at least 1", id="no reading"),
         pytest.param(MINIMAL, {"joint": [{"columns": ["a"], "t": 0.1}]}, "at least 2", id="joint"),
     ],

@@ -250,3 +250,12 @@ def test_a_saved_release_is_certified_by_its_own_file(
         release.save(name, certificate="c.json", plan="p.json")
         result = run("verify", name, "--certificate", "c.json")
         assert result.exit_code == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("recoding", ["local", "mean"])
+def test_levels_are_told_only_of_values_that_are_at_them(recoding: str) -> None:
+    table = pa.table({"age": [20, 20, 30, 30], "ill": list("abab")})
+    ill = {"role": "sensitive", "t": "1/2"}
+    rules = {"k": 2, "columns": {"age": "quasi", "ill": ill}, "release": {"recoding": recoding}}
+    content = publish.anonymize(table, rules, method="optimal").certificate.content
+    assert ("levels" in content, "optimality" in content) == ((recoding == "local",) * 2)

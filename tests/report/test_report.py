@@ -67,7 +67,8 @@ def test_a_release_is_told_from_the_promise_to_the_hashes(case: Any, tmp_path: P
     first = parts(told, "promise", "paragraph")[0]
     assert first["tone"] == "good"
     assert "every person is one of at least 4" in first["text"]
-    assert "illness and salary are each spread nearly as in the whole table" in first["text"]
+    close = "the spread of illness and salary is as close to that of the whole table as promised"
+    assert close in first["text"]
 
 
 def test_an_audit_and_a_verified_file_have_no_before(case: Any) -> None:
@@ -270,4 +271,26 @@ def test_a_limit_that_is_a_fraction_is_told_as_one() -> None:
     table = pa.table({"q": ["a", "a", "b"], "s": ["x", "y", "x"]})
     rules = {"columns": {"q": "quasi", "s": {"role": "sensitive", "t": str(Fraction(1, 3))}}}
     words = " ".join(texts(tclose.audit_report(tclose.audit(table, rules))))
-    assert "at most 1/3 apart" in words
+    assert "by more than 1/3 on a scale" in words
+
+
+def test_a_loose_promise_is_not_praised(tmp_path: Path) -> None:
+    """A t of 0.9 allows nearly anything: no sentence may call that close."""
+    table = pa.table({"q": list("aabb"), "s": list("xyxx")})
+    rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0.9}}}
+    told = tclose.audit_report(tclose.audit(table, rules), tmp_path / "report.txt")
+    text = (tmp_path / "report.txt").read_text("utf-8")
+    assert told.edition == "external"
+    assert "by more than 0.9 on a scale from 0 (alike) to 1" in " ".join(text.split())
+    assert "spread nearly" not in text and "tells little" not in text
+
+
+def test_a_broken_requirement_is_told_as_a_wish() -> None:
+    table = pa.table({"q": list("aab"), "s": list("xyx")})
+    rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0.9}}}
+    document = tclose.audit_report(tclose.audit(table, rules)).to_json()
+    (points,) = parts(document, "promise", "points")
+    (broken, told), (kept, words) = points["entries"]
+    assert broken == "Being one of many (broken for 1 row)."
+    assert told.startswith("What was asked: whoever knows a person's q")
+    assert kept == "Closeness of s (kept)." and words.startswith("In no class")

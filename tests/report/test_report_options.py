@@ -49,7 +49,8 @@ def test_a_report_may_hold_the_frontier(home: Path) -> None:
     result = anonymized("--report", "report.json", "--frontier", "--effort", "1")
     assert result.exit_code == 0, result.stderr
     told = json.loads(Path("report.json").read_text(encoding="utf-8"))
-    assert "frontier" in [section["key"] for section in told["sections"]]
+    shown = {section["key"]: section for section in told["sections"]}
+    assert "mondrian" in json.dumps(shown["frontier"]), "the curve is of the method asked for"
 
 
 def test_a_frontier_without_a_report_is_refused(home: Path) -> None:

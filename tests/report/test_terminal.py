@@ -9,7 +9,10 @@ from rich.console import Console, RenderableType
 
 import tclose
 from tclose.report import audit_view, explanation_view
+from tclose.report.attacks import attack_view
+from tclose.report.released import release_view
 from tclose.report.terminal import MOST_ROWS
+from tclose.report.utility import utility_view
 
 
 def shown(view: RenderableType, width: int = 140) -> str:
@@ -23,6 +26,14 @@ def test_one_is_singular_and_many_are_plural() -> None:
     assert "frame: 1 row in 1 class; the smallest has 1 row." in shown(audit_view(single))
     many = tclose.audit(pa.table({"q": ["a", "b"] * 2, "s": ["x"] * 4}), quasi="q", sensitive="s")
     assert "frame: 4 rows in 2 classes; the smallest has 2 rows." in shown(audit_view(many))
+
+
+def test_one_is_singular_in_every_view() -> None:
+    table = pa.table({"q": ["a"], "s": ["x"]})
+    rules = {"k": 1, "columns": {"q": "quasi", "s": "sensitive"}}
+    assert "1 row in 1 class." in shown(attack_view(tclose.attack(table, rules)))
+    assert "1 row, 0 left out, 1 class;" in shown(utility_view(tclose.measure(table, table, rules)))
+    assert "1 row in 1 class, mean" in shown(release_view(tclose.anonymize(table, rules)))
 
 
 def test_brackets_in_names_and_values_are_not_markup() -> None:

@@ -233,7 +233,7 @@ def test_rows_that_no_class_covers_make_the_rebuilt_table_infinitely_far() -> No
     rules = {"columns": {"age": "quasi", "ill": "sensitive"}}
     found = tclose.measure(original, release, rules, queries=0)["reconstruction"]
     assert found.overall == math.inf and found.to_json()["overall"] is None
-    assert "1 rows" in found.note
+    assert "1 row lies in no class" in found.note
 
 
 def test_missing_values_count_as_in_the_loss_of_a_release() -> None:

@@ -72,8 +72,12 @@ def anonymize(
     from tclose import publish
     from tclose.report.released import release_view
     from tclose.report.saving import refuse_report
+    from tclose.table.write import refuse_overwriting
 
     refuse_report(report, edition, (file, policy, output, certificate, plan, population))
+    for target in (output, certificate, plan, report):
+        if target is not None:
+            refuse_overwriting(target, (key_file,))
     if frontier and report is None:
         raise UsageError("--frontier is a part of the report", hint="name one with --report")
     if on_interrupt not in ("ask", "keep", "drop"):
@@ -104,6 +108,7 @@ def anonymize(
             curves = publish.frontier(
                 file,
                 policy,
+                methods=method,
                 seconds=seconds,
                 effort=effort,
                 seed=seed,

@@ -42,6 +42,7 @@ def apply(
     from tclose import publish
     from tclose.recode import Plan
     from tclose.report.released import release_view
+    from tclose.table.write import refuse_overwriting
 
     try:
         made = Plan.from_json(json.loads(plan.read_text(encoding="utf-8")))
@@ -49,6 +50,9 @@ def apply(
         raise UsageError(f"cannot be read ({error.strerror})", where=str(plan)) from None
     except ValueError:
         raise UsageError("this is not a plan of tclose", where=str(plan)) from None
+    for target in (output, certificate):
+        if target is not None:
+            refuse_overwriting(target, (plan, key_file))
     with progress() as step:
         step("putting rows into the plan's classes")
         release = publish.apply(

@@ -82,7 +82,17 @@ def guarded(command: F) -> F:
             _report(InternalError(what), as_json=as_json)
         raise typer.Exit(WRONG)
 
+    run.__doc__ = _unwrapped(command.__doc__ or "")
     return run  # type: ignore[return-value]
+
+
+def _unwrapped(words: str) -> str:
+    """Paragraphs as one line each, so that help breaks lines where the terminal does.
+
+    >>> _unwrapped("One thing.\\n\\n    And another\\n    one.")
+    'One thing.\\n\\nAnd another one.'
+    """
+    return "\n\n".join(" ".join(part.split()) for part in words.split("\n\n"))
 
 
 def _refused(error: OSError) -> TcloseError:

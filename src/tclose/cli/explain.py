@@ -41,9 +41,12 @@ def explain(
     """
     from tclose import api
     from tclose.report import explanation_view, flow_svg
-    from tclose.table.write import write_text
+    from tclose.table.write import refuse_overwriting, refuse_unwritable, write_text
 
     options.policy_or_columns(policy, quasi, sensitive)
+    if svg is not None:
+        refuse_unwritable(svg)
+        refuse_overwriting(svg, (file, policy))
     with progress() as step:
         why = api.explain(
             file,

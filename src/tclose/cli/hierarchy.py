@@ -64,8 +64,9 @@ def export_command(
     encoding: options.Encoding = None,
 ) -> None:
     """Write the hierarchy as CSV: no header, leaf first, root last, `;` between."""
-    from tclose.table.write import write_atomically
+    from tclose.table.write import refuse_overwriting, write_atomically
 
+    refuse_overwriting(output, (file, policy))
     built = _built(intervals, cuts, prefix, dates)
     tree = _hierarchy(file, policy, column, built, delimiter, encoding)
     write_atomically(output, lambda part: arx.write(tree, part))

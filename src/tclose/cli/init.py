@@ -32,8 +32,10 @@ def init(
     """
     from tclose.policy.draft import draft
     from tclose.table.profile import profiles
-    from tclose.table.write import write_text
+    from tclose.table.write import refuse_overwriting, write_text
 
+    if output is not None:
+        refuse_overwriting(output, (file,))
     if output is not None and output.exists() and not force:
         raise UsageError(
             "there is such a file already",

@@ -36,9 +36,10 @@ def lattice(
     """
     from tclose import publish
     from tclose.report.lattice import lattice_json, lattice_svg, lattice_view
-    from tclose.table.write import refuse_unwritable, write_text
+    from tclose.table.write import refuse_overwriting, refuse_unwritable, write_text
 
     refuse_unwritable(svg)
+    refuse_overwriting(svg, (file, policy, population))
     with searching() as (report, cancelled):
         found = publish.lattice(
             file,

@@ -331,7 +331,7 @@ class Search(Part):
     effort: Number | None = Field(
         None, description="amount of work: seconds of an ordinary core; equal seeds, equal bytes"
     )
-    seed: int = 1
+    seed: int = Field(1, ge=0, description="where chance begins")
     suppression: Number = Fraction(0)
     loss: Literal["iyengar", "precision", "entropy", "discernibility", "class-size"] | None = Field(
         None, description="what a full-domain search makes least; iyengar if not given"
@@ -342,6 +342,13 @@ class Search(Part):
     levels: dict[str, tuple[int, int]] | None = Field(
         None, description="full-domain searches: lowest and highest level of a quasi-identifier"
     )
+
+    @field_validator("seconds", "effort")
+    @classmethod
+    def _amount(cls, value: Fraction | None) -> Fraction | None:
+        if value is not None and value < 0:
+            raise ValueError("a search is limited by a number, 0 or more")
+        return value
 
     @field_validator("weights")
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import inf
 
 from tclose.distance.numbers import exact
 from tclose.errors import UsageError
@@ -22,6 +23,9 @@ def budget_of(
     progress: Callable[[Progress], None],
 ) -> Budget:
     """What a search may spend. Where any limit is asked for, the policy's limits do not count."""
+    for name, limit in (("seconds", seconds), ("effort", effort)):
+        if limit is not None and not 0 <= limit < inf:
+            raise UsageError("a search is limited by a finite number, 0 or more", where=name)
     if seconds is None and effort is None:
         seconds = None if search.seconds is None else float(search.seconds)
         effort = None if search.effort is None else float(search.effort)

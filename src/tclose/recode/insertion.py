@@ -8,7 +8,8 @@
 
 A class is released as what it was, widened where a row in it needs that. A row with a value beyond
 everything that was released (beyond the outermost ends, below no common group, in no set, missing
-where nothing was) is outside: it is not released, and no class is widened for it.
+where nothing was) is outside: it is not released, and no class is widened for it. By levels, which
+do not depend on the rows, only a value that the hierarchy does not know is outside.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tclose.verify.attacks import AttackReport, Belief, Finding
+from tclose.verify.attacks.finding import classes_text
 from tclose.verify.audit import rows_text
 
 
@@ -15,7 +16,7 @@ def attack_view(report: AttackReport) -> RenderableType:
     harmless = len(report.findings) - len(report.found)
     head = Text.assemble(
         (report.source, "bold"),
-        f": {rows_text(report.rows)} in {report.classes:,} classes. ",
+        f": {rows_text(report.rows)} in {classes_text(report.classes)}. ",
         (f"{len(report.found)} of {len(report.findings)} attacks found something", "bold"),
         f"; {harmless} found nothing.",
     )

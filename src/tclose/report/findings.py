@@ -206,7 +206,8 @@ def method_section(subject: Subject) -> Section:
                 "tclose verify."
             )
         )
-    parts.append(Table("Method, seed and hashes", ("what", "value"), tuple(rows)))
+    caption = "Method, seed and hashes" if subject.internal else "Method and hashes"
+    parts.append(Table(caption, ("what", "value"), tuple(rows)))
     if subject.checks:
         parts.append(_checks(subject))
     return Section("method", "How it was made and how to check it", tuple(parts))

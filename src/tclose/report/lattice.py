@@ -97,7 +97,8 @@ def _plain(point: Point) -> dict[str, object]:
 
 
 def _title(survey: Survey) -> str:
-    return f"Full-domain generalizations of {len(survey.columns)} quasi-identifiers"
+    count = len(survey.columns)
+    return f"Full-domain generalizations of {count} quasi-identifier{'' if count == 1 else 's'}"
 
 
 def _standing(survey: Survey) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tclose.report.document import Figure, Figures, Paragraph, Part, Points, Section, Table, Tone
 from tclose.report.subject import Counted, Subject
@@ -17,7 +17,7 @@ def promise_section(subject: Subject) -> Section:
     parts.append(_classes_explained(subject))
     if audit.promised:
         entries = tuple(
-            (f"{short_name(one)} ({outcome(one)}).", sentence(one, subject.quasi))
+            (f"{short_name(one)} ({outcome(one)}).", _asked(one, subject.quasi))
             for one in audit.requirements
         )
         parts.append(Points(entries))
@@ -27,6 +27,12 @@ def promise_section(subject: Subject) -> Section:
     parts += [Paragraph(f"{short_name(one)}: {one.note}.", "note") for one in noted]
     title = "The promise" if audit.promised else "What was measured"
     return Section("promise", title, tuple(parts))
+
+
+def _asked(verdict: Verdict, quasi: Sequence[str]) -> str:
+    """What a requirement says, as a fact only where it is one."""
+    told = sentence(verdict, quasi)
+    return told if verdict.holds else f"What was asked: {told[:1].lower()}{told[1:]}"
 
 
 def _verdict(subject: Subject) -> Paragraph:
@@ -70,12 +76,13 @@ def _in_a_sentence(subject: Subject) -> str:
     """The promise in one sentence: the crowd first, then what its members must not give away."""
     verdicts = subject.now.audit.requirements
     crowd = next((one.required for one in verdicts if one.requirement == "k-anonymity"), None)
-    close = [one.attribute or "" for one in verdicts if "closeness" in one.requirement]
+    closeness = ("t-closeness", "joint-t-closeness")  # not (n, t): that is to a part of the table
+    close = [one.attribute or "" for one in verdicts if one.requirement in closeness]
     names = list(dict.fromkeys(close))
     hidden = f"every person is one of at least {crowd} who look alike" if crowd else ""
     spread = (
-        f"in every group that looks alike {listed(names)} "
-        f"{'is' if len(names) == 1 else 'are each'} spread nearly as in the whole table"
+        f"in every group that looks alike the spread of {listed(names)} is as close to that of the "
+        "whole table as promised"
         if names
         else ""
     )

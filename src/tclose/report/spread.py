@@ -151,9 +151,20 @@ def _scale(most: float, limit: float | None) -> Scale:
         return Scale((most or 1.0) / BINS, 1, BINS + 1, zero=True)
     # Beside a large distance a small limit gets fewer bins, at least one.
     below = max(1, min(MOST_BELOW, int(BINS * limit / most))) if most else MOST_BELOW
+    below = _round(limit, below)
     step = limit / below
     count = int(np.ceil(most / step - 1e-9))
     return Scale(step, below, max(min(count, MOST_BINS), below + 1), more=count > MOST_BINS)
+
+
+def _round(limit: float, most: int) -> int:
+    """Of nearly as many parts as there may be, the number that cuts a limit into round steps.
+
+    >>> _round(0.35, 8), _round(0.3, 10), _round(1 / 3, 10)
+    (7, 10, 10)
+    """
+    some = range(most, most // 2, -1)
+    return min(some, key=lambda parts: min(len(f"{limit / parts:.5g}"), 6))
 
 
 def _placed(verdict: Verdict, scale: Scale) -> NDArray[np.int64]:

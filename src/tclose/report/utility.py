@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tclose.utility import Measure, Utility
+from tclose.verify.attacks.finding import classes_text
 from tclose.verify.audit import number_text, rows_text
 
 
@@ -16,7 +17,7 @@ def utility_view(utility: Utility) -> RenderableType:
     head = Text.assemble(
         (f"{utility.release}", "bold"),
         f" beside {utility.original}: {rows_text(utility.rows)}, {utility.left_out:,} left out, "
-        f"{utility.classes:,} classes; compared {linked}.",
+        f"{classes_text(utility.classes)}; compared {linked}.",
     )
     parts: list[RenderableType] = [head, _measures(utility)]
     if any(one.columns for one in utility.measures):

@@ -69,17 +69,17 @@ def sentence(verdict: Verdict, quasi: Sequence[str]) -> str:
             "in it stays uncertain."
         ),
         "t-closeness": (
-            f"In every class {about} is spread nearly as in the whole table: at most {asked} "
-            f"apart{scale}, {by}. Knowing a person's class then tells little that the table as a "
-            "whole does not tell about everybody."
+            f"In no class does the spread of {about} differ from that of the whole table by more "
+            f"than {asked}{scale}, {by}. The smaller this number, the less a person's class tells "
+            "beyond what the table tells about everybody."
         ),
         "(n,t)-closeness": (
-            f"In every class {about} is spread nearly as in some large part of the table "
-            f"({asked}), {by}."
+            f"In every class the spread of {about} is as close to that of some large part of the "
+            f"table as promised ({asked}), {by}."
         ),
         "joint-t-closeness": (
-            f"In every class the combinations of {about} are spread nearly as in the whole table: "
-            f"at most {asked} apart."
+            f"In no class does the spread of the combinations of {about} differ from that of the "
+            f"whole table by more than {asked}{scale}."
         ),
         "distinct-l-diversity": f"Every class shows at least {asked} different values of {about}.",
         "p-sensitive-k-anonymity": (

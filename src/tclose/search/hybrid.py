@@ -69,7 +69,7 @@ def hybrid(problem: Problem, budget: Budget, start: Ints | None = None) -> Outco
         run.offer("a stricter partition", numbered(start))
     run.start()
     for cycle in range(CYCLES):
-        if run.clock.over("improving"):
+        if run.least == 0.0 or run.clock.over("improving"):
             break
         run.improve(cycle)
     return settled(
@@ -122,7 +122,7 @@ class Run:
         tree = grow_tree(FREE, self.problem.cells, self.tab, self.work, self.clock)
         self.offer("strict cuts", numbered(tree.label))
         for turn in range(STARTS):
-            if self.clock.over("first passes", STARTING):
+            if self.least == 0.0 or self.clock.over("first passes", STARTING):
                 return
             self.offer("hybrid cuts", self.carved(None, 100 + turn))
             if turn == 0:

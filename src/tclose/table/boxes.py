@@ -157,10 +157,12 @@ class _Reader:
         self.known, self.values = dictionary.known, len(dictionary)
         order = np.arange(self.known)
         self.leaf: Ints | None = None
+        self.knows_all = True
         if tree is not None:
             node = [tree.index(one) if tree.contains(one) else tree.root for one in self.labels]
             order = np.argsort(np.array(node, dtype=np.int64), kind="stable")
             self.leaf = np.sort(np.array(node, dtype=np.int64))
+            self.knows_all = all(map(tree.contains, self.labels))
         self.rank = np.empty(self.known + 1, dtype=np.int64)
         self.rank[order] = np.arange(self.known)
         self.rank[-1] = self.known
@@ -193,7 +195,10 @@ class _Reader:
         if label == ANYTHING:
             return [(0, self.values)] if self.values else []
         if self.tree is not None and self.tree.contains(label):
-            return self._below(self.tree.index(label))
+            if self.knows_all or self.tree.index(label) >= self.tree.root:
+                return self._below(self.tree.index(label))
+            # A tree made from released values alone does not know the people of a population.
+            return self._joined(np.flatnonzero(covered(label, self.labels, self.tree)).tolist())
         if label in self.code:
             return self._joined([self.code[label]])
         if self.line and self.tree is None and (interval := self._span(label)) is not None:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 Kind = Literal["number", "date", "text"]
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$")
-UNIT = re.compile(r"(\D*?)([+-]?\d+(?:\.\d+)?)(\D*)$")
+UNIT = re.compile(r"((?:\D*[^\w+-])?)([+-]?\d+(?:\.\d+)?)(\D*)$")
+"""A number with a unit. Letters directly before it make it a code: C34 is no amount of anything."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tclose.errors import DataError
+from tclose.errors import DataError, UsageError
 
 
 def write_atomically(path: str | Path, write: Callable[[Path], None]) -> Path:
@@ -101,6 +101,14 @@ def refuse_unwritable(path: str | Path) -> None:
             pass
     except OSError as error:
         raise _not_written(error, path) from None
+
+
+def refuse_overwriting(path: str | Path, inputs: Iterable[str | Path | None]) -> None:
+    """Raises where a file that is read would be written: it is never harmed, not even by a typo."""
+    target = Path(path)
+    read = [Path(one) for one in inputs if one is not None]
+    if target.exists() and any(one.exists() and target.samefile(one) for one in read):
+        raise UsageError("the output is an input", where=str(path), hint="name another file")
 
 
 def refuse_unknown_kind(path: str | Path) -> None:

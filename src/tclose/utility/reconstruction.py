@@ -33,7 +33,8 @@ def reconstruction(pair: Pair) -> Measure:
     weight = pair.original.cells.weight
     if not (rebuilt > 0).all():
         lost = int(weight[rebuilt <= 0].sum())
-        note = f"{lost:,} rows lie in no class, so the divergence is infinite"
+        lie = "row lies" if lost == 1 else "rows lie"
+        note = f"{lost:,} {lie} in no class, so the divergence is infinite"
         return Measure("reconstruction", float("inf"), MEANING, note=note)
     bits = float(weight @ np.log2(weight / rebuilt)) / pair.rows
     return Measure("reconstruction", max(bits, 0.0), MEANING)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.hierarchy import Hierarchy
 from tclose.table.classes import Classes, Tally
 from tclose.verify.attacks.finding import Finding, classes_text, of_classes, worst
 from tclose.verify.audit import rows_text
@@ -28,9 +29,9 @@ def similarity(classes: Classes, attribute: str) -> Iterator[Finding]:
     several = np.diff(tally.histogram.start) > 1
     if about.hierarchy is not None:
         known = about.labels[: about.values - about.with_missing]
-        leaf = about.hierarchy.indices(known)
+        node = about.hierarchy.indices(known).astype(np.int64)
         for level in range(1, about.hierarchy.levels - 1):
-            group = about.hierarchy.ancestors[leaf, level].astype(np.int64)
+            group = _groups(about.hierarchy, node, level)
             group = np.append(group, [-1] * about.with_missing)
             if len(np.unique(group[tally.table > 0])) > 1:
                 low, high = _ends(tally, group)
@@ -40,6 +41,13 @@ def similarity(classes: Classes, attribute: str) -> Iterator[Finding]:
         low, high = _ends(tally, np.arange(about.values))
         near = several & (PART * (high - low) <= about.values - 1)
         yield _finding(classes, attribute, tally, near, {"part of the range": 1 / PART})
+
+
+def _groups(tree: Hierarchy, node: Ints, level: int) -> Ints:
+    """The group of each value on a level; a released value that is coarser is one of its own."""
+    group = tree.ancestors[tree.first_below[node], level]
+    coarser = tree.height[node] > tree.height[group]
+    return np.where(coarser, node, group).astype(np.int64)
 
 
 def _ends(tally: Tally, group: Ints) -> tuple[Ints, Ints]:
@@ -61,8 +69,8 @@ def _finding(
     kind = f"one group of level {numbers['level']}" if "level" in numbers else "a narrow range"
     if affected:
         sentence = (
-            f"In {classes_text(count)} every {attribute} differs but lies in {kind}: for "
-            f"{rows_text(affected)} the group is certain, though the value is not."
+            f"In {classes_text(count)} values of {attribute} differ but all lie in {kind}: for "
+            f"{rows_text(affected)} that much is certain, though the value is not."
         )
     else:
         sentence = f"No class has different values of {attribute} that all lie in {kind}."
