@@ -342,6 +342,9 @@ class Search(Part):
     levels: dict[str, tuple[int, int]] | None = Field(
         None, description="full-domain searches: lowest and highest level of a quasi-identifier"
     )
+    megabytes: int = Field(
+        256, ge=1, description="full-domain searches: most memory for groupings that are kept"
+    )
 
     @field_validator("seconds", "effort")
     @classmethod

@@ -6,11 +6,13 @@
 - `tables`     what the kernels read; what a class loses
 - `judge`      partitions judged by the requirements themselves
 - `feasible`   promises that no release can keep
-- `budget`     time, progress, cancelling
+- `budget`     work, time, progress, cancelling
 - `outcome`    what every search returns
 - `settle`     the last word before an outcome
 - `methods`    the methods by name
-- `mondrian`   strict and relaxed cuts; `cuts` their kernels, `judged` cuts judged by requirements
+- `best`       the best of what is tried
+- `mondrian`   strict and relaxed cuts; `cuts` and `sweep` their kernels, `judged` cuts judged by
+  requirements
 - `hybrid`     the default search; its kernels: `deal`, `repair`, `exchange`, `leave`
 - `fragments`, `matching`, `sabre`  close by construction: `close` has the theorems, `fragmentation`
   and `splits` part the values, `quotas` counts records, `construct` and `unite` make the classes
@@ -19,7 +21,7 @@
 - `portfolio`  several searches, of which the best is kept
 - `optimal`, `incognito`, `cover`  full-domain levels: `aims` what is asked, `levels`, `lattice` and
   `measures` what there is, `rollup` judges nodes (`grouping` its kernels, `rulebook` its rules),
-  `fulldomain` what they share
+  `fulldomain` what they share; `covering` covers; `survey` shows the whole lattice
 - `frontier`   loss against t or k; `retuning` finds it, one problem at many promises
 - `near`       nearness of quasi-identifiers, an order in space
 - `chance`     random numbers with a state of their own

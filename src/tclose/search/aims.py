@@ -24,6 +24,8 @@ class Aims:
     """What a column counts, by its name; 1 where it is not named."""
     levels: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """The lowest and the highest level of a column, by its name."""
+    memory: int = 256 << 20
+    """Bytes that groupings may take; not an aim, but of full-domain searches alone as well."""
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -34,4 +36,7 @@ class Aims:
 
 def aims_of(search: Search) -> Aims:
     """The aims that a policy's `[search]` states."""
-    return Aims(search.loss or "iyengar", dict(search.weights or {}), dict(search.levels or {}))
+    return Aims(
+        search.loss or "iyengar", dict(search.weights or {}), dict(search.levels or {}),
+        search.megabytes << 20,
+    )  # fmt: skip

@@ -74,6 +74,15 @@ class Attribute:
             return None
         return np.append(0.0, np.cumsum(self.stretch[:-1]))
 
+    def meeting(self, one: Ints, other: Ints) -> Ints:
+        """The lowest node above both of two nodes, pair by pair."""
+        one, other = one.copy(), other.copy()
+        while (apart := one != other).any():
+            lower = apart & (one < other)  # children come before parents
+            higher = apart & ~lower
+            one[lower], other[higher] = self.parent[one[lower]], self.parent[other[higher]]
+        return one
+
     def held(self, rows: Ints, group: Ints, groups: int) -> Floats:
         """[groups, nodes]: the rows of each group at each node, from those of each tuple."""
         nodes = len(self.parent)

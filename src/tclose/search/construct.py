@@ -15,7 +15,7 @@ The methods that are close by construction share this course:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from tclose.search import compiling
 from tclose.search import exchange as exchanging
+from tclose.search.best import Best
 from tclose.search.budget import Budget, Clock, rehearsal
 from tclose.search.chance import make_chance
 from tclose.search.close import Close, close_of
@@ -38,11 +39,10 @@ from tclose.search.near import (
     take,
     widen,
 )
-from tclose.search.outcome import Outcome, Trial, numbered
+from tclose.search.outcome import Outcome, numbered
 from tclose.search.problem import Problem
 from tclose.search.quotas import Quotas
 from tclose.search.settle import settled
-from tclose.search.tables import Tables
 from tclose.search.unite import united
 
 Ints = NDArray[np.int64]
@@ -78,7 +78,7 @@ def run(
     rehearsed.best = np.arange(rehearsed.problem.cells) % 2
     rehearsed.swap()
     made = Construction(problem, Clock(budget))
-    made.clock.spend(ROW * problem.rows)
+    made.spend(ROW * problem.rows)
     build(made)
     made.swap()
     return settled(
@@ -87,23 +87,8 @@ def run(
 
 
 @dataclass
-class Construction:
+class Construction(Best):
     """One search: what is shared by everything that is tried, and the best so far."""
-
-    problem: Problem
-    clock: Clock
-    best: Ints = field(init=False)
-    least: float = np.inf
-    tried: list[Trial] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.best = np.zeros(self.problem.cells, dtype=np.int64)
-        self.offer("one class", self.best)
-
-    @cached_property
-    def tab(self) -> Tables:
-        """The problem for the kernels."""
-        return self.problem.tables()
 
     @cached_property
     def close(self) -> Close:
@@ -165,7 +150,7 @@ class Construction:
         while done < classes:
             reach = 1 if self.clock.over(step) else reach
             looks = some(done, min(done + many, classes), reach)
-            self.clock.spend(LOOK * looks)
+            self.spend(LOOK * looks)
             done += many
             many = max(1, min(classes, many * CHUNK // max(looks, 1)))
 
@@ -177,12 +162,12 @@ class Construction:
 
     def whole(self, label: Ints) -> Ints:
         """The classes of rows as classes of cells: each cell in the one with most of its rows."""
-        self.clock.spend(ROW * len(label))
+        self.spend(ROW * len(label))
         return numbered(together(label, self.cell, self.problem.cells))
 
     def spend_on_unions(self, looks: int) -> None:
         """Counts the looks at classes that might be united; each may add up two histograms."""
-        self.clock.spend(UNION * looks * len(self.tab.rules.count))
+        self.spend(UNION * looks * len(self.tab.rules.count))
 
     def swap(self) -> None:
         """Swaps and moves of cells until the budget is spent."""
@@ -192,16 +177,8 @@ class Construction:
         chance = make_chance(self.clock.budget.seed, 4000)
         while not self.clock.over("swapping"):
             _, looks = exchanging.exchange(5000, 60, state, self.tab, chance)
-            self.clock.spend(SWAP * looks)
+            self.spend(SWAP * looks)
         self.offer("swaps and moves", exchanging.unload(state))
-
-    def offer(self, step: str, label: Ints) -> None:
-        """Keeps a partition if it is the best so far."""
-        loss = self.problem.loss(label).overall
-        self.tried.append(Trial(step, loss, self.clock.used))
-        if loss < self.least:
-            self.best, self.least = label, loss
-        self.clock.loss = self.least
 
 
 def together(label: Ints, cell: Ints, cells: int) -> Ints:

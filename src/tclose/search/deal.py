@@ -26,7 +26,7 @@ from tclose.search.chance import draw, make_chance, unit
 from tclose.search.cuts import FREE, best_gain, halves, weigh
 from tclose.search.rules import slack
 from tclose.search.sweep import FAR, NEAR, REST, SEEN, WHOLE, box, gather, sort
-from tclose.search.tables import CURVE, FORM, GRID, SET, VALUES, Tables, apart, gap
+from tclose.search.tables import CURVE, FORM, GRID, SET, VALUES, Tables, apart, gap, ones
 
 LADDER = np.array([1.0, 0.75, 0.5, 0.25, 0.0])
 BINS = 4096
@@ -257,16 +257,6 @@ def sides(count: Any, side: Any, tab: Any, work: Any) -> Any:
             near += gap(j, 0, different(count, -1, j, side, work), tab)
             far += gap(j, 0, different(count, 0, j, side, work), tab)
     return near, far
-
-
-@compiling.part
-def ones(x: Any) -> Any:
-    """How many bits are set."""
-    n = 0
-    while x:
-        x &= x - 1
-        n += 1
-    return n
 
 
 @compiling.part

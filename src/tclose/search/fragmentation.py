@@ -2,7 +2,7 @@
 long as it takes the right number from every fragment.
 
 A fragment fixes, for every sensitive attribute, a run of values (an interval of numbers or ranks,
-leaves side by side in a hierarchy, a set of values for the equal distance). Starting from one
+nodes side by side in a hierarchy, a set of values for the equal distance). Starting from one
 fragment of everything, the best fragment is cut in two along the best attribute until the bound
 
     X_a = Σ_F w_F · D(R_{F,a}) ≤ target_a        (w_F the fragment's share of the rows)
@@ -176,7 +176,10 @@ class _Cutting:
             order = tuples[np.argsort(attribute.rank[tuples], kind="stable")]
             rank = attribute.rank[order]
             if self.width == COMMON_WIDTH:
-                cuts = _places(rank, rows[order])
+                cuts = np.flatnonzero(np.diff(rank)) + 1
+                if attribute.position is None:
+                    cuts = _between_siblings(attribute, order, cuts)
+                cuts = _thinned(cuts, rows[order])
                 starts = rank[cuts]
             else:
                 starts = np.arange(ends[a, 0] + 1, ends[a, 1] + 1)
@@ -245,9 +248,20 @@ def _different(groups: Sequence[Ints]) -> tuple[Ints, ...]:
     return tuple(seen.values())
 
 
-def _places(rank: Ints, rows: Ints) -> Ints:
-    """Where along sorted ranks a cut may be: between different values, at most so many."""
-    places = np.flatnonzero(np.diff(rank)) + 1
+def _between_siblings(attribute: Attribute, order: Ints, cuts: Ints) -> Ints:
+    """The cuts of a fragment on a tree that part children of its lowest common node.
+
+    So fragments are nodes of a hierarchy, or siblings side by side; for the equal distance, where
+    all values are siblings, any set of them.
+    """
+    node = attribute.node[order]
+    top = attribute.meeting(node[:1], node[-1:])
+    apart: Ints = cuts[attribute.meeting(node[cuts - 1], node[cuts]) == top]
+    return apart
+
+
+def _thinned(places: Ints, rows: Ints) -> Ints:
+    """Of too many places for a cut those at even shares of the rows."""
     if len(places) <= MOST_CUTS:
         return places
     share = np.cumsum(rows)[places - 1]

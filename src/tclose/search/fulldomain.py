@@ -15,7 +15,7 @@ from tclose.search.levels import Ladder, Levels, ladders_of, limits_of
 from tclose.search.measures import ByColumns, Measure, house_loss, measure_of
 from tclose.search.outcome import Outcome, Trial, numbered
 from tclose.search.problem import Problem
-from tclose.search.rollup import MEMORY, Reference, Roller, Verdict
+from tclose.search.rollup import Reference, Roller, Verdict
 
 Ints = NDArray[np.int64]
 
@@ -88,7 +88,7 @@ def domain_of(
     clock: Clock,
     *,
     reference: Reference = "released",
-    memory: int = MEMORY,
+    memory: int | None = None,
     suppression: bool = True,
 ) -> Domain:
     """Lays a problem out for a full-domain search."""
@@ -98,7 +98,10 @@ def domain_of(
     return Domain(
         problem, ladders, Lattice(*limits_of(problem, ladders)), measure,
         house_loss(problem, ladders),
-        Roller(problem, ladders, measure.price, reference=reference, memory=memory), room, clock,
+        Roller(
+            problem, ladders, measure.price, reference=reference,
+            memory=problem.aims.memory if memory is None else memory,
+        ), room, clock,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ Every state on the way keeps the promise, so it can be stopped at any time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tclose.search import deal as dealing
 from tclose.search import exchange as exchanging
 from tclose.search import repair as repairing
+from tclose.search.best import Best
 from tclose.search.budget import Budget, Clock, rehearsal
 from tclose.search.chance import make_chance
 from tclose.search.covering import covered
@@ -28,12 +29,11 @@ from tclose.search.deal import LADDER
 from tclose.search.leave import leave_out
 from tclose.search.levels import ladders_of
 from tclose.search.mondrian import grow_tree
-from tclose.search.outcome import Outcome, Trial, numbered
+from tclose.search.outcome import Outcome, numbered
 from tclose.search.problem import Problem
 from tclose.search.rollup import rehearse
 from tclose.search.settle import settled
 from tclose.search.sweep import Work, make_work
-from tclose.search.tables import Tables
 
 Ints = NDArray[np.int64]
 
@@ -89,33 +89,13 @@ def rehearse_all(problem: Problem, budget: Budget) -> None:
 
 
 @dataclass
-class Run:
+class Run(Best):
     """One search: the best partition so far, and the memory that the kernels share."""
-
-    problem: Problem
-    clock: Clock
-    best: Ints = field(init=False)
-    least: float = np.inf
-    tried: list[Trial] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.best = np.zeros(self.problem.cells, dtype=np.int64)
-        self.offer("one class", self.best)
-
-    @cached_property
-    def tab(self) -> Tables:
-        """The problem as the kernels read it."""
-        return self.problem.tables()
 
     @cached_property
     def work(self) -> Work:
         """Memory that the kernels work in."""
         return make_work(self.tab)
-
-    @property
-    def seed(self) -> int:
-        """The seed of all chance."""
-        return self.clock.budget.seed
 
     def start(self) -> None:
         """Strict cuts, top-down passes of hybrid cuts, a cover cut further; the best is kept."""
@@ -162,7 +142,7 @@ class Run:
                 EFFORT, TRIES, True, TIGHT_FIRST,
                 self.tab, self.work, deal, LADDER, slate,
             )  # fmt: skip
-            self.clock.spend(PASS * (float(slate.cost[1]) - before))
+            self.spend(PASS * (float(slate.cost[1]) - before))
         found = np.empty(cells, dtype=np.int64)
         parts = slate.ends[: slate.mark[2]]
         found[slate.ids] = np.repeat(np.arange(len(parts)), np.diff(parts, prepend=0))
@@ -214,7 +194,7 @@ class Run:
             return
         room = int(self.clock.budget.suppression * self.problem.rows)
         found = leave_out(self.problem, self.tab, self.best, room, self.seed + cycle)
-        self.clock.spend(LOOK * self.problem.cells)
+        self.spend(LOOK * self.problem.cells)
         if found is not None and found.max(initial=-1) >= 0:
             self.offer("rows left out", found)
 
@@ -223,14 +203,6 @@ class Run:
         cost = self.problem.rows * max(len(self.problem.columns), 1)
         while not self.clock.over(step, until):
             saved, effort = act()
-            self.clock.spend(effort)
+            self.spend(effort)
             if self.clock.loss is not None:
                 self.clock.loss -= saved / cost
-
-    def offer(self, step: str, label: Ints) -> None:
-        """Keeps a partition if it is the best so far."""
-        loss = self.problem.loss(label).overall
-        self.tried.append(Trial(step, loss, self.clock.used))
-        if loss < self.least:
-            self.best, self.least = label, loss
-        self.clock.loss = self.least

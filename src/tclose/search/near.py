@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.search import compiling
-from tclose.search.tables import FORM, SET, apart, gap
+from tclose.search.tables import FORM, SET, apart, gap, ones
 
 Ints = NDArray[np.int64]
 
@@ -87,16 +87,6 @@ def nearest(x: int, cells: Ints, count: int, tab: Any) -> Ints:
 def farthest(x: int, cells: Ints, tab: Any) -> int:
     """The cell farthest from x; of several the first."""
     return int(cells[np.argmax(distances(x, cells, tab))])
-
-
-@compiling.part
-def ones(x: Any) -> Any:
-    """How many bits are set."""
-    n = 0
-    while x:
-        x &= x - 1
-        n += 1
-    return n
 
 
 @compiling.part

@@ -33,7 +33,7 @@ from tclose.search.fulldomain import Domain, domain_of, nothing_found
 from tclose.search.levels import Levels, ladders_of
 from tclose.search.outcome import Outcome, Trial
 from tclose.search.problem import Problem
-from tclose.search.rollup import MEMORY, Reference, Verdict, rehearse
+from tclose.search.rollup import Reference, Verdict, rehearse
 
 MOST_BOXES = 100_000
 MOST_TAGS = 4_096
@@ -50,7 +50,11 @@ def optimal(problem: Problem, budget: Budget) -> Outcome:
 
 
 def least_loss(
-    problem: Problem, budget: Budget, *, reference: Reference = "released", memory: int = MEMORY
+    problem: Problem,
+    budget: Budget,
+    *,
+    reference: Reference = "released",
+    memory: int | None = None,
 ) -> Outcome:
     """The same; reference "table" only to compare with tools that reckon so, not to publish."""
     Clock(budget).tell("compiling, once", now=True)

@@ -52,6 +52,11 @@ class Problem:
         """How many cells there are."""
         return len(self.weight)
 
+    @property
+    def drag(self) -> float:
+        """How much slower a step of work is than on a small table, whose arrays fit the caches."""
+        return min(float(max(self.cells / 50_000, 1.0) ** 0.45), 5.0)
+
     def loss(self, label: Ints) -> LossReport:
         """What a partition loses; a cell left out loses everything."""
         return partition_loss(self.columns, self.codes, self.weight, label)

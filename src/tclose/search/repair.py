@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from tclose.search import compiling
 from tclose.search.chance import draw, unit
-from tclose.search.deal import NOTHING, OVERHEAD, begin, carve, ones
+from tclose.search.deal import NOTHING, OVERHEAD, begin, carve
 from tclose.search.outcome import numbered
 from tclose.search.sweep import FAR, SEEN, Work
-from tclose.search.tables import FORM, SET, Tables, gap
+from tclose.search.tables import FORM, SET, Tables, gap, ones
 
 Ints = NDArray[np.int64]
 

@@ -130,6 +130,16 @@ def apart(j: Any, u: Any, v: Any, tab: Any) -> Any:
     return gap(j, min(u, v), max(u, v), tab)
 
 
+@compiling.part
+def ones(x: Any) -> Any:
+    """How many bits are set."""
+    n = 0
+    while x:
+        x &= x - 1
+        n += 1
+    return n
+
+
 class _Part(NamedTuple):
     """One column's share of the arrays."""
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.search import compiling
-from tclose.search.near import HIGHEST, LOWEST, MANY, MASK, ones
+from tclose.search.near import HIGHEST, LOWEST, MANY, MASK
 from tclose.search.outcome import numbered
 from tclose.search.rules import keeps
-from tclose.search.tables import FORM, SET, Tables, gap
+from tclose.search.tables import FORM, SET, Tables, gap, ones
 
 Ints = NDArray[np.int64]
 

@@ -1,0 +1,56 @@
+"""A search that keeps the best of what it tries: what the methods of several steps share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.search.budget import Clock
+from tclose.search.outcome import Trial
+from tclose.search.problem import Problem
+from tclose.search.tables import Tables
+
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class Best:
+    """One search: a problem, a budget that is being spent, and the best partition so far.
+
+    It begins with all cells as one class.
+    """
+
+    problem: Problem
+    clock: Clock
+    best: Ints = field(init=False)
+    least: float = np.inf
+    tried: list[Trial] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.best = np.zeros(self.problem.cells, dtype=np.int64)
+        self.offer("one class", self.best)
+
+    @cached_property
+    def tab(self) -> Tables:
+        """The problem as the kernels read it."""
+        return self.problem.tables()
+
+    @property
+    def seed(self) -> int:
+        """The seed of all chance."""
+        return self.clock.budget.seed
+
+    def spend(self, effort: float) -> None:
+        """Counts work on the cells."""
+        self.clock.spend(effort * self.problem.drag)
+
+    def offer(self, step: str, label: Ints) -> None:
+        """Keeps a partition if it is the best so far."""
+        loss = self.problem.loss(label).overall
+        self.tried.append(Trial(step, loss, self.clock.used))
+        if loss < self.least:
+            self.best, self.least = label, loss
+        self.clock.loss = self.least
