@@ -48,7 +48,7 @@ class Method:
     aims: bool = False
     """Recodes whole columns to levels, and takes a loss, weights and level limits."""
     close: range | None = None
-    """Close by construction: how many promises of closeness by a tree distance it takes."""
+    """Chooses row by row: how many promises of closeness by a tree distance it takes."""
     lines: bool = False
     """Takes closeness by ordered and numeric distances only."""
 
@@ -242,6 +242,7 @@ METHODS: dict[str, Method] = {
             "microaggregation: the farthest record and its nearest, in turn; broken classes united",
             mdav,
             local=True,
+            close=range(1_000),
         ),
         Method(
             "micro-merge",
