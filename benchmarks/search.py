@@ -60,7 +60,7 @@ def one_attribute(adult: Path, seconds: float) -> None:
     """Adult, k = 5, occupation sensitive, seven quasi-identifiers."""
     print("\nAdult, occupation sensitive, k = 5")
     print(
-        f"{'case':22}{'method':12}{'left out':>9}{'loss':>8}{'classes':>9}{'s':>7}{'to beat':>11}"
+        f"{'case':22}{'method':12}{'left out':>9}{'loss':>8}{'classes':>9}{'s':>8}{'to beat':>10}"
     )
     for (distance, t), reference in REFERENCE.items():
         problem = problem_of(tclose.check(adult / "adult.csv", occupation(adult, distance, t)))
@@ -77,7 +77,7 @@ def several_attributes(adult: Path, seconds: float) -> None:
     """Adult with two and three sensitive attributes, sets for categories."""
     print("\nAdult, hours and education (and occupation) sensitive, k = 5, sets for categories")
     print(
-        f"{'case':22}{'method':12}{'left out':>9}{'loss':>8}{'classes':>9}{'s':>7}{'to beat':>11}"
+        f"{'case':22}{'method':12}{'left out':>9}{'loss':>8}{'classes':>9}{'s':>8}{'to beat':>10}"
     )
     with complete_rows(adult) as table:
         for t, reference in (("0.05", 0.289), ("0.10", 0.093), ("0.15", 0.054), ("0.20", 0.037)):
@@ -105,7 +105,7 @@ def report(
     out = int(problem.weight[outcome.label < 0].sum()) / int(problem.weight.sum())
     classes = int(outcome.label.max()) + 1
     print(
-        f"{case:22}{method:12}{out:>9.1%}{outcome.loss:>8.4f}{classes:>9,}{took:>7.2f}{reference:>11}",
+        f"{case:22}{method:12}{out:>9.1%}{outcome.loss:>8.4f}{classes:>9,}{took:>8.3f}{reference:>10}",
         flush=True,
     )
 

@@ -113,8 +113,12 @@ def numbered(label: Ints) -> Ints:
     """
     result = np.full(len(label), -1, dtype=np.int64)
     kept = np.flatnonzero(label >= 0)
-    _, first, inverse = np.unique(label[kept], return_index=True, return_inverse=True)
+    named = label[kept]
+    if int(named.max(initial=0)) > 4 * len(label):
+        named = np.unique(named, return_inverse=True)[1]
+    first = np.full(int(named.max(initial=-1)) + 1, len(label), dtype=np.int64)
+    first[named[::-1]] = kept[::-1]
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    result[kept] = rank[inverse]
+    result[kept] = rank[named]
     return result

@@ -29,6 +29,9 @@ Kind = Literal["interval", "tree", "set"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+LARGEST_GRID = 16_000_000
+"""Classes times values up to which all of them are marked in one array."""
+
 
 @dataclass(frozen=True)
 class ColumnLoss:
@@ -174,10 +177,19 @@ def weighed_loss(names: Sequence[str], each: Floats, weight: Counts, label: Ints
 def class_losses(column: ColumnLoss, codes: Ints, label: Ints, classes: int) -> Floats:
     """The loss of each class in one column."""
     if column.kind == "set":
-        pairs = np.unique(label.astype(np.int64) * column.values + codes)
-        return column.of_sets(np.bincount(pairs // max(column.values, 1), minlength=classes))
+        return column.of_sets(_distinct(codes, label, classes, column.values))
     low, high = ends(codes, label, classes, column.values)
     return column.between(low, high)
+
+
+def _distinct(codes: Ints, label: Ints, classes: int, values: int) -> Ints:
+    """How many different codes each class has."""
+    pairs = label.astype(np.int64) * values + codes
+    if classes * values <= LARGEST_GRID:
+        grid = np.zeros(classes * values, dtype=bool)
+        grid[pairs] = True
+        return np.count_nonzero(grid.reshape(classes, values), axis=1)  # type: ignore[no-any-return]
+    return np.bincount(np.unique(pairs) // max(values, 1), minlength=classes)
 
 
 def ends(codes: Ints, label: Ints, classes: int, values: int) -> tuple[Ints, Ints]:
