@@ -1,4 +1,4 @@
-"""Compiled cuts of one class in two along a column: the kernels behind Mondrian (LeFevre 2006).
+"""Which cut of a class in two is taken: the kernels behind Mondrian (LeFevre 2006).
 
 A class is cut along one column. Strict cuts send every cell with code ≤ v to the left, so the
 classes are disjoint boxes and a release can be repeated on other rows; relaxed cuts may part cells
@@ -12,32 +12,17 @@ All cuts of a column are weighed in one sweep over the class's cells (`sweep`).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from tclose.search import compiling
-from tclose.search.rules import (
-    AT,
-    BASE,
-    BELOW,
-    FIRST,
-    LAST,
-    NEED,
-    PARENT,
-    WIDTH,
-    keeps_rule,
-)
+from tclose.search.halves import add_cells, add_up_to, both_kept, enter, weigh
 from tclose.search.sweep import (
-    HEFT,
     LEFT,
     MASS,
     NEAR,
     ORDER,
-    REST,
     RIGHT,
     SPANS,
-    SPARE,
     TALLY,
     TOP_RANK,
     TOPS,
@@ -51,39 +36,6 @@ from tclose.search.sweep import (
 from tclose.search.tables import FORM, INTERVAL, SET, gap
 
 GAIN, MEDIAN, RELAXED, FREE = range(4)
-
-
-class Tree(NamedTuple):
-    """The cuts so far, and the nodes still to be cut."""
-
-    ids: Any
-    """int64 [cells]: cells, those of a node side by side"""
-    stack: Any
-    """int64 [cells + 2, 4]: from, to, number and depth of the nodes still to be cut, in a ring"""
-    top: Any
-    """int64 [4]: nodes still to be cut, nodes in all, classes in all, where the oldest stands"""
-    column: Any
-    """int64 [nodes]: −1 for a leaf"""
-    value: Any
-    """int64 [nodes]: the largest code of the left half"""
-    left: Any
-    """int64 [nodes]: the left half's number; a leaf's class"""
-    right: Any
-    """int64 [nodes]"""
-    label: Any
-    """int64 [cells]"""
-
-
-def make_tree(cells: int) -> Tree:
-    """One node that holds every cell."""
-    size = 2 * cells + 1
-    tree = Tree(
-        np.arange(cells), np.zeros((cells + 2, 4), np.int64), np.array([1, 1, 0, 0]),
-        np.full(size, -1), np.zeros(size, np.int64), np.zeros(size, np.int64),
-        np.zeros(size, np.int64), np.zeros(cells, np.int64),
-    )  # fmt: skip
-    tree.stack[0, 1] = cells
-    return tree
 
 
 @compiling.part
@@ -102,87 +54,6 @@ def next_widest(taken: Any, columns: Any, work: Any) -> Any:
         if best < 0 or width > work.loss[SPANS, best]:
             best = j
     return best
-
-
-@compiling.part
-def weigh(ids: Any, lo: Any, hi: Any, tab: Any, hist: Any) -> Any:
-    """The weight of some cells, and their histogram into `hist`."""
-    hist[:] = 0
-    size = 0
-    for p in range(lo, hi):
-        cell = ids[p]
-        size += tab.weight[cell]
-        for a in range(tab.slot.shape[1]):
-            hist[tab.slot[cell, a]] += tab.weight[cell]
-    return size
-
-
-@compiling.part
-def kept(hist: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
-    """Whether a class may be released, its supersets included."""
-    rules = tab.rules
-    if size < rules.count[-1]:
-        return False
-    nodes = rules.node.shape[1]
-    for rule in range(len(rules.head)):
-        need = rules.head[rule, NEED]
-        if need == 0:
-            if not keeps_rule(rule, hist, size, rules.node[BELOW], 0, rules, work.scratch):
-                return False
-            continue
-        found = size >= need
-        level = 0
-        while not found and level <= depth and level < len(work.above):
-            above = work.above[level]
-            if above[-1] < need:
-                break
-            n = above[nodes + rule]
-            found = keeps_rule(rule, hist, size, above, n, rules, work.scratch)
-            level += 1
-        if not found:
-            return False
-    return True
-
-
-@compiling.part
-def halves(below: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
-    """Whether both halves may be released; the left one (NEAR) has `below` rows.
-
-    One call in a loop, not two: what is called is compiled once per call.
-    """
-    for s in range(work.hist.shape[1]):
-        work.hist[REST, s] = work.hist[WHOLE, s] - work.hist[NEAR, s]
-    for half in (NEAR, REST):
-        rows = below if half == NEAR else size - below
-        if not kept(work.hist[half], rows, depth, tab, work):
-            return False
-    return True
-
-
-@compiling.part
-def add_up_to(j: Any, v: Any, ids: Any, lo: Any, count: Any, tab: Any, work: Any) -> Any:
-    """Makes the cells up to rank v of column j the left half; returns their weight."""
-    work.hist[NEAR] = 0
-    line, added = work.local[j], 0
-    for p in range(count):
-        if line[p] <= v:
-            cell = ids[lo + p]
-            added += work.pos[HEFT, p]
-            for a in range(tab.slot.shape[1]):
-                work.hist[NEAR, tab.slot[cell, a]] += work.pos[HEFT, p]
-    return added
-
-
-@compiling.part
-def add_cells(first: Any, end: Any, ids: Any, lo: Any, tab: Any, work: Any) -> Any:
-    """Adds some cells along the column to the left half; returns their weight."""
-    added = 0
-    for q in range(first, end):
-        cell = ids[lo + work.pos[ORDER, q]]
-        added += tab.weight[cell]
-        for a in range(tab.slot.shape[1]):
-            work.hist[NEAR, tab.slot[cell, a]] += tab.weight[cell]
-    return added
 
 
 @compiling.part
@@ -276,7 +147,7 @@ def best_gain(
     while j >= 0:
         v = work.span[TOP_RANK, j]
         below = add_up_to(j, v, ids, lo, hi - lo, tab, work)
-        if halves(below, size, depth, tab, work):
+        if both_kept(below, size, depth, tab, work):
             return work.loss[TOPS, j], j, v
         saved, v = other_rank(ids, lo, hi, j, size, here, rule, depth, best, tab, work)
         if v >= 0:
@@ -307,7 +178,7 @@ def other_rank(
             continue
         saved = size * here - below * work.loss[LEFT, v]
         saved = max(saved - above * work.loss[RIGHT, v + 1], 0.0)
-        if saved > best and halves(below, size, depth, tab, work):
+        if saved > best and both_kept(below, size, depth, tab, work):
             best, where = saved, v
     return best, where
 
@@ -324,7 +195,7 @@ def widest_median(
         line_up(j, hi - lo, work)
         v, end = middle(ids, lo, hi, j, size, rule, tab, work)
         below = add_cells(0, max(end, 0), ids, lo, tab, work)
-        if v >= 0 and below >= k and size - below >= k and halves(below, size, depth, tab, work):
+        if v >= 0 and below >= k and size - below >= k and both_kept(below, size, depth, tab, work):
             return j, end if rule == RELAXED else v
         j = next_widest(j, tab.codes.shape[1], work)
     return -1, -1
@@ -346,119 +217,3 @@ def choose(ids: Any, lo: Any, hi: Any, rule: Any, depth: Any, tab: Any, work: An
     if j < 0 or rule == RELAXED:
         return j, v
     return j, int(work.code[j, v])
-
-
-@compiling.part
-def enter(size: Any, depth: Any, tab: Any, work: Any) -> None:
-    """Makes the node a superset of what is cut from it."""
-    if len(work.above) == 1 or depth >= len(work.above):
-        return
-    above, rules, nodes = work.above[depth], tab.rules, tab.rules.node.shape[1]
-    above[:] = 0
-    above[-1] = size
-    for rule in range(len(rules.head)):
-        base, at = rules.head[rule, BASE], rules.head[rule, AT]
-        if rules.head[rule, NEED] == 0:
-            continue
-        for v in range(rules.head[rule, WIDTH]):
-            above[rules.leaf[at + v]] += work.hist[WHOLE, base + v]
-            above[nodes + rule] += work.hist[WHOLE, base + v]
-        for node in range(rules.head[rule, FIRST], rules.head[rule, LAST] - 1):
-            above[rules.node[PARENT, node]] += above[node]
-
-
-@compiling.entry
-def part(ids: Any, lo: Any, hi: Any, j: Any, v: Any, tab: Any, spare: Any) -> Any:
-    """Cells with code ≤ v to the front, order kept; returns the border."""
-    a, b = lo, 0
-    for p in range(lo, hi):
-        if tab.codes[ids[p], j] <= v:
-            ids[a] = ids[p]
-            a += 1
-        else:
-            spare[b] = ids[p]
-            b += 1
-    for p in range(b):
-        ids[a + p] = spare[p]
-    return a
-
-
-@compiling.entry
-def part_at(ids: Any, lo: Any, hi: Any, j: Any, at: Any, work: Any) -> Any:
-    """The first `at` cells along column j to the front; returns the border."""
-    line_up(j, hi - lo, work)
-    for q in range(hi - lo):
-        work.pos[SPARE, q] = ids[lo + work.pos[ORDER, q]]
-    for q in range(hi - lo):
-        ids[lo + q] = work.pos[SPARE, q]
-    return lo + at
-
-
-@compiling.entry
-def close(node: Any, lo: Any, hi: Any, tree: Any) -> None:
-    """Makes a node a class."""
-    for p in range(lo, hi):
-        tree.label[tree.ids[p]] = tree.top[2]
-    tree.left[node] = tree.top[2]
-    tree.top[2] += 1
-
-
-@compiling.entry
-def open_halves(
-    node: Any, lo: Any, border: Any, hi: Any, j: Any, v: Any, depth: Any, tree: Any
-) -> None:
-    """Records a cut and lines both halves up to be cut, the left one last."""
-    tree.column[node], tree.value[node] = j, v
-    tree.left[node], tree.right[node] = tree.top[1], tree.top[1] + 1
-    for half in range(2):
-        at = (tree.top[3] + tree.top[0]) % len(tree.stack)
-        tree.stack[at, 0] = border if half == 0 else lo
-        tree.stack[at, 1] = hi if half == 0 else border
-        tree.stack[at, 2] = tree.top[1] + 1 - half
-        tree.stack[at, 3] = depth + 1
-        tree.top[0] += 1
-    tree.top[1] += 2
-
-
-@compiling.entry
-def take(tree: Any, work: Any) -> Any:
-    """Where the next node to be cut stands.
-
-    It is the oldest, so that a tree is grown evenly when time is up; but the youngest where the
-    nodes above it must be at hand.
-    """
-    tree.top[0] -= 1
-    if len(work.above) > 1:
-        return (tree.top[3] + tree.top[0]) % len(tree.stack)
-    at = tree.top[3]
-    tree.top[3] = (at + 1) % len(tree.stack)
-    return at
-
-
-@compiling.entry
-def grow(rule: Any, effort: Any, tab: Any, work: Any, tree: Any) -> Any:
-    """Cuts nodes until none is left or about `effort` steps are spent; returns how many were."""
-    spent = 0
-    square = tab.codes.shape[1] ** 2 + 8
-    while tree.top[0] > 0 and spent < effort:
-        row = tree.stack[take(tree, work)]
-        lo, hi, node, depth = row[0], row[1], row[2], row[3]
-        spent += (hi - lo) * square
-        j, v = choose(tree.ids, lo, hi, rule, depth, tab, work)
-        if j < 0:
-            close(node, lo, hi, tree)
-        elif rule == RELAXED:
-            open_halves(node, lo, part_at(tree.ids, lo, hi, j, v, work), hi, j, v, depth, tree)
-        else:
-            border = part(tree.ids, lo, hi, j, v, tab, work.pos[SPARE])
-            open_halves(node, lo, border, hi, j, v, depth, tree)
-    return spent
-
-
-@compiling.entry
-def close_all(tree: Any) -> None:
-    """Makes every node that is still to be cut a class as it is."""
-    while tree.top[0] > 0:
-        tree.top[0] -= 1
-        row = tree.stack[(tree.top[3] + tree.top[0]) % len(tree.stack)]
-        close(row[2], row[0], row[1], tree)

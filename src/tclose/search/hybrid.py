@@ -17,15 +17,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.search import deal as dealing
 from tclose.search import exchange as exchanging
 from tclose.search import repair as repairing
+from tclose.search import slate as carving
 from tclose.search.best import Best
 from tclose.search.budget import Budget, Clock, rehearsal
 from tclose.search.chance import make_chance
 from tclose.search.covering import covered
 from tclose.search.cuts import FREE
 from tclose.search.deal import LADDER
+from tclose.search.keys import make_deal
 from tclose.search.leave import leave_out
 from tclose.search.levels import ladders_of
 from tclose.search.mondrian import grow_tree
@@ -121,32 +122,24 @@ class Run(Best):
     def carved(self, label: Ints | None, stream: int) -> Ints:
         """One top-down pass, with every class of a partition (or all cells) as a root.
 
-        A slate holds classes side by side, each in sensitive order, and a stack of where they end.
         What is uncut when time is up stays as it is.
         """
         cells = self.problem.cells
-        deal, slate = dealing.make_deal(self.tab, self.seed, stream), dealing.make_slate(cells)
-        slate.ids[:] = np.arange(cells)
-        dealing.begin(cells, self.tab, deal, slate)
+        deal, slate = make_deal(self.tab, self.seed, stream), carving.make_slate(cells)
+        carving.begin(cells, self.tab, deal.chance, slate)
         if label is not None:
-            slate.ids[:] = slate.ids[np.argsort(label[slate.ids], kind="stable")]
-            ends = np.cumsum(np.bincount(label))
-            deal.pos[dealing.TODO, : len(ends)] = ends[::-1]
-            slate.mark[0] = len(ends)
+            carving.lay_out(label, slate)
         while slate.mark[0] > 0:
             if self.clock.over("first passes"):
-                dealing.give_up(deal, slate)
+                carving.give_up(slate)
                 break
             before = float(slate.cost[1])
-            dealing.carve(
+            carving.carve(
                 EFFORT, TRIES, True, TIGHT_FIRST,
                 self.tab, self.work, deal, LADDER, slate,
             )  # fmt: skip
             self.spend(PASS * (float(slate.cost[1]) - before))
-        found = np.empty(cells, dtype=np.int64)
-        parts = slate.ends[: slate.mark[2]]
-        found[slate.ids] = np.repeat(np.arange(len(parts)), np.diff(parts, prepend=0))
-        return numbered(found)
+        return carving.labels(slate)
 
     def improve(self, cycle: int) -> None:
         """One cycle: repairs, departures if rows may be left out, swaps."""
@@ -161,8 +154,8 @@ class Run(Best):
         """Destroys and repairs until a share of the budget is spent."""
         self.problem.refer(self.tab, self.best)
         state = repairing.load(self.tab, self.best, self.work)
-        deal = dealing.make_deal(self.tab, self.seed, 1000 + cycle)
-        slate, arms = dealing.make_slate(self.problem.cells), repairing.make_arms()
+        deal = make_deal(self.tab, self.seed, 1000 + cycle)
+        slate, arms = carving.make_slate(self.problem.cells), repairing.make_arms()
 
         def shake() -> tuple[float, float]:
             saved, spent = repairing.shake(

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.search import compiling, sweep
-from tclose.search import cuts as kernels
+from tclose.search import compiling, cuts, growth, halves, sweep
 from tclose.search.budget import Clock
-from tclose.search.cuts import GAIN, RELAXED, Tree
+from tclose.search.cuts import GAIN, RELAXED
+from tclose.search.growth import Tree
 from tclose.search.judge import Judge
 from tclose.search.problem import Problem
-from tclose.search.sweep import LEFT, NEAR, RIGHT, SPARE, TALLY, WHOLE, Work
+from tclose.search.sweep import LEFT, NEAR, RIGHT, TALLY, WHOLE, Work
 from tclose.search.tables import VALUES, Tables
 
 Ints = NDArray[np.int64]
@@ -33,16 +33,16 @@ def cut_by_requirements(
     """Cuts until no allowed cut is left or time is up."""
     judge = Judge(problem)
     while tree.top[0] > 0:
-        lo, hi, node, depth = (int(number) for number in tree.stack[kernels.take(tree, work)])
+        lo, hi, node, depth = (int(number) for number in tree.stack[growth.take(tree, work)])
         chosen = None
         if not clock.over("cutting, judged by the requirements"):
             chosen = _choose(judge, rule, lo, hi, depth, tab, work, tree, clock)
         if chosen is None:
-            kernels.close(node, lo, hi, tree)
+            growth.close(node, lo, hi, tree)
             continue
         j, v = chosen
         border = _part(rule, lo, hi, j, v, tab, work, tree)
-        kernels.open_halves(node, lo, border, hi, j, v, depth, tree)
+        growth.open_halves(node, lo, border, hi, j, v, depth, tree)
 
 
 def _choose(
@@ -82,8 +82,8 @@ def _candidates(
 
 def _part(rule: int, lo: int, hi: int, j: int, v: int, tab: Tables, work: Work, tree: Tree) -> int:
     if rule == RELAXED:
-        return int(kernels.part_at(tree.ids, lo, hi, j, v, work))
-    return int(kernels.part(tree.ids, lo, hi, j, v, tab, work.pos[SPARE]))
+        return int(growth.part_at(tree.ids, lo, hi, j, v, work))
+    return int(growth.part(tree.ids, lo, hi, j, v, tab, work))
 
 
 @compiling.entry
@@ -92,36 +92,36 @@ def list_cuts(
     saved: Any, column: Any, where: Any,
 ) -> Any:  # fmt: skip
     """All cuts of a node that the compiled rules allow; returns how many."""
-    size = kernels.weigh(ids, lo, hi, tab, work.hist[WHOLE])
+    size = halves.weigh(ids, lo, hi, tab, work.hist[WHOLE])
     if size < 2 * tab.rules.count[-1] or hi - lo < 2:
         return 0
     sweep.gather(ids, lo, hi, tab, work)
     sweep.set_bits(hi - lo, work)
     here = sweep.box(tab, work)
-    kernels.enter(size, depth, tab, work)
+    halves.enter(size, depth, tab, work)
     found = 0
-    j = kernels.next_widest(-1, tab.codes.shape[1], work)
+    j = cuts.next_widest(-1, tab.codes.shape[1], work)
     while j >= 0 and work.ranks[j] > 1:
         if not sweep.weigh_cuts(j, hi - lo, tab, work):
-            j = kernels.next_widest(j, tab.codes.shape[1], work)
+            j = cuts.next_widest(j, tab.codes.shape[1], work)
             continue
         sweep.line_up(j, hi - lo, work)
         work.hist[NEAR] = 0
         below, first = 0, 0
-        middle, at = kernels.middle(ids, lo, hi, j, size, rule, tab, work)
+        middle, at = cuts.middle(ids, lo, hi, j, size, rule, tab, work)
         for v in range(work.ranks[j] - 1 if rule == GAIN else min(middle + 1, 1)):
             rank = v if rule == GAIN else middle
             end = work.tick[TALLY, v] if rule == GAIN else at
-            below += kernels.add_cells(first, end, ids, lo, tab, work)
+            below += halves.add_cells(first, end, ids, lo, tab, work)
             first = end
-            if rule == GAIN and not kernels.along(j, v, rule, tab, work):
+            if rule == GAIN and not cuts.along(j, v, rule, tab, work):
                 continue
-            if kernels.halves(below, size, depth, tab, work):
+            if halves.both_kept(below, size, depth, tab, work):
                 saved[found], column[found], where[found] = 0.0, j, end
                 if rule != RELAXED:
                     saved[found] = size * here - below * work.loss[LEFT, rank]
                     saved[found] -= (size - below) * work.loss[RIGHT, rank + 1]
                     where[found] = work.code[j, rank]
                 found += 1
-        j = kernels.next_widest(j, tab.codes.shape[1], work)
+        j = cuts.next_widest(j, tab.codes.shape[1], work)
     return found

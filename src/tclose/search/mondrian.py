@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.search import cuts as kernels
+from tclose.search import growth
 from tclose.search.budget import Budget, Clock, rehearsal
-from tclose.search.cuts import GAIN, MEDIAN, RELAXED, Tree
+from tclose.search.cuts import GAIN, MEDIAN, RELAXED
+from tclose.search.growth import Tree
 from tclose.search.judged import cut_by_requirements
 from tclose.search.outcome import Cuts, Outcome, numbered
 from tclose.search.problem import Problem
@@ -56,7 +57,7 @@ def _run(name: str, rule: int, problem: Problem, budget: Budget) -> Outcome:
     tab = problem.tables(ordered=False)
     work = make_work(tab)
     if problem.promise.others:
-        tree = kernels.make_tree(problem.cells)
+        tree = growth.make_tree(problem.cells)
         cut_by_requirements(problem, rule, tab, work, tree, clock)
     else:
         tree = grow_tree(rule, problem.cells, tab, work, clock)
@@ -75,12 +76,12 @@ def _rehearse(rule: int, problem: Problem, budget: Budget) -> None:
 
 def grow_tree(rule: int, cells: int, tab: Tables, work: Work, clock: Clock) -> Tree:
     """Cuts until no allowed cut is left; what is still uncut when time is up stays as it is."""
-    tree = kernels.make_tree(cells)
+    tree = growth.make_tree(cells)
     while tree.top[0] > 0:
         if clock.over("cutting"):
-            kernels.close_all(tree)
+            growth.close_all(tree)
             break
-        clock.spend(STEP * kernels.grow(rule, EFFORT, tab, work, tree))
+        clock.spend(STEP * growth.grow(rule, EFFORT, tab, work, tree))
     return tree
 
 

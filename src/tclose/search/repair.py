@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from tclose.search import compiling
 from tclose.search.chance import draw, unit
-from tclose.search.deal import NOTHING, OVERHEAD, begin, carve
+from tclose.search.deal import NOTHING
 from tclose.search.outcome import numbered
+from tclose.search.slate import OVERHEAD, begin, carve
 from tclose.search.sweep import FAR, SEEN, Work
 from tclose.search.tables import FORM, SET, Tables, gap, ones
 
@@ -320,7 +321,7 @@ def shake(
             continue
         count, before = pool(chosen, m, state, slate.ids)
         plainly = draw(deal.chance, 4) == 0
-        begin(count, tab, deal, slate)
+        begin(count, tab, deal.chance, slate)
         carve(1 << 60, tries, plainly, tight, tab, work, deal, ladder, slate)
         handled += count
         after = slate.cost[0]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tclose.search import compiling
+from tclose.search.order import sort
 from tclose.search.rules import NEED
 from tclose.search.tables import FORM, SET, VALUES, Tables, gap
 
@@ -136,22 +137,6 @@ def ranked(line: Any, count: Any, code: Any, room: Any) -> Any:
             code[found] = v
         line[p] = found
     return found + 1
-
-
-@compiling.part
-def sort(numbers: Any, count: Any) -> None:
-    """Ascending order, in place (Shell's sort: little to compile, and fast on what comes here)."""
-    step = 1
-    while step < count // 3:
-        step = 3 * step + 1
-    while step > 0:
-        for p in range(step, count):
-            here, q = numbers[p], p
-            while q >= step and numbers[q - step] > here:
-                numbers[q] = numbers[q - step]
-                q -= step
-            numbers[q] = here
-        step //= 3
 
 
 @compiling.part
