@@ -79,3 +79,24 @@ def test_fragments_are_runs_along_their_order(tables: Any, sensitive: int) -> No
 def test_the_clock_may_end_it(tables: Any) -> None:
     outcome = method_named("hybrid").run(made(tables, k=5), Budget(seconds=0.2))
     assert outcome.stopped == "clock"
+
+
+def test_what_strict_cuts_found_keeps_equal_rows_together_and_says_so(tables: Any) -> None:
+    """Every age mirrors the table, so strict cuts lose nothing and nothing is tried after them."""
+    columns = {"age": [age for age in range(6) for _ in KINDS], "ill": KINDS * 6}
+    roles = {"age": "quasi", "ill": {"role": "sensitive", "t": "0.1", "distance": "equal"}}
+    problem = problem_of(tables.Case(columns, {"k": 3, "columns": roles}).bound())
+    strict = method_named("hybrid").run(problem, Budget(effort=0.2))
+    assert strict.loss == 0.0 and not strict.uses_sensitive
+    assert strict.cuts is not None
+    assert strict.cuts.classify(problem.codes).tolist() == strict.label.tolist()
+
+
+def test_what_hybrid_cuts_found_depends_on_sensitive_values_and_says_so(tables: Any) -> None:
+    """The young have one illness, the old another: no strict cut keeps the promise."""
+    columns = {"age": list(range(12)) * 3, "ill": (["flu"] * 6 + ["cold"] * 6) * 3}
+    roles = {"age": "quasi", "ill": {"role": "sensitive", "t": "0.1", "distance": "equal"}}
+    problem = problem_of(tables.Case(columns, {"k": 3, "columns": roles}).bound())
+    assert method_named("mondrian").run(problem, Budget(effort=0.2)).classes == 1
+    dealt = method_named("hybrid").run(problem, Budget(effort=0.2))
+    assert dealt.classes > 1 and dealt.uses_sensitive and dealt.cuts is None

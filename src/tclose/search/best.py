@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.search.budget import Clock
-from tclose.search.outcome import Trial
+from tclose.search.outcome import Cuts, Outcome, Trial
 from tclose.search.problem import Problem
+from tclose.search.settle import settled
 from tclose.search.tables import Tables
 
 Ints = NDArray[np.int64]
@@ -20,7 +21,8 @@ Ints = NDArray[np.int64]
 class Best:
     """One search: a problem, a budget that is being spent, and the best partition so far.
 
-    It begins with all cells as one class.
+    It begins with all cells as one class. `together` says that the best was made without parting
+    cells with equal quasi-identifiers; `cuts` are those that lead to it, where strict cuts do.
     """
 
     problem: Problem
@@ -28,10 +30,12 @@ class Best:
     best: Ints = field(init=False)
     least: float = np.inf
     tried: list[Trial] = field(default_factory=list)
+    together: bool = True
+    cuts: Cuts | None = None
 
     def __post_init__(self) -> None:
         self.best = np.zeros(self.problem.cells, dtype=np.int64)
-        self.offer("one class", self.best)
+        self.offer("one class", self.best, together=True)
 
     @cached_property
     def tab(self) -> Tables:
@@ -47,10 +51,19 @@ class Best:
         """Counts work on the cells."""
         self.clock.spend(effort * self.problem.drag)
 
-    def offer(self, step: str, label: Ints) -> None:
+    def offer(
+        self, step: str, label: Ints, *, together: bool = False, cuts: Cuts | None = None
+    ) -> None:
         """Keeps a partition if it is the best so far."""
         loss = self.problem.loss(label).overall
         self.tried.append(Trial(step, loss, self.clock.used))
         if loss < self.least:
-            self.best, self.least = label, loss
+            self.best, self.least, self.together, self.cuts = label, loss, together, cuts
         self.clock.loss = self.least
+
+    def settled(self, method: str) -> Outcome:
+        """The best, judged by the requirements themselves."""
+        return settled(
+            self.problem, self.best, self.clock, method=method,
+            uses_sensitive=not self.together, tried=tuple(self.tried), cuts=self.cuts,
+        )  # fmt: skip

@@ -11,7 +11,6 @@ from tclose.search.covering import covered
 from tclose.search.hybrid import CYCLES, Run, rehearse_all
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
-from tclose.search.settle import settled
 
 PRICES = (0.7, 0.5, 0.9, 0.6, 0.8)
 """What a row costs that is left for later, one after another."""
@@ -23,21 +22,15 @@ def cover(problem: Problem, budget: Budget) -> Outcome:
     """The best cover, refined for as long as there is time."""
     rehearse_all(problem, budget)
     run = Run(problem, Clock(budget))
-    plain = run.best
     for turn, price in enumerate(PRICES):
         if run.clock.over("covering", COVERING):
             break
         found = covered(problem, run.clock, price, COVERING)
-        run.offer(f"cover at {price}", found)
-        if run.best is found:
-            plain = found
+        run.offer(f"cover at {price}", found, together=True)
         if not run.clock.over("cutting the cover", COVERING):
             run.offer("hybrid cuts in it", run.carved(found, 3000 + turn))
     for cycle in range(CYCLES):
         if run.clock.over("improving"):
             break
         run.improve(cycle)
-    return settled(
-        problem, run.best, run.clock, method="cover",
-        uses_sensitive=run.best is not plain, tried=tuple(run.tried),
-    )  # fmt: skip
+    return run.settled("cover")

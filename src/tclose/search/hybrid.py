@@ -29,11 +29,10 @@ from tclose.search.deal import LADDER
 from tclose.search.keys import make_deal
 from tclose.search.leave import leave_out
 from tclose.search.levels import ladders_of
-from tclose.search.mondrian import grow_tree
+from tclose.search.mondrian import cut_tree, grow_tree
 from tclose.search.outcome import Outcome, numbered
 from tclose.search.problem import Problem
 from tclose.search.rollup import rehearse
-from tclose.search.settle import settled
 from tclose.search.sweep import Work, make_work
 
 Ints = NDArray[np.int64]
@@ -73,9 +72,7 @@ def hybrid(problem: Problem, budget: Budget, start: Ints | None = None) -> Outco
         if run.least == 0.0 or run.clock.over("improving"):
             break
         run.improve(cycle)
-    return settled(
-        problem, run.best, run.clock, method="hybrid", uses_sensitive=True, tried=tuple(run.tried)
-    )
+    return run.settled("hybrid")
 
 
 def rehearse_all(problem: Problem, budget: Budget) -> None:
@@ -101,7 +98,7 @@ class Run(Best):
     def start(self) -> None:
         """Strict cuts, top-down passes of hybrid cuts, a cover cut further; the best is kept."""
         tree = grow_tree(FREE, self.problem.cells, self.tab, self.work, self.clock)
-        self.offer("strict cuts", numbered(tree.label))
+        self.offer("strict cuts", numbered(tree.label), together=True, cuts=cut_tree(tree))
         for turn in range(STARTS):
             if self.least == 0.0 or self.clock.over("first passes", STARTING):
                 return
@@ -115,7 +112,7 @@ class Run(Best):
         if begun >= COVERING or self.problem.cells > MOST_COVERED:
             return
         found = covered(self.problem, self.clock, PRICE, begun + COVERING)
-        self.offer("full-domain cover", found)
+        self.offer("full-domain cover", found, together=True)
         if not self.clock.over("first passes", STARTING):
             self.offer("hybrid cuts in the cover", self.carved(found, 99))
 
