@@ -9,6 +9,7 @@ import pytest
 
 import tclose
 from tclose.errors import DataError, UsageError
+from tclose.verify.attacks import minimality
 
 RULES: dict[str, Any] = {"k": 2, "columns": {"zip": "quasi", "ill": "sensitive"}}
 STOMACH = {"stomach": ["ulcer", "gastritis", "cancer"], "lung": ["flu", "bronchitis", "asthma"]}
@@ -258,6 +259,39 @@ def test_a_class_that_could_be_cut_without_harm_is_not_blamed_on_sensitive_value
     table = pa.table({"age": [20, 21, 30, 31], "ill": list("abab")})
     release = pa.table({"age": ["[20, 31]"] * 4, "ill": list("abab")})
     assert not finding(tclose.attack(release, rules, original=table), "minimality").found
+
+
+def off_the_median() -> tuple[pa.Table, pa.Table, dict[str, Any]]:
+    """A class that no cut at the median leaves close, but one of a third does."""
+    rules = {"k": 2, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.1}}}
+    table = pa.table({"age": [20, 21, 22, 23, 24, 25], "ill": list("abaabb")})
+    return table, pa.table({"age": ["[20, 25]"] * 6, "ill": table["ill"]}), rules
+
+
+def test_one_harmless_cut_anywhere_acquits_a_class() -> None:
+    table, release, rules = off_the_median()
+    found = finding(tclose.attack(release, rules, original=table), "minimality")
+    assert not found.found
+    assert found.numbers["classes large enough to be cut"] == 1
+
+
+def test_where_not_every_cut_was_tried_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minimality, "LARGEST", 0)
+    monkeypatch.setattr(minimality, "FEWEST", 1)
+    table, release, rules = off_the_median()
+    found = finding(tclose.attack(release, rules, original=table), "minimality")
+    assert found.affected == 6
+    assert found.numbers["every cut was tried"] is False
+
+
+def test_promises_that_hold_where_the_other_attribute_is_known_count_as_well() -> None:
+    columns = {"age": "quasi", "ill": {"role": "sensitive", "l": 2}, "pay": "sensitive"}
+    rules = {"k": 2, "columns": columns, "readings": ["cross"]}
+    table = pa.table({"age": [20, 21, 30, 31], "ill": list("abba"), "pay": [1, 2, 1, 2]})
+    release = table.set_column(0, "age", [["[20, 31]"] * 4])
+    # Both sides of the middle show a and b; but who knows the pay knows the illness there.
+    found = finding(tclose.attack(release, rules, original=table), "minimality")
+    assert (found.affected, found.classes) == (4, (1,))
 
 
 def test_learning_from_other_classes_tells_who_in_a_class_has_what() -> None:

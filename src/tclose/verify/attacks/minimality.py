@@ -1,29 +1,34 @@
 """Minimality: classes that only their sensitive values explain (Wong et al. 2007).
 
 A method that generalizes no more than it must tells something by what it did not do. Somebody with
-everybody's quasi-identifiers tries to cut each class in two at the median of each column. Where
-some cut leaves k rows on both sides, but every such cut would break what is promised about
-sensitive values, these values are why the class was left whole: they lie unevenly inside it.
+everybody's quasi-identifiers tries to cut each class in two, along every column and between any two
+of its values. Where some cut leaves k rows on both sides, but every such cut would break what is
+promised about sensitive values, these values are why the class was left whole: they lie unevenly
+inside it. One cut that breaks nothing, and the class is not blamed on them.
 
-The test looks at median cuts only, so it is a lead, not a proof; searches that deal rows to classes
-by their sensitive values are exposed to it by nature.
+In a large table with many different values only some cuts are tried, spread evenly (`LARGEST`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.privacy import promises_of
-from tclose.privacy.requirement import Requirement
+from tclose.privacy import Line, promises_of
 from tclose.table.alignment import Beside
 from tclose.table.check import Bound
-from tclose.table.classes import Classes, partitioned
+from tclose.table.classes import Classes, grouped, partitioned
 from tclose.verify.attacks.finding import Finding, classes_text, worst
 from tclose.verify.attacks.reidentification import threshold
 from tclose.verify.audit import rows_text
+
+LARGEST = 40_000_000
+"""How many times a cell may be put on a side of a cut: cells, times columns, times cuts."""
+FEWEST = 15
+"""How many cuts of a class along a column are tried, however large the table is."""
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -37,17 +42,20 @@ def minimality(found: Beside) -> Finding | None:
     cells, number = found.linked.first, found.release.classes.cell_class[found.linked.second]
     people = exploded(found.original.classes, cells, found.linked.weight)
     places = found.covering.places(found.original.cells)[cells]
-    count, k = found.release.classes.count, threshold(found.release)
-    possible, broken = np.zeros(count, dtype=bool), np.ones(count, dtype=bool)
-    for at in range(places.shape[1]):
-        side = halves(number, places[:, at], found.linked.weight, count)
-        allowed = _both_sides(number, side, found.linked.weight, count, k)
-        label = 2 * number + np.where(allowed[number], side, 0)
-        breaks = _breaks(partitioned(people, label), promised, count)
-        possible |= allowed
-        broken &= breaks | ~allowed
-    harmed = possible & broken
-    size = found.release.classes.size
+    size, k = found.release.classes.size, threshold(found.release)
+    most = max(LARGEST // max(places.size, 1), FEWEST)
+    possible, harmless = np.zeros(len(size), dtype=bool), np.zeros(len(size), dtype=bool)
+    every = True
+    for place in places.T:
+        rank, cuts = ranks(number, place, len(size))
+        every &= bool(cuts.max(initial=0) <= most)
+        for border in borders(cuts, most):
+            side = rank >= border[number]
+            allowed = _both_sides(number, side, people.cell_weight, len(size), k)
+            possible |= allowed
+            allowed &= ~harmless
+            harmless |= allowed & ~_breaks(people, number, side, allowed, promised)
+    harmed = possible & ~harmless
     affected = int(size[harmed].sum())
     if affected:
         sentence = (
@@ -60,6 +68,7 @@ def minimality(found: Beside) -> Finding | None:
     numbers = {
         "classes large enough to be cut": int(possible.sum()),
         "of them held together by sensitive values": int(harmed.sum()),
+        "every cut was tried": every,
     }
     return Finding(
         "minimality", None, sentence, affected, found.release.classes.rows, worst(harmed, size),
@@ -67,16 +76,13 @@ def minimality(found: Beside) -> Finding | None:
     )  # fmt: skip
 
 
-def sensitive_promises(bound: Bound) -> list[Requirement]:
+def sensitive_promises(bound: Bound) -> list[Line]:
     """What is promised about sensitive attributes, as far as it can be judged on any classes."""
     aside = bound.policy.model_copy(update={"k_map": None, "presence": None})
-    lines = promises_of(replace(bound, policy=aside))
     return [
-        line.requirement
-        for line in lines
-        if line.reading == "separate"
-        and line.requirement.attribute is not None
-        and not line.requirement.capabilities.needs
+        line
+        for line in promises_of(replace(bound, policy=aside))
+        if line.requirement.attribute is not None and not line.requirement.capabilities.needs
     ]
 
 
@@ -90,41 +96,70 @@ def exploded(classes: Classes, cells: Ints, weight: Ints) -> Classes:
     )
 
 
-def halves(number: Ints, place: Ints, weight: Ints, classes: int) -> Ints:
-    """0 or 1 for the lower and upper half of each class along a column, cut at its median.
+def ranks(number: Ints, place: Ints, classes: int) -> tuple[Ints, Ints]:
+    """The rank of each cell's value among those of its class, and the highest of each class.
 
-    >>> halves(np.array([0, 0, 0]), np.array([5, 7, 9]), np.array([1, 1, 1]), 1).tolist()
-    [0, 0, 1]
+    >>> ranks(np.array([0, 1, 0, 0]), np.array([9, 4, 5, 9]), 2)
+    (array([1, 0, 0, 1]), array([1, 0]))
     """
-    order = np.lexsort((place, number))
-    running = np.cumsum(weight[order])
-    bounds = np.searchsorted(number[order], np.arange(classes + 1))
-    before = np.concatenate(([0], running))[bounds]
-    size = before[1:] - before[:-1]
-    middle = np.searchsorted(2 * running, 2 * before[:-1] + size)
-    middle = np.minimum(middle, len(order) - 1)
-    cut = place[order][middle]
-    top = np.full(classes, -1, dtype=np.int64)
-    np.maximum.at(top, number, place)
-    # A median that is the greatest value goes to the upper half.
-    upper = np.where(cut < top, cut + 1, cut)
-    result: Ints = (place >= upper[number]).astype(np.int64)
+    label, first = grouped([number, place])
+    owner = number[first]
+    start = np.searchsorted(owner, np.arange(classes))
+    return label - start[number], np.bincount(owner, minlength=classes) - 1
+
+
+def borders(cuts: Ints, most: int) -> Iterator[Ints]:
+    """Cut after cut: the rank at which the upper side of each class begins; past all, if no more.
+
+    >>> [border.tolist() for border in borders(np.array([3, 1]), 9)]
+    [[1, 1], [2, 2], [3, 2]]
+    >>> [border.tolist() for border in borders(np.array([100]), 2)]
+    [[26], [76]]
+    """
+    tried = np.minimum(cuts, most)
+    for turn in range(int(tried.max(initial=0))):
+        border = 1 + (2 * turn + 1) * cuts // np.maximum(2 * tried, 1)
+        yield np.where(turn < tried, border, cuts + 1)
+
+
+def _both_sides(number: Ints, side: Flags, weight: Ints, classes: int, k: int) -> Flags:
+    rows = np.zeros((classes, 2), dtype=np.int64)
+    np.add.at(rows, (number, side.astype(np.int64)), weight)
+    result: Flags = rows.min(axis=1) >= k
     return result
 
 
-def _both_sides(number: Ints, side: Ints, weight: Ints, classes: int, k: int) -> Flags:
-    above = np.zeros(classes, dtype=np.int64)
-    below = np.zeros(classes, dtype=np.int64)
-    np.add.at(above, number, weight * side)
-    np.add.at(below, number, weight * (1 - side))
-    result: Flags = (above >= k) & (below >= k)
+def _breaks(
+    people: Classes, number: Ints, side: Flags, cut: Flags, promised: Sequence[Line]
+) -> Flags:
+    """Which classes have a side that breaks a promise, of those that are to be cut."""
+    result = np.zeros(len(cut), dtype=bool)
+    if not cut.any():
+        return result
+    seen = _halved(people, number, side, cut)
+    for line in promised:
+        parts, where = seen, seen.origin
+        if line.reading == "cross":
+            known = [name for name in seen.attributes if name != line.requirement.attribute]
+            parts = seen.regrouped(known)
+            where = where[parts.origin]
+        broken = where[line.requirement.measure(parts).fails] // 2
+        result[broken[broken < len(cut)]] = True
     return result
 
 
-def _breaks(halved: Classes, promised: list[Requirement], classes: int) -> Flags:
-    """Which classes have a half that breaks a promise."""
-    result = np.zeros(classes, dtype=bool)
-    for requirement in promised:
-        fails = requirement.measure(halved).fails
-        result[halved.origin[fails] // 2] = True
-    return result
+def _halved(people: Classes, number: Ints, side: Flags, cut: Flags) -> Classes:
+    """Both sides of the classes that are cut, and all other rows as one class, so that the whole
+    table stays as it is."""
+    inside = cut[number]
+    kept, rest = np.flatnonzero(inside), np.flatnonzero(~inside)
+    alike, first = grouped([codes[rest] for codes in people.cell_codes.values()])
+    weight = np.zeros(len(first), dtype=people.cell_weight.dtype)
+    np.add.at(weight, alike, people.cell_weight[rest])
+    fewer = exploded(
+        people,
+        np.concatenate([kept, rest[first]]),
+        np.concatenate([people.cell_weight[kept], weight]),
+    )
+    halves = 2 * number[kept] + side[kept]
+    return partitioned(fewer, np.concatenate([halves, np.full(len(first), 2 * len(cut))]))
