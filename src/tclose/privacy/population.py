@@ -19,7 +19,7 @@ from tclose.hierarchy import Hierarchy
 from tclose.privacy.requirement import Capabilities, Measurement, settle, shown
 from tclose.table.cells import Cells
 from tclose.table.classes import Classes
-from tclose.table.matching import covering_classes, covers_of
+from tclose.table.covering import covering_of
 
 
 @dataclass(frozen=True)
@@ -94,18 +94,7 @@ def match_population(
     classes: Classes, population: Cells, trees: Mapping[str, Hierarchy]
 ) -> NDArray[np.int64]:
     """How many people of the population fit each class."""
-    covers = []
-    for name in classes.quasi:
-        mine, theirs = classes.dictionaries[name], population.dictionaries[name]
-        values: list[str | None] = [*mine.labels, None]
-        covers.append(
-            np.stack([covers_of(value, theirs.labels, trees.get(name)) for value in values])
-        )
-    people = np.stack([population.codes[name] for name in classes.quasi], axis=1)
-    start, choice = covering_classes(covers, classes.key, people)
-    result = np.zeros(classes.count, dtype=np.int64)
-    np.add.at(result, choice, np.repeat(population.weight, np.diff(start)))
-    return result
+    return covering_of(classes, population, trees).rows_covered(population)
 
 
 def _plain(classes: Classes) -> Classes:
