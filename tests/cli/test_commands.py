@@ -367,6 +367,33 @@ def test_a_hierarchy_is_drawn_exported_and_read_again(holds: Any, builders: Any,
     assert again.splitlines()[1:] == drawn.splitlines()[1:]
 
 
+def test_a_hierarchy_is_built_from_a_table_read_as_told(holds: Any) -> None:
+    Path("t.csv").write_text("age;disease\n21;flu\n?;flu\n44;flu\n")
+    asked = ("t.csv", "--column", "age", "--intervals", "10", "--delimiter", ";", "--null", "?")
+    drawn = holds("hierarchy", "preview", *asked).stdout
+    assert "21" in drawn and "44" in drawn and "?" not in drawn
+
+
+@pytest.mark.parametrize(
+    "option", [("--encoding", "latin-1"), ("--null", "?"), ("--memory", "1GB")]
+)
+def test_a_hierarchy_file_is_read_one_way(refused: Any, option: tuple[str, str]) -> None:
+    Path("tree.csv").write_text("x;*\ny;*\n")
+    refused("hierarchy", "preview", "tree.csv", *option, says=("tree.csv", "delimiter", "--column"))
+
+
+def test_an_edition_needs_a_report_for_folders_too(refused: Any) -> None:
+    Path("release").mkdir()
+    refused("verify", "release", "--edition", "internal", says=("an edition of what?", "--report"))
+
+
+@pytest.mark.parametrize("command", ["audit", "anonymize", "frontier", "split", "lattice"])
+def test_shared_options_are_in_the_help_of_each_command(holds: Any, command: str) -> None:
+    told = holds(command, "--help").stdout
+    assert all(option in told for option in ("--delimiter", "--encoding", "--null", "--memory"))
+    assert command == "audit" or "--effort" in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -1,7 +1,9 @@
 """The command line: one command per file.
 
 - `console`    where output, errors and progress go; exit codes
+- `groups`     options that come together, stated once
 - `options`    the options that several commands share
+- `searching`  a search as its user meets it: a bar, and Ctrl-C
 - `audit`, `anonymize`, `split`, `verify`, `apply`, `explain`, `utility`, `attack`, `lattice`,
   `frontier`, `methods`, `init`, `hierarchy`, `policy`, `generate`, `demo`, `reproduce`   the
   commands

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tclose.cli import options
-from tclose.cli.anonymize import CertificateFile, KeyFile, Output, read_key, release_json
-from tclose.cli.console import guarded, print_json, progress, stdout
+from tclose.cli.anonymize import release_json
+from tclose.cli.console import command_line, guarded, progress, show
 from tclose.errors import UsageError
 
 
@@ -22,15 +20,13 @@ def apply(
         Path, typer.Argument(metavar="PLAN", help="The plan of a release.", show_default=False)
     ],
     file: options.Table,
-    output: Output,
+    output: options.Output,
     policy: options.PolicyFile = None,
-    certificate: CertificateFile = None,
+    certificate: options.CertificateFile = None,
     population: options.Population = None,
-    key_file: KeyFile = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
-    memory: options.Memory = None,
+    key_file: options.KeyFile = None,
+    *,
+    reading: options.Reading,
     as_json: options.AsJson = False,
 ) -> None:
     """Recode next month's rows by the levels, cuts or classes of an earlier release.
@@ -63,11 +59,8 @@ def apply(
             output=output,
             certificate=certificate,
             population=population,
-            key=read_key(key_file),
-            reading=options.reading(delimiter, encoding, null, memory),
-            command=shlex.join(["tclose", *sys.argv[1:]]),
+            key=options.read_key(key_file),
+            reading=reading,
+            command=command_line(),
         )
-    if as_json:
-        print_json(release_json(release))
-    else:
-        stdout().print(release_view(release))
+    show(release, release_view, as_json=as_json, plain=release_json)

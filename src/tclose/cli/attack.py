@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 from tclose.cli import options
-from tclose.cli.console import guarded, print_json, progress, stdout
-from tclose.errors import UsageError
+from tclose.cli.console import guarded, progress, show
 
 
 @guarded
 def attack(
     file: options.Table,
-    policy: options.PolicyFile = None,
+    policy: options.Policy,
     original: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The table that it was made from.")
     ] = None,
@@ -25,10 +24,8 @@ def attack(
     ] = None,
     key: options.Key = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed where people are drawn.")] = 1,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
-    memory: options.Memory = None,
+    *,
+    reading: options.Reading,
     as_json: options.AsJson = False,
 ) -> None:
     """Try every known attack on a release, and say what each would learn.
@@ -40,11 +37,6 @@ def attack(
     from tclose import api
     from tclose.report.attacks import attack_view
 
-    if policy is None:
-        raise UsageError(
-            "what are the columns?",
-            hint="give --policy POLICY (draft one with `tclose init FILE`)",
-        )
     with progress() as step:
         report = api.attack(
             file,
@@ -54,10 +46,7 @@ def attack(
             other=other,
             key=key,
             seed=seed,
-            reading=options.reading(delimiter, encoding, null, memory),
+            reading=reading,
             progress=step,
         )
-    if as_json:
-        print_json(report.to_json())
-    else:
-        stdout().print(attack_view(report))
+    show(report, attack_view, as_json=as_json)

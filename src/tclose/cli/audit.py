@@ -5,23 +5,19 @@ from __future__ import annotations
 import typer
 
 from tclose.cli import options
-from tclose.cli.console import FAILS, HOLDS, guarded, print_json, progress, stdout
+from tclose.cli.console import FAILS, HOLDS, guarded, progress, show
 from tclose.verify.certificate import file_hash
 
 
 @guarded
 def audit(
     file: options.Table,
-    policy: options.PolicyFile = None,
-    quasi: options.Quasi = "",
-    sensitive: options.Sensitive = "",
+    *,
+    declared: options.DeclaredColumns,
     population: options.Population = None,
     report: options.Report = None,
     edition: options.Edition = "external",
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
-    memory: options.Memory = None,
+    reading: options.Reading,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure how private a table is, and which classes break the promise.
@@ -32,17 +28,13 @@ def audit(
     from tclose.report import audit_view
     from tclose.report.saving import refuse_report
 
-    refuse_report(report, edition, (file, policy, population))
-    options.policy_or_columns(policy, quasi, sensitive)
-    how = options.reading(delimiter, encoding, null, memory)
+    refuse_report(report, edition, (file, declared["policy"], population))
     with progress() as step:
         result = api.audit(
             file,
-            policy,
-            quasi=quasi,
-            sensitive=sensitive,
+            **declared,
             population=population,
-            reading=how,
+            reading=reading,
             progress=step,
         )
         if report is not None:
@@ -52,10 +44,7 @@ def audit(
                 report,
                 edition=edition,
                 hashes={"table": file_hash(file)},
-                population=api.population_cells(result.bound, population, how),
+                population=api.population_cells(result.bound, population, reading),
             )
-    if as_json:
-        print_json(result.to_json())
-    else:
-        stdout().print(audit_view(result))
+    show(result, audit_view, as_json=as_json)
     raise typer.Exit(HOLDS if result.holds else FAILS)

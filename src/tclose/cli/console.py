@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 
+from tclose.cli.groups import ungrouped
 from tclose.errors import InternalError, PolicyError, TcloseError
 
 HOLDS, FAILS, WRONG = 0, 1, 2
@@ -42,6 +44,25 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
 
 
+def show(
+    result: Any,
+    view: Callable[[Any], RenderableType],
+    *,
+    as_json: bool,
+    plain: Callable[[Any], Any] = lambda result: result.to_json(),
+) -> None:
+    """The result of a command, for people or as one JSON object."""
+    if as_json:
+        print_json(plain(result))
+    else:
+        stdout().print(view(result))
+
+
+def command_line() -> str:
+    """What was typed, for certificates."""
+    return shlex.join(["tclose", *sys.argv[1:]])
+
+
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """A line that says what is being done, on a terminal only, gone when it is done."""
@@ -54,7 +75,11 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 def guarded(command: F) -> F:
-    """Turns every failure of a command into a message and exit code 2, never a traceback."""
+    """Turns every failure of a command into a message and exit code 2, never a traceback.
+
+    The command may take groups of options.
+    """
+    command = ungrouped(command)
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:

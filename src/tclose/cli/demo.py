@@ -11,8 +11,8 @@ import typer
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from tclose.cli.anonymize import searching
 from tclose.cli.console import guarded, stdout
+from tclose.cli.searching import searching
 
 if TYPE_CHECKING:
     from tclose.release import Release
@@ -35,7 +35,7 @@ def demo(
     from tclose.sample import write_hospital
     from tclose.table.write import write_text
 
-    with searching() as (report, cancelled):
+    with searching() as watch:
         table, policy, _ = write_hospital(output, rows, seed)
         before = api.audit(table, policy)
         release = publish.anonymize(
@@ -45,8 +45,7 @@ def demo(
             certificate=output / "certificate.json",
             plan=output / "plan.json",
             effort=effort,
-            progress=report,
-            cancelled=cancelled,
+            **watch,
             on_cancel=lambda outcome: True,
         )
         why = api.explain(output / "release.csv", policy)

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from tclose.cli import options
-from tclose.cli.console import guarded, print_json, progress, say, stdout
+from tclose.cli.console import guarded, progress, say, show
 
 
 @guarded
 def explain(
     file: options.Table,
-    policy: options.PolicyFile = None,
+    *,
+    declared: options.DeclaredColumns,
     number: Annotated[
         int | None,
         typer.Option("--class", metavar="N", help="The class; the farthest one if not given."),
@@ -26,12 +27,7 @@ def explain(
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Also draw the flow as a picture.")
     ] = None,
-    quasi: options.Quasi = "",
-    sensitive: options.Sensitive = "",
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
-    memory: options.Memory = None,
+    reading: options.Reading,
     as_json: options.AsJson = False,
 ) -> None:
     """Show a class beside the whole table, and the optimal moves of mass between them.
@@ -43,25 +39,19 @@ def explain(
     from tclose.report import explanation_view, flow_svg
     from tclose.table.write import refuse_overwriting, refuse_unwritable, write_text
 
-    options.policy_or_columns(policy, quasi, sensitive)
     if svg is not None:
         refuse_unwritable(svg)
-        refuse_overwriting(svg, (file, policy))
+        refuse_overwriting(svg, (file, declared["policy"]), "the picture")
     with progress() as step:
         why = api.explain(
             file,
-            policy,
+            **declared,
             number=number,
             attribute=attribute,
-            quasi=quasi,
-            sensitive=sensitive,
-            reading=options.reading(delimiter, encoding, null, memory),
+            reading=reading,
             progress=step,
         )
     if svg is not None:
         write_text(svg, flow_svg(why))
         say(f"picture: {svg}")
-    if as_json:
-        print_json(why.to_json())
-    else:
-        stdout().print(explanation_view(why))
+    show(why, explanation_view, as_json=as_json)

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from tclose.cli import options
-from tclose.cli.anonymize import searching
-from tclose.cli.console import guarded, print_json, say, stdout
-from tclose.errors import UsageError
+from tclose.cli.console import guarded, say, show
+from tclose.cli.searching import searching
 
 
 @guarded
@@ -25,7 +24,8 @@ def frontier(
         str | None, typer.Option("--k", metavar="RANGE", help="Vary k, such as 2:20 or 2,5,10.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(metavar="A,B", help="One curve for each; see `tclose methods`.")
+        str | None,
+        options.of_search(metavar="A,B", help="One curve for each; see `tclose methods`."),
     ] = None,
     loss: Annotated[
         str,
@@ -36,15 +36,10 @@ def frontier(
         Path, typer.Option("--svg", metavar="FILE", help="Where to draw the curves.")
     ] = Path("frontier.svg"),
     report: options.Report = None,
-    seconds: options.Seconds = None,
-    effort: options.Effort = None,
-    seed: options.Seed = None,
-    suppression: options.Suppression = None,
+    *,
+    search: options.SearchOptions,
     population: options.Population = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
-    memory: options.Memory = None,
+    reading: options.Reading,
     as_json: options.AsJson = False,
 ) -> None:
     """Show what a stricter or a milder promise would cost: loss against t, or against k.
@@ -56,12 +51,12 @@ def frontier(
     from tclose.report.frontier import frontier_view
     from tclose.report.frontier_page import frontier_document
     from tclose.report.saving import refuse_report, save_document
-    from tclose.table.write import refuse_unwritable, write_text
+    from tclose.table.write import refuse_overwriting, refuse_unwritable, write_text
 
     refuse_unwritable(svg)
-    _refuse_overwriting(svg, [file, policy])
+    refuse_overwriting(svg, (file, policy, population), "the picture")
     refuse_report(report, "external", (file, policy, svg, population))
-    with searching() as (progress, cancelled):
+    with searching() as watch:
         found = publish.frontier(
             file,
             policy,
@@ -70,27 +65,14 @@ def frontier(
             methods=method,
             loss=loss,
             points=points,
-            seconds=seconds,
-            effort=effort,
-            seed=seed,
-            suppression=suppression,
+            **search,
             population=population,
-            reading=options.reading(delimiter, encoding, null, memory),
-            progress=progress,
-            cancelled=cancelled,
+            reading=reading,
+            **watch,
             announce=say,
         )
     write_text(svg, frontier_svg(found))
     if report is not None:
         save_document(frontier_document(found, file.name), report)
-    if as_json:
-        print_json(found.to_json())
-    else:
-        stdout().print(frontier_view(found))
+    show(found, frontier_view, as_json=as_json)
     say(f"picture: {svg}" if report is None else f"picture: {svg}; report: {report}")
-
-
-def _refuse_overwriting(picture: Path, inputs: list[Path]) -> None:
-    """What is read is never harmed, not even by a mistyped picture."""
-    if picture.exists() and any(one.exists() and picture.samefile(one) for one in inputs):
-        raise UsageError("the picture is an input", where=str(picture), hint="name another file")

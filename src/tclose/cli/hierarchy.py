@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tclose.api import Reading
 from tclose.cli import options
 from tclose.cli.console import guarded, say
+from tclose.cli.groups import Group
 from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
 from tclose.hierarchy import Hierarchy, arx, preview
 
@@ -23,58 +25,21 @@ FileArgument = Annotated[
     ),
 ]
 ColumnName = Annotated[str | None, typer.Option("--column", "-c", help="The table's column.")]
-Widths = Annotated[str | None, typer.Option(metavar="5,10,20", help="Build from interval widths.")]
-Cuts = Annotated[
-    str | None, typer.Option(metavar="18,40,65/40", help="Build from cut points, levels by /.")
-]
-Prefix = Annotated[str | None, typer.Option(metavar="4,3,2,0", help="Build from kept characters.")]
-Dates = Annotated[str | None, typer.Option(metavar="month,year", help="Build from the calendar.")]
-
-
-@app.command("preview")
-@guarded
-def preview_command(
-    file: FileArgument,
-    policy: options.PolicyFile = None,
-    column: ColumnName = None,
-    intervals: Widths = None,
-    cuts: Cuts = None,
-    prefix: Prefix = None,
-    dates: Dates = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-) -> None:
-    """Draw the tree of a hierarchy file, of a policy's column, or of a builder."""
-    built = _built(intervals, cuts, prefix, dates)
-    typer.echo(preview(_hierarchy(file, policy, column, built, delimiter, encoding)))
-
-
-@app.command("export")
-@guarded
-def export_command(
-    file: FileArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="CSV", help="Where to write.")],
-    policy: options.PolicyFile = None,
-    column: ColumnName = None,
-    intervals: Widths = None,
-    cuts: Cuts = None,
-    prefix: Prefix = None,
-    dates: Dates = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-) -> None:
-    """Write the hierarchy as CSV: no header, leaf first, root last, `;` between."""
-    from tclose.table.write import refuse_overwriting, write_atomically
-
-    refuse_overwriting(output, (file, policy))
-    built = _built(intervals, cuts, prefix, dates)
-    tree = _hierarchy(file, policy, column, built, delimiter, encoding)
-    write_atomically(output, lambda part: arx.write(tree, part))
-    say(f"{output}: {len(tree.leaves):,} leaves, {tree.levels} levels")
 
 
 def _built(
-    intervals: str | None, cuts: str | None, prefix: str | None, dates: str | None
+    intervals: Annotated[
+        str | None, typer.Option(metavar="5,10,20", help="Build from interval widths.")
+    ] = None,
+    cuts: Annotated[
+        str | None, typer.Option(metavar="18,40,65/40", help="Build from cut points, levels by /.")
+    ] = None,
+    prefix: Annotated[
+        str | None, typer.Option(metavar="4,3,2,0", help="Build from kept characters.")
+    ] = None,
+    dates: Annotated[
+        str | None, typer.Option(metavar="month,year", help="Build from the calendar.")
+    ] = None,
 ) -> dict[str, Any] | None:
     """The builder that the options ask for, as a policy would write it."""
     given: dict[str, Any] = {}
@@ -89,24 +54,60 @@ def _built(
     return given or None
 
 
+Builder = Annotated[dict[str, Any] | None, Group(_built)]
+
+
+@app.command("preview")
+@guarded
+def preview_command(
+    file: FileArgument,
+    policy: options.PolicyFile = None,
+    column: ColumnName = None,
+    *,
+    builder: Builder,
+    reading: options.Reading,
+) -> None:
+    """Draw the tree of a hierarchy file, of a policy's column, or of a builder."""
+    typer.echo(preview(_hierarchy(file, policy, column, builder, reading)))
+
+
+@app.command("export")
+@guarded
+def export_command(
+    file: FileArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="CSV", help="Where to write.")],
+    policy: options.PolicyFile = None,
+    column: ColumnName = None,
+    *,
+    builder: Builder,
+    reading: options.Reading,
+) -> None:
+    """Write the hierarchy as CSV: no header, leaf first, root last, `;` between."""
+    from tclose.table.write import refuse_overwriting, write_atomically
+
+    refuse_overwriting(output, (file, policy))
+    tree = _hierarchy(file, policy, column, builder, reading)
+    write_atomically(output, lambda part: arx.write(tree, part))
+    say(f"{output}: {len(tree.leaves):,} leaves, {tree.levels} levels")
+
+
 def _hierarchy(
     file: Path,
     policy: Path | None,
     column: str | None,
     built: dict[str, Any] | None,
-    delimiter: str | None,
-    encoding: str | None,
+    reading: Reading,
 ) -> Hierarchy:
     if column is None:
         if policy is not None or built is not None:
             raise UsageError("which column?", hint="name it with --column")
-        return _from_file(file, delimiter)
+        return _from_file(file, reading)
     from tclose.policy.load import parse_policy, read_raw
     from tclose.table.cells import count_cells
     from tclose.table.hierarchies import resolve
 
     base = Path() if policy is None else policy.parent
-    source = options.reading(delimiter, encoding, None, None).open(file)
+    source = reading.open(file)
     if column not in source.columns:
         raise UsageError(
             f"the table has no column {column!r}",
@@ -135,9 +136,15 @@ def _hierarchy(
     return resolve(declared.hierarchy, column, labels, base)
 
 
-def _from_file(file: Path, delimiter: str | None) -> Hierarchy:
+def _from_file(file: Path, reading: Reading) -> Hierarchy:
+    if reading != Reading(delimiter=reading.delimiter):
+        raise UsageError(
+            "of a hierarchy file only the delimiter can be told; it is UTF-8 text without gaps",
+            where=str(file),
+            hint="if this is a table, name a column of it with --column",
+        )
     try:
-        return arx.read(file, file.name, delimiter)
+        return arx.read(file, file.name, reading.delimiter)
     except HierarchyError as error:
         hint = f"{error.hint}; if this is a table, name a column of it with --column"
         where = error.where.replace(f"hierarchy of column {file.name!r}", str(file))

@@ -22,9 +22,8 @@ def init(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing policy.")] = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
+    *,
+    reading: options.Reading,
 ) -> None:
     """Draft a commented policy: kinds, counts, and a suggested role for every column.
 
@@ -44,7 +43,7 @@ def init(
         )
     with progress() as step:
         step("looking at the columns")
-        source = options.reading(delimiter, encoding, null, None).open(file)
+        source = reading.open(file)
         text = draft(source.name, profiles(source))
     for note in source.notes:
         say(f"Note: {note}")

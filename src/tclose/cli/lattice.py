@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from tclose.cli import options
-from tclose.cli.anonymize import searching
-from tclose.cli.console import guarded, print_json, say, stdout
+from tclose.cli.console import guarded, say, show
+from tclose.cli.searching import searching
 
 
 @guarded
@@ -19,14 +19,11 @@ def lattice(
     svg: Annotated[
         Path, typer.Option("--svg", metavar="FILE", help="Where to draw a small lattice.")
     ] = Path("lattice.svg"),
+    *,
     suppression: options.Suppression = None,
-    seconds: options.Seconds = None,
-    effort: options.Effort = None,
+    limits: options.SearchLimits,
     population: options.Population = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
-    memory: options.Memory = None,
+    reading: options.Reading,
     as_json: options.AsJson = False,
 ) -> None:
     """Show which generalizations of whole columns keep the promise, and which loses least.
@@ -39,24 +36,19 @@ def lattice(
     from tclose.table.write import refuse_overwriting, refuse_unwritable, write_text
 
     refuse_unwritable(svg)
-    refuse_overwriting(svg, (file, policy, population))
-    with searching() as (report, cancelled):
+    refuse_overwriting(svg, (file, policy, population), "the picture")
+    with searching() as watch:
         found = publish.lattice(
             file,
             policy,
             suppression=suppression,
-            seconds=seconds,
-            effort=effort,
+            **limits,
             population=population,
-            reading=options.reading(delimiter, encoding, null, memory),
-            progress=report,
-            cancelled=cancelled,
+            reading=reading,
+            **watch,
         )
     drawn = lattice_svg(found)
     if drawn is not None:
         write_text(svg, drawn)
-    if as_json:
-        print_json(lattice_json(found))
-    else:
-        stdout().print(lattice_view(found))
+    show(found, lattice_view, as_json=as_json, plain=lattice_json)
     say(f"picture: {svg}" if drawn is not None else "no picture: there are too many nodes to draw")

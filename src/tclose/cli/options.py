@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 
-from tclose.api import Reading
+from tclose import api
+from tclose.cli.groups import Group
 from tclose.errors import UsageError
+
+of_search = partial(typer.Option, rich_help_panel="The search")
+of_files = partial(typer.Option, rich_help_panel="How files are read")
 
 Table = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="The table: a CSV or Parquet file.", show_default=False),
+]
+Quasi = Annotated[str, typer.Option(metavar="A,B", help="Without a policy: the quasi-identifiers.")]
+Sensitive = Annotated[
+    str, typer.Option(metavar="C,D", help="Without a policy: the sensitive attributes.")
 ]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
@@ -20,9 +29,17 @@ PolicyFile = Annotated[
 Policy = Annotated[
     Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
 ]
-Quasi = Annotated[str, typer.Option(metavar="A,B", help="Without a policy: the quasi-identifiers.")]
-Sensitive = Annotated[
-    str, typer.Option(metavar="C,D", help="Without a policy: the sensitive attributes.")
+Output = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="OUT", help="The release: .csv, .parquet or .arrow."),
+]
+CertificateFile = Annotated[
+    Path | None,
+    typer.Option("--certificate", metavar="C", help="Where to write the certificate (JSON)."),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key-file", metavar="FILE", help="Secret key of the pseudonyms, if any."),
 ]
 Population = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A table of the population (k-map, presence).")
@@ -30,37 +47,6 @@ Population = Annotated[
 Key = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Link rows of two tables by this column, not by order."),
-]
-Method = Annotated[
-    str | None, typer.Option("--method", metavar="NAME", help="The search; see `tclose methods`.")
-]
-Seconds = Annotated[
-    float | None, typer.Option("--seconds", min=0, help="How long to search, by the clock.")
-]
-Effort = Annotated[
-    float | None,
-    typer.Option("--effort", min=0, help="How much work, in seconds of an ordinary core."),
-]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Equal seeds search alike.")]
-Suppression = Annotated[
-    str | None,
-    typer.Option(
-        "--suppression", metavar="SHARE", help="Share of rows that may be left out, such as 0.05."
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(metavar="CHAR", help="CSV delimiter, if it is guessed wrong (or: tab)."),
-]
-Encoding = Annotated[
-    str | None, typer.Option(metavar="NAME", help="CSV encoding, if it is guessed wrong.")
-]
-Null = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TEXT", help="CSV text that means a missing value (repeatable)."),
-]
-Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Most memory for counting, such as 4GB.")
 ]
 Report = Annotated[
     Path | None,
@@ -74,20 +60,112 @@ Edition = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
 
+Method = Annotated[
+    str | None, of_search("--method", metavar="NAME", help="The search; see `tclose methods`.")
+]
+Seconds = Annotated[
+    float | None, of_search("--seconds", min=0, help="How long to search, by the clock.")
+]
+Effort = Annotated[
+    float | None,
+    of_search("--effort", min=0, help="How much work, in seconds of an ordinary core."),
+]
+Seed = Annotated[int | None, of_search("--seed", min=0, help="Equal seeds search alike.")]
+Suppression = Annotated[
+    str | None,
+    of_search(
+        "--suppression", metavar="SHARE", help="Share of rows that may be left out, such as 0.05."
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    of_files(metavar="CHAR", help="CSV delimiter, if it is guessed wrong (or: tab)."),
+]
+Encoding = Annotated[
+    str | None, of_files(metavar="NAME", help="CSV encoding, if it is guessed wrong.")
+]
+Null = Annotated[
+    list[str] | None,
+    of_files(metavar="TEXT", help="CSV text that means a missing value (repeatable)."),
+]
+Memory = Annotated[
+    str | None, of_files(metavar="SIZE", help="Most memory for counting, such as 4GB.")
+]
 
-def reading(
-    delimiter: str | None, encoding: str | None, null: list[str] | None, memory: str | None
-) -> Reading:
-    """How the files of this command are read."""
-    mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
-    return Reading(mark, encoding, tuple(["", *(null or [])]), memory)
+
+class Declared(TypedDict):
+    """What the columns are: a policy, or names only."""
+
+    policy: Path | None
+    quasi: str
+    sensitive: str
 
 
-def policy_or_columns(policy: Path | None, quasi: str, sensitive: str) -> None:
-    """Raises unless the command was told what the columns are."""
+def declared(policy: PolicyFile = None, quasi: Quasi = "", sensitive: Sensitive = "") -> Declared:
+    """What the columns are; raises unless the command was told."""
     if policy is None and not quasi:
         raise UsageError(
             "what are the columns?",
             hint="give --policy POLICY (draft one with `tclose init FILE`), "
             "or --quasi age,zip --sensitive disease",
         )
+    return Declared(policy=policy, quasi=quasi, sensitive=sensitive)
+
+
+class Limits(TypedDict):
+    """How far a search may go."""
+
+    seconds: float | None
+    effort: float | None
+
+
+def limits(seconds: Seconds = None, effort: Effort = None) -> Limits:
+    """How far a search may go."""
+    return Limits(seconds=seconds, effort=effort)
+
+
+class Search(Limits):
+    """How a release is searched for, whatever the method."""
+
+    seed: int | None
+    suppression: str | None
+
+
+def search(
+    seconds: Seconds = None,
+    effort: Effort = None,
+    seed: Seed = None,
+    suppression: Suppression = None,
+) -> Search:
+    """How a release is searched for, whatever the method."""
+    return Search(seconds=seconds, effort=effort, seed=seed, suppression=suppression)
+
+
+def reading(
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    null: Null = None,
+    memory: Memory = None,
+) -> api.Reading:
+    """How the files of a command are read."""
+    mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
+    return api.Reading(mark, encoding, ("", *(null or ())), memory)
+
+
+DeclaredColumns = Annotated[Declared, Group(declared)]
+SearchLimits = Annotated[Limits, Group(limits)]
+SearchOptions = Annotated[Search, Group(search)]
+Reading = Annotated[api.Reading, Group(reading)]
+
+
+def read_key(path: Path | None) -> bytes | None:
+    """The secret key of the pseudonyms."""
+    if path is None:
+        return None
+    try:
+        key = path.read_bytes().strip()
+    except OSError as error:
+        raise UsageError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    if len(key) < 16:
+        raise UsageError("a key needs at least 16 bytes", where=str(path))
+    return key

@@ -37,9 +37,8 @@ def check(
         Path | None,
         typer.Argument(metavar="FILE", help="The table it is meant for.", show_default=False),
     ] = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
+    *,
+    reading: options.Reading,
     as_json: options.AsJson = False,
 ) -> None:
     """Report everything that is wrong with a policy, by itself or for a table."""
@@ -51,7 +50,7 @@ def check(
     else:
         with progress() as step:
             step("comparing the policy with the table")
-            api.check(file, policy, reading=options.reading(delimiter, encoding, null, None))
+            api.check(file, policy, reading=reading)
     if as_json:
         print_json({"policy": str(policy), "problems": []})
     else:

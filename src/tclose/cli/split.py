@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.text import Text
 
+from tclose.api import Reading
 from tclose.cli import options
-from tclose.cli.anonymize import KeyFile, read_key, searching
-from tclose.cli.console import FAILS, HOLDS, guarded, print_json, stdout
+from tclose.cli.console import FAILS, HOLDS, command_line, guarded, print_json, stdout
+from tclose.cli.searching import searching
 from tclose.errors import UsageError
 
 
@@ -33,16 +32,13 @@ def split(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="dealing, or a search; see `tclose methods`."),
+        options.of_search(metavar="NAME", help="dealing, or a search; see `tclose methods`."),
     ] = None,
-    seconds: options.Seconds = None,
+    *,
+    limits: options.SearchLimits,
     seed: options.Seed = None,
-    effort: options.Effort = None,
-    key_file: KeyFile = None,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
-    memory: options.Memory = None,
+    key_file: options.KeyFile = None,
+    reading: options.Reading,
     as_json: options.AsJson = False,
 ) -> None:
     """Publish a table as several that keep the promise together; write, verify, certify them.
@@ -54,7 +50,7 @@ def split(
     """
     from tclose import publish
 
-    with searching() as (report, cancelled):
+    with searching() as watch:
         made = publish.split(
             file,
             policy,
@@ -63,14 +59,12 @@ def split(
             sets=None if not column_set else [_names(one) for one in column_set],
             kind=kind,
             method=method,
-            seconds=seconds,
-            effort=effort,
+            **limits,
             seed=seed,
-            key=read_key(key_file),
-            reading=options.reading(delimiter, encoding, null, memory),
-            progress=report,
-            cancelled=cancelled,
-            command=shlex.join(["tclose", *sys.argv[1:]]),
+            key=options.read_key(key_file),
+            reading=reading,
+            **watch,
+            command=command_line(),
         )
     if as_json:
         content = made.certificate.content
@@ -86,18 +80,25 @@ def split(
 
 
 def verify_folder(
-    folder: Path, policy: Path | None, memory: str | None, others: dict[str, Any], *, as_json: bool
+    folder: Path,
+    policy: Path | None,
+    reading: Reading,
+    others: dict[str, Path | None],
+    *,
+    as_json: bool,
 ) -> NoReturn:
     """`tclose verify FOLDER`: the tables of a split release, counted again."""
-    for name, value in others.items():
-        if value is not None:
-            raise UsageError(
-                f"{name} is about a single file", where=str(folder), hint="leave it out"
-            )
+    wrong = [name for name, value in others.items() if value is not None]
+    if reading != Reading(memory=reading.memory):
+        wrong.append("a delimiter, encoding or text for missing values")
+    if wrong:
+        raise UsageError(
+            f"{wrong[0]} is about a single file", where=str(folder), hint="leave it out"
+        )
     from tclose import publish
     from tclose.report import checks_view
 
-    found = publish.verify_split(folder, policy, memory=memory)
+    found = publish.verify_split(folder, policy, memory=reading.memory)
     if as_json:
         print_json(found.to_json())
     else:

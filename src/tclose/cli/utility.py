@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from tclose.cli import options
-from tclose.cli.console import guarded, print_json, progress, stdout
-from tclose.errors import UsageError
+from tclose.cli.console import guarded, progress, show
 
 
 @guarded
@@ -18,9 +17,9 @@ def utility(
         Path, typer.Argument(metavar="RELEASE", help="The released table.", show_default=False)
     ],
     original: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The table that it was made from.")
-    ] = None,
-    policy: options.PolicyFile = None,
+        Path, typer.Option(metavar="FILE", help="The table that it was made from.")
+    ],
+    policy: options.Policy,
     queries: Annotated[
         int, typer.Option(metavar="N", min=0, help="How many random counts to ask; 0 for none.")
     ] = 1000,
@@ -36,10 +35,8 @@ def utility(
     ] = None,
     key: options.Key = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of queries and models.")] = 1,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
-    memory: options.Memory = None,
+    *,
+    reading: options.Reading,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure what a release is still good for: losses, errors of counts, learning.
@@ -50,11 +47,6 @@ def utility(
     from tclose import api
     from tclose.report.utility import utility_view
 
-    if original is None or policy is None:
-        raise UsageError(
-            "a release is measured against its original, column by column",
-            hint="give --original FILE and --policy POLICY",
-        )
     with progress() as step:
         result = api.measure(
             original,
@@ -66,10 +58,7 @@ def utility(
             target=target,
             key=key,
             seed=seed,
-            reading=options.reading(delimiter, encoding, null, memory),
+            reading=reading,
             progress=step,
         )
-    if as_json:
-        print_json(result.to_json())
-    else:
-        stdout().print(utility_view(result))
+    show(result, utility_view, as_json=as_json)

@@ -27,10 +27,8 @@ def verify(
     population: options.Population = None,
     report: options.Report = None,
     edition: options.Edition = "external",
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    null: options.Null = None,
-    memory: options.Memory = None,
+    *,
+    reading: options.Reading,
     as_json: options.AsJson = False,
 ) -> None:
     """Recount a released table from scratch, in exact integers: does the promise hold?
@@ -43,13 +41,10 @@ def verify(
     from tclose.report import audit_view, checks_view
     from tclose.report.saving import refuse_report
 
-    if file.is_dir():
-        about_files = {
-            "--certificate": certificate, "--population": population, "--report": report,
-            "--delimiter": delimiter, "--encoding": encoding, "--null": null,
-        }  # fmt: skip
-        verify_folder(file, policy, memory, about_files, as_json=as_json)
     refuse_report(report, edition, (file, policy, certificate, population))
+    if file.is_dir():
+        others = {"--certificate": certificate, "--population": population, "--report": report}
+        verify_folder(file, policy, reading, others, as_json=as_json)
     if policy is None and certificate is None:
         raise UsageError("verify against what?", hint="give --policy POLICY or --certificate C")
     stated = None if certificate is None else load_certificate(certificate)
@@ -57,13 +52,12 @@ def verify(
     if policy is None and stated is not None and certificate is not None:
         rules = policy_from(stated.policy, certificate.parent)
     assert rules is not None
-    how = options.reading(delimiter, encoding, null, memory)
     with progress() as step:
         result = api.verify(
             file,
             rules,
             population=population,
-            reading=how,
+            reading=reading,
             progress=step,
         )
     checks = () if stated is None else recheck(stated, result, file_hash(file))
@@ -76,7 +70,7 @@ def verify(
             certificate=stated,
             checks=checks,
             hashes={"file as counted": file_hash(file)},
-            population=api.population_cells(result.bound, population, how),
+            population=api.population_cells(result.bound, population, reading),
         )
     if as_json:
         lines = [vars(check) for check in checks]

@@ -103,12 +103,14 @@ def refuse_unwritable(path: str | Path) -> None:
         raise _not_written(error, path) from None
 
 
-def refuse_overwriting(path: str | Path, inputs: Iterable[str | Path | None]) -> None:
+def refuse_overwriting(
+    path: str | Path, inputs: Iterable[str | Path | None], what: str = "the output"
+) -> None:
     """Raises where a file that is read would be written: it is never harmed, not even by a typo."""
     target = Path(path)
     read = [Path(one) for one in inputs if one is not None]
     if target.exists() and any(one.exists() and target.samefile(one) for one in read):
-        raise UsageError("the output is an input", where=str(path), hint="name another file")
+        raise UsageError(f"{what} is an input", where=str(path), hint="name another file")
 
 
 def refuse_unknown_kind(path: str | Path) -> None:
