@@ -15,6 +15,7 @@ from tclose.table.write import (
     WRITERS,
     CsvWriter,
     refuse_in_text,
+    refuse_overwriting,
     refuse_unknown_kind,
     refuse_unwritable,
 )
@@ -58,14 +59,10 @@ class Targets:
             _refuse_empty_texts(bound, self.output)
 
     def _refuse_overwriting(self, policy: Policy, inputs: tuple[Any, ...]) -> None:
-        """What is read is never harmed, not even by a mistyped output."""
-        read = [Path(one) for one in inputs if isinstance(one, str | Path)]
+        read = [one for one in inputs if isinstance(one, str | Path)]
         read += [policy.base / one for one in policy.files]
         for path in self.given:
-            if path.exists() and any(one.exists() and path.samefile(one) for one in read):
-                raise UsageError(
-                    "the output is an input", where=str(path), hint="name another file"
-                )
+            refuse_overwriting(path, read)
         if len({path.resolve() for path in self.given}) < len(self.given):
             raise UsageError("two outputs have the same name", where=str(self.given[0]))
 

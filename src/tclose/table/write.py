@@ -40,17 +40,12 @@ def write_atomically(path: str | Path, write: Callable[[Path], None]) -> Path:
         write(part)
         with part.open("rb") as file:
             os.fsync(file.fileno())
-        part.chmod(0o666 & ~_umask())
+        part.chmod(0o666 & ~umask())
         part.replace(target)
     except OSError as error:
         if part is not None:
             part.unlink(missing_ok=True)
-        reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise DataError(
-            f"cannot be written ({reason})",
-            where=str(path),
-            hint="check the folder, who may write there, and the space left",
-        ) from None
+        raise not_written(error, path) from None
     except BaseException:
         if part is not None:
             part.unlink(missing_ok=True)
@@ -100,7 +95,7 @@ def refuse_unwritable(path: str | Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise _not_written(error, path) from None
+        raise not_written(error, path) from None
 
 
 def refuse_overwriting(
@@ -239,6 +234,16 @@ WRITERS: dict[str, Callable[[Path, pa.Schema, str], Any]] = {
 }
 
 
+def not_written(error: OSError, path: str | Path) -> DataError:
+    """What is raised where the system lets nothing be written."""
+    reason = os.strerror(error.errno) if error.errno else type(error).__name__
+    return DataError(
+        f"cannot be written ({reason})",
+        where=str(path),
+        hint="check the folder, who may write there, and the space left",
+    )
+
+
 def _text(part: Path, text: str) -> None:
     part.write_text(text, encoding="utf-8")
 
@@ -257,16 +262,8 @@ def _refuse_no_file(target: Path, path: str | Path) -> None:
         raise DataError(f"this is {kind}, not a file", where=str(path), hint="name a file")
 
 
-def _not_written(error: OSError, path: str | Path) -> DataError:
-    reason = error.strerror or type(error).__name__
-    return DataError(
-        f"cannot be written ({reason})",
-        where=str(path),
-        hint="check the folder, who may write there, and the space left",
-    )
-
-
-def _umask() -> int:
+def umask() -> int:
+    """The rights that new files do not get."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
