@@ -1,25 +1,24 @@
 """What the steward declares: a policy holds no data and can be kept under version control.
 
 - `words`    the roles and the synonyms of the field that are understood
-- `model`    the policy as typed, validated objects
+- `part`     what every part of it is built from
+- `values`   what a column's values mean: hierarchies and distances
+- `promised` what may be promised
+- `column`   one column, with both
+- `settings` how a release is searched for and written
+- `model`    the policy: all of this as one validated object
 - `load`     reading TOML or JSON, every problem reported at once
 - `schema`   the JSON Schema that editors use
 - `draft`    a commented first policy, suggested from the columns of a table
 """
 
+from tclose.policy.column import Column
 from tclose.policy.load import load_policy, parse_policy
-from tclose.policy.model import (
-    Column,
-    DistanceSpec,
-    Diversity,
-    HierarchySpec,
-    Joint,
-    Policy,
-    Presence,
-    Release,
-    Search,
-)
+from tclose.policy.model import Policy
+from tclose.policy.promised import Diversity, Joint, Presence
 from tclose.policy.schema import policy_schema
+from tclose.policy.settings import Release, Search
+from tclose.policy.values import DistanceSpec, HierarchySpec
 
 __all__ = [
     "Column",

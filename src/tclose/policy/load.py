@@ -12,21 +12,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from tclose.errors import PolicyError, Problem, nearest
-from tclose.policy.model import (
-    Alpha,
-    Beta,
-    Column,
-    Delta,
-    DistanceSpec,
-    Diversity,
-    HierarchySpec,
-    Joint,
-    Policy,
-    Presence,
-    Recursive,
-    Release,
-    Search,
-)
+from tclose.policy.column import Column
+from tclose.policy.model import Policy
+from tclose.policy.promised import Alpha, Beta, Delta, Diversity, Joint, Presence, Recursive
+from tclose.policy.settings import Release, Search
+from tclose.policy.values import DistanceSpec, HierarchySpec
 
 PARTS: dict[str, type[BaseModel]] = {
     "hierarchy": HierarchySpec,

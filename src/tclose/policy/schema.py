@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tclose.policy.model import DISTANCES, Policy
+from tclose.policy.model import Policy
+from tclose.policy.values import DISTANCES
 from tclose.policy.words import ROLES, SYNONYMS
 
 SHORT_FORMS: dict[str, dict[str, Any]] = {
