@@ -149,7 +149,9 @@ def test_a_number_is_read_as_it_is_written(number: Decimal) -> None:
     assert exact(digits) == (-by_hand if sign or digits.startswith("-") else by_hand)
 
 
-@pytest.mark.parametrize("given", [0.2, "0.2", "1/5", " 1 / 5 ", Decimal("0.20"), "2e-1"])
+@pytest.mark.parametrize(
+    "given", [0.2, np.float64(0.2), "0.2", "1/5", " 1 / 5 ", Decimal("0.20"), "2e-1"]
+)
 def test_a_fifth_is_a_fifth_however_it_is_written(given: Any) -> None:
     assert exact(given) == Fraction(1, 5)
 
@@ -162,7 +164,21 @@ def test_a_fifth_survives_toml_and_json() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", "1/0", "1/2/3", "nan", "inf", "-inf", True, [1], None, "1e999999999", "1/1e999999"],
+    [
+        "",
+        "x",
+        "1_0",
+        "1/0",
+        "1/2/3",
+        "nan",
+        "inf",
+        "-inf",
+        True,
+        [1],
+        None,
+        "1e999999999",
+        "1/1e999999",
+    ],
 )
 def test_what_is_no_number_is_refused(text: Any) -> None:
     with pytest.raises(ValueError):

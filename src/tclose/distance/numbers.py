@@ -15,7 +15,11 @@ LONGEST = 1000
 """Exponents beyond this are no quantity (`1e999999999` is an article number) but fill memory."""
 
 
-def exact(number: int | float | str | Decimal | Fraction) -> Fraction:
+Written = int | float | str | Decimal | Fraction
+"""What people write numbers as."""
+
+
+def exact(number: Written) -> Fraction:
     """The rational number that was written, read digit by digit.
 
     >>> exact(0.2), exact("1/8"), exact("2.50")
@@ -25,7 +29,7 @@ def exact(number: int | float | str | Decimal | Fraction) -> Fraction:
         raise ValueError("a truth value is not a number")
     if isinstance(number, Fraction | int):
         return Fraction(number)
-    text = repr(number) if isinstance(number, float) else str(number).strip()
+    text = str(number).strip()
     try:
         if "/" in text:
             above, below = text.split("/")
@@ -37,6 +41,8 @@ def exact(number: int | float | str | Decimal | Fraction) -> Fraction:
 
 def _written(text: str) -> Fraction:
     """A decimal number; one with thousands of digits before or after its point is refused."""
+    if "_" in text:
+        raise ValueError("a name or a code, though Python reads 1_0 as ten")
     number = Decimal(text)
     if number.is_finite() and abs(number.adjusted()) > LONGEST:
         raise ValueError("a number too large or too small to be meant")

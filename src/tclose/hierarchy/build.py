@@ -16,8 +16,9 @@ from functools import cache
 from itertools import pairwise
 from typing import TypeAlias
 
+from tclose.distance.numbers import Written
 from tclose.errors import HierarchyError, nearest
-from tclose.hierarchy.number import Number, exact, plain
+from tclose.hierarchy.number import exact, plain
 from tclose.hierarchy.place import place
 from tclose.hierarchy.tree import Hierarchy
 
@@ -36,7 +37,7 @@ _PERIODS: Mapping[str, Callable[[datetime], str]] = {
 
 
 def intervals(
-    values: Iterable[str], widths: Sequence[Number], *, column: str, origin: Number = 0
+    values: Iterable[str], widths: Sequence[Written], *, column: str, origin: Written = 0
 ) -> Hierarchy:
     """Intervals of growing width: one level per width, each a multiple of the one before.
 
@@ -62,7 +63,7 @@ def intervals(
     return _tree((chain(*pair) for pair in _numbers(values, column)), column)
 
 
-def cuts(values: Iterable[str], cuts: Sequence[Sequence[Number]], *, column: str) -> Hierarchy:
+def cuts(values: Iterable[str], cuts: Sequence[Sequence[Written]], *, column: str) -> Hierarchy:
     """Intervals between cut points: one sequence of cuts per level, finest first.
 
     A coarser level keeps some of the cuts of the finer one. An interval that stays the same on two
@@ -183,14 +184,14 @@ def _refuse_failures(parsed: Sequence[object], kind: str, column: str) -> None:
         )
 
 
-def _number(number: Number, what: str, column: str, level: int | None = None) -> Fraction:
+def _number(number: Written, what: str, column: str, level: int | None = None) -> Fraction:
     value = exact(number)
     if value is None:
         raise HierarchyError(what, where=place(column, level=level))
     return value
 
 
-def _widths(widths: Sequence[Number], column: str) -> list[Fraction]:
+def _widths(widths: Sequence[Written], column: str) -> list[Fraction]:
     _refuse_nothing(widths, "width", column)
     steps: list[Fraction] = []
     for level, width in enumerate(widths, start=1):
@@ -207,7 +208,7 @@ def _widths(widths: Sequence[Number], column: str) -> list[Fraction]:
     return steps
 
 
-def _cut_points(cuts: Sequence[Sequence[Number]], column: str) -> list[list[Fraction]]:
+def _cut_points(cuts: Sequence[Sequence[Written]], column: str) -> list[list[Fraction]]:
     _refuse_nothing(cuts, "level of cuts", column)
     points: list[list[Fraction]] = []
     for level, row in enumerate(cuts, start=1):

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-Number = int | float | str | Decimal | Fraction
+from tclose.distance.numbers import Written
+from tclose.distance.numbers import exact as written
 
-_MOST_DIGITS = 300  # within a float's range; keeps "1e999999999" from becoming a huge integer
+_MOST_DIGITS = 301  # within a float's range
 
 
-def exact(number: Number) -> Fraction | None:
+def exact(number: Written) -> Fraction | None:
     """The exact value of a number or of its text; None if it is no finite number.
 
-    A float means its shortest text: 0.1 is a tenth.
+    A float means its shortest text: 0.1 is a tenth. A text with a slash may be a date.
 
-    >>> exact("2.50"), exact(0.1), exact("n/a"), exact("inf")
-    (Fraction(5, 2), Fraction(1, 10), None, None)
+    >>> exact("2.50"), exact(0.1), exact("n/a"), exact("inf"), exact("12/2020")
+    (Fraction(5, 2), Fraction(1, 10), None, None, None)
     """
-    if isinstance(number, bool):
+    if isinstance(number, str) and "/" in number:
         return None
-    if isinstance(number, int | Fraction):
-        within = max(abs(number.numerator), number.denominator) <= 10**_MOST_DIGITS
-        return Fraction(number) if within else None
     try:
-        decimal = Decimal(str(number))
-    except InvalidOperation:
+        value = written(number)
+    except ValueError:
         return None
-    if not decimal.is_finite() or "_" in str(number):
-        return None
-    exponent = decimal.as_tuple().exponent
-    if not isinstance(exponent, int) or exponent < -_MOST_DIGITS:
-        return None
-    return Fraction(decimal) if decimal.adjusted() <= _MOST_DIGITS else None
+    within = max(abs(value.numerator), value.denominator) < 10**_MOST_DIGITS
+    return value if within else None
 
 
 def plain(number: Fraction) -> str:
