@@ -5,7 +5,6 @@
 - `dictionary`  the distinct values of a column, in their natural order
 - `labels`      what a generalized value covers: intervals, sets, masks
 - `hierarchies` a column's generalization tree, from what the policy says
-- `matching`    which classes cover which raw rows
 - `boxes`       released values as runs of an original's values
 - `covering`    classes as boxes over an original, and the rows that they cover
 - `alignment`   rows of two tables that are of the same people
@@ -16,7 +15,8 @@
 - `profile`     what `init` looks at to suggest roles
 - `stream`      the rows in order, batch by batch, and the cell of each
 - `frames`      frames in, the same kind of frame out
-- `write`       files that appear whole or not at all
+- `write`       files that appear whole or not at all; `folder` likewise
+- `layout`      which columns are in which file of a release in several tables
 """
 
 from tclose.table.attribute import Attribute
