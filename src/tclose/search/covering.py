@@ -87,7 +87,7 @@ class _View:
     def climb(self) -> Levels | None:
         """The node with the least cost that single steps lead to; None where nothing is won."""
         known: dict[Levels, float] = {}
-        path = [self.lattice.low, *self._path()]
+        path = self.house.path(self.lattice.low, self.lattice.high)
         best = min(path, key=lambda node: (self._cost(node, known), node))
         while not self.clock.over("covering", self.until):
             near = [*self.lattice.predecessors(best), *self.lattice.successors(best)]
@@ -96,18 +96,6 @@ class _View:
                 break
             best = step
         return best if self._cost(best, known) < self.price else None
-
-    def _path(self) -> list[Levels]:
-        """From the lowest node to the highest by the cheapest steps."""
-        node, path = list(self.lattice.low), []
-        while tuple(node) != self.lattice.high:
-            step = [
-                (self.house.totals[at][level + 1] - self.house.totals[at][level], at)
-                for at, level in enumerate(node) if level < self.lattice.high[at]
-            ]  # fmt: skip
-            node[min(step)[1]] += 1
-            path.append(tuple(node))
-        return path
 
     def _cost(self, node: Levels, known: dict[Levels, float]) -> float:
         """Per row: what covered classes lose, and the price of the others."""

@@ -82,6 +82,18 @@ class ByColumns:
         """What the node loses with all rows."""
         return sum([column[level] for column, level in zip(self.totals, levels, strict=True)])
 
+    def path(self, low: Levels, high: Levels) -> list[Levels]:
+        """From one node up to another by the cheapest steps, both ends included."""
+        node, path = list(low), [low]
+        while path[-1] != high:
+            step = [
+                (self.totals[at][level + 1] - self.totals[at][level], at)
+                for at, level in enumerate(node) if level < high[at]
+            ]  # fmt: skip
+            node[min(step)[1]] += 1
+            path.append(tuple(node))
+        return path
+
     def bound(self, levels: Levels, tally: Tally, room: int) -> float:
         """The floor: grouping adds nothing to it."""
         return self.floor(levels)

@@ -211,14 +211,7 @@ class _Search:
 
     def _path(self, low: Levels, high: Levels) -> list[Levels]:
         """From the lowest node up by the cheapest steps, while the floor is under the best."""
-        house, node, path = self.domain.house.totals, list(low), [low]
-        while node != list(high):
-            step = [
-                (house[at][level + 1] - house[at][level], at)
-                for at, level in enumerate(node) if level < high[at]
-            ]  # fmt: skip
-            node[min(step)[1]] += 1
-            path.append(tuple(node))
+        path = self.domain.house.path(low, high)
         inside, outside = 0, len(path)
         while outside - inside > 1:
             middle = (inside + outside) // 2
