@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tclose.search import problem_of
 from tclose.search.exchange import load
-from tclose.search.leave import mend
+from tclose.search.leave import mended
 from tclose.search.outcome import numbered
 from tclose.table.cells import Cells
 from tclose.table.check import Bound
@@ -28,10 +28,4 @@ def merged(bound: Bound, population: Cells | None, label: Ints) -> Ints | None:
     named = numbered(label)
     tab = problem.tables()
     problem.refer(tab, named)
-    state = load(tab, named)
-    name = np.arange(len(state.loss))
-    if mend(state, tab, name) < 0:
-        return None
-    while (name[name] != name).any():
-        name = name[name]
-    return numbered(np.where(named >= 0, name[np.maximum(named, 0)], -1))
+    return mended(load(tab, named), tab)

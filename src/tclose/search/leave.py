@@ -25,6 +25,7 @@ from tclose.search.exchange import (
     LABEL,
     LOWEST,
     SIZE,
+    Counts,
     distinct,
     keeps_after,
     load,
@@ -58,12 +59,18 @@ def leave_out(problem: Problem, tab: Tables, label: Ints, room: int, seed: int) 
     gone += peel(members, ends, room - gone, state, tab, np.zeros(_widest(tab), np.int64))
     depart(order, room - gone, state, tab)
     problem.refer(tab, state.cell[LABEL])
+    return mended(state, tab)
+
+
+def mended(state: Counts, tab: Tables) -> Ints | None:
+    """The labelling with classes that break the promise merged; None where that does not help."""
     name = np.arange(len(state.loss))
     if mend(state, tab, name) < 0:
         return None
     while (name[name] != name).any():
         name = name[name]
-    return numbered(np.where(state.cell[LABEL] >= 0, name[np.maximum(state.cell[LABEL], 0)], -1))
+    label = state.cell[LABEL]
+    return numbered(np.where(label >= 0, name[np.maximum(label, 0)], -1))
 
 
 def _by_class(label: Ints, classes: int) -> tuple[Ints, Ints]:
