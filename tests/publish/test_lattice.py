@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import tclose
 from tclose.cli import app
 from tclose.report.lattice import lattice_svg
-from tclose.search import Budget, method_named, problem_of
+from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.incognito import minimal_nodes
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -44,6 +44,14 @@ def test_the_survey_agrees_with_the_searches(suppression: str) -> None:
     if suppression == "0":
         least = minimal_nodes(problem, Budget()).nodes
         assert tuple(sorted(point.levels for point in found.minimal)) == least
+
+
+def test_a_lattice_that_takes_too_long_is_searched_with_what_is_left() -> None:
+    told: list[Progress] = []
+    found = tclose.lattice(table_of(7), rules_of(7), effort=0.02, progress=told.append)
+    assert not found.points and found.best is not None
+    assert {one.seconds_total for one in told} == {0.02}
+    assert told[-1].seconds_used <= 0.025, "the last node may take a little more"
 
 
 def test_the_picture_shows_every_node_as_it_stands() -> None:

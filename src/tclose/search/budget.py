@@ -78,6 +78,24 @@ class Budget:
         """The seconds that an ordinary core would take."""
         return min(self.work, self.time)
 
+    def portion(self, share: float, before: float) -> Budget:
+        """A share of the budget, for a search that comes after one that had the share `before`.
+
+        Its reports and its patience are those of the whole.
+        """
+
+        def report(progress: Progress) -> None:
+            used = before * self.expected + progress.seconds_used
+            self.report(Progress(used, self.expected, progress.loss, progress.step))
+
+        return replace(
+            self,
+            seconds=None if self.seconds is None else share * self.seconds,
+            effort=None if math.isinf(self.work) else share * self.work,
+            report=report,
+            patience=self.patience / share,
+        )
+
 
 def rehearsal(budget: Budget) -> Budget:
     """The least budget: silent and not to be cancelled."""

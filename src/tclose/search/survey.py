@@ -21,6 +21,8 @@ from tclose.search.rollup import rehearse
 
 MOST_NODES = 20_000
 """A larger lattice is not looked at node by node."""
+LOOKING = 0.5
+"""The share of the budget for that; if it is not enough, the rest goes into the optimum."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,9 @@ def survey(problem: Problem, budget: Budget) -> Survey:
     Clock(budget).tell("compiling, once", now=True)
     rehearse(problem, ladders_of(problem))
     domain = domain_of(problem, Clock(budget))
+    before = 0.0
     if domain.lattice.size <= MOST_NODES:
-        points = _points(domain)
+        points, before = _points(domain), LOOKING
         if points is not None:
             least = min(
                 (point for point in points if point.holds),
@@ -90,7 +93,7 @@ def survey(problem: Problem, budget: Budget) -> Survey:
             )  # fmt: skip
             loss = None if least is None else least.loss
             return _survey(domain, points, None if least is None else least.levels, loss, loss)
-    found = optimal(problem, budget)
+    found = optimal(problem, budget.portion(1.0 - before, before))
     loss = found.loss if found.value is None else found.value
     return _survey(domain, (), found.levels, loss, found.bound)
 
@@ -111,7 +114,7 @@ def _points(domain: Domain) -> tuple[Point, ...] | None:
     found: list[Point] = []
     covered: dict[Levels, bool] = {}
     for node in sorted(domain.lattice.nodes(), key=lambda node: (sum(node), node)):
-        if domain.clock.over("looking at every node"):
+        if domain.clock.over("looking at every node", LOOKING):
             return None
         verdict = domain.look(node)
         tally = verdict.tally
