@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import product
@@ -146,6 +147,20 @@ def test_groupings_given_up_for_want_of_memory_change_nothing(tables: Any) -> No
     ample, narrow = (Roller(problem, ladders, price, memory=size) for size in (1 << 20, 0))
     for node in [*lattice.nodes(), *reversed(list(lattice.nodes()))]:
         assert ample.look(node, 3) == narrow.look(node, 3)
+
+
+@pytest.mark.parametrize("limit", [0, 500, 1000, 10_000])
+def test_groupings_take_no_more_memory_than_the_policy_allows(limit: int, tables: Any) -> None:
+    problem = problem_of(tables.Case(*animals(megabytes=3)).bound())
+    assert problem.aims.memory == 3 << 20
+    tight = replace(problem, aims=replace(problem.aims, memory=limit))
+    ladders = ladders_of(problem)
+    roller = Roller(tight, ladders, measure_of(problem, ladders).price)
+    least = roller.held
+    for node in Lattice(*limits_of(problem, ladders)).nodes():
+        roller.look(node, 3)
+        assert least <= roller.held <= max(limit, least)
+    assert (roller.held > least) == (limit > least), "what fits is kept"
 
 
 def test_the_benchmark_says_why_the_reference_tool_was_not_run(tmp_path: Path) -> None:

@@ -98,10 +98,7 @@ def domain_of(
     return Domain(
         problem, ladders, Lattice(*limits_of(problem, ladders)), measure,
         house_loss(problem, ladders),
-        Roller(
-            problem, ladders, measure.price, reference=reference,
-            memory=problem.aims.memory if memory is None else memory,
-        ), room, clock,
+        Roller(problem, ladders, measure.price, reference=reference, memory=memory), room, clock,
     )  # fmt: skip
 
 

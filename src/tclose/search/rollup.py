@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -42,8 +43,6 @@ from tclose.search.rulebook import Rulebook
 Ints = NDArray[np.int64]
 Reference = Literal["released", "table"]
 
-MEMORY = 256 << 20
-"""Bytes of groupings that are kept."""
 MOST_KEPT = 512
 WORTH = 0.5
 """A grouping is kept if it has at most this share of its source's classes."""
@@ -82,18 +81,21 @@ class Roller:
     price: NDArray[np.float64]
     """What a row left out costs, by column, level and code (`Measure.price`)."""
     reference: Reference = "released"
-    memory: int = MEMORY
+    memory: int | None = None
+    """Bytes of groupings that are kept; None: as many as the problem's aims say."""
     whole: Problem | None = None
     """The problem that this one is a part of, if classes are compared with all its cells. What the
     rules cannot decide then fails: requirements judge whole tables only."""
     looks: int = 0
     effort: float = 0.0
     """Of all looks so far, in seconds of an ordinary core."""
+    held: int = 0
+    """Bytes of the groupings that are kept; the finest is kept in any case."""
     _kept: list[_Kept] = field(default_factory=list)
-    _held: int = 0
 
     def __post_init__(self) -> None:
         problem = self.problem
+        self.room = problem.aims.memory if self.memory is None else self.memory
         top = problem if self.whole is None else self.whole
         self._rungs = rungs_of(self.ladders)
         self._book = Rulebook(top, laxer=self.whole is None)
@@ -261,11 +263,9 @@ class Roller:
             for at, (ladder, level) in enumerate(zip(self.ladders, levels, strict=True))
         ]
 
-    @property
+    @cached_property
     def _judge(self) -> Judge:
-        if not hasattr(self, "_judged"):
-            self._judged = Judge(self.problem)
-        return self._judged
+        return Judge(self.problem)
 
     def _source(self, levels: Levels) -> _Kept:
         at = kernels.nearest_source(
@@ -278,16 +278,16 @@ class Roller:
         """Keeps the grouping at hand, and gives up others where there is no room."""
         one = _Kept(levels, self._copied())
         while len(self._kept) > 1 and (
-            len(self._kept) >= MOST_KEPT or self._held + one.bytes > self.memory
+            len(self._kept) >= MOST_KEPT or self.held + one.bytes > self.room
         ):
             self._give_up(1 + int(np.argmin(self._used[1 : len(self._kept)])))
-        if self._held + one.bytes <= self.memory:
+        if self.held + one.bytes <= self.room:
             self._keep(one)
 
     def _keep(self, one: _Kept) -> None:
         at = len(self._kept)
         self._kept.append(one)
-        self._held += one.bytes
+        self.held += one.bytes
         self._vectors[at], self._classes[at] = one.levels, len(one.made.size)
         self._used[at] = self.looks
 
@@ -295,7 +295,7 @@ class Roller:
         return kernels.trimmed(self._made, self._told(GROUPS), self._told(ENTRIES))
 
     def _give_up(self, at: int) -> None:
-        self._held -= self._kept[at].bytes
+        self.held -= self._kept[at].bytes
         last = len(self._kept) - 1
         self._kept[at] = self._kept[last]
         for each in (self._vectors, self._classes, self._used):
