@@ -99,7 +99,7 @@ class Roller:
         top = problem if self.whole is None else self.whole
         self._rungs = rungs_of(self.ladders)
         self._book = Rulebook(top, laxer=self.whole is None)
-        slot = _slots(problem)
+        slot = problem.promise.places(problem.cells)
         cells, fields = slot.shape
         self._cells = Grouping(
             packed(problem.codes, self._rungs), problem.weight.astype(np.int64),
@@ -313,16 +313,6 @@ def rehearse(problem: Problem, ladders: Sequence[Ladder]) -> None:
 
 def _counted(problem: Problem) -> Ints:
     """The rows in each slot of a histogram of the whole table."""
-    slot = _slots(problem)
-    weight = np.repeat(problem.weight, slot.shape[1])
-    return np.bincount(slot.ravel(), weight, problem.promise.slots).astype(np.int64)
-
-
-def _slots(problem: Problem) -> Ints:
-    """Where each cell counts in a histogram, for every field."""
-    fields = problem.promise.fields
-    base = np.cumsum([0, *(one.values + 1 for one in fields)])
-    slot = np.zeros((problem.cells, len(fields)), dtype=np.int64)
-    for at, one in enumerate(fields):
-        slot[:, at] = np.where(one.codes < 0, one.values, one.codes) + base[at]
-    return slot
+    place = problem.promise.places(problem.cells)
+    weight = np.repeat(problem.weight, place.shape[1])
+    return np.bincount(place.ravel(), weight, problem.promise.base[-1]).astype(np.int64)

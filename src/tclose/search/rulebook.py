@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.search.layout import refer_to_counts, rule_arrays
 from tclose.search.problem import Problem
-from tclose.search.promise import refer_to_counts, rule_arrays
 from tclose.search.rules import BAND, CLEAR, EMD, ENTROPY, GAIN, JS, KL, LIMIT, MARGIN, SHARE
 
 Ints = NDArray[np.int64]

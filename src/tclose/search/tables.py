@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.search import compiling
-from tclose.search.promise import Promise, recount, rule_arrays
+from tclose.search.layout import recount, rule_arrays
+from tclose.search.promise import Promise
 from tclose.search.rules import Rules
 from tclose.utility.loss import ColumnLoss
 
@@ -66,10 +67,7 @@ def make_tables(
 ) -> Tables:
     """Lays a problem out for the kernels; with the orders that dealing needs, or without."""
     parts = [_column(column) for column in columns]
-    base = np.cumsum([0, *(field.values + 1 for field in promise.fields)])
-    slot = np.zeros((len(codes), len(promise.fields)), dtype=np.int64)
-    for at, field in enumerate(promise.fields):
-        slot[:, at] = np.where(field.codes < 0, field.values, field.codes) + base[at]
+    slot = promise.places(len(codes))
     made = rule_arrays(promise, promise.rules, int(weight.sum()))
     recount(made, promise, promise.rules, weight)
     spot = _starts([part.climb[0] for part in parts])
@@ -88,7 +86,7 @@ def make_tables(
         climb=np.concatenate([_NONE, *shift], axis=1),
         weight=weight.astype(np.int64),
         slot=slot,
-        order=_orders((slot - base[:-1])[:, : len(promise.fields) * ordered], weight),
+        order=_orders((slot - promise.base[:-1])[:, : len(promise.fields) * ordered], weight),
         rules=made,
     )  # fmt: skip
 
