@@ -70,10 +70,10 @@ class Release:
     """What became of the rows that the search left out, where the policy says more than drop."""
     people: Cells | None = field(default=None, repr=False)
     """The population that the promise is about, if there is one."""
-    reporter: Callable[[Release, str | Path, str, Frontier | None], Path] | None = field(
+    reporter: Callable[[Release, str | Path | None, str, Frontier | None], Any] | None = field(
         default=None, repr=False, compare=False
     )
-    """Writes the report on this release: it knows the table that the release was made from."""
+    """Makes the report on this release: it knows the table that the release was made from."""
 
     @property
     def outside(self) -> int:
@@ -115,9 +115,15 @@ class Release:
         return write_table(path, rows.schema, rows.batches(), delimiter=mark, check=recount)
 
     def report(
-        self, path: str | Path, *, edition: str = "external", frontier: Frontier | None = None
-    ) -> Path:
-        """Writes a report for people (.html, .json or .txt) that needs nothing else to be read.
+        self,
+        path: str | Path | None = None,
+        *,
+        edition: str = "external",
+        frontier: Frontier | None = None,
+    ) -> Any:
+        """The report for people (`tclose.report.document`), also written where a path is given.
+
+        The suffix says what is written: a page (.html), plain values (.json) or plain text (.txt).
 
         The external edition tells counts only; the internal one also shows values of the worst
         classes, and is not to be passed on. A frontier (`tclose.frontier`) becomes a section of it.

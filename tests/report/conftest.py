@@ -104,10 +104,8 @@ def pages(case: Case, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
     folder = tmp_path_factory.mktemp("pages")
     made = {}
     for edition in ("external", "internal"):
-        made[f"release-{edition}"] = case.release.report(
-            folder / f"release-{edition}.html", edition=edition
-        )
         for kind, document in (
+            ("release", case.release.report(edition=edition)),
             ("audit", case.audited(edition)),
             ("verify", case.verified(edition)),
         ):

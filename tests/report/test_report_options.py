@@ -75,10 +75,51 @@ def test_a_failing_audit_still_writes_its_report_and_still_fails(home: Path) -> 
     assert "The promise does not hold" in Path("a.txt").read_text(encoding="utf-8")
 
 
-def test_json_on_standard_output_stays_what_it_was(home: Path) -> None:
-    result = run("audit", "table.csv", *NAMED, "--json", "--report", "a.html")
-    assert json.loads(result.stdout)["rows"] == 24
-    assert Path("a.html").exists()
+COMMANDS = {
+    "audit": ("audit", "table.csv", "-p", "policy.toml"),
+    "anonymize": ("anonymize", "table.csv", "-p", "policy.toml", "-o", "r.csv", "--method",
+                  "mondrian"),
+    "verify": ("verify", "made.csv", "-p", "policy.toml", "--certificate", "c.json"),
+    "frontier": ("frontier", "table.csv", "-p", "policy.toml", "--t", "0.2,0.4", "--method",
+                 "mondrian", "--effort", "1"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def made(home: Path) -> Path:
+    """A home that also holds a release and its certificate."""
+    assert run("anonymize", "table.csv", "-p", "policy.toml", "-o", "made.csv",
+               "--method", "mondrian", "--certificate", "c.json").exit_code == 0  # fmt: skip
+    return home
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_document_is_behind_the_file_the_json_and_the_screen(made: Path, command: str) -> None:
+    printed = run(*COMMANDS[command], "--json", "--report", "a.json")
+    told = json.loads(printed.stdout)
+    written = json.loads(Path("a.json").read_text(encoding="utf-8"))
+    assert told["report"] == written
+    assert told.keys() - {"report"}, "the values for machines stay beside it"
+    before = sorted(made.iterdir())
+    shown = run(*COMMANDS[command], "--report", "-")
+    assert shown.exit_code == printed.exit_code
+    assert sorted(made.iterdir()) == before, "nothing is written for what is shown"
+    for text in (written["title"], *(section["title"] for section in written["sections"])):
+        assert text in shown.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_without_a_report_json_is_for_machines_only(made: Path, command: str) -> None:
+    told = json.loads(run(*COMMANDS[command], "--json").stdout)
+    assert told["rows"] == 24
+    assert "report" not in told
+
+
+def test_the_edition_is_also_that_of_what_is_shown(home: Path) -> None:
+    told = json.loads(
+        run("audit", "table.csv", *NAMED, "--json", "--report", "-", "--edition", "internal").stdout
+    )
+    assert told["report"]["edition"] == "internal"
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def anonymize(
     """
     from tclose import publish
     from tclose.report.released import release_view
-    from tclose.report.saving import refuse_report
+    from tclose.report.saving import SCREEN, file_of, refuse_report
     from tclose.table.write import refuse_overwriting
 
     refuse_report(report, edition, (file, policy, output, certificate, plan, population))
@@ -86,11 +86,19 @@ def anonymize(
                 reading=reading,
                 **watch,
             )
+    document = None
     if report is not None:
         with progress() as step:
             step("attacking the release, for the report")
-            release.report(report, edition=edition, frontier=curves)
-    show(release, release_view, as_json=as_json, plain=release_json)
+            document = release.report(file_of(report), edition=edition, frontier=curves)
+    show(
+        release,
+        release_view,
+        as_json=as_json,
+        plain=release_json,
+        document=document,
+        in_full=report == SCREEN,
+    )
 
 
 def release_json(release: Any) -> dict[str, Any]:

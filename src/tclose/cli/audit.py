@@ -26,9 +26,10 @@ def audit(
     """
     from tclose import api, publish
     from tclose.report import audit_view
-    from tclose.report.saving import refuse_report
+    from tclose.report.saving import SCREEN, file_of, refuse_report
 
     refuse_report(report, edition, (file, declared["policy"], population))
+    document = None
     with progress() as step:
         result = api.audit(
             file,
@@ -39,12 +40,12 @@ def audit(
         )
         if report is not None:
             step("writing the report")
-            publish.audit_report(
+            document = publish.audit_report(
                 result,
-                report,
+                file_of(report),
                 edition=edition,
                 hashes={"table": file_hash(file)},
                 population=api.population_cells(result.bound, population, reading),
             )
-    show(result, audit_view, as_json=as_json)
+    show(result, audit_view, as_json=as_json, document=document, in_full=report == SCREEN)
     raise typer.Exit(HOLDS if result.holds else FAILS)

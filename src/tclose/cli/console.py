@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
@@ -17,6 +17,9 @@ from rich.markup import escape
 
 from tclose.cli.groups import ungrouped
 from tclose.errors import InternalError, PolicyError, TcloseError
+
+if TYPE_CHECKING:
+    from tclose.report.document import Document
 
 HOLDS, FAILS, WRONG = 0, 1, 2
 
@@ -50,10 +53,20 @@ def show(
     *,
     as_json: bool,
     plain: Callable[[Any], Any] = lambda result: result.to_json(),
+    document: Document | None = None,
+    in_full: bool = False,
 ) -> None:
-    """The result of a command, for people or as one JSON object."""
+    """The result of a command, for people or as one JSON object.
+
+    Its report, where there is one, is a part of the object; `in_full` people see it, too.
+    """
     if as_json:
-        print_json(plain(result))
+        told = plain(result)
+        print_json(told if document is None else told | {"report": document.to_json()})
+    elif document is not None and in_full:
+        from tclose.report.screen import document_view
+
+        stdout().print(document_view(document))
     else:
         stdout().print(view(result))
 

@@ -50,7 +50,9 @@ Key = Annotated[
 ]
 Report = Annotated[
     Path | None,
-    typer.Option("--report", metavar="FILE", help="Also write a report: .html, .json or .txt."),
+    typer.Option(
+        "--report", metavar="FILE", help="Also write a report: .html, .json, .txt; - shows it here."
+    ),
 ]
 Edition = Annotated[
     str,

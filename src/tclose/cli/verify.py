@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Group
 
 from tclose.cli import options
-from tclose.cli.console import FAILS, HOLDS, guarded, print_json, progress, stdout
+from tclose.cli.console import FAILS, HOLDS, guarded, progress, show
 from tclose.cli.split import verify_folder
 from tclose.errors import UsageError
 from tclose.policy import Policy
@@ -39,7 +40,7 @@ def verify(
     """
     from tclose import api, publish
     from tclose.report import audit_view, checks_view
-    from tclose.report.saving import refuse_report
+    from tclose.report.saving import SCREEN, file_of, refuse_report
 
     refuse_report(report, edition, (file, policy, certificate, population))
     if file.is_dir():
@@ -61,10 +62,11 @@ def verify(
             progress=step,
         )
     checks = () if stated is None else recheck(stated, result, file_hash(file))
+    document = None
     if report is not None:
-        publish.audit_report(
+        document = publish.audit_report(
             result,
-            report,
+            file_of(report),
             edition=edition,
             kind="verify",
             certificate=stated,
@@ -72,12 +74,15 @@ def verify(
             hashes={"file as counted": file_hash(file)},
             population=api.population_cells(result.bound, population, reading),
         )
-    if as_json:
-        lines = [vars(check) for check in checks]
-        print_json(result.to_json() | ({} if stated is None else {"certificate": lines}))
-    else:
-        stdout().print(audit_view(result, details=False))
-        if stated is not None:
-            stdout().print(checks_view(checks))
+    held = [] if stated is None else [checks_view(checks)]
+    lines = {} if stated is None else {"certificate": [vars(check) for check in checks]}
+    show(
+        result,
+        lambda audit: Group(audit_view(audit, details=False), *held),
+        as_json=as_json,
+        plain=lambda audit: audit.to_json() | lines,
+        document=document,
+        in_full=report == SCREEN,
+    )
     sound = all(check.confirmed is not False for check in checks)
     raise typer.Exit(HOLDS if result.holds and sound else FAILS)

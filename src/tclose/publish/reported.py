@@ -62,20 +62,18 @@ def audit_report(
         checks=tuple(checks),
         hashes=hashes or {},
     )
-    document = document_of(subject, further)
-    if path is not None:
-        save_document(document, path)
-    return document
+    return _saved(document_of(subject, further), path)
 
 
 def release_report(
     release: Release,
     original: Original,
+    path: str | Path | None = None,
     *,
     edition: str = "external",
-    further: Sequence[Section] = (),
+    frontier: Frontier | None = None,
 ) -> Document:
-    """The report on a release beside the table that it was made from."""
+    """The report on a release beside the table that it was made from, with a frontier if given."""
     people = release.people
     now = audit_bound(_bound_anew(release, original), population=people, measure_all=False)
     data = release.path if release.data is None else release.data
@@ -88,19 +86,14 @@ def release_report(
         before=Counted(before, attack_release(original.bound, population=people)),
         certificate=release.certificate.content,
     )
-    return document_of(subject, further)
-
-
-def save_release_report(
-    release: Release,
-    original: Original,
-    path: str | Path,
-    edition: str,
-    frontier: Frontier | None = None,
-) -> Path:
-    """Writes the report on a release (.html, .json or .txt), with a frontier if there is one."""
     further = () if frontier is None else (frontier_section(frontier),)
-    return save_document(release_report(release, original, edition=edition, further=further), path)
+    return _saved(document_of(subject, further), path)
+
+
+def _saved(document: Document, path: str | Path | None) -> Document:
+    if path is not None:
+        save_document(document, path)
+    return document
 
 
 def _bound_anew(release: Release, original: Original) -> Bound:

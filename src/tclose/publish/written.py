@@ -13,10 +13,11 @@ import pyarrow as pa
 from tclose.api import Reading
 from tclose.describe import hashes_of, policy_json, rows_from, versions
 from tclose.errors import UsageError
-from tclose.publish.reported import Original, save_release_report
+from tclose.publish.reported import Original, release_report
 from tclose.publish.targets import Targets
 from tclose.recode import Plan, Pseudonyms, Recoding, Rewriter
 from tclose.release import Release, recounted, save_json
+from tclose.report.document import Document
 from tclose.search import Outcome
 from tclose.search.frontier import Frontier
 from tclose.table import Bound, Cells, open_source, write_table
@@ -95,10 +96,10 @@ class Work:
         )
 
     def _report(
-        self, release: Release, path: str | Path, edition: str, frontier: Frontier | None
-    ) -> Path:
+        self, release: Release, path: str | Path | None, edition: str, frontier: Frontier | None
+    ) -> Document:
         original = Original(self.data, self.reading, self.bound)
-        return save_release_report(release, original, path, edition, frontier)
+        return release_report(release, original, path, edition=edition, frontier=frontier)
 
     def _written(
         self,

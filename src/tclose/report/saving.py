@@ -12,6 +12,8 @@ from tclose.report.screen import document_text
 from tclose.table.write import refuse_unwritable, write_text
 
 SUFFIXES = (".html", ".htm", ".json", ".txt")
+SCREEN = Path("-")
+"""What a command is given in place of a file where the report is to be shown, not written."""
 
 
 def save_document(document: Document, path: str | Path) -> Path:
@@ -26,6 +28,15 @@ def save_document(document: Document, path: str | Path) -> Path:
     return write_text(path, text)
 
 
+def file_of(report: Path | None) -> Path | None:
+    """The file that a report goes to, if any.
+
+    >>> file_of(Path("-")), file_of(Path("report.html")).name
+    (None, 'report.html')
+    """
+    return None if report == SCREEN else report
+
+
 def refuse_report(path: str | Path | None, edition: str, others: tuple[Path | None, ...]) -> None:
     """Raises where a report could not be written, before any work is done for it."""
     if path is None:
@@ -33,6 +44,8 @@ def refuse_report(path: str | Path | None, edition: str, others: tuple[Path | No
             raise UsageError("an edition of what?", where="edition", hint="give --report FILE, too")
         return
     edition_of(edition)
+    if path == SCREEN:
+        return
     _suffix(path)
     refuse_unwritable(path)
     target = Path(path).resolve()
@@ -64,6 +77,6 @@ def _suffix(path: str | Path) -> str:
         raise UsageError(
             "unknown kind of report",
             where=str(path),
-            hint=f"end it in one of {', '.join(SUFFIXES)}",
+            hint=f"end it in one of {', '.join(SUFFIXES)}, or give - to see it here",
         )
     return suffix
