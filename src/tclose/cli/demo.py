@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console, RenderableType
 from rich.table import Table
 
 from tclose.cli.console import guarded, stdout
@@ -30,8 +28,8 @@ def demo(
 ) -> None:
     """Make up a hospital table, audit it, anonymize it, verify and explain the release."""
     from tclose import api, publish
-    from tclose.report import audit_view, explanation_view, flow_svg
-    from tclose.report.released import release_view
+    from tclose.report import flow_svg
+    from tclose.report.saving import save_document
     from tclose.sample import write_hospital
     from tclose.table.write import write_text
 
@@ -49,11 +47,10 @@ def demo(
             on_cancel=lambda outcome: True,
         )
         why = api.explain(output / "release.csv", policy)
-    views = (audit_view(before), release_view(release), explanation_view(why))
     write_text(output / "audit.json", json.dumps(before.to_json(), indent=2) + "\n")
-    write_text(output / "report.txt", "".join(_plain(view) for view in views))
     write_text(output / "worst-class.svg", flow_svg(why))
-    release.report(output / "report.html", edition="internal")
+    document = release.report(output / "report.html", edition="internal")
+    save_document(document, output / "report.txt")
     console = stdout()
     console.print(_compared(before, release))
     console.print(
@@ -83,9 +80,3 @@ def _compared(before: Audit, release: Release) -> Table:
     table.add_row("the promise", "broken" if not before.holds else "holds", "holds")
     table.add_row("loss (0 exact, 1 nothing left)", "0", f"{release.loss.overall:.4f}")
     return table
-
-
-def _plain(view: RenderableType) -> str:
-    page = io.StringIO()
-    Console(file=page, width=140, highlight=False, no_color=True).print(view)
-    return page.getvalue() + "\n"
