@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tclose.privacy import promises_of
 from tclose.search.aims import Aims, aims_of
-from tclose.search.layout import recount
 from tclose.search.promise import Promise, compile_promise
+from tclose.search.rulebook import recount
 from tclose.search.tables import Tables, make_tables
 from tclose.table.cells import Cells
 from tclose.table.check import Bound

@@ -98,7 +98,7 @@ class Roller:
         self.room = problem.aims.memory if self.memory is None else self.memory
         top = problem if self.whole is None else self.whole
         self._rungs = rungs_of(self.ladders)
-        self._book = Rulebook(top, laxer=self.whole is None)
+        self._book = Rulebook(top.promise, top.rows, laxer=self.whole is None)
         slot = problem.promise.places(problem.cells)
         cells, fields = slot.shape
         self._cells = Grouping(

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.search import compiling
-from tclose.search.layout import recount, rule_arrays
 from tclose.search.promise import Promise
+from tclose.search.rulebook import recount, rule_arrays
 from tclose.search.rules import Rules
 from tclose.utility.loss import ColumnLoss
 
