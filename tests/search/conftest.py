@@ -15,12 +15,15 @@ from math import log2
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import assume
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from tclose.policy.model import Policy
-from tclose.search import problem_of
+from tclose.search import Budget, Outcome, infeasible, method_named, problem_of
 from tclose.table import Bound, bind
 from tclose.table.source import WEIGHT
 
@@ -148,6 +151,78 @@ def cases(draw: st.DrawFn) -> Case:
         policy["joint"] = [joint]
     spread = [at for at, times in enumerate(copies) for _ in range(times)]
     return Case({name: [column[at] for at in spread] for name, column in columns.items()}, policy)
+
+
+CLOSE = ["ordered", "numeric", "equal", "hierarchical"]
+
+
+@st.composite
+def close_tables(
+    draw: st.DrawFn, kinds: list[str], rows: tuple[int, int] = (6, 50), more: bool = False
+) -> Case:
+    """Tables with a promise of closeness for each of some kinds, and many ties among their values.
+
+    With `more`, now and then values are missing or a promise of diversity comes on top.
+    """
+    size = draw(st.integers(*rows))
+
+    def column(values: list[Any]) -> list[Any]:
+        return draw(st.lists(st.sampled_from(values), min_size=size, max_size=size))
+
+    columns = {"age": column([20, 21, 30, 35, 60]), "town": column(["x", "y", "z"])}
+    specs: dict[str, Any] = {"age": "quasi", "town": "quasi"}
+    for at, kind in enumerate(kinds):
+        values: list[Any] = [1, 2, 3, 5, 8] if kind in ("ordered", "numeric") else LEAVES
+        gap = more and draw(st.integers(0, 2)) == 0
+        columns[f"s{at}"] = column([*values, None] if gap else values)
+        columns[f"s{at}"][0] = columns[f"s{at}"][0] or values[0]
+        t = draw(st.sampled_from(["0.05", "0.1", "0.2", "1/3", "0.5"]))
+        specs[f"s{at}"] = {"role": "sensitive", "distance": kind, "t": t}
+        if kind == "hierarchical":
+            specs[f"s{at}"]["hierarchy"] = {"groups": GROUPS}
+        if more and draw(st.integers(0, 3)) == 0:
+            specs[f"s{at}"]["l"] = 2
+    return Case(columns, {"k": draw(st.integers(1, 4)), "columns": specs})
+
+
+def some_kinds(most: int, among: list[str] = CLOSE) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(among), min_size=1, max_size=most)
+
+
+# ------------------------------------------------------------- earth mover's distance, by a program
+
+
+def ground(kind: str, values: list[str]) -> np.ndarray:
+    """The distances of values that occur, given as text, by the definitions."""
+    known = [value for value in values if value != MISSING]
+    if kind in ("ordered", "numeric"):
+        known.sort(key=int)
+        place = {v: at if kind == "ordered" else int(v) for at, v in enumerate(known)}
+        low, high = min(place.values()), max(place.values())
+        at = {v: (one - low) / max(high - low, 1) for v, one in place.items()}
+
+    def apart(one: str, other: str) -> float:
+        if one == other:
+            return 0.0
+        if kind == "equal" or len(known) == 1:
+            return 1.0
+        if kind == "hierarchical":
+            groups = [GROUP_OF.get(one), GROUP_OF.get(other)]
+            return 0.5 if groups[0] == groups[1] else 1.0
+        if MISSING in (one, other):  # hangs at half of the length, off the middle
+            return 0.5 + abs(at[one if other == MISSING else other] - 0.5)
+        return abs(at[one] - at[other])
+
+    return np.array([[apart(one, other) for other in values] for one in values])
+
+
+def transport(p: np.ndarray, q: np.ndarray, cost: np.ndarray) -> float:
+    """The earth mover's distance as a linear program."""
+    m = len(p)
+    sums = np.vstack([np.kron(np.eye(m), np.ones(m)), np.kron(np.ones(m), np.eye(m))])
+    solved = linprog(cost.ravel(), A_eq=sums, b_eq=np.concatenate([p, q]), method="highs")
+    assert solved.success
+    return float(solved.fun)
 
 
 # ------------------------------------------------------------------------------- the other judge
@@ -356,6 +431,18 @@ def _attribute(
     return ""
 
 
+def kept(case: Case, name: str) -> Outcome:
+    """What a method that suits a case comes to, after it was judged; leaves no row out."""
+    bound = case.bound()
+    problem = problem_of(bound)
+    assert method_named(name).cannot(problem) == ()
+    assume(not infeasible(problem))
+    outcome = method_named(name).run(problem, Budget(effort=0.02))
+    assert broken(case, bound, outcome.label) == []
+    assert outcome.uses_sensitive and (outcome.label >= 0).all()
+    return outcome
+
+
 # --------------------------------------------------------------- every node of a lattice, by hand
 
 
@@ -471,10 +558,20 @@ def lattices() -> Any:
 @pytest.fixture(scope="session")
 def brute() -> Any:
     """The independent judge."""
-    return SimpleNamespace(broken=broken, rows_of=rows_of, distance=distance, breaks=breaks)
+    return SimpleNamespace(
+        broken=broken, rows_of=rows_of, distance=distance, breaks=breaks, kept=kept
+    )
+
+
+@pytest.fixture(scope="session")
+def programs() -> Any:
+    """Earth mover's distances by linear programs over distances made from scratch."""
+    return SimpleNamespace(ground=ground, transport=transport)
 
 
 @pytest.fixture(scope="session")
 def tables() -> Any:
     """Strategies for random tables."""
-    return SimpleNamespace(cases=cases, Case=Case, problem_of=problem_of)
+    return SimpleNamespace(
+        cases=cases, close=close_tables, kinds=some_kinds, Case=Case, problem_of=problem_of
+    )

@@ -2,86 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from tclose.search import Problem, problem_of
 from tclose.search.close import Close, bounds_of, close_of
-from tclose.search.fragmentation import OWN_WIDTH, fragmentation
+from tclose.search.fragmentation import OWN_WIDTH, _between_siblings, fragmentation
 from tclose.search.matching import bucket_bound, buckets_needed
 from tclose.search.quotas import common_divisor, dealt, halved, most_classes
 
-GROUPS = {"left": "abc", "right": "de", "alone": "f"}
-NUMBERS = ["1", "2", "3", "5", "8"]
+MISSING = "(missing)"
+GROUP_OF = {leaf: group for group in ("abc", "de", "f") for leaf in group}
 quick = settings(
     max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 
 
-# ------------------------------------------------------------------- ground distances, from scratch
-
-
-def ground(kind: str, one: str, other: str, present: list[str]) -> float:
-    """The distance of two values; ranks are those among the values that the table has."""
-    if one == other:
-        return 0.0
-    if kind == "equal":
-        return 1.0
-    if kind == "hierarchical":
-        return 0.5 if any(one in leaves and other in leaves for leaves in GROUPS.values()) else 1.0
-    order = sorted(present, key=int)
-    if kind == "ordered":
-        return abs(order.index(one) - order.index(other)) / (len(order) - 1)
-    return abs(int(one) - int(other)) / (int(order[-1]) - int(order[0]))
-
-
-def transport(p: np.ndarray, q: np.ndarray, cost: np.ndarray) -> float:
-    """The earth mover's distance as a linear program."""
-    m = len(p)
-    rows = np.kron(np.eye(m), np.ones(m))
-    columns = np.kron(np.ones(m), np.eye(m))
-    solved = linprog(
-        cost.ravel(), A_eq=np.vstack([rows, columns]), b_eq=np.concatenate([p, q]), method="highs"
-    )
-    assert solved.success
-    return float(solved.fun)
-
-
-@st.composite
-def close_cases(draw: st.DrawFn, most: int = 3) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """Tables with one to three promises of closeness of mixed kinds."""
-    rows = draw(st.integers(4, 60))
-    columns: dict[str, list[Any]] = {
-        "q": draw(st.lists(st.integers(0, 9), min_size=rows, max_size=rows))
-    }
-    specs: dict[str, Any] = {"q": "quasi"}
-    for at in range(draw(st.integers(1, most))):
-        kind = draw(st.sampled_from(["ordered", "numeric", "equal", "hierarchical"]))
-        values: Any = (
-            [int(x) for x in NUMBERS] if kind in ("ordered", "numeric") else list("abcdef")
-        )
-        columns[f"s{at}"] = draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))
-        t = draw(st.sampled_from(["0.05", "0.1", "0.2", "0.35", "0.5"]))
-        specs[f"s{at}"] = {"role": "sensitive", "distance": kind, "t": t}
-        if kind == "hierarchical":
-            groups = {name: list(leaves) for name, leaves in GROUPS.items()}
-            specs[f"s{at}"]["hierarchy"] = {"groups": groups}
-    return columns, {"k": draw(st.integers(1, 4)), "columns": specs}
-
-
 class Seen:
     """A problem's promises of closeness, with values and ground distances made from scratch."""
 
-    def __init__(self, problem: Problem, policy: dict[str, Any]) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, policy: dict[str, Any], programs: Any) -> None:
+        self.problem, self.transport = problem, programs.transport
         self.close: Close = close_of(problem, problem.tables().rules)
         first = np.array([int(np.argmax(self.close.tuple_of == at)) for at in range(self.tuples)])
+        self.kinds: list[str] = []
+        self.labels: list[list[str]] = []
         self.values: list[np.ndarray] = []
         self.cost: list[np.ndarray] = []
         for attribute in self.close.attributes:
@@ -89,10 +41,10 @@ class Seen:
             present = sorted({labels[code] for code in problem.classes.cell_codes[attribute.name]})
             kind = policy["columns"][attribute.name]["distance"]
             of_tuple = [labels[code] for code in problem.classes.cell_codes[attribute.name][first]]
+            self.kinds.append(kind)
+            self.labels.append(present)
             self.values.append(np.array([present.index(label) for label in of_tuple]))
-            self.cost.append(
-                np.array([[ground(kind, x, y, present) for y in present] for x in present])
-            )
+            self.cost.append(programs.ground(kind, present))
 
     @property
     def tuples(self) -> int:
@@ -104,12 +56,20 @@ class Seen:
 
     def emd(self, a: int, rows: np.ndarray) -> float:
         """Of a class with so many rows of each tuple, from the table."""
-        return transport(self.shares(a, rows), self.shares(a, self.close.rows), self.cost[a])
+        return float(
+            self.transport(self.shares(a, rows), self.shares(a, self.close.rows), self.cost[a])
+        )
 
 
-def seen(data: st.DataObject, tables: Any, most: int = 3) -> Seen:
-    columns, policy = data.draw(close_cases(most))
-    return Seen(problem_of(tables.Case(columns, policy).bound()), policy)
+@pytest.fixture()
+def seen(tables: Any, programs: Any) -> Callable[..., Seen]:
+    """Draws a table with one to three promises of closeness of mixed kinds."""
+
+    def drawn(data: st.DataObject, most: int = 3) -> Seen:
+        case = data.draw(tables.close(data.draw(tables.kinds(most)), (4, 60), more=True))
+        return Seen(problem_of(case.bound()), case.policy, programs)
+
+    return drawn
 
 
 def adversary(data: st.DataObject, made: Seen, fragment: np.ndarray, counts: np.ndarray) -> Any:
@@ -140,9 +100,9 @@ def adversary(data: st.DataObject, made: Seen, fragment: np.ndarray, counts: np.
 @quick
 @given(data=st.data())
 def test_nothing_on_a_set_of_values_is_farther_than_its_worst_value(
-    data: st.DataObject, tables: Any
+    data: st.DataObject, seen: Any
 ) -> None:
-    made = seen(data, tables)
+    made = seen(data)
     chosen = np.array(
         data.draw(st.lists(st.booleans(), min_size=made.tuples, max_size=made.tuples))
     )
@@ -150,7 +110,7 @@ def test_nothing_on_a_set_of_values_is_farther_than_its_worst_value(
     if not chosen.any():
         return
     for a, attribute in enumerate(made.close.attributes):
-        p, cost = made.shares(a, rows), made.cost[a]
+        p, cost, transport = made.shares(a, rows), made.cost[a], made.transport
         bound = float(
             attribute.farthest(attribute.held(rows, np.zeros_like(rows), 1) / rows.sum())[0]
         )
@@ -170,9 +130,9 @@ def test_nothing_on_a_set_of_values_is_farther_than_its_worst_value(
 @quick
 @given(data=st.data())
 def test_whatever_records_are_taken_the_bound_of_their_counts_holds(
-    data: st.DataObject, tables: Any
+    data: st.DataObject, seen: Any
 ) -> None:
-    made = seen(data, tables)
+    made = seen(data)
     target = [data.draw(st.sampled_from([0.1, 0.3, 0.6])) * one.t for one in made.close.attributes]
     found = fragmentation(made.close, target)
     assert all(x <= y + 1e-9 for x, y in zip(found.attained, target, strict=True))
@@ -187,9 +147,9 @@ def test_whatever_records_are_taken_the_bound_of_their_counts_holds(
 @quick
 @given(data=st.data())
 def test_classes_in_proportion_are_within_the_aggregate_bound(
-    data: st.DataObject, tables: Any
+    data: st.DataObject, seen: Any
 ) -> None:
-    made = seen(data, tables)
+    made = seen(data)
     found = fragmentation(made.close, [one.t for one in made.close.attributes])
     whole = found.rows[None, :]
     for one, bound in zip(
@@ -201,9 +161,9 @@ def test_classes_in_proportion_are_within_the_aggregate_bound(
 @quick
 @given(data=st.data())
 def test_dealt_and_halved_classes_are_close_whatever_records_they_take(
-    data: st.DataObject, tables: Any
+    data: st.DataObject, seen: Any
 ) -> None:
-    made = seen(data, tables)
+    made = seen(data)
     k = data.draw(st.integers(1, 4))
     share = data.draw(st.sampled_from([0.2, 0.5, 0.8]))
     found = fragmentation(made.close, [share * one.t for one in made.close.attributes])
@@ -214,6 +174,7 @@ def test_dealt_and_halved_classes_are_close_whatever_records_they_take(
     counts = quotas.counts[quotas.kind]
     assert counts.sum(axis=0).tolist() == found.rows.tolist()
     assert len(counts) == 1 or counts.sum(axis=1).min() >= k
+    assert all(one.of(quotas.counts).max() <= one.t for one in bounds)
     taken = adversary(
         data, made, found.of_tuple, counts[data.draw(st.integers(0, len(counts) - 1))]
     )
@@ -226,10 +187,44 @@ def test_dealt_and_halved_classes_are_close_whatever_records_they_take(
 
 @quick
 @given(data=st.data())
+def test_fragments_are_intervals_or_nodes_side_by_side(data: st.DataObject, seen: Any) -> None:
+    """Runs of an order have no gap. On a hierarchy only children of the lowest node above a
+    fragment are parted; for the equal distance all values are siblings, so any may be."""
+    made = seen(data, most=1)
+    attribute, kind = made.close.attributes[0], made.kinds[0]
+    order = np.argsort(attribute.rank)[data.draw(st.integers(0, made.tuples - 1)) :]
+    label = [made.labels[0][value] for value in made.values[0][order]]
+    if kind in ("ordered", "numeric"):
+        known = [int(one) for one in label if one != MISSING]
+        assert known == sorted(known) and MISSING not in label[:-1]
+        return
+    everywhere = np.arange(1, len(order))
+    group = label if kind == "equal" else [GROUP_OF.get(one, one) for one in label]
+    parted = label if len(set(group)) == 1 else group
+    allowed = [at for at in everywhere if parted[at - 1] != parted[at]]
+    assert _between_siblings(attribute, order, everywhere).tolist() == allowed
+    assert len(set(group)) == sum(x != y for x, y in pairwise([None, *group])), "side by side"
+
+
+@pytest.mark.parametrize("target", [0.2, 0.1, 0.05, 0.03])
+@pytest.mark.parametrize("kind", ["ordered", "numeric"])
+def test_a_missing_value_takes_one_fragment_more(kind: str, target: float, tables: Any) -> None:
+    def needed(values: list[Any]) -> int:
+        spec = {"role": "sensitive", "t": "0.5", "distance": kind}
+        policy = {"columns": {"q": "quasi", "s": spec}}
+        problem = problem_of(tables.Case({"q": values, "s": values}, policy).bound())
+        return fragmentation(close_of(problem, problem.tables().rules), [target]).count
+
+    days: list[Any] = list(range(1, 42))
+    assert needed([*days, None]) == needed(days) + 1
+
+
+@quick
+@given(data=st.data())
 def test_a_cut_never_raises_the_bound_of_the_attribute_it_cuts(
-    data: st.DataObject, tables: Any
+    data: st.DataObject, seen: Any
 ) -> None:
-    made = seen(data, tables)
+    made = seen(data)
     attribute = data.draw(st.sampled_from(made.close.attributes))
     border = data.draw(st.integers(0, int(attribute.rank.max()) + 1))
     half = (attribute.rank >= border).astype(np.int64)
@@ -238,14 +233,16 @@ def test_a_cut_never_raises_the_bound_of_the_attribute_it_cuts(
     assert attribute.farthest(attribute.held(rows, half, 2)).sum() <= whole + 1e-9
 
 
-def test_the_published_bound_may_rise_where_the_corrected_one_falls(tables: Any) -> None:
+def test_the_published_bound_may_rise_where_the_corrected_one_falls(
+    tables: Any, programs: Any
+) -> None:
     """The counterexample to the thesis' Proposition 6: <.5, 0, 0, .5> cut in the middle."""
     columns = {"q": list(range(8)), "s": [1, 1, 1, 1, 4, 4, 4, 4]}
     policy = {
         "k": 1,
         "columns": {"q": "quasi", "s": {"role": "sensitive", "t": "0.1", "distance": "ordered"}},
     }
-    made = Seen(problem_of(tables.Case(columns, policy).bound()), policy)
+    made = Seen(problem_of(tables.Case(columns, policy).bound()), policy, programs)
     corrected = fragmentation(made.close, [0.1])
     assert corrected.count == 2 and corrected.attained == (0.0,)
     whole = fragmentation(made.close, [0.5], OWN_WIDTH)
@@ -279,8 +276,8 @@ def test_the_published_class_size_is_a_common_divisor() -> None:
 
 @quick
 @given(data=st.data())
-def test_one_record_per_bucket_is_within_the_bucket_bound(data: st.DataObject, tables: Any) -> None:
-    made = seen(data, tables)
+def test_one_record_per_bucket_is_within_the_bucket_bound(data: st.DataObject, seen: Any) -> None:
+    made = seen(data)
     total = made.close.total
     buckets = data.draw(st.sampled_from([k for k in range(1, total + 1) if total % k == 0]))
     a = data.draw(st.integers(0, len(made.close.attributes) - 1))
@@ -300,8 +297,8 @@ def test_one_record_per_bucket_is_within_the_bucket_bound(data: st.DataObject, t
 
 @quick
 @given(data=st.data())
-def test_as_many_buckets_as_needed_keep_both_promises(data: st.DataObject, tables: Any) -> None:
-    made = seen(data, tables)
+def test_as_many_buckets_as_needed_keep_both_promises(data: st.DataObject, seen: Any) -> None:
+    made = seen(data)
     needed = buckets_needed(made.close, 1)
     for attribute in made.close.attributes:
         assert bucket_bound(made.close, attribute, needed) <= attribute.t

@@ -74,6 +74,11 @@ class Attribute:
             return None
         return np.append(0.0, np.cumsum(self.stretch[:-1]))
 
+    @cached_property
+    def along_lines(self) -> bool:
+        """Whether values have an order: one line, or two that meet where a missing value hangs."""
+        return _along_lines(self.node, self.parent)
+
     def meeting(self, one: Ints, other: Ints) -> Ints:
         """The lowest node above both of two nodes, pair by pair."""
         one, other = one.copy(), other.copy()
@@ -193,8 +198,8 @@ def _attribute(promise: Promise, at: int, first: Ints, rows: Ints, rules: Rules)
 def _ranks(node: Ints, parent: Ints, code: Ints, rows: Ints) -> Ints:
     """Values in an order in which runs are close: the line's, the tree's, the commonest first."""
     root = len(parent) - 1
-    if np.array_equal(parent[:-1], np.arange(1, root + 1)):
-        key = node
+    if _along_lines(node, parent):
+        key = code
     elif (parent[:-1] == root).all():
         count = np.bincount(node, weights=rows, minlength=root + 1)
         key = np.argsort(np.argsort(-count, kind="stable"), kind="stable")[node]
@@ -202,6 +207,12 @@ def _ranks(node: Ints, parent: Ints, code: Ints, rows: Ints) -> Ints:
         key = _tree_order(parent)[node]
     ranked: Ints = np.unique(key * (int(code.max(initial=0)) + 1) + code, return_inverse=True)[1]
     return ranked
+
+
+def _along_lines(node: Ints, parent: Ints) -> bool:
+    """Whether only the root branches, and values sit on the way to it: codes are in their order."""
+    children = np.bincount(parent[:-1], minlength=len(parent))
+    return bool((children[:-1] <= 1).all() and np.isin(node, parent).any())
 
 
 def _tree_order(parent: Ints) -> Ints:

@@ -177,7 +177,7 @@ class _Cutting:
             rank = attribute.rank[order]
             if self.width == COMMON_WIDTH:
                 cuts = np.flatnonzero(np.diff(rank)) + 1
-                if attribute.position is None:
+                if not attribute.along_lines:
                     cuts = _between_siblings(attribute, order, cuts)
                 cuts = _thinned(cuts, rows[order])
                 starts = rank[cuts]
@@ -249,10 +249,10 @@ def _different(groups: Sequence[Ints]) -> tuple[Ints, ...]:
 
 
 def _between_siblings(attribute: Attribute, order: Ints, cuts: Ints) -> Ints:
-    """The cuts of a fragment on a tree that part children of its lowest common node.
+    """The cuts of a fragment of leaves that part children of their lowest common node.
 
     So fragments are nodes of a hierarchy, or siblings side by side; for the equal distance, where
-    all values are siblings, any set of them.
+    all values are siblings, any run of them, the commonest first.
     """
     node = attribute.node[order]
     top = attribute.meeting(node[:1], node[-1:])
