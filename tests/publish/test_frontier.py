@@ -299,6 +299,8 @@ def test_the_command_tells_draws_and_reports(run: Any, clinic: Any) -> None:
     assert told["chosen"] == {"t": 0.25, "k": 4} and told["measure"] == "loss"
     assert all(point["worst"] <= point["promised"]["ill"] for point in points)
     assert Path("other.svg").is_file()
+    (strict,) = json.loads(run(*asked[:4], "--t", "0", "--json").stdout)["curves"][0]["points"]
+    assert strict["promised"]["ill"] == 0 and strict["worst"] == 0
 
 
 @pytest.mark.parametrize(

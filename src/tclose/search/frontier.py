@@ -141,9 +141,11 @@ class Frontier:
         return {"t": None if point.t is None else float(point.t), "k": point.k}
 
     def _plain(self, point: Point) -> dict[str, Any]:
-        asked = {} if point.t is None else self.thresholds
+        promised = {}
+        if point.t is not None:
+            promised = {name: float(point.t * part) for name, part in self.thresholds.items()}
         return self._place(point) | {
-            "promised": {name: float(point.t * part) for name, part in asked.items() if point.t},
+            "promised": promised,
             "loss": point.loss,
             "classes": point.classes,
             "left_out": point.left_out,
