@@ -7,8 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tclose.verify.attacks import AttackReport, Belief, Finding
-from tclose.verify.attacks.finding import classes_text
-from tclose.verify.audit import rows_text
+from tclose.verify.audit import classes_text, rows_text
 
 
 def attack_view(report: AttackReport) -> RenderableType:

@@ -10,8 +10,7 @@ from rich.text import Text
 
 from tclose.release import Release
 from tclose.report.terminal import verdict_table
-from tclose.verify.attacks.finding import classes_text
-from tclose.verify.audit import rows_text
+from tclose.verify.audit import classes_text, rows_text
 
 
 def release_view(release: Release) -> RenderableType:

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from tclose.verify.audit import Audit, ClassReport, Verdict, number_text, rows_text
+from tclose.verify.audit import Audit, ClassReport, Verdict, classes_text, number_text, rows_text
 from tclose.verify.certificate import NOT_HERE, Check
 from tclose.verify.explanation import Explanation, Step
 
@@ -89,7 +89,7 @@ def _short(text: str) -> str:
 
 def _headline(audit: Audit) -> Text:
     counted = (
-        f"{audit.source}: {rows_text(audit.rows)} in {_classes_text(audit.classes)}; "
+        f"{audit.source}: {rows_text(audit.rows)} in {classes_text(audit.classes)}; "
         f"the smallest has {rows_text(audit.k)}.\n"
     )
     if not audit.promised:
@@ -97,10 +97,6 @@ def _headline(audit: Audit) -> Text:
     if audit.holds:
         return Text.assemble(counted, ("The promise holds.", "bold green"))
     return Text.assemble(counted, ("The promise does NOT hold.", "bold red"))
-
-
-def _classes_text(classes: int) -> str:
-    return f"{classes:,} class{'' if classes == 1 else 'es'}"
 
 
 def verdict_table(title: str, verdicts: Sequence[Verdict], *, promised: bool) -> Table:

@@ -207,6 +207,15 @@ def rows_text(rows: int) -> str:
     return f"{rows:,} row{'' if rows == 1 else 's'}"
 
 
+def classes_text(count: int) -> str:
+    """A number of classes in words.
+
+    >>> classes_text(1), classes_text(1200)
+    ('1 class', '1,200 classes')
+    """
+    return f"{count:,} class{'' if count == 1 else 'es'}"
+
+
 class _Judge:
     """Turns requirements into verdicts; the classes of the last reading are kept for the next."""
 

@@ -159,15 +159,6 @@ def highest(classes: Classes, tally: Tally, value: NDArray[np.float64]) -> NDArr
     return result
 
 
-def classes_text(count: int) -> str:
-    """A number of classes in words.
-
-    >>> classes_text(1), classes_text(1200)
-    ('1 class', '1,200 classes')
-    """
-    return f"{count:,} class{'' if count == 1 else 'es'}"
-
-
 def _plain(numbers: Mapping[str, Number]) -> dict[str, Number]:
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value

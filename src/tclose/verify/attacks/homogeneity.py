@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tclose.distance import Histogram
 from tclose.table.classes import Classes
-from tclose.verify.attacks.finding import Finding, classes_text, highest, of_classes, worst
-from tclose.verify.audit import rows_text
+from tclose.verify.attacks.finding import Finding, highest, of_classes, worst
+from tclose.verify.audit import classes_text, rows_text
 
 MOST_EXCLUDED = 4
 

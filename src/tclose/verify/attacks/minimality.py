@@ -21,9 +21,9 @@ from tclose.privacy import Line, promises_of
 from tclose.table.alignment import Beside
 from tclose.table.check import Bound
 from tclose.table.classes import Classes, grouped, partitioned
-from tclose.verify.attacks.finding import Finding, classes_text, worst
+from tclose.verify.attacks.finding import Finding, worst
 from tclose.verify.attacks.reidentification import threshold
-from tclose.verify.audit import rows_text
+from tclose.verify.audit import classes_text, rows_text
 
 LARGEST = 40_000_000
 """How many times a cell may be put on a side of a cut: cells, times columns, times cuts."""

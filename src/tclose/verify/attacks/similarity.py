@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tclose.hierarchy import Hierarchy
 from tclose.table.classes import Classes, Tally
-from tclose.verify.attacks.finding import Finding, classes_text, of_classes, worst
-from tclose.verify.audit import rows_text
+from tclose.verify.attacks.finding import Finding, of_classes, worst
+from tclose.verify.audit import classes_text, rows_text
 
 PART = 4
 """One over the part of the range in which all values of a class count as similar."""
