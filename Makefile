@@ -14,7 +14,7 @@ OUTPUT ?= demo-output
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s  %s\n", $$1, $$2 }' Makefile
 
-demo: $(STAMP) ## audit a made-up hospital table and write the report into demo-output/
+demo: $(STAMP) ## the whole way on a made-up hospital table, into demo-output/
 	@$(BIN)/tclose demo --output $(OUTPUT)
 
 test: $(STAMP) ## run all tests and all doctests (ARGS="-k name" narrows them)
