@@ -185,8 +185,10 @@ def close_tables(
     return Case(columns, {"k": draw(st.integers(1, 4)), "columns": specs})
 
 
-def some_kinds(most: int, among: list[str] = CLOSE) -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(among), min_size=1, max_size=most)
+def some_kinds(
+    least: int = 1, most: int = 3, among: list[str] = CLOSE
+) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(among), min_size=least, max_size=most)
 
 
 # ------------------------------------------------------------- earth mover's distance, by a program

@@ -18,29 +18,9 @@ from tclose.search.frequency import _build as deal_by_frequency
 from tclose.search.subsets import lengths
 from tclose.search.wang import _by_clusters, _by_component, apart_from, component, coordinates
 
-GROUPS = {"left": ["a", "b", "c"], "right": ["d", "e"], "alone": ["f"]}
-GROUP_OF = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}
 quick = settings(
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-
-
-@st.composite
-def mixed(draw: st.DrawFn, kinds: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    rows = draw(st.integers(6, 40))
-
-    def column(values: list[Any]) -> list[Any]:
-        return draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))
-
-    columns = {"age": column([20, 21, 30, 35, 60])}
-    specs: dict[str, Any] = {"age": "quasi"}
-    for at, kind in enumerate(kinds):
-        columns[f"s{at}"] = column([1, 2, 3, 5, 8] if kind == "ordered" else list("abcdef"))
-        t = draw(st.sampled_from(["0.1", "0.2", "1/3", "0.5"]))
-        specs[f"s{at}"] = {"role": "sensitive", "distance": kind, "t": t}
-        if kind == "hierarchical":
-            specs[f"s{at}"]["hierarchy"] = {"groups": GROUPS}
-    return columns, {"k": draw(st.integers(1, 4)), "columns": specs}
 
 
 SEVERAL = ["ordered", "equal", "hierarchical"]
@@ -50,16 +30,8 @@ SEVERAL = ["ordered", "equal", "hierarchical"]
 @quick
 @given(data=st.data())
 def test_every_promise_is_kept(name: str, data: st.DataObject, tables: Any, brute: Any) -> None:
-    kinds = SEVERAL
-    if name == "frequency-deal":
-        kinds = [data.draw(st.sampled_from(SEVERAL))]
-    case = tables.Case(*data.draw(mixed(kinds)))
-    bound = case.bound()
-    problem = problem_of(bound)
-    assert method_named(name).cannot(problem) == ()
-    assume(not infeasible(problem))
-    outcome = method_named(name).run(problem, Budget(effort=0.02))
-    assert brute.broken(case, bound, outcome.label) == []
+    kinds = [data.draw(st.sampled_from(SEVERAL))] if name == "frequency-deal" else SEVERAL
+    brute.kept(data.draw(tables.close(kinds, more=True)), name)
 
 
 @pytest.mark.parametrize("shelve", [_by_clusters, _by_component])
@@ -68,7 +40,7 @@ def test_every_promise_is_kept(name: str, data: st.DataObject, tables: Any, brut
 def test_groups_part_all_rows_and_are_of_equal_size(
     shelve: Any, data: st.DataObject, tables: Any
 ) -> None:
-    problem = problem_of(tables.Case(*data.draw(mixed(SEVERAL))).bound())
+    problem = problem_of(data.draw(tables.close(SEVERAL)).bound())
     made = Construction(problem, Clock(Budget(effort=1.0)))
     groups = data.draw(st.integers(1, min(8, problem.rows)))
     shelf = shelve(made, groups)
@@ -93,27 +65,23 @@ def test_clusters_of_plainly_separate_values_are_found(tables: Any) -> None:
 @quick
 @given(data=st.data())
 def test_coordinates_and_distances_are_those_of_the_ground(
-    data: st.DataObject, tables: Any
+    data: st.DataObject, tables: Any, programs: Any
 ) -> None:
-    columns, policy = data.draw(mixed(SEVERAL))
-    problem = by_rows(problem_of(tables.Case(columns, policy).bound()))
+    case = data.draw(tables.close(SEVERAL))
+    problem = by_rows(problem_of(case.bound()))
     close = close_of(problem, problem.tables().rules)
     first = [int(np.argmax(close.tuple_of == one)) for one in range(len(close.rows))]
     for at, attribute in enumerate(close.attributes):
-        values = sorted(set(columns[f"s{at}"]))
+        values = sorted({str(value) for value in case.columns[f"s{at}"]})
         code = problem.sensitive[first, at]
-        far, place = apart_from(attribute, np.arange(len(first))), coordinates(attribute)
-        for i in range(len(first)):
-            for j in range(len(first)):
-                a, b = values[code[i]], values[code[j]]
-                if SEVERAL[at] == "ordered":
-                    wanted = abs(int(code[i]) - int(code[j])) / max(len(values) - 1, 1)
-                    assert abs(place[i, 0] - place[j, 0]) == pytest.approx(wanted)
-                else:
-                    alike = SEVERAL[at] == "hierarchical" and GROUP_OF[a] == GROUP_OF[b]
-                    wanted = 0.0 if a == b else 0.5 if alike else 1.0
-                    assert ((place[i] - place[j]) ** 2).sum() == pytest.approx(wanted)
-                assert far[i, j] == pytest.approx(wanted)
+        wanted = programs.ground(SEVERAL[at], values)[np.ix_(code, code)]
+        assert apart_from(attribute, np.arange(len(first))) == pytest.approx(wanted)
+        place = coordinates(attribute)
+        apart = place[:, None] - place
+        if SEVERAL[at] == "ordered":
+            assert np.abs(apart).sum(axis=2) == pytest.approx(wanted)
+        else:
+            assert np.square(apart).sum(axis=2) == pytest.approx(wanted)
 
 
 @quick
@@ -121,7 +89,7 @@ def test_coordinates_and_distances_are_those_of_the_ground(
 def test_no_direction_spreads_the_rows_more_than_the_component(
     data: st.DataObject, tables: Any
 ) -> None:
-    problem = problem_of(tables.Case(*data.draw(mixed(SEVERAL))).bound())
+    problem = problem_of(data.draw(tables.close(SEVERAL)).bound())
     close = close_of(problem, problem.tables().rules)
     place = np.concatenate([coordinates(one) for one in close.attributes], axis=1)
     rows = np.repeat(np.arange(len(close.rows)), close.rows)
@@ -137,7 +105,7 @@ def test_no_direction_spreads_the_rows_more_than_the_component(
 def test_every_value_is_dealt_evenly_and_nothing_needs_mending(
     data: st.DataObject, tables: Any
 ) -> None:
-    problem = by_rows(problem_of(tables.Case(*data.draw(mixed(["equal"]))).bound()))
+    problem = by_rows(problem_of(data.draw(tables.close(["equal"])).bound()))
     assume(not infeasible(problem))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     made.least = np.inf

@@ -24,34 +24,9 @@ from tclose.search.unite import united
 from tclose.table import bind, open_source
 
 NAMES = ["fragments", "fragments-thesis", "matching", "sabre", "sabre-curve"]
-KINDS = ["ordered", "numeric", "equal", "hierarchical"]
-GROUPS = {"left": ["a", "b", "c"], "right": ["d", "e"], "alone": ["f"]}
 quick = settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-
-
-@st.composite
-def close_tables(draw: st.DrawFn, count: int, kinds: list[str]) -> tuple[dict[str, Any], Any]:
-    """Tables with so many promises of closeness, and now and then one of diversity."""
-    rows = draw(st.integers(6, 50))
-
-    def column(values: list[Any]) -> list[Any]:
-        return draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))
-
-    columns: dict[str, Any] = {"age": column([20, 21, 30, 35, 60]), "town": column(["x", "y", "z"])}
-    specs: dict[str, Any] = {"age": "quasi", "town": "quasi"}
-    for at in range(count):
-        kind = draw(st.sampled_from(kinds))
-        on_line = kind in ("ordered", "numeric")
-        columns[f"s{at}"] = column([1, 2, 3, 5, 8] if on_line else list("abcdef"))
-        t = draw(st.sampled_from(["0.1", "0.2", "1/3", "0.5"]))
-        specs[f"s{at}"] = {"role": "sensitive", "distance": kind, "t": t}
-        if kind == "hierarchical":
-            specs[f"s{at}"]["hierarchy"] = {"groups": GROUPS}
-        if draw(st.integers(0, 3)) == 0:
-            specs[f"s{at}"]["l"] = 2
-    return columns, {"k": draw(st.integers(1, 4)), "columns": specs}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -61,15 +36,10 @@ def test_every_promise_is_kept_on_tables_that_suit_the_method(
     name: str, data: st.DataObject, tables: Any, brute: Any
 ) -> None:
     count = {"matching": 2, "sabre": 1, "sabre-curve": 1}.get(name) or data.draw(st.integers(1, 3))
-    kinds = KINDS[:2] if METHODS[name].lines else KINDS
-    case = tables.Case(*data.draw(close_tables(count, kinds)))
-    bound = case.bound()
-    problem = problem_of(bound)
-    assert method_named(name).cannot(problem) == ()
-    assume(not infeasible(problem))
-    outcome = method_named(name).run(problem, Budget(effort=0.02))
-    assert brute.broken(case, bound, outcome.label) == []
-    assert outcome.uses_sensitive and (outcome.label >= 0).all()
+    lines = METHODS[name].lines
+    only = {"among": ["ordered", "numeric"]} if lines else {}
+    kinds = data.draw(tables.kinds(count, count, **only))
+    brute.kept(data.draw(tables.close(kinds, more=not lines)), name)
 
 
 @quick
@@ -77,11 +47,7 @@ def test_every_promise_is_kept_on_tables_that_suit_the_method(
 def test_classes_of_single_rows_keep_closeness_without_any_mending(
     data: st.DataObject, tables: Any
 ) -> None:
-    columns, policy = data.draw(close_tables(data.draw(st.integers(1, 3)), KINDS))
-    for spec in policy["columns"].values():
-        if isinstance(spec, dict):
-            spec.pop("l", None)
-    problem = by_rows(problem_of(tables.Case(columns, policy).bound()))
+    problem = by_rows(problem_of(data.draw(tables.close(data.draw(tables.kinds()))).bound()))
     assume(not infeasible(problem))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     for found, classes in fragment_plans(made.close, made.k):
@@ -96,11 +62,11 @@ def test_classes_of_single_rows_keep_closeness_without_any_mending(
 def test_matched_classes_of_single_rows_have_one_record_per_bucket(
     data: st.DataObject, tables: Any
 ) -> None:
-    columns, policy = data.draw(close_tables(2, KINDS))
+    case = data.draw(tables.close(data.draw(tables.kinds(2, 2))))
     for name in ("s0", "s1"):
-        policy["columns"][name].pop("l", None)
-        policy["columns"][name]["t"] = "1"
-    problem = by_rows(problem_of(tables.Case(columns, policy | {"k": 1}).bound()))
+        case.policy["columns"][name]["t"] = "1"
+    case.policy["k"] = 1
+    problem = by_rows(problem_of(case.bound()))
     buckets = data.draw(st.integers(1, problem.rows))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     made.least = np.inf
@@ -126,7 +92,7 @@ def test_matched_classes_of_single_rows_have_one_record_per_bucket(
 def test_uniting_mends_every_class_that_can_be_mended(
     data: st.DataObject, tables: Any, brute: Any
 ) -> None:
-    case = tables.Case(*data.draw(close_tables(2, KINDS)))
+    case = data.draw(tables.close(data.draw(tables.kinds(2, 2)), more=True))
     bound = case.bound()
     problem = problem_of(bound)
     assume(not infeasible(problem))

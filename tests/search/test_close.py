@@ -66,7 +66,7 @@ def seen(tables: Any, programs: Any) -> Callable[..., Seen]:
     """Draws a table with one to three promises of closeness of mixed kinds."""
 
     def drawn(data: st.DataObject, most: int = 3) -> Seen:
-        case = data.draw(tables.close(data.draw(tables.kinds(most)), (4, 60), more=True))
+        case = data.draw(tables.close(data.draw(tables.kinds(1, most)), (4, 60), more=True))
         return Seen(problem_of(case.bound()), case.policy, programs)
 
     return drawn

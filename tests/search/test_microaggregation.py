@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
-from tclose.search import Budget, infeasible, method_named, problem_of
+from tclose.search import Budget, infeasible, problem_of
 from tclose.search.budget import Clock
 from tclose.search.close import close_of
 from tclose.search.construct import Construction, by_rows
@@ -28,76 +27,17 @@ from tclose.search.subsets import (
 )
 
 NAMES = ["mdav", "micro-merge", "micro-swap", "micro-t-first"]
-GROUPS = {"left": ["a", "b", "c"], "right": ["d", "e"], "alone": ["f"]}
-GROUP_OF = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}
-KINDS = ["ordered", "numeric", "equal", "hierarchical"]
 quick = settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-
-
-@st.composite
-def tables_of(
-    draw: st.DrawFn, least: int, most: int, count: int = 1
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Tables with so many promises of closeness, many ties among their values."""
-    rows = draw(st.integers(least, most))
-
-    def column(values: list[Any]) -> list[Any]:
-        return draw(st.lists(st.sampled_from(values), min_size=rows, max_size=rows))
-
-    columns = {"age": column([20, 21, 30, 35, 60]), "town": column(["x", "y", "z"])}
-    specs: dict[str, Any] = {"age": "quasi", "town": "quasi"}
-    for at in range(count):
-        kind = draw(st.sampled_from(KINDS))
-        line = kind in ("ordered", "numeric")
-        columns[f"s{at}"] = column([1, 2, 3, 5, 8] if line else list("abcdef"))
-        t = draw(st.sampled_from(["0.1", "0.2", "1/3"]))
-        specs[f"s{at}"] = {"role": "sensitive", "distance": kind, "t": t}
-        if kind == "hierarchical":
-            specs[f"s{at}"]["hierarchy"] = {"groups": GROUPS}
-    return columns, {"k": draw(st.integers(1, 4)), "columns": specs}
-
-
-def ground(kind: str, values: list[Any]) -> np.ndarray:
-    """The ground distance of the values that occur, by the definitions."""
-    found = np.zeros((len(values), len(values)))
-    for (i, a), (j, b) in product(enumerate(values), repeat=2):
-        if kind == "ordered":
-            found[i, j] = abs(i - j) / max(len(values) - 1, 1)
-        elif kind == "numeric":
-            found[i, j] = abs(a - b) / max(values[-1] - values[0], 1)
-        elif kind == "equal":
-            found[i, j] = a != b
-        else:
-            found[i, j] = 0 if a == b else 0.5 if GROUP_OF[a] == GROUP_OF[b] else 1
-    return found
-
-
-def by_program(p: np.ndarray, q: np.ndarray, cost: np.ndarray) -> float:
-    """The earth mover's distance by a linear program."""
-    m = len(p)
-    sums = np.zeros((2 * m, m * m))
-    for i, j in product(range(m), repeat=2):
-        sums[i, i * m + j] = sums[m + j, i * m + j] = 1
-    solved = linprog(cost.ravel(), A_eq=sums, b_eq=np.concatenate([p, q]))
-    assert solved.status == 0
-    return float(solved.fun)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @quick
 @given(data=st.data())
 def test_every_promise_is_kept(name: str, data: st.DataObject, tables: Any, brute: Any) -> None:
-    count = 1 if name == "micro-t-first" else data.draw(st.integers(1, 3))
-    case = tables.Case(*data.draw(tables_of(6, 50, count)))
-    bound = case.bound()
-    problem = problem_of(bound)
-    assert method_named(name).cannot(problem) == ()
-    assume(not infeasible(problem))
-    outcome = method_named(name).run(problem, Budget(effort=0.02))
-    assert brute.broken(case, bound, outcome.label) == []
-    assert outcome.uses_sensitive and (outcome.label >= 0).all()
+    kinds = data.draw(tables.kinds(1, 1 if name == "micro-t-first" else 3))
+    brute.kept(data.draw(tables.close(kinds, more=True)), name)
 
 
 # -------------------------------------------------------------------------------------------- MDAV
@@ -108,7 +48,8 @@ def test_every_promise_is_kept(name: str, data: st.DataObject, tables: Any, brut
 def test_gathered_classes_have_k_to_two_k_records_and_the_nearest_ones(
     data: st.DataObject, tables: Any
 ) -> None:
-    problem = by_rows(problem_of(tables.Case(*data.draw(tables_of(4, 40))).bound()))
+    case = data.draw(tables.close(data.draw(tables.kinds(1, 1)), (4, 40)))
+    problem = by_rows(problem_of(case.bound()))
     k = data.draw(st.integers(1, 6))
     assume(problem.rows >= k)
     made = Construction(problem, Clock(Budget(effort=1.0)))
@@ -152,13 +93,15 @@ def test_the_farthest_records_are_gathered_first(tables: Any) -> None:
 
 @quick
 @given(data=st.data())
-def test_exchanges_bring_a_class_nearer_to_the_table(data: st.DataObject, tables: Any) -> None:
-    columns, policy = data.draw(tables_of(8, 40))
-    problem = by_rows(problem_of(tables.Case(columns, policy).bound()))
+def test_exchanges_bring_a_class_nearer_to_the_table(
+    data: st.DataObject, tables: Any, programs: Any
+) -> None:
+    (kind,) = data.draw(tables.kinds(1, 1))
+    case = data.draw(tables.close([kind], (8, 40)))
+    problem = by_rows(problem_of(case.bound()))
     made = Construction(problem, Clock(Budget(effort=1.0)))
-    spec = policy["columns"]["s0"]
-    values = sorted(set(columns["s0"]))
-    cost = ground(spec["distance"], values)
+    values = sorted({str(value) for value in case.columns["s0"]})
+    cost = programs.ground(kind, values)
     table = np.bincount(problem.sensitive[:, 0], minlength=len(values)) / problem.rows
 
     def first_class(candidates: int) -> float:
@@ -167,7 +110,7 @@ def test_exchanges_bring_a_class_nearer_to_the_table(data: st.DataObject, tables
         gather(1, 4, problem.rows, made.cell, flock, made.tab, label)
         mine = problem.sensitive[made.cell[label == 0], 0]
         share = np.bincount(mine, minlength=len(values)) / len(mine)
-        return by_program(share, table, cost)
+        return float(programs.transport(share, table, cost))
 
     plain, exchanged = first_class(0), first_class(problem.rows)
     assert exchanged <= plain + 1e-9
@@ -181,7 +124,7 @@ def test_exchanges_bring_a_class_nearer_to_the_table(data: st.DataObject, tables
 def test_merging_the_worst_first_mends_every_class_and_splits_none(
     data: st.DataObject, tables: Any, brute: Any
 ) -> None:
-    case = tables.Case(*data.draw(tables_of(6, 40, 2)))
+    case = data.draw(tables.close(data.draw(tables.kinds(2, 2)), (6, 40), more=True))
     bound = case.bound()
     problem = problem_of(bound)
     assume(not infeasible(problem))
@@ -214,14 +157,17 @@ def test_rows_beyond_a_multiple_are_spread_over_subsets_and_classes(
 
 @quick
 @given(data=st.data())
-def test_no_choice_of_records_is_farther_than_the_bound(data: st.DataObject, tables: Any) -> None:
-    columns, policy = data.draw(tables_of(4, 11))
-    problem = by_rows(problem_of(tables.Case(columns, policy).bound()))
+def test_no_choice_of_records_is_farther_than_the_bound(
+    data: st.DataObject, tables: Any, programs: Any
+) -> None:
+    (kind,) = data.draw(tables.kinds(1, 1))
+    case = data.draw(tables.close([kind], (4, 11)))
+    problem = by_rows(problem_of(case.bound()))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     attribute = made.close.attributes[0]
     subsets = data.draw(st.integers(1, min(4, problem.rows)))
-    values = sorted(set(columns["s0"]))
-    cost = ground(policy["columns"]["s0"]["distance"], values)
+    values = sorted({str(value) for value in case.columns["s0"]})
+    cost = programs.ground(kind, values)
     code = problem.sensitive[made.cell, 0]
     table = np.bincount(code, minlength=len(values)) / problem.rows
     shelf = along_order(made, attribute.rank, subsets)
@@ -232,7 +178,7 @@ def test_no_choice_of_records_is_farther_than_the_bound(data: st.DataObject, tab
             for b, many in enumerate(counts)
         ]
         worst = max(
-            by_program(
+            programs.transport(
                 np.bincount(np.concatenate(picked).astype(int), minlength=len(values))
                 / counts.sum(), table, cost,
             )
