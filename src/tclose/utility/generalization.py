@@ -35,11 +35,12 @@ def ncp(pair: Pair) -> Measure:
 
 
 def _mean(pair: Pair, name: str, meaning: str, cost: Callable[[Boxes], Floats]) -> Measure:
+    if pair.central:
+        return Measure(name, None, meaning, note="not defined for central values")
     columns = {}
     for one, rows in zip(pair.covering.columns, pair.label_rows, strict=True):
         columns[one.name] = float(rows @ cost(one) + pair.left_out) / max(pair.rows, 1)
-    note = "central values cover nothing but themselves" if pair.central else ""
-    return Measure(name, float(np.mean(list(columns.values()))), meaning, columns, note=note)
+    return Measure(name, float(np.mean(list(columns.values()))), meaning, columns)
 
 
 def lost(one: Boxes) -> Floats:
