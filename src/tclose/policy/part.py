@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    WithJsonSchema,
+)
 
 from tclose.distance.numbers import exact
 
@@ -23,6 +31,17 @@ Number = Annotated[
         }
     ),
 ]
+
+
+def must(words: str, allows: Callable[[Fraction], bool]) -> AfterValidator:
+    """Refuses every number but those that a key allows, in these words."""
+
+    def checked(number: Fraction) -> Fraction:
+        if not allows(number):
+            raise ValueError(words)
+        return number
+
+    return AfterValidator(checked)
 
 
 class Part(BaseModel):

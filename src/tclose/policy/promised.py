@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from tclose.policy.part import Number, Part
+from tclose.policy.part import Number, Part, must
+
+Values = Annotated[Number, must("l must be at least 1", lambda l: l >= 1)]
+Gain = Annotated[Number, must("β must be positive", lambda beta: beta > 0)]
 
 
 class Recursive(Part):
     """Recursive (c, l)-diversity: the commonest value under c times the l-th and rarer ones."""
 
-    c: Number
+    c: Annotated[Number, must("c must be positive", lambda c: c > 0)]
     l: int = Field(ge=1)
-
-    @field_validator("c")
-    @classmethod
-    def _positive(cls, value: Fraction) -> Fraction:
-        if value <= 0:
-            raise ValueError("c must be positive")
-        return value
 
 
 class Diversity(Part):
     """The kinds of l-diversity that may be promised together."""
 
     distinct: int | None = Field(None, ge=1)
-    entropy: Number | None = None
+    entropy: Values | None = None
     recursive: Recursive | None = None
-    probabilistic: Number | None = None
+    probabilistic: Values | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -44,18 +40,11 @@ class Diversity(Part):
             raise ValueError("name a kind: distinct, entropy, recursive or probabilistic")
         return self
 
-    @field_validator("entropy", "probabilistic")
-    @classmethod
-    def _at_least_one(cls, value: Fraction | None) -> Fraction | None:
-        if value is not None and value < 1:
-            raise ValueError("l must be at least 1")
-        return value
-
 
 class Alpha(Part):
     """(α, k)-anonymity: no value (or none of the named ones) above a share α of its class."""
 
-    max: Number
+    max: Annotated[Number, must("a share must lie in (0, 1]", lambda share: 0 < share <= 1)]
     values: tuple[str, ...] | None = Field(None, description="protected values; all if not given")
 
     @model_validator(mode="before")
@@ -63,19 +52,12 @@ class Alpha(Part):
     def _short(cls, value: Any) -> Any:
         return value if isinstance(value, dict) else {"max": value}
 
-    @field_validator("max")
-    @classmethod
-    def _share(cls, value: Fraction) -> Fraction:
-        if not 0 < value <= 1:
-            raise ValueError("a share must lie in (0, 1]")
-        return value
-
 
 class Beta(Part):
     """β-likeness: belief in a value may grow by a factor of at most 1 + β."""
 
-    basic: Number | None = None
-    enhanced: Number | None = None
+    basic: Gain | None = None
+    enhanced: Gain | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -88,18 +70,11 @@ class Beta(Part):
             raise ValueError("name a kind: basic or enhanced")
         return self
 
-    @field_validator("basic", "enhanced")
-    @classmethod
-    def _positive(cls, value: Fraction | None) -> Fraction | None:
-        if value is not None and value <= 0:
-            raise ValueError("β must be positive")
-        return value
-
 
 class Delta(Part):
     """δ-disclosure: |log(p/q)| < δ for every value of the table."""
 
-    max: Number
+    max: Annotated[Number, must("δ must be positive", lambda delta: delta > 0)]
     base: Literal["2", "e"] = "e"
     absent: Literal["violate", "ignore"] = "violate"
 
@@ -108,29 +83,15 @@ class Delta(Part):
     def _short(cls, value: Any) -> Any:
         return value if isinstance(value, dict) else {"max": value}
 
-    @field_validator("max")
-    @classmethod
-    def _positive(cls, value: Fraction) -> Fraction:
-        if value <= 0:
-            raise ValueError("δ must be positive")
-        return value
-
 
 class Joint(Part):
     """Closeness of several sensitive attributes taken together."""
 
     columns: tuple[str, ...] = Field(min_length=2)
-    t: Number
+    t: Annotated[Number, must("t must lie in [0, 1]", lambda t: 0 <= t <= 1)]
     distance: Literal["equal", "mean", "max"] = Field(
         "equal", description="equal: any difference counts 1; else the columns' distances combined"
     )
-
-    @field_validator("t")
-    @classmethod
-    def _in_range(cls, value: Fraction) -> Fraction:
-        if not 0 <= value <= 1:
-            raise ValueError("t must lie in [0, 1]")
-        return value
 
     @field_validator("columns")
     @classmethod

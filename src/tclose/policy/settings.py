@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from tclose.policy.part import Number, Part
+from tclose.policy.part import Number, Part, must
+
+Amount = Annotated[
+    Number, must("a search is limited by a number, 0 or more", lambda amount: amount >= 0)
+]
 
 
 class Search(Part):
     """How a release is searched for; read by the anonymizing commands."""
 
     method: str = "auto"
-    seconds: Number | None = Field(None, description="the clock as the limit of the search")
-    effort: Number | None = Field(
+    seconds: Amount | None = Field(None, description="the clock as the limit of the search")
+    effort: Amount | None = Field(
         None, description="amount of work: seconds of an ordinary core; equal seeds, equal bytes"
     )
     seed: int = Field(1, ge=0, description="where chance begins")
-    suppression: Number = Fraction(0)
+    suppression: Annotated[
+        Number, must("suppression is a share of the rows, in [0, 1]", lambda share: 0 <= share <= 1)
+    ] = Fraction(0)
     loss: Literal["iyengar", "precision", "entropy", "discernibility", "class-size"] | None = Field(
         None, description="what a full-domain search makes least; iyengar if not given"
     )
@@ -33,13 +39,6 @@ class Search(Part):
         256, ge=1, description="full-domain searches: most memory for groupings that are kept"
     )
 
-    @field_validator("seconds", "effort")
-    @classmethod
-    def _amount(cls, value: Fraction | None) -> Fraction | None:
-        if value is not None and value < 0:
-            raise ValueError("a search is limited by a number, 0 or more")
-        return value
-
     @field_validator("weights")
     @classmethod
     def _not_negative(cls, value: dict[str, Fraction] | None) -> dict[str, Fraction] | None:
@@ -52,13 +51,6 @@ class Search(Part):
     def _ordered(cls, value: dict[str, tuple[int, int]] | None) -> Any:
         if any(not 0 <= least <= most for least, most in (value or {}).values()):
             raise ValueError("levels are given as [lowest, highest], from 0")
-        return value
-
-    @field_validator("suppression")
-    @classmethod
-    def _share(cls, value: Fraction) -> Fraction:
-        if not 0 <= value <= 1:
-            raise ValueError("suppression is a share of the rows, in [0, 1]")
         return value
 
 
