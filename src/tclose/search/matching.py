@@ -33,16 +33,7 @@ from tclose.search import compiling
 from tclose.search.budget import Budget
 from tclose.search.close import ROUNDING, Attribute, Close
 from tclose.search.construct import Construction, run
-from tclose.search.near import (
-    HELD,
-    LEFT,
-    RIGHT,
-    apart_in_all,
-    beside,
-    make_shelves,
-    onwards,
-    take,
-)
+from tclose.search.near import Box, make_box, make_shelves, onwards, open_box, pick, take
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 
@@ -142,7 +133,7 @@ def match(made: Construction, buckets: int) -> None:
     everyone = make_shelves(np.zeros_like(pair), cell[rows], 1)
     found = np.full(len(rows), -1, dtype=np.int64)
     classes = len(rows) // buckets
-    step, desk = f"{buckets} buckets", make_desk(buckets)
+    step, desk = f"{buckets} buckets", make_desk(buckets, len(made.problem.columns))
 
     def some(first: int, last: int, reach: int) -> int:
         return int(fill(
@@ -155,30 +146,6 @@ def match(made: Construction, buckets: int) -> None:
     label[rows] = found
     label[~kept] = classes + np.arange(spare)
     made.offer(step, made.kept(label))
-
-
-@compiling.part
-def beside_seed(record: Any, g: Any, reach: Any, shelves: Any, tab: Any) -> Any:
-    """The record on shelf g nearest to the seed, its distance, and how many were looked at."""
-    best, found, looks = NOWHERE, -1, 0
-    right = onwards(beside(record, g, shelves), shelves)
-    left = shelves.link[LEFT, right]
-    end = shelves.first[g + 1] - 1
-    for _ in range(reach):
-        if (right == end and left < 0) or best == 0.0:
-            break
-        for side in range(2):
-            at = right if side == 0 else left
-            if at < 0 or at == end:
-                continue
-            looks += 1
-            other = shelves.link[HELD, at]
-            far = apart_in_all(shelves.cell[record], shelves.cell[other], best, tab)
-            if far < best:
-                best, found = far, other
-        right = shelves.link[RIGHT, right] if right != end else end
-        left = shelves.link[LEFT, left] if left >= 0 else -1
-    return found, best, looks
 
 
 OVER, UNDER, FAR = range(3)
@@ -198,14 +165,16 @@ class Desk(NamedTuple):
     """float64 [3, buckets + 1]"""
     whole: Any
     """int64 [3, buckets + 1]"""
+    box: Box
+    """That of the seed alone: growth is the distance from it."""
 
 
-def make_desk(buckets: int) -> Desk:
+def make_desk(buckets: int, columns: int) -> Desk:
     """Room for classes of so many records."""
     square = (buckets, buckets)
     return Desk(
         np.zeros(square), np.zeros(square, np.int64), np.zeros((3, buckets + 1)),
-        np.zeros((3, buckets + 1), np.int64),
+        np.zeros((3, buckets + 1), np.int64), make_box(columns),
     )  # fmt: skip
 
 
@@ -257,10 +226,11 @@ def fill(
     total, cost, record = 0, desk.cost, desk.record
     for c in range(first, last):
         seed = onwards(0, everyone)
+        open_box(shelves.cell[seed], desk.box, tab)
         for i in range(buckets):
             for j in range(buckets):
-                found, far, looks = beside_seed(seed, i * buckets + j, reach, shelves, tab)
-                record[i, j], cost[i, j] = found, far
+                found, far, looks = pick(seed, i * buckets + j, reach, desk.box, shelves, tab)
+                record[i, j], cost[i, j] = found, min(far, NOWHERE)
                 total += looks
         own = shelves.shelf[seed]
         cost[own // buckets, own % buckets] = -NOWHERE * buckets

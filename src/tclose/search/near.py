@@ -7,7 +7,7 @@ What methods that gather records around a seed have in common:
   ancestor or as a set of two, a missing value by everything), added up. `distances`, `nearest` and
   `farthest` answer for many cells at once.
 - `Box`, `open_box`, `growth`, `widen`: the loss of a class that grows cell by cell, and how much
-  one more cell would add: nearness to all of the class in place of its first cell.
+  one more cell would add: nearness to all of the class, or to its first cell while that is alone.
 - `along_curve(codes, weight)` ranks cells along a Hilbert curve through all columns: cells near
   on the curve are near in every column, so neighbours are found without looking at everybody.
 - `Shelves`: records in groups (strata of sensitive values, say), each in the order of the curve,
@@ -36,7 +36,7 @@ LOWEST, HIGHEST, MASK = range(3)
 WIDTH, MORE = range(2)
 """Rows of a box's costs: what a column loses; for sets, what one more value would add."""
 MANY = 63
-"""Codes that a mask tells apart; of sets with more, growth is a lower bound."""
+"""Codes that a mask tells apart; of sets with more, growth may be a lower bound."""
 
 
 class Box(NamedTuple):
@@ -127,13 +127,14 @@ def growth(x: Any, box: Any, most: Any, tab: Any) -> Any:
     total = 0.0
     for j in range(tab.codes.shape[1]):
         v = tab.codes[x, j]
+        low, high = box.code[LOWEST, j], box.code[HIGHEST, j]
         if tab.column[FORM, j] == SET:
-            if box.code[MASK, j] >> (v % MANY) & 1 == 0:
+            if v < low or v > high or box.code[MASK, j] >> (v % MANY) & 1 == 0:
                 total += box.cost[MORE, j]
-        elif v < box.code[LOWEST, j]:
-            total += gap(j, v, box.code[HIGHEST, j], tab) - box.cost[WIDTH, j]
-        elif v > box.code[HIGHEST, j]:
-            total += gap(j, box.code[LOWEST, j], v, tab) - box.cost[WIDTH, j]
+        elif v < low:
+            total += gap(j, v, high, tab) - box.cost[WIDTH, j]
+        elif v > high:
+            total += gap(j, low, v, tab) - box.cost[WIDTH, j]
         if total >= most:
             break
     return total
