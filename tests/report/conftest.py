@@ -18,6 +18,7 @@ from pyarrow import csv
 
 import tclose
 from tclose.report.document import Document
+from tclose.report.frontier_page import frontier_document
 from tclose.report.html import document_html
 
 ROWS = 240
@@ -102,16 +103,16 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
 def pages(case: Case, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Every kind of report in both editions, as HTML files."""
     folder = tmp_path_factory.mktemp("pages")
-    made = {}
+    found = tclose.frontier(case.table, POLICY, points=3, methods="mondrian,optimal", effort=1)
+    documents = {"frontier-external": frontier_document(found, case.table.name)}
     for edition in ("external", "internal"):
-        for kind, document in (
-            ("release", case.release.report(edition=edition)),
-            ("audit", case.audited(edition)),
-            ("verify", case.verified(edition)),
-        ):
-            path = folder / f"{kind}-{edition}.html"
-            path.write_text(document_html(document), encoding="utf-8")
-            made[f"{kind}-{edition}"] = path
+        documents[f"release-{edition}"] = case.release.report(edition=edition)
+        documents[f"audit-{edition}"] = case.audited(edition)
+        documents[f"verify-{edition}"] = case.verified(edition)
+    made = {}
+    for name, document in documents.items():
+        made[name] = folder / f"{name}.html"
+        made[name].write_text(document_html(document), encoding="utf-8")
     return made
 
 

@@ -116,7 +116,9 @@ footer {{ margin-top: 3rem; padding-bottom: 3rem; color: {SOFT}; font-size: .88r
   a {{ color: {INK}; text-decoration: none; }}
   h2 {{ break-after: avoid; margin-top: 1.4rem; }}
   h3, caption {{ break-after: avoid; }}
-  figure, tr, dl.figures > div, .good, .bad, .note, li {{ break-inside: avoid; }}
+  h2 + p {{ break-after: avoid; }}
+  tbody tr:nth-child(-n + 2) {{ break-before: avoid; }}
+  figure, tr, p, li, dl.figures > div {{ break-inside: avoid; }}
   .scroll, figure .drawing {{ overflow: visible; }}
   figure:not(.flow) svg {{ max-width: 12.5cm; }}
   figure.flow svg {{ max-width: 100%; }}
