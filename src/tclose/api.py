@@ -219,6 +219,12 @@ def check(
     """Ties a policy to a table; raises PolicyError with everything that does not fit.
 
     Quasi-identifiers that their hierarchy does not know (`strangers`) do not fit, unless kept.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"zip": ["476", "476", "479"], "illness": ["flu", "ulcer", "flu"]})
+    >>> bound = check(table, {"columns": {"zip": "quasi", "illness": "sensitive"}})
+    >>> bound.classes.size.tolist(), list(bound.attributes)
+    ([2, 1], ['illness'])
     """
     return _bind(data, policy, (), (), reading, lambda step: None, strangers)
 

@@ -34,6 +34,14 @@ def apply(
 
     The promise judged is the plan's own policy (or the one given), on the new rows that are
     released. Relative paths in the plan's policy start from `base`.
+
+    >>> import pyarrow as pa, tclose
+    >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})
+    >>> rules = {"k": 3, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.2}}}
+    >>> plan = tclose.anonymize(table, rules, method="mondrian").plan
+    >>> april = pa.table({"age": [22, 45, 23, 44, 46, 21], "ill": ["a", "b", "b", "a", "a", "b"]})
+    >>> apply(plan, april).data.column("age").to_pylist()[:2]
+    ['[21, 23]', '[44, 46]']
     """
     targets = Targets.named(output, certificate, None)
     rules = policy if policy is not None else policy_from(plan.policy, base)
