@@ -42,6 +42,27 @@ def test_every_promise_is_kept_on_tables_that_suit_the_method(
     brute.kept(data.draw(tables.close(kinds, more=not lines)), name)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [name for name, one in METHODS.items() if not one.lines and (not one.close or 3 in one.close)],
+)
+@settings(quick, max_examples=10)
+@given(data=st.data())
+def test_every_method_takes_three_and_four_attributes_of_mixed_kinds(
+    name: str, data: st.DataObject, tables: Any, brute: Any
+) -> None:
+    kinds = ["ordered", "equal", "hierarchical", *data.draw(tables.kinds(0, 1))]
+    case = data.draw(tables.close(kinds, (20, 60), more=True))
+    bound = case.bound()
+    problem = problem_of(bound)
+    assert method_named(name).cannot(problem) == ()
+    assume(not infeasible(problem))
+    outcome = method_named(name).run(problem, Budget(effort=0.1))
+    assert brute.broken(case, bound, outcome.label) == []
+    whole = problem.loss(np.zeros(problem.cells, dtype=np.int64)).overall
+    assert outcome.levels is not None or outcome.loss <= whole
+
+
 @quick
 @given(data=st.data())
 def test_classes_of_single_rows_keep_closeness_without_any_mending(
@@ -212,6 +233,16 @@ def test_whole_cells_on_adult(adult: Any, name: str, t: str, most: float) -> Non
     assert max(worst_distances(problem, outcome.label)) <= float(t) + 1e-9
     assert outcome.loss <= most
     assert np.bincount(outcome.label, weights=problem.weight).min() >= 5
+
+
+@pytest.mark.parametrize("t", ["0.05", "0.1", "0.2"])
+def test_the_portfolio_on_adult_is_no_worse_than_hybrid_or_matching(adult: Any, t: str) -> None:
+    problem = adult(t)
+    alone, both = (
+        method_named(name).run(problem, Budget(effort=2.0)) for name in ("hybrid", "auto")
+    )
+    assert "cover" in both.why, "it has challengers"
+    assert both.loss <= min(alone.loss, 0.285)
 
 
 def test_the_published_method_makes_one_class_of_adult(adult: Any) -> None:
