@@ -60,6 +60,7 @@ def definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None
     by_attack = people.truth[kinds, belief.argmax(axis=1)]
     by_class = people.truth[kinds, people.held[people.number].argmax(axis=1)]
     rows = float(people.rows.sum()) or 1.0
+    learned, usual = float(by_attack.sum()) / rows, float(by_class.sum()) / rows
     gain = float((by_attack - by_class).sum()) / rows
     total = found.release.classes.rows
     affected = round(gain * total) if gain >= NOISE else 0
@@ -72,11 +73,12 @@ def definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None
     else:
         sentence = (
             f"Learning from the release how quasi-identifiers go with {attribute} gains nothing "
-            "over the class itself."
+            f"that chance would not: {learned:.1%} of the guesses are right, {usual:.1%} by the "
+            "class itself."
         )
     numbers = {
-        "guessed by the class": float(by_class.sum()) / rows,
-        "guessed by the attack": float(by_attack.sum()) / rows,
+        "guessed by the class": usual,
+        "guessed by the attack": learned,
         "gain": gain,
         "rows tried": int(people.rows.sum()),
     }
