@@ -113,6 +113,15 @@ def holds(
 
 
 @compiled
+def spot(places: Any, t: Any, first: Any, second: Any, wide: Any) -> Any:
+    """Where in the grid row t lies."""
+    p = places[t, first] * wide
+    if second >= 0:
+        p += places[t, second]
+    return p
+
+
+@compiled
 def _fill(
     key: Any, begin: Any, run_start: Any, low: Any, high: Any, first: Any, second: Any, wide: Any,
     start: Any, near: Any,
@@ -146,9 +155,7 @@ def _add(
 ) -> None:  # fmt: skip
     """Adds the weight of every row to all classes that cover it."""
     for t in range(len(places)):
-        p = places[t, first] * wide
-        if second >= 0:
-            p += places[t, second]
+        p = spot(places, t, first, second, wide)
         for i in range(start[p], start[p + 1]):
             if holds(places, t, key, near[i], begin, run_start, low, high):
                 result[near[i]] += weight[t]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tclose.distance.kernel import compiled
 from tclose.table.alignment import translated
 from tclose.table.classes import grouped
-from tclose.table.covering import holds
+from tclose.table.covering import holds, spot
 from tclose.utility.pair import Pair
 from tclose.utility.result import Measure
 
@@ -93,9 +93,7 @@ def _spread(
 ) -> None:  # fmt: skip
     """Adds to each cell of the original what every class that covers it puts there."""
     for t in range(len(places)):
-        p = places[t, first] * wide
-        if second >= 0:
-            p += places[t, second]
+        p = spot(places, t, first, second, wide)
         for i in range(start[p], start[p + 1]):
             c = near[i]
             if not holds(places, t, key, c, begin, run_start, low, high):

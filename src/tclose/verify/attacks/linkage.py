@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tclose.distance.kernel import compiled
 from tclose.table.alignment import Beside
 from tclose.table.classes import grouped
+from tclose.table.covering import spot
 from tclose.verify.attacks.finding import Finding, worst
 from tclose.verify.attacks.reidentification import threshold
 from tclose.verify.audit import rows_text
@@ -175,9 +176,7 @@ def _nearest(
 ) -> None:  # fmt: skip
     """First among the classes that cover a person in two columns; all, where none covers it."""
     for t in range(len(places)):
-        p = places[t, first] * many
-        if second >= 0:
-            p += places[t, second]
+        p = spot(places, t, first, second, many)
         for everywhere in range(2):
             count = len(key) if everywhere else start[p + 1] - start[p]
             for i in range(count):
