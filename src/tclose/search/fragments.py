@@ -16,7 +16,7 @@ from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 from tclose.search.quotas import common_divisor, dealt, most_classes
 
-LADDER = (0.5, 0.35, 0.7, 0.3, 0.4, 0.45, 0.6, 0.8, 0.2, 0.9)
+LADDER = (0.7, 0.5, 0.35, 0.8, 0.6, 0.45, 0.4, 0.3, 0.2, 0.9)
 """Shares of t that a fragmentation may use up, the likeliest first; the rest is for rounding."""
 TRIALS = 3
 PLANNING, BUILDING = 0.3, 0.6
@@ -61,7 +61,7 @@ def fragment_plans(
         plans[found.of_tuple.tobytes()] = (found, classes)
         if clock is not None:
             clock.spend(PLAN * found.count * len(close.rows))
-    return sorted(plans.values(), key=lambda plan: -plan[1] / plan[0].count ** 0.25)
+    return sorted(plans.values(), key=lambda plan: -plan[0].worth(plan[1]))
 
 
 def _build_thesis(made: Construction) -> None:

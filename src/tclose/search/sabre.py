@@ -53,4 +53,4 @@ def bucket_plans(made: Construction) -> list[tuple[Fragmentation, Quotas]]:
         buckets = fragmentation(close, [share * one.t for one in close.attributes])
         bounds = bounds_of(close, buckets.of_tuple, buckets.coarser)
         plans[buckets.of_tuple.tobytes()] = (buckets, halved(buckets.rows, bounds, made.k))
-    return sorted(plans.values(), key=lambda plan: -plan[1].classes / plan[0].count ** 0.25)
+    return sorted(plans.values(), key=lambda plan: -plan[0].worth(plan[1].classes))
