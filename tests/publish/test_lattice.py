@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,12 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import tclose
 from tclose.cli import app
-from tclose.report.lattice import lattice_svg
+from tclose.report.lattice import lattice_svg, lattice_view
 from tclose.search import Budget, Progress, method_named, problem_of
+from tclose.search.budget import Clock
+from tclose.search.fulldomain import domain_of
 from tclose.search.incognito import minimal_nodes
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -51,7 +55,22 @@ def test_a_lattice_that_takes_too_long_is_searched_with_what_is_left() -> None:
     found = tclose.lattice(table_of(7), rules_of(7), effort=0.02, progress=told.append)
     assert not found.points and found.best is not None
     assert {one.seconds_total for one in told} == {0.02}
-    assert told[-1].seconds_used <= 0.025, "the last node may take a little more"
+    begun = [one.seconds_used for one in told if one.step.startswith("compiling")]
+    assert begun == [0.0, 0.01], "the optimum is searched for in the second half"
+    assert 0.01 < told[-1].seconds_used <= 0.02
+    console = Console(record=True, width=200, file=StringIO())
+    console.print(lattice_view(found))
+    assert "too many to look at one by one in the time given" in console.export_text()
+
+
+@pytest.mark.parametrize(("times", "enumerated"), [(1.5, False), (2.5, True)])
+def test_no_more_than_half_of_the_work_goes_into_every_node(times: float, enumerated: bool) -> None:
+    problem = problem_of(tclose.check(table_of(3), rules_of(3)))
+    domain = domain_of(problem, Clock(Budget()))
+    for node in domain.lattice.nodes():
+        domain.look(node)
+    found = tclose.lattice(table_of(3), rules_of(3), effort=times * domain.clock.spent)
+    assert bool(found.points) == enumerated and found.best is not None
 
 
 def test_the_picture_shows_every_node_as_it_stands() -> None:

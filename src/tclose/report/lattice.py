@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tclose.report.flow import escape
 from tclose.search.lattice import Lattice
-from tclose.search.survey import Point, Survey
+from tclose.search.survey import MOST_NODES, Point, Survey
 
 MOST_DRAWN = 5_000
 MOST_LINKED = 400
@@ -111,6 +111,7 @@ def _standing(survey: Survey) -> str:
         )
     else:
         told += ", too many to look at one by one"
+        told += " in the time given" if survey.lattice.size <= MOST_NODES else ""
     if survey.best is None or survey.loss is None:
         return f"{told}. No node keeps the promise."
     told += f". Best: {_levels(survey)}, {survey.measure} loss {survey.loss:.4f}"

@@ -82,6 +82,10 @@ class Budget:
         """A share of the budget, for a search that comes after one that had the share `before`.
 
         Its reports and its patience are those of the whole.
+
+        >>> half = Budget(effort=4.0).portion(0.5, 0.5)
+        >>> half.work, half.time, Budget(seconds=4.0).portion(0.25, 0.75).time
+        (2.0, 40.0, 1.0)
         """
 
         def report(progress: Progress) -> None:
