@@ -1,15 +1,16 @@
 """Random counts answered from Anatomy's tables beside a generalized release of the same promise.
 
-    python benchmarks/forms.py FOLDER [t] [queries]
+    python benchmarks/forms.py [--adult DIR] [--t 0.2] [--queries 300]
 
-FOLDER holds the Adult census table (adult.csv). Anatomy answers with the rows that match exactly
+Adult is skipped where it is not there. Anatomy answers with the rows that match exactly
 and their groups' shares of sensitive values; the release with classes spread evenly over what they
 cover. Errors and their ratio are what to look at; nothing is asserted.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import os
 import time
 from pathlib import Path
 
@@ -24,7 +25,21 @@ from tclose.utility.queries import LEAST, actual_counts, draw, estimated_counts
 QUASI = ("sex", "age", "race", "marital-status", "native-country", "workclass", "education")
 
 
-def main(folder: Path, t: str, queries: int) -> None:
+def main() -> None:
+    """Reads the options and measures, if there is anything to measure on."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--adult", type=Path, default=None)
+    parser.add_argument("--t", default="0.2")
+    parser.add_argument("--queries", type=int, default=300)
+    asked = parser.parse_args()
+    adult = asked.adult or Path(os.environ.get("TCLOSE_ADULT", "../shared/data/adult"))
+    if not (adult / "adult.csv").exists():
+        print("The Adult data is not here (--adult DIR or TCLOSE_ADULT); not measured.")
+        return
+    measure(adult, asked.t, asked.queries)
+
+
+def measure(folder: Path, t: str, queries: int) -> None:
     """Prints groups, classes, seconds and errors side by side."""
     columns: dict[str, object] = {name: "quasi" for name in QUASI}
     columns |= {"occupation": {"role": "sensitive", "t": t}, "salary-class": "insensitive"}
@@ -66,4 +81,4 @@ def main(folder: Path, t: str, queries: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *(sys.argv[2:3] or ["0.2"]), int((sys.argv[3:4] or ["300"])[0]))
+    main()
