@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pyarrow as pa
@@ -311,6 +312,20 @@ def test_learning_from_other_classes_tells_who_in_a_class_has_what() -> None:
     assert found.numbers["guessed by the attack"] == 1.0
     assert found.numbers["guessed by the class"] == pytest.approx((14 * 2 + 26) / 80)
     assert found.affected == round(found.numbers["gain"] * 80)
+
+
+def test_a_gain_that_chance_explains_is_no_finding() -> None:
+    """Illnesses are drawn whatever the age, and yet the model happens to be right more often."""
+    draw = random.Random(4)
+    ages = sorted(draw.randint(20, 80) for _ in range(400))
+    hues = [draw.choice("rgbk") for _ in ages]
+    ill = [draw.choice("abcdefghij") for _ in ages]
+    told = [f"[{ages[at // 40 * 40]}, {ages[at // 40 * 40 + 39]}]" for at in range(400)]
+    rules = {"k": 2, "columns": {"age": "quasi", "hue": "quasi", "ill": "sensitive"}}
+    original = pa.table({"age": ages, "hue": hues, "ill": ill})
+    release = pa.table({"age": told, "hue": ["*"] * 400, "ill": ill})
+    found = finding(tclose.attack(release, rules, original=original), "deFinetti")
+    assert found.numbers["gain"] > 0.01 and not found.found
 
 
 def test_no_report_holds_a_value_of_the_table() -> None:

@@ -7,7 +7,8 @@ values of every class out anew by the model (so that each person has one value i
 value keeps its count), and repeats.
 
 Numbers are cut into eight parts of equally many rows. The gain is how many more people are guessed
-right than by the commonest value of their class.
+right than by the commonest value of their class; a small gain, or one that chance would explain, is
+no finding.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ SHARINGS = 5
 LARGEST = 20_000_000
 """How many beliefs are kept at most; of more classes some are drawn by chance."""
 NOISE = 0.01
-"""A gain of a smaller share of the rows is taken for chance."""
+"""A gain of a smaller share of the rows is not worth a finding."""
+CHANCE = 3
+"""A gain of fewer standard deviations, were each difference the toss of a coin, is chance."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -57,13 +60,16 @@ def definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None
     people = _people(found, attribute, seed)
     belief = shared_out(people)
     kinds = np.arange(len(people.number))
-    by_attack = people.truth[kinds, belief.argmax(axis=1)]
-    by_class = people.truth[kinds, people.held[people.number].argmax(axis=1)]
+    learned_guess, usual_guess = belief.argmax(axis=1), people.held[people.number].argmax(axis=1)
+    by_attack, by_class = people.truth[kinds, learned_guess], people.truth[kinds, usual_guess]
+    decided = float((by_attack + by_class)[learned_guess != usual_guess].sum())
     rows = float(people.rows.sum()) or 1.0
     learned, usual = float(by_attack.sum()) / rows, float(by_class.sum()) / rows
-    gain = float((by_attack - by_class).sum()) / rows
+    more = float((by_attack - by_class).sum())
+    gain = more / rows
     total = found.release.classes.rows
-    affected = round(gain * total) if gain >= NOISE else 0
+    beyond = gain >= NOISE and more >= CHANCE * decided**0.5
+    affected = round(gain * total) if beyond else 0
     each = np.bincount(people.number, by_attack - by_class, found.release.classes.count)
     if affected:
         sentence = (
@@ -72,9 +78,8 @@ def definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None
         )
     else:
         sentence = (
-            f"Learning from the release how quasi-identifiers go with {attribute} gains nothing "
-            f"that chance would not: {learned:.1%} of the guesses are right, {usual:.1%} by the "
-            "class itself."
+            f"Learning from the release how quasi-identifiers go with {attribute} gains next to "
+            f"nothing: {learned:.1%} of the guesses are right, {usual:.1%} by the class itself."
         )
     numbers = {
         "guessed by the class": usual,
