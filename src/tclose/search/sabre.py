@@ -38,7 +38,7 @@ def sabre_curve(problem: Problem, budget: Budget) -> Outcome:
 
 
 def _build(made: Construction, *, along: bool) -> None:
-    plans = bucket_plans(made)
+    plans = bucket_plans(made, along=along)
     for at, (buckets, quotas) in enumerate(plans[:TRIALS]):
         if at > 0 and made.clock.over("buckets", BUILDING):
             return
@@ -46,11 +46,16 @@ def _build(made: Construction, *, along: bool) -> None:
         made.fill(f"{buckets.count} buckets", buckets.of_tuple, quotas, reach)
 
 
-def bucket_plans(made: Construction) -> list[tuple[Fragmentation, Quotas]]:
-    """Buckets and the sizes of classes for shares of t, the most promising first."""
+def bucket_plans(made: Construction, *, along: bool) -> list[tuple[Fragmentation, Quotas]]:
+    """Buckets and the sizes of classes for shares of t, the most promising first.
+
+    Along the curve a class has no choice of records, so few buckets are worth nothing.
+    """
     close, plans = made.close, {}
     for share in LADDER:
         buckets = fragmentation(close, [share * one.t for one in close.attributes])
         bounds = bounds_of(close, buckets.of_tuple, buckets.coarser)
         plans[buckets.of_tuple.tobytes()] = (buckets, halved(buckets.rows, bounds, made.k))
+    if along:
+        return sorted(plans.values(), key=lambda plan: -plan[1].classes)
     return sorted(plans.values(), key=lambda plan: -plan[0].worth(plan[1].classes))
