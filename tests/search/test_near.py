@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,23 @@ def test_the_distance_of_two_cells_is_what_they_lose_together(
     assert farthest(x, every, tab) == int(np.argmax(found))
     few = nearest(x, every, 3, tab)
     assert np.allclose(np.sort(found)[:3], found[few])
+
+
+def test_numbers_dates_categories_and_missing_values_add_up(tables: Any) -> None:
+    day = date(2024, 1, 1)
+    rows = {
+        "age": [20, 30, 70, None],
+        "came": [day, day + timedelta(days=5), day + timedelta(days=20), day],
+        "town": ["a", "b", "d", "a"],
+        "ill": ["x", "y", "x", "y"],
+    }
+    tree = {"groups": {"west": ["a", "b"], "east": ["d"]}}
+    specs = {"age": "quasi", "came": "quasi", "town": {"role": "quasi", "hierarchy": tree}}
+    policy = {"columns": specs | {"ill": {"role": "sensitive", "l": 1}}}
+    problem = problem_of(tables.Case(rows, policy).bound())
+    cell = {int(age): at for at, age in enumerate(problem.codes[:, 0])}
+    found = distances(cell[0], np.array([cell[1], cell[2], cell[3]]), problem.tables())
+    assert found == pytest.approx([10 / 50 + 5 / 20 + 1 / 2, 1 + 1 + 1, 1 + 0 + 0])
 
 
 @quick
