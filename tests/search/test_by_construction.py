@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
-from tclose.search import METHODS, Budget, Problem, infeasible, method_named, problem_of
+from tclose.search import METHODS, Budget, Problem, infeasible, method_named, problem_of, unite
 from tclose.search.budget import Clock
 from tclose.search.close import bounds_of, close_of
 from tclose.search.construct import Construction, by_rows
@@ -20,7 +20,6 @@ from tclose.search.fragmentation import OWN_WIDTH, fragmentation
 from tclose.search.fragments import fragment_plans
 from tclose.search.matching import match
 from tclose.search.quotas import common_divisor, dealt, most_classes
-from tclose.search.unite import united
 from tclose.table import bind, open_source
 
 NAMES = ["fragments", "fragments-thesis", "matching", "sabre", "sabre-curve"]
@@ -110,9 +109,10 @@ def test_matched_classes_of_single_rows_have_one_record_per_bucket(
 
 @quick
 @given(data=st.data())
-def test_uniting_mends_every_class_that_can_be_mended(
-    data: st.DataObject, tables: Any, brute: Any
+def test_uniting_mends_every_class_that_can_be_mended_also_in_a_hurry(
+    data: st.DataObject, tables: Any, brute: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(unite, "PAUSE", 1)
     case = data.draw(tables.close(data.draw(tables.kinds(2, 2)), more=True))
     bound = case.bound()
     problem = problem_of(bound)
@@ -120,7 +120,15 @@ def test_uniting_mends_every_class_that_can_be_mended(
     cells = problem.cells
     label = np.array(data.draw(st.lists(st.integers(0, 5), min_size=cells, max_size=cells)))
     label = np.unique(label, return_inverse=True)[1]
-    found, unions, _ = united(label, np.arange(cells), problem.tables())
+    told: list[int] = []
+    after = data.draw(st.integers(0, 5))
+
+    def hurried(looks: int) -> bool:
+        told.append(looks)
+        return len(told) > after
+
+    found, unions, looks = unite.united(label, np.arange(cells), problem.tables(), hurried)
+    assert sum(told) == looks and all(few <= 2 for few in told[after + 1 :])
     assert brute.broken(case, bound, found) == []
     assert found.max() == label.max() - unions
     pairs = set(zip(label.tolist(), found.tolist(), strict=True))

@@ -156,9 +156,12 @@ class Construction(Best):
 
     def kept(self, label: Ints) -> Ints:
         """The classes of rows as classes of cells that keep the promise."""
-        found, _, looks = united(self.whole(label), self.curve, self.tab)
-        self.spend_on_unions(looks)
-        return found
+
+        def hurried(looks: int) -> bool:
+            self.spend_on_unions(looks)
+            return self.clock.over("uniting")
+
+        return united(self.whole(label), self.curve, self.tab, hurried)[0]
 
     def whole(self, label: Ints) -> Ints:
         """The classes of rows as classes of cells: each cell in the one with most of its rows."""

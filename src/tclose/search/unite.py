@@ -7,6 +7,7 @@ for a partner among its neighbours there: the cheapest that mends it, else the c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ Ints = NDArray[np.int64]
 
 NEIGHBOURS = 256
 """Classes that are looked at on either side."""
+PAUSE = 1_000_000
+"""Looks at classes between two looks at the clock."""
 AHEAD, BEHIND, OWNER = range(3)
 """Rows of `link`: the next and the last class along the curve; whom a class was united with."""
 
@@ -40,16 +43,23 @@ class Classes(NamedTuple):
     scratch: Any
 
 
-def united(label: Ints, curve: Ints, tab: Tables) -> tuple[Ints, int, int]:
+def united(
+    label: Ints, curve: Ints, tab: Tables, hurried: Callable[[int], bool] = lambda looks: False
+) -> tuple[Ints, int, int]:
     """The labelling with every class that breaks a rule united with others, how many were, and how
     many looks at classes that took.
 
     `curve` is the rank of each cell on it. If even one class of all cells breaks a rule, that is
-    what comes out.
+    what comes out. `hurried` is told the looks now and then; where it says so, the rest is united
+    with the next on the curve.
     """
     state, along = line_up(label, curve, tab)
-    merges, looks = unite(NEIGHBOURS, state, tab)
-    return read_off(along, state), int(merges), int(looks)
+    at, merges, total, neighbours = 0, 0, 0, NEIGHBOURS
+    while at < len(state.size):
+        at, more, looks = unite(at, neighbours, PAUSE, state, tab)
+        merges, total = merges + int(more), total + int(looks)
+        neighbours = 1 if hurried(int(looks)) else NEIGHBOURS
+    return read_off(along, state), merges, total
 
 
 def line_up(label: Ints, curve: Ints, tab: Tables) -> tuple[Classes, Ints]:
@@ -170,17 +180,22 @@ def absorb(c: Any, b: Any, state: Any) -> None:
 
 
 @compiling.entry
-def unite(looks: Any, state: Any, tab: Any) -> Any:
-    """Unites every class that breaks the promise; returns how many unions and looks that took."""
+def unite(first: Any, neighbours: Any, effort: Any, state: Any, tab: Any) -> Any:
+    """Unites every class from the first on that breaks the promise, until so many looks are spent.
+
+    Returns the class to go on with, and how many unions and looks there were.
+    """
     merges, total = 0, 0
-    for c in range(len(state.size)):
+    for c in range(first, len(state.size)):
         while state.size[c] > 0 and not keeps(
             state.hist[c], state.size[c], tab.rules, state.scratch
         ):
-            b, weighed = partner(c, looks, state, tab)
+            if total >= effort:
+                return c, merges, total
+            b, weighed = partner(c, neighbours, state, tab)
             total += weighed
             if b < 0:
                 break
             absorb(c, b, state)
             merges += 1
-    return merges, total
+    return len(state.size), merges, total
