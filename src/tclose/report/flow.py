@@ -7,21 +7,18 @@ colour-blind eyes and in print, and every mark says in words what it shows.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from html import escape as escape_html
 
+from tclose.report.svg import FAINT, GRID, INK, box, escape, line, picture, text
 from tclose.verify.audit import rows_text
 from tclose.verify.explanation import Explanation, Share, Step
 
-# What XML cannot hold, however it is written.
-UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MOST_VALUES = 24
 MOST_MOVES = 40
 STEP = 44
 LEFT, RIGHT, TOP = 64, 24, 92
 ARCS, BARS = 150, 190
-CLASS, TABLE, INK, FAINT = "#0072B2", "#E69F00", "#222222", "#6b6b6b"
+CLASS, TABLE = "#0072B2", "#E69F00"
 OTHERS = "other values"
 
 
@@ -34,18 +31,12 @@ def flow_svg(why: Explanation) -> str:
     base = TOP + ARCS + BARS
     top = max(max(float(s.in_class), float(s.in_table)) for s in shares) or 1.0
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" font-family="system-ui, sans-serif" font-size="12">',
-        f"<title>{escape(_title(why))}</title>",
-        f"<desc>{escape(_description(why))}</desc>",
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         *_heading(why, hidden),
         *_axis(base, top, width),
         *_arcs(shares, moves, base - BARS),
         *_bars(shares, base, top),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return picture(_title(why), _description(why), (width, height), parts)
 
 
 def _fitting(why: Explanation) -> tuple[list[Share], list[Step], int]:
@@ -94,27 +85,25 @@ def _heading(why: Explanation, hidden: int) -> list[str]:
     if why.t is not None:
         limit = f" (promised: at most {float(why.t):g})"
     more = f"; {hidden} smaller moves not drawn" if hidden else ""
-    line = f"{why.by} distance {why.distance:.4f}{exact}{limit}; {rows_text(why.size)}{more}"
+    told = f"{why.by} distance {why.distance:.4f}{exact}{limit}; {rows_text(why.size)}{more}"
     return [
-        _text(LEFT, 26, _title(why), size=16, weight="bold"),
-        _text(LEFT, 46, line),
-        f'<rect x="{LEFT}" y="58" width="12" height="12" fill="{CLASS}"/>',
-        _text(LEFT + 18, 68, "share in the class"),
-        f'<rect x="{LEFT + 150}" y="58" width="12" height="12" fill="{TABLE}"/>',
-        _text(LEFT + 168, 68, "share in the table"),
-        _text(LEFT + 300, 68, "arcs: mass to be moved", fill=FAINT),
+        text(LEFT, 26, _title(why), size=16, weight="bold"),
+        text(LEFT, 46, told),
+        box(LEFT, 58, 12, 12, CLASS),
+        text(LEFT + 18, 68, "share in the class"),
+        box(LEFT + 150, 58, 12, 12, TABLE),
+        text(LEFT + 168, 68, "share in the table"),
+        text(LEFT + 300, 68, "arcs: mass to be moved", fill=FAINT),
     ]
 
 
 def _axis(base: float, top: float, width: float) -> list[str]:
-    parts = [f'<line x1="{LEFT - 6}" y1="{base}" x2="{width - RIGHT}" y2="{base}" stroke="{INK}"/>']
+    parts = [line(LEFT - 6, base, width - RIGHT, base, INK)]
     for part in (0.0, 0.5, 1.0):
         y = base - part * (BARS - 20)
-        parts.append(_text(LEFT - 10, y + 4, f"{part * top:.0%}", anchor="end", fill=FAINT))
+        parts.append(text(LEFT - 10, y + 4, f"{part * top:.0%}", anchor="end", fill=FAINT))
         if part:
-            parts.append(
-                f'<line x1="{LEFT - 6}" y1="{y}" x2="{width - RIGHT}" y2="{y}" stroke="#e4e4e4"/>'
-            )
+            parts.append(line(LEFT - 6, y, width - RIGHT, y, GRID))
     return parts
 
 
@@ -128,21 +117,10 @@ def _bars(shares: Sequence[Share], base: float, top: float) -> list[str]:
             (15, share.in_table, TABLE, "table"),
         ):
             tall = float(part) * scale
-            parts.append(
-                f'<rect x="{x + offset}" y="{base - tall:.1f}" width="14" height="{tall:.1f}" '
-                f'fill="{colour}"><title>{escape(share.value)}: {float(part):.1%} of the {where}'
-                "</title></rect>"
-            )
-        parts.append(
-            f'<text transform="translate({x + 16},{base + 14}) rotate(-40)" text-anchor="end" '
-            f'fill="{INK}">{escape(_short(share.value))}</text>'
-        )
+            words = f"{share.value}: {float(part):.1%} of the {where}"
+            parts.append(box(x + offset, base - tall, 14, tall, colour, words))
+        parts.append(text(x + 16, base + 14, _short(share.value), anchor="end", turned=-40))
     return parts
-
-
-def escape(words: str) -> str:
-    """Text as XML holds it: marks escaped, control characters replaced."""
-    return escape_html(UNPRINTABLE.sub("\ufffd", words))
 
 
 def _short(value: str) -> str:
@@ -169,13 +147,3 @@ def _arcs(shares: Sequence[Share], moves: Sequence[Step], ground: float) -> list
             f'<path d="M{end},{ground + 2} l-5,-9 h10 z" fill="{INK}" fill-opacity="0.7"/>'
         )
     return parts
-
-
-def _text(
-    x: float, y: float, words: str, *, size: int = 12, weight: str = "normal",
-    anchor: str = "start", fill: str = INK,
-) -> str:  # fmt: skip
-    return (
-        f'<text x="{x}" y="{y}" font-size="{size}" font-weight="{weight}" '
-        f'text-anchor="{anchor}" fill="{fill}">{escape(words)}</text>'
-    )

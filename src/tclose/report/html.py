@@ -16,8 +16,8 @@ from tclose.report.document import (
     Section,
     Table,
 )
-from tclose.report.flow import escape
 from tclose.report.style import STYLE
+from tclose.report.svg import escape
 from tclose.version import VERSION
 
 EDITION_WORDS = {

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tclose.report.flow import escape
+from tclose.report.svg import INK, box, escape, picture, text
 from tclose.search.lattice import Lattice
 from tclose.search.survey import MOST_NODES, Point, Survey
 
@@ -22,7 +22,7 @@ MOST_LINKED = 400
 MOST_NAMED = 60
 MOST_ROWS = 20
 LEFT, RIGHT, TOP, BOTTOM = 60, 30, 128, 56
-INK, FAINT, LINK = "#222222", "#8a8a8a", "#cccccc"
+FAINT, LINK = "#8a8a8a", "#cccccc"
 SCALE = ((0, 32, 76), (65, 77, 107), (124, 123, 120), (187, 174, 108), (255, 234, 70))
 """Dark blue to yellow in even steps of lightness."""
 GROWN = {"fails": 1.0, "holds": 1.0, "minimal": 1.3, "best": 1.7}
@@ -44,18 +44,12 @@ def lattice_svg(survey: Survey) -> str | None:
     place = _places(survey, width, height, step)
     size = min(max(gap * 0.28, 1.6), 9.0)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" font-family="system-ui, sans-serif" font-size="12">',
-        f"<title>{escape(_title(survey))}</title>",
-        f"<desc>{escape(_standing(survey))}</desc>",
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         *_heading(survey, width),
         *_axis(survey, height, step),
         *_links(survey, place),
         *_nodes(survey, place, size),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
+    return picture(_title(survey), _standing(survey), (width, height), parts)
 
 
 def lattice_view(survey: Survey) -> RenderableType:
@@ -192,16 +186,16 @@ def _heading(survey: Survey, width: int) -> list[str]:
     )
     told = _standing(survey).split(". ")
     parts = [
-        _text(LEFT, 24, _title(survey), "font-size='16' font-weight='bold'"),
-        _text(LEFT, 44, f"Levels: {names}"),
-        *(_text(LEFT, 62 + 16 * at, line) for at, line in enumerate(told)),
+        text(LEFT, 24, _title(survey), size=16, weight="bold"),
+        text(LEFT, 44, f"Levels: {names}"),
+        *(text(LEFT, 62 + 16 * at, line) for at, line in enumerate(told)),
     ]
     key = width - RIGHT - 400
     parts += [
-        _mark(key, 100, 6, "#ffffff", "holds"), _text(key + 12, 104, "keeps the promise"),
-        _mark(key + 136, 100, 6, "#ffffff", "fails"), _text(key + 148, 104, "breaks it"),
-        _mark(key + 216, 100, 6, "#ffffff", "minimal"), _text(key + 228, 104, "minimal"),
-        _mark(key + 290, 100, 8, "#ffffff", "best"), _text(key + 304, 104, "least loss"),
+        _mark(key, 100, 6, "#ffffff", "holds"), text(key + 12, 104, "keeps the promise"),
+        _mark(key + 136, 100, 6, "#ffffff", "fails"), text(key + 148, 104, "breaks it"),
+        _mark(key + 216, 100, 6, "#ffffff", "minimal"), text(key + 228, 104, "minimal"),
+        _mark(key + 290, 100, 8, "#ffffff", "best"), text(key + 304, 104, "least loss"),
     ]  # fmt: skip
     return parts + _scale(survey)
 
@@ -212,9 +206,9 @@ def _scale(survey: Survey) -> list[str]:
     parts = []
     for at in range(20):
         fill = _colour(at / 19)
-        parts.append(f'<rect x="{LEFT + 70 + 8 * at}" y="94" width="8" height="12" fill="{fill}"/>')
-    parts.append(_text(LEFT, 104, f"loss {low:.3g}"))
-    parts.append(_text(LEFT + 236, 104, f"{high:.3g} ({survey.measure})"))
+        parts.append(box(LEFT + 70 + 8 * at, 94, 8, 12, fill))
+    parts.append(text(LEFT, 104, f"loss {low:.3g}"))
+    parts.append(text(LEFT + 236, 104, f"{high:.3g} ({survey.measure})"))
     return parts
 
 
@@ -222,10 +216,8 @@ def _axis(survey: Survey, height: int, step: int) -> list[str]:
     parts = []
     for level, (number, _) in enumerate(_layers(survey)):
         y = height - BOTTOM - step * level
-        parts.append(_text(LEFT - 16, y + 4, str(number), f'fill="{FAINT}" text-anchor="end"'))
-    parts.append(
-        _text(8, height - 12, "height: levels added up; 0 is the raw table", f'fill="{FAINT}"')
-    )
+        parts.append(text(LEFT - 16, y + 4, str(number), anchor="end", fill=FAINT))
+    parts.append(text(8, height - 12, "height: levels added up; 0 is the raw table", fill=FAINT))
     return parts
 
 
@@ -259,7 +251,7 @@ def _nodes(survey: Survey, place: dict[tuple[int, ...], Place], size: float) -> 
         (last if kind in ("best", "minimal") else parts).append(mark)
         if len(survey.points) <= MOST_NAMED:
             name = ",".join(map(str, point.levels))
-            last.append(_text(x, y + 22, name, 'text-anchor="middle" font-size="10"'))
+            last.append(text(x, y + 22, name, anchor="middle", size=10))
     return [*parts, *last]
 
 
@@ -325,9 +317,3 @@ def _colour(share: float) -> str:
         round(a + (b - a) * (at - low)) for a, b in zip(SCALE[low], SCALE[low + 1], strict=True)
     )
     return "#" + "".join(f"{part:02x}" for part in mixed)
-
-
-def _text(x: float, y: float, words: str, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{INK}" {more}>{escape(words)}</text>'.replace(
-        f'fill="{INK}" fill=', "fill="
-    )
