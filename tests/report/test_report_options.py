@@ -128,7 +128,8 @@ def test_the_edition_is_also_that_of_what_is_shown(home: Path) -> None:
         (("--report", "a.pdf"), "unknown kind of report"),
         (("--report", "a.html", "--edition", "public"), "internal and an external edition"),
         (("--edition", "internal"), "an edition of what?"),
-        (("--report", "policy.json"), "overwrite"),
+        (("--report", "policy.json"), "the report is an input"),
+        (("--report", "c.json", "--certificate", "c.json"), "overwrite another file"),
         (("--report", "."), "unknown kind of report"),
     ],
 )
@@ -142,3 +143,12 @@ def test_what_cannot_be_written_is_refused_before_the_search(
     assert result.exit_code == 2
     assert says in result.stderr and "Hint: " in result.stderr
     assert sorted(home.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_report_is_not_written_over_what_is_read_by_any_name(made: Path, command: str) -> None:
+    Path("linked.txt").hardlink_to(COMMANDS[command][1])
+    before = Path("linked.txt").read_bytes()
+    result = run(*COMMANDS[command], "--report", "linked.txt")
+    assert result.exit_code == 2 and "the report is an input" in result.stderr
+    assert Path("linked.txt").read_bytes() == before

@@ -50,8 +50,9 @@ def anonymize(
     from tclose.report.saving import SCREEN, file_of, refuse_report
     from tclose.table.write import refuse_overwriting
 
-    refuse_report(report, edition, (file, policy, output, certificate, plan, population))
-    for target in (output, certificate, plan, report):
+    written = (output, certificate, plan)
+    refuse_report(report, edition, (file, policy, population, key_file), written)
+    for target in written:
         if target is not None:
             refuse_overwriting(target, (key_file,))
     if frontier and report is None:

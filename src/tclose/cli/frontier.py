@@ -55,7 +55,7 @@ def frontier(
 
     refuse_unwritable(svg)
     refuse_overwriting(svg, (file, policy, population), "the picture")
-    refuse_report(report, "external", (file, policy, svg, population))
+    refuse_report(report, "external", (file, policy, population), (svg,))
     with searching() as watch:
         found = publish.frontier(
             file,

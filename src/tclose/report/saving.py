@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from tclose.errors import UsageError
 from tclose.report.document import EDITIONS, Document, Edition
 from tclose.report.html import document_html
 from tclose.report.screen import document_text
-from tclose.table.write import refuse_unwritable, write_text
+from tclose.table.write import refuse_overwriting, refuse_unwritable, write_text
 
 SUFFIXES = (".html", ".htm", ".json", ".txt")
 SCREEN = Path("-")
@@ -37,8 +38,16 @@ def file_of(report: Path | None) -> Path | None:
     return None if report == SCREEN else report
 
 
-def refuse_report(path: str | Path | None, edition: str, others: tuple[Path | None, ...]) -> None:
-    """Raises where a report could not be written, before any work is done for it."""
+def refuse_report(
+    path: str | Path | None,
+    edition: str,
+    inputs: Iterable[Path | None],
+    outputs: Iterable[Path | None] = (),
+) -> None:
+    """Raises where a report could not be written, before any work is done for it.
+
+    It is neither one of the files that are read nor one of the others that are written.
+    """
     if path is None:
         if edition_of(edition) != "external":
             raise UsageError("an edition of what?", where="edition", hint="give --report FILE, too")
@@ -48,8 +57,9 @@ def refuse_report(path: str | Path | None, edition: str, others: tuple[Path | No
         return
     _suffix(path)
     refuse_unwritable(path)
+    refuse_overwriting(path, inputs, "the report")
     target = Path(path).resolve()
-    if any(other is not None and Path(other).resolve() == target for other in others):
+    if any(other is not None and other.resolve() == target for other in outputs):
         raise UsageError(
             "the report would overwrite another file", where=str(path), hint="name another file"
         )
