@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tclose.errors import DataError
+from tclose.table.write import not_written, umask
 
 
 def refuse_folder(path: str | Path) -> None:
@@ -46,16 +47,11 @@ def write_folder(path: str | Path, fill: Callable[[Path], None]) -> Path:
         for file in part.iterdir():
             with file.open("rb") as written:
                 os.fsync(written.fileno())
-        part.chmod(0o777 & ~_umask())
+        part.chmod(0o777 & ~umask())
         part.replace(target)
     except OSError as error:
         _remove(part)
-        reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise DataError(
-            f"cannot be written ({reason})",
-            where=str(path),
-            hint="check the folder, who may write there, and the space left",
-        ) from None
+        raise not_written(error, path) from None
     except BaseException:
         _remove(part)
         raise
@@ -65,9 +61,3 @@ def write_folder(path: str | Path, fill: Callable[[Path], None]) -> Path:
 def _remove(part: Path | None) -> None:
     if part is not None:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
