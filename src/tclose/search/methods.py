@@ -92,9 +92,10 @@ class Method:
         reasons = []
         if given not in taken:
             many = f"exactly {taken[0]}" if len(taken) == 1 else f"at least {taken[0]}"
+            attributes = "attribute" if taken[0] == 1 else "attributes"
             reasons.append(
                 f"needs t-closeness by ordered, numeric, equal or hierarchical distances of {many} "
-                f"attributes, and it is promised of {given}"
+                f"{attributes}, and it is promised of {given}"
             )
         if problem.rows > MOST_ROWS:
             reasons.append(f"chooses row by row, and there are more than {MOST_ROWS:,} rows")
