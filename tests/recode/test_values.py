@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.api import check
-from tclose.recode import make_plan, released_values
-from tclose.recode.plan import Plan
+from tclose.recode import Plan, planned, recoded, released_values
 from tclose.recode.values import set_member
+from tclose.search import Outcome
 from tclose.table.labels import coverage, covers_missing, set_members
 from tclose.utility import coded_quasi
 
@@ -138,7 +138,7 @@ def test_central_values_of_what_is_no_number() -> None:
 def test_classes_released_alike_are_one_class_of_the_plan() -> None:
     table = pa.table({"q": ["a", "a", "b"], "n": [1, 2, 3]})
     bound = check(table, {"k": 1, "columns": {"q": "quasi", "n": "sensitive"}})
-    released = released_values(bound, coded_quasi(bound), np.array([0, 1, 2]))
-    plan = make_plan({"k": 1}, "mondrian", 1, True, released)
+    outcome = Outcome(np.array([0, 1, 2]), 0.0, "mondrian", "finished", (), True)
+    plan = planned(bound, outcome, recoded(bound, outcome), {"k": 1}, 1, {})
     assert plan.classes == 2
     assert Plan.from_json(plan.to_json()) == plan

@@ -20,7 +20,7 @@
 from tclose.recode.identifiers import Pseudonyms
 from tclose.recode.insertion import Insertion, insert_cells
 from tclose.recode.leftover import Leftover, with_leftover
-from tclose.recode.plan import Plan, make_plan
+from tclose.recode.plan import Plan
 from tclose.recode.proposal import planned, recoded
 from tclose.recode.recoding import Recoding
 from tclose.recode.rewrite import Rewriter
@@ -35,7 +35,6 @@ __all__ = [
     "Released",
     "Rewriter",
     "insert_cells",
-    "make_plan",
     "planned",
     "recoded",
     "released_values",

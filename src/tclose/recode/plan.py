@@ -114,17 +114,6 @@ def _values(raw: Any) -> tuple[str | None, ...]:
     return tuple(raw)
 
 
-def make_plan(
-    policy: dict[str, Any],
-    method: str,
-    seed: int,
-    uses_sensitive: bool,
-    columns: Sequence[Released],
-) -> Plan:
-    """A plan of released values; classes that are released alike become one."""
-    return Plan(policy, method, seed, uses_sensitive, united(columns)[0])
-
-
 def united(columns: Sequence[Released]) -> tuple[tuple[Released, ...], list[int]]:
     """Released values in which classes released alike are one, and the new number of each class.
 
