@@ -78,10 +78,11 @@ class Budget:
         """The seconds that an ordinary core would take."""
         return min(self.work, self.time)
 
-    def portion(self, share: float, before: float) -> Budget:
+    def portion(self, share: float, before: float, total: float = 1.0) -> Budget:
         """A share of the budget, for a search that comes after one that had the share `before`.
 
-        Its reports and its patience are those of the whole.
+        Its reports and its patience are those of the whole: a small share would else be ended by
+        the clock wherever the machine is busy. All shares together are `total`.
 
         >>> half = Budget(effort=4.0).portion(0.5, 0.5)
         >>> half.work, half.time, Budget(seconds=4.0).portion(0.25, 0.75).time
@@ -90,7 +91,8 @@ class Budget:
 
         def report(progress: Progress) -> None:
             used = before * self.expected + progress.seconds_used
-            self.report(Progress(used, self.expected, progress.loss, progress.step))
+            whole = total * self.expected
+            self.report(Progress(used, whole, progress.loss, progress.step))
 
         return replace(
             self,

@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.search.budget import Budget, Progress
+from tclose.search.budget import Budget
 from tclose.search.close import closeness, on_a_line
 from tclose.search.cover import cover
 from tclose.search.fragments import fragments
@@ -107,23 +107,9 @@ class _Contest:
         return [replace(mended, method=best.method)]
 
     def _share(self, share: float, before: float) -> Budget:
-        """A share of the budget, whose reports and whose patience are those of the whole.
-
-        A small share would else be ended by the clock wherever the machine is busy.
-        """
-        budget = self.budget
-        total = 1.0 if budget.seconds is not None else 1.0 + EXTRA
-
-        def report(progress: Progress) -> None:
-            used = before * budget.expected + progress.seconds_used
-            all_of_it = total * budget.expected
-            budget.report(Progress(used, all_of_it, progress.loss, progress.step))
-
-        seconds = None if budget.seconds is None else share * budget.seconds
-        limited = budget.effort is not None or budget.seconds is None
-        effort = share * budget.work if limited else None
-        patience = budget.patience / share
-        return replace(budget, seconds=seconds, effort=effort, report=report, patience=patience)
+        """A share of the budget; without a limit of time the challengers' come on top."""
+        total = 1.0 if self.budget.seconds is not None else 1.0 + EXTRA
+        return self.budget.portion(share, before, total)
 
     def _why(self, best: Outcome, found: list[Outcome]) -> str:
         """What each lost, and what the challengers were tried for."""
