@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pyarrow as pa
+import pytest
 from rich.console import Console, RenderableType
 
 import tclose
 from tclose.report import audit_view, explanation_view
 from tclose.report.attacks import attack_view
-from tclose.report.released import release_view
+from tclose.report.released import MOST_STEPS, release_view, worth_showing
 from tclose.report.terminal import MOST_ROWS
 from tclose.report.utility import utility_view
+from tclose.search import Outcome, Trial
 
 
 def shown(view: RenderableType, width: int = 140) -> str:
@@ -90,3 +93,38 @@ def test_a_narrow_terminal_loses_nothing_of_the_verdict() -> None:
     text = shown(audit_view(tclose.audit(table, rules)), width=80)
     assert "does NOT hold" in text and "FAILS" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+HYBRID = [Trial("hybrid cuts", 0.5 - at / 100, at) for at in range(20)]
+COVER = [Trial(f"cover: {step}", 0.2 + at / 10, 20 + at) for at, step in enumerate("abcd")]
+
+
+@pytest.mark.parametrize(
+    ("method", "tried", "steps"),
+    [
+        (
+            "hybrid",
+            HYBRID + COVER,
+            [*HYBRID[-MOST_STEPS:], Trial("cover: the best of it", 0.2, 20)],
+        ),
+        ("cover", HYBRID + COVER, [*COVER, Trial("hybrid: the best of it", HYBRID[-1].loss, 19)]),
+        ("mdav", HYBRID, HYBRID[-MOST_STEPS:]),
+    ],
+)
+def test_the_steps_shown_are_those_of_what_was_chosen(
+    method: str, tried: list[Trial], steps: list[Trial]
+) -> None:
+    label = np.zeros(1, dtype=np.int64)
+    outcome = Outcome(label, 0.2, method, "finished", tuple(tried), uses_sensitive=True)
+    assert list(worth_showing(outcome)) == steps
+
+
+def test_auto_shows_how_its_choice_came_about_and_what_the_others_lost() -> None:
+    cells = {"q": list(range(60)), "s": [at * 7 % 5 for at in range(60)], "u": [0, 1, 2] * 20}
+    told = {"role": "sensitive", "distance": "ordered", "t": 0.3}
+    rules = {"k": 2, "columns": {"q": "quasi", "s": told, "u": told}}
+    release = tclose.anonymize(pa.table(cells), rules, effort=0.6)
+    assert release.outcome is not None
+    other = "cover" if release.outcome.method == "hybrid" else "hybrid"
+    text = shown(release_view(release))
+    assert text.count(f"{other}: ") == text.count(f"{other}: the best of it") == 1

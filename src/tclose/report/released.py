@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,7 +11,12 @@ from rich.text import Text
 
 from tclose.release import Release
 from tclose.report.terminal import verdict_table
+from tclose.search import Outcome, Trial
 from tclose.verify.audit import classes_text, rows_text
+
+MOST_STEPS = 12
+FIRST = "hybrid"
+"""The method whose challengers are tried after it."""
 
 
 def release_view(release: Release) -> RenderableType:
@@ -29,7 +35,7 @@ def release_view(release: Release) -> RenderableType:
         _losses(release),
     ]
     if release.outcome is not None and release.outcome.tried:
-        parts.append(_tried(release))
+        parts.append(_tried(release.outcome))
     if release.plan.uses_sensitive:
         parts.append(
             Text(
@@ -101,12 +107,27 @@ def _losses(release: Release) -> Table:
     return table
 
 
-def _tried(release: Release) -> Table:
-    assert release.outcome is not None
+def _tried(outcome: Outcome) -> Table:
     table = Table(title="What was tried", title_justify="left", title_style="bold")
     table.add_column("step")
     table.add_column("loss", justify="right")
     table.add_column("seconds", justify="right")
-    for trial in release.outcome.tried[-12:]:
+    for trial in worth_showing(outcome):
         table.add_row(Text(trial.step), f"{trial.loss:.4f}", f"{trial.seconds:.1f}")
     return table
+
+
+def worth_showing(outcome: Outcome) -> Iterator[Trial]:
+    """The last steps of the method that was chosen, then the best of every other.
+
+    Where several methods were tried, the steps of all but the first begin with their names.
+    """
+    steps: dict[str, list[Trial]] = {}
+    for trial in outcome.tried:
+        name, named, _ = trial.step.partition(": ")
+        steps.setdefault(name if named else "", []).append(trial)
+    chosen = outcome.method if outcome.method in steps else ""
+    yield from steps.pop(chosen)[-MOST_STEPS:]
+    for name, trials in steps.items():
+        best = min(trials, key=lambda trial: trial.loss)
+        yield replace(best, step=f"{name or FIRST}: the best of it")
