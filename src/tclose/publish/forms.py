@@ -18,10 +18,12 @@ from tclose.publish.asked import budget_of
 from tclose.publish.parted import layout_of, sets_of
 from tclose.publish.projected import project
 from tclose.publish.recounted import opened
+from tclose.publish.searched import refuse_infeasible
+from tclose.publish.targets import refuse_empty_texts, refuse_no_promise
 from tclose.publish.written import dropped, pseudonyms_of
 from tclose.recode.forms import Grouped, grouped_rows
 from tclose.release import save_json
-from tclose.search import Budget, Progress, infeasible, method_named, problem_of
+from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.association import Sets
 from tclose.search.dealing import Groups, dealt_groups
 from tclose.table import Bound, Source, open_source, write_table
@@ -29,7 +31,6 @@ from tclose.table.folder import refuse_folder, write_folder
 from tclose.table.frames import is_frame
 from tclose.table.layout import FORMS, Form, Layout
 from tclose.table.stream import rows_of
-from tclose.table.write import WRITERS, CsvWriter
 from tclose.utility import class_sizes
 from tclose.verify import Certificate
 from tclose.verify.attacks import Finding
@@ -246,10 +247,7 @@ def _published(made: _Made, output: str | Path | None) -> Split:
 def _groups(bound: Bound, budget: Budget, method: str | None) -> Groups:
     """Groups by dealing, or the classes of another search."""
     problem = problem_of(bound)
-    reasons = infeasible(problem)
-    if reasons:
-        told = "; ".join(str(reason) for reason in reasons)
-        raise UsageError(f"no release can keep this promise: {told}", where="policy")
+    refuse_infeasible(problem)
     if method in (None, "dealing"):
         return dealt_groups(problem, budget)
     outcome = method_named(method or "").run(problem, budget)
@@ -273,29 +271,17 @@ def _tables(made: Grouped, layout: Layout) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _refuse(bound: Bound, form: Form, suffix: str | None) -> None:
-    policy = bound.policy
-    if not policy.promises_something:
-        raise UsageError(
-            "the policy promises nothing, so there is nothing to keep",
-            where="policy",
-            hint="state k, or t at a sensitive column",
-        )
+    refuse_no_promise(bound.policy)
     if not bound.attributes:
         raise UsageError(
             "no column is sensitive, so there is no link to break",
             where="policy",
             hint="use `tclose anonymize`",
         )
-    refuse_unjudged(policy, form)
-    if suffix is None or WRITERS[suffix] is not CsvWriter:
-        return
-    for name in (*bound.classes.quasi, *bound.attributes):
-        if "" in bound.cells.dictionaries[name].labels:
-            raise UsageError(
-                "a CSV file cannot tell its empty texts from missing values",
-                where=f"column {name!r}",
-                hint="write parquet (--kind parquet), or make them missing",
-            )
+    refuse_unjudged(bound.policy, form)
+    if suffix is not None:
+        written = (*bound.classes.quasi, *bound.attributes)
+        refuse_empty_texts(bound, written, suffix, "parquet (--kind parquet)")
 
 
 def _suffix(kind: str | None, data: Any) -> str:

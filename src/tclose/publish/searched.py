@@ -76,7 +76,7 @@ def anonymize(
     targets.refuse(bound, rows, (data, policy, population))
     people = population_cells(bound, population, reading)
     problem = problem_of(bound, people)
-    _refuse_infeasible(problem)
+    refuse_infeasible(problem)
     work = Work(data, reading, bound, rows, targets, people, pseudonyms_of(key))
 
     def attempt(method: Method, problem: Problem, budget: Budget) -> Release:
@@ -128,7 +128,8 @@ def _without_supersets(policy: Policy) -> Policy:
     return policy.model_copy(update={"columns": columns}).at(policy.base)
 
 
-def _refuse_infeasible(problem: Problem) -> None:
+def refuse_infeasible(problem: Problem) -> None:
+    """Raises where no release, however coarse, keeps the promise."""
     reasons = infeasible(problem)
     if reasons:
         told = "; ".join(str(reason) for reason in reasons)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,16 +48,12 @@ class Targets:
     def refuse(self, bound: Bound, rows: Rows, inputs: tuple[Any, ...]) -> None:
         """Raises where the table cannot be released to here."""
         self._refuse_overwriting(bound.policy, inputs)
-        if not bound.policy.promises_something:
-            raise UsageError(
-                "the policy promises nothing, so there is nothing to keep",
-                where="policy",
-                hint="state k, or t at a sensitive column",
-            )
+        refuse_no_promise(bound.policy)
         if self.output is not None:
             written = [*bound.classes.quasi, *bound.policy.identifiers]
             refuse_in_text(self.output, released_schema(bound, rows, written))
-            _refuse_empty_texts(bound, self.output)
+            suffix = self.output.suffix.lower()
+            refuse_empty_texts(bound, bound.attributes, suffix, "a .parquet file")
 
     def _refuse_overwriting(self, policy: Policy, inputs: tuple[Any, ...]) -> None:
         read = [one for one in inputs if isinstance(one, str | Path)]
@@ -67,15 +64,24 @@ class Targets:
             raise UsageError("two outputs have the same name", where=str(self.given[0]))
 
 
-def _refuse_empty_texts(bound: Bound, output: Path) -> None:
+def refuse_no_promise(policy: Policy) -> None:
+    """Raises where a release would have nothing to keep."""
+    if not policy.promises_something:
+        raise UsageError(
+            "the policy promises nothing, so there is nothing to keep",
+            where="policy",
+            hint="state k, or t at a sensitive column",
+        )
+
+
+def refuse_empty_texts(bound: Bound, columns: Iterable[str], suffix: str, instead: str) -> None:
     """An empty text becomes a missing value in a CSV file, which is something else to count."""
-    for name in bound.attributes:
-        if (
-            "" in bound.cells.dictionaries[name].labels
-            and WRITERS[output.suffix.lower()] is CsvWriter
-        ):
+    if WRITERS[suffix] is not CsvWriter:
+        return
+    for name in columns:
+        if "" in bound.cells.dictionaries[name].labels:
             raise UsageError(
                 "a CSV file cannot tell its empty texts from missing values",
                 where=f"column {name!r}",
-                hint="write a .parquet file, or make them missing",
+                hint=f"write {instead}, or make them missing",
             )
