@@ -70,3 +70,32 @@ def test_a_reader_that_goes_away_is_no_verdict() -> None:
     os.close(writing)
     assert result.returncode not in (0, 1)
     assert "Traceback" not in result.stderr
+
+
+def test_the_demo_ends_with_a_command_that_can_be_typed_as_it_stands(tmp_path: Path) -> None:
+    """Whether or not PATH finds the program, and by whichever way this one was started."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    launcher = folder / "tclose"
+    launcher.write_text(f"#!{sys.executable}\nfrom tclose.cli import main\nmain()\n")
+    launcher.chmod(0o755)
+    plain = os.environ["PATH"].split(os.pathsep)
+    bare = os.pathsep.join(one for one in plain if not (Path(one) / "tclose").exists())
+    for start, path, typed in (
+        ("tools/tclose", bare, "tools/tclose"),
+        ("tools/tclose", f"{folder}{os.pathsep}{bare}", "tclose"),
+        (f"{sys.executable} -m tclose", "/nowhere", f"{sys.executable} -m tclose"),
+    ):
+        demo = f"{start} demo -o 'a demo' --rows 100 --effort 0.1"
+        environment = {**os.environ, "PATH": path}
+        made = _shell(demo, environment)
+        assert made.returncode == 0, made.stderr
+        command = made.stdout.split("Check it yourself: ")[1].strip()
+        assert command.startswith(f"{typed} verify 'a demo/release.csv' ")
+        checked = _shell(command, environment)
+        assert checked.returncode == 0, checked.stderr
+
+
+def _shell(line: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = ["/bin/sh", "-c", line]
+    return subprocess.run(command, env=environment, text=True, check=False, capture_output=True)

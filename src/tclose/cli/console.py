@@ -6,9 +6,11 @@ import functools
 import json
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -74,6 +76,30 @@ def show(
 def command_line() -> str:
     """What was typed, for certificates."""
     return shlex.join(["tclose", *sys.argv[1:]])
+
+
+def typed(*words: object) -> str:
+    """A further command of this program as it can be typed here, however this one was started."""
+    started = Path(sys.argv[0])
+    if started.parts[-2:] == ("tclose", "__main__.py"):
+        program = (_reached(Path(sys.executable)), "-m", "tclose")
+    elif started.stem == "tclose":
+        program = (_reached(started),)
+    else:
+        program = ("tclose",)
+    return shlex.join([*program, *map(str, words)])
+
+
+def _reached(program: Path) -> str:
+    """Its bare name where PATH finds it by that, else its path, relative if it lies below here."""
+    path, found = program.absolute(), shutil.which(program.name)
+    # Links are not followed: the Python of a virtual environment is a link to another.
+    if found is not None and Path(found).absolute() == path:
+        return program.name
+    if not path.is_relative_to(Path.cwd()):
+        return str(path)
+    below = path.relative_to(Path.cwd())
+    return str(below) if len(below.parts) > 1 else f"./{below}"
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from tclose.cli.console import guarded, stdout
+from tclose.cli.console import guarded, stdout, typed
 from tclose.cli.searching import searching
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def demo(
     from tclose.sample import write_hospital
     from tclose.table.write import write_text
 
+    certificate = output / "certificate.json"
     with searching() as watch:
         table, policy, _ = write_hospital(output, rows, seed)
         before = api.audit(table, policy)
@@ -40,7 +41,7 @@ def demo(
             table,
             policy,
             output=output / "release.csv",
-            certificate=output / "certificate.json",
+            certificate=certificate,
             plan=output / "plan.json",
             effort=effort,
             **watch,
@@ -52,13 +53,15 @@ def demo(
     document = release.report(output / "report.html", edition="internal")
     save_document(document, output / "report.txt")
     console = stdout()
+    checked = (output / "release.csv", "--certificate", certificate, "--policy", policy)
     console.print(_compared(before, release))
     console.print(
         f"\nRelease: {output / 'release.csv'} (certificate, plan and policy beside it)\n"
         f"Report: {output / 'report.html'} (opens in any browser; as text: "
         f"{output / 'report.txt'}); its worst class as a picture: {output / 'worst-class.svg'}\n"
-        f"Check it yourself: tclose verify {output / 'release.csv'} "
-        f"--certificate {output / 'certificate.json'} --policy {policy}"
+        f"Check it yourself: {typed('verify', *checked)}",
+        soft_wrap=True,
+        markup=False,
     )
 
 
