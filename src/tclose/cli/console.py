@@ -82,11 +82,11 @@ def typed(*words: object) -> str:
     """A further command of this program as it can be typed here, however this one was started."""
     started = Path(sys.argv[0])
     if started.parts[-2:] == ("tclose", "__main__.py"):
-        program = (_reached(Path(sys.executable)), "-m", "tclose")
+        program = [_reached(Path(sys.executable)), "-m", "tclose"]
     elif started.stem == "tclose":
-        program = (_reached(started),)
+        program = [_reached(started)]
     else:
-        program = ("tclose",)
+        program = ["tclose"]
     return shlex.join([*program, *map(str, words)])
 
 
