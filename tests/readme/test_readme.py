@@ -80,6 +80,7 @@ def test_commands_work_one_after_the_other(tmp_path: Path, monkeypatch: pytest.M
     for words in command_lines("tclose"):
         asked = [SMALL.get(word, word) for word in words] + QUICK.get(words[0], [])
         result = CliRunner().invoke(app, asked)
-        assert result.exit_code in (0, 1), (words, result.stderr)
+        broken = words[:2] == ["audit", "patients.csv"] and "--policy" in words
+        assert result.exit_code == int(broken), (words, result.stdout, result.stderr)
     for made in ("flow.svg", "policy.toml", "release.csv", "certificate.json", "again.csv"):
         assert Path(made).is_file(), made
