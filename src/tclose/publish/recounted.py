@@ -21,6 +21,15 @@ def verify_split(
 
     Every line of its certificate is confirmed or refuted, and nothing in it is believed but which
     file holds what.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from tclose import split
+    >>> table = pa.table({"age": [21, 22, 23, 44], "ill": ["a", "b", "a", "b"]})
+    >>> rules = {"k": 2, "columns": {"age": "quasi", "ill": {"role": "sensitive", "l": 2}}}
+    >>> made = split(table, rules, form="anatomy", output=Path(tempfile.mkdtemp()) / "release")
+    >>> verify_split(made.path).holds, verify_split(made.path, {**rules, "k": 3}).holds
+    (True, False)
     """
     place = Path(folder)
     if not (place / CERTIFICATE).is_file():
