@@ -6,7 +6,9 @@
 - `attacks`   what attacks on it found
 - `frontier`  loss against t or k in words and tables; `curves` as a picture, `frontier_page` as a
   section of a report
+- `lattice`   generalizations of whole columns, as a picture and as tables
 - `flow`      the flow behind one distance as a self-contained SVG picture
+- `svg`       what every picture is drawn with
 - `document`  a report as sections, words, tables and charts; what it looks like is not its business
 - `compose`   from what was counted (`subject`) to a document: `overview`, `spread`, `worst`,
   `findings` make its sections, `words` their sentences, `presets` the thresholds of others

@@ -11,19 +11,22 @@
 - `settle`     the last word before an outcome
 - `methods`    the methods by name
 - `best`       the best of what is tried
-- `mondrian`   strict and relaxed cuts; `cuts` and `sweep` their kernels, `judged` cuts judged by
-  requirements
-- `hybrid`     the default search; its kernels: `deal`, `repair`, `exchange`, `leave`
+- `mondrian`   strict and relaxed cuts; `growth`, `cuts`, `halves` and `sweep` their kernels, `judged`
+  cuts judged by requirements
+- `hybrid`     the default search; its kernels: `deal` (from `keys`, on a `slate`), `repair`,
+  `exchange`, `leave`
 - `fragments`, `matching`, `sabre`  close by construction: `close` has the theorems, `fragmentation`
   and `splits` part the values, `quotas` counts records, `construct` and `unite` make the classes
 - `microaggregation`  MDAV and t-closeness through it: `gather`, `mend`, `subsets` its kernels
 - `wang`, `frequency`  published baselines, to compare
+- `dealing`    groups of rows for Anatomy and slicing, `halving` its kernels; `association` which
+  columns stay together
 - `portfolio`  several searches, of which the best is kept
 - `optimal`, `incognito`, `cover`  full-domain levels: `aims` what is asked, `levels`, `lattice` and
   `measures` what there is, `rollup` judges nodes (`grouping` its kernels, `rulebook` its rules),
   `fulldomain` what they share; `covering` covers; `survey` shows the whole lattice
 - `frontier`   loss against t or k; `retuning` finds it, one problem at many promises
-- `near`       nearness of quasi-identifiers, an order in space
+- `near`       nearness of quasi-identifiers, an order in space; `order` numbers sorted in place
 - `chance`     random numbers with a state of their own
 - `compiling`  how kernels are compiled
 """
