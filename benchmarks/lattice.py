@@ -29,6 +29,7 @@ import numpy as np
 import pyarrow as pa
 
 import tclose
+from search import occupation
 from tclose.search import Budget, problem_of
 from tclose.search.budget import Clock
 from tclose.search.fulldomain import domain_of
@@ -166,7 +167,8 @@ def on_adult(adult: Path, other: Callable[..., tuple[float, str]] | None) -> Non
     )
     print("{:20}{:26}{:>7}{:>7}{:>7}{:>9}{:>8}{:>6}{:>13}{:>7}".format(*heading))
     for distance, t in CASES:
-        problem = problem_of(tclose.check(adult / "adult.csv", policy(adult, distance, t)))
+        policy = occupation(adult, distance, t, QUASI)
+        problem = problem_of(tclose.check(adult / "adult.csv", policy))
         case = f"{distance} t={t}"
         took, busy, nodes = timed(lambda p=problem: every_node(p))
         print(f"{case:20}{'all nodes, one by one':26}{took:>7.3f}{busy:>7.3f}{nodes:>7,}")
@@ -200,21 +202,6 @@ def every_node(problem: Any) -> int:
 def levels_in_order(problem: Any, levels: tuple[int, ...]) -> list[int]:
     named = dict(zip((column.name for column in problem.columns), levels, strict=True))
     return [named[name] for name in QUASI]
-
-
-def policy(adult: Path, distance: str, t: str) -> dict[str, Any]:
-    def tree(name: str) -> str:
-        return str((adult / f"adult_hierarchy_{name}.csv").resolve())
-
-    columns: dict[str, Any] = {name: {"role": "quasi", "hierarchy": tree(name)} for name in QUASI}
-    columns["salary-class"] = "insensitive"
-    columns["occupation"] = {
-        "role": "sensitive",
-        "hierarchy": tree("occupation"),
-        "distance": distance,
-        "t": t,
-    }
-    return {"k": 5, "columns": columns}
 
 
 def huge(seconds: float) -> None:

@@ -15,7 +15,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -136,14 +136,15 @@ def growth(adult: Path, most: int) -> None:
         print(f"growth exponent {math.log(slow / fast) / math.log(lots / few):.2f} (1 is linear)")
 
 
-def occupation(adult: Path, distance: str, t: str) -> dict[str, Any]:
-    """The policy of the one-attribute cases."""
+def occupation(adult: Path, distance: str, t: str, trees: Sequence[str] = TREES) -> dict[str, Any]:
+    """The policy of the one-attribute cases; age, too, may be one of those with a hierarchy."""
 
     def tree(name: str) -> str:
         return str((adult / f"adult_hierarchy_{name}.csv").resolve())
 
-    columns: dict[str, Any] = {name: {"role": "quasi", "hierarchy": tree(name)} for name in TREES}
-    columns |= {"age": "quasi", "salary-class": "insensitive"}
+    columns: dict[str, Any] = {name: {"role": "quasi", "hierarchy": tree(name)} for name in trees}
+    columns.setdefault("age", "quasi")
+    columns["salary-class"] = "insensitive"
     columns["occupation"] = {
         "role": "sensitive",
         "hierarchy": tree("occupation"),
