@@ -39,6 +39,19 @@ def test_one_is_singular_in_every_view() -> None:
     assert "1 row in 1 class, mean" in shown(release_view(tclose.anonymize(table, rules)))
 
 
+@pytest.mark.parametrize(
+    ("promised", "says"),
+    [
+        ({}, "minimality: nothing is promised about sensitive attributes"),
+        ({"t": 1, "n": 2}, "minimality: (n,t)-closeness is not judged on halves of classes"),
+    ],
+)
+def test_why_an_attack_was_not_tried_is_said(promised: dict[str, int], says: str) -> None:
+    table = pa.table({"q": ["a", "a", "b", "b"], "s": ["x", "y"] * 2})
+    rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", **promised}}}
+    assert says in shown(attack_view(tclose.attack(table, rules, original=table)))
+
+
 def test_brackets_in_names_and_values_are_not_markup() -> None:
     table = pa.table({"[red]q": ["[b]a[/b]", "[/]"], "[bold]s[/]": ["[i]x", "y[/i]"]})
     options = {"quasi": ["[red]q"], "sensitive": ["[bold]s[/]"]}

@@ -35,8 +35,8 @@ Flags = NDArray[np.bool_]
 
 
 def minimality(found: Beside) -> Finding | None:
-    """Classes that only sensitive values kept whole; None where nothing is promised about them."""
-    promised = sensitive_promises(found.original)
+    """Classes that only sensitive values kept whole; None where `untried` says why."""
+    promised = [line for line in sensitive_promises(found.original) if _judged_on_halves(line)]
     if found.linked is None or not promised:
         return None
     cells, number = found.linked.first, found.release.classes.cell_class[found.linked.second]
@@ -76,14 +76,24 @@ def minimality(found: Beside) -> Finding | None:
     )  # fmt: skip
 
 
+def untried(bound: Bound) -> str:
+    """Why no class can be cut for the sake of what is promised about sensitive values."""
+    promised = {line.requirement.name for line in sensitive_promises(bound)}
+    if not promised:
+        return "nothing is promised about sensitive attributes"
+    return f"{' and '.join(sorted(promised))} is not judged on halves of classes"
+
+
 def sensitive_promises(bound: Bound) -> list[Line]:
-    """What is promised about sensitive attributes, as far as it can be judged on any classes."""
+    """What is promised about sensitive attributes."""
     aside = bound.policy.model_copy(update={"k_map": None, "presence": None})
-    return [
-        line
-        for line in promises_of(replace(bound, policy=aside))
-        if line.requirement.attribute is not None and not line.requirement.capabilities.needs
-    ]
+    lines = promises_of(replace(bound, policy=aside))
+    return [line for line in lines if line.requirement.attribute is not None]
+
+
+def _judged_on_halves(line: Line) -> bool:
+    """Whether it can be judged on any classes: (n, t)-closeness needs those of the lattice."""
+    return not line.requirement.capabilities.needs
 
 
 def exploded(classes: Classes, cells: Ints, weight: Ints) -> Classes:

@@ -16,7 +16,7 @@ from tclose.verify.attacks.finding import AttackReport, Finding
 from tclose.verify.attacks.homogeneity import background_knowledge, homogeneity
 from tclose.verify.attacks.join import background_join
 from tclose.verify.attacks.linkage import linkage
-from tclose.verify.attacks.minimality import minimality
+from tclose.verify.attacks.minimality import minimality, untried
 from tclose.verify.attacks.reidentification import reidentification
 from tclose.verify.attacks.similarity import similarity
 from tclose.verify.attacks.skewness import skewness
@@ -97,7 +97,7 @@ def _from_original(
     progress("cutting classes in two")
     found = minimality(original)
     if found is None:
-        lacking.append("minimality: nothing is promised about sensitive attributes")
+        lacking.append(f"minimality: {untried(original.original)}")
     else:
         yield found
     for name in release.attributes:
