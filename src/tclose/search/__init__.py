@@ -11,8 +11,8 @@
 - `settle`     the last word before an outcome
 - `methods`    the methods by name
 - `best`       the best of what is tried
-- `mondrian`   strict and relaxed cuts; `growth`, `cuts`, `halves` and `sweep` their kernels, `judged`
-  cuts judged by requirements
+- `mondrian`   strict and relaxed cuts; `growth`, `cuts`, `halves` and `sweep` their kernels,
+  `judged` cuts judged by requirements
 - `hybrid`     the default search; its kernels: `deal` (from `keys`, on a `slate`), `repair`,
   `exchange`, `leave`
 - `fragments`, `matching`, `sabre`  close by construction: `close` has the theorems, `fragmentation`
