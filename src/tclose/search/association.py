@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.table.cells import Cells
+from tclose.table.cells import Cells, parted
 
 PARTS = 16
 """Columns with more values are cut into so many parts."""
@@ -44,7 +44,7 @@ def contingency(one: Ints, two: Ints, weight: Ints) -> float:
 
 def associated(cells: Cells, names: Sequence[str], bound: Iterable[Sequence[str]] = ()) -> Sets:
     """Disjoint sets of columns: those that tell of each other, and those `bound` together."""
-    codes = {name: parts_of(cells.codes[name], cells.weight) for name in names}
+    codes = {name: parted(cells.codes[name], PARTS, cells.weight) for name in names}
     pairs = [
         (one, two)
         for at, one in enumerate(names)
@@ -71,13 +71,3 @@ def joined(names: Sequence[str], bound: Iterable[Sequence[str]]) -> Sets:
         for head in names
         if owner[head] == head
     )
-
-
-def parts_of(codes: Ints, weight: Ints) -> Ints:
-    """Codes cut into parts of about equally many rows where there are many of them."""
-    count = np.bincount(codes, weight)
-    if np.count_nonzero(count) <= PARTS:
-        return codes
-    before = np.cumsum(count) - count
-    part: Ints = np.minimum(PARTS * before / count.sum(), PARTS - 1).astype(np.int64)
-    return part[codes]

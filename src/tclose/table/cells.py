@@ -13,6 +13,8 @@ from tclose.errors import DataError
 from tclose.table.dictionary import Dictionary
 from tclose.table.source import WEIGHT, Source
 
+Ints = NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -75,3 +77,27 @@ def _united(
         codes = {name: column[first] for name, column in codes.items()}
         weight = np.add.reduceat(weight, first)
     return Cells(dictionaries, codes, weight)
+
+
+def equal_parts(rows: NDArray[np.number], parts: int) -> Ints:
+    """The part of each value, from the rows with each value in order.
+
+    >>> equal_parts(np.array([2, 1, 1, 4]), 2).tolist()
+    [0, 0, 0, 1]
+    """
+    before = np.cumsum(rows) - rows
+    part: Ints = np.minimum(parts * before / max(rows.sum(), 1), parts - 1).astype(np.int64)
+    return part
+
+
+def parted(codes: Ints, most: int, weight: Ints | None = None) -> Ints:
+    """Codes (−1: missing), or so many parts of them where there are more values than that.
+
+    >>> parted(np.array([5, 6, 9, 9]), 2).tolist(), parted(np.array([7, -1, 7]), 2).tolist()
+    ([0, 0, 1, 1], [7, -1, 7])
+    """
+    low = int(codes.min(initial=0))
+    count = np.bincount(codes - low, weight)
+    if np.count_nonzero(count) <= most:
+        return codes
+    return equal_parts(count, most)[codes - low]

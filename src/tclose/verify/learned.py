@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.table.cells import equal_parts
 from tclose.table.check import Bound
 from tclose.table.classes import grouped
 from tclose.verify.attacks.definetti import LARGEST, NOISE, PARTS, People, shared_out
@@ -75,7 +76,6 @@ def _parts(original: Bound, name: str) -> Ints:
     if dictionary.positions is None or dictionary.known <= 2 * PARTS:
         return code
     rows = np.bincount(code, original.cells.weight, dictionary.known + 1)
-    before = np.cumsum(rows) - rows
-    part: Ints = np.minimum(PARTS * before / rows.sum(), PARTS - 1).astype(np.int64)
+    part = equal_parts(rows, PARTS)
     part[dictionary.known] = PARTS
     return part[code]

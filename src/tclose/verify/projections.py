@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.table.cells import parted
 from tclose.table.check import Bound
 from tclose.table.classes import grouped
 from tclose.verify.attacks.composition import NEARLY
@@ -131,7 +132,7 @@ def _shares(label: Ints, code: Ints, values: int) -> Floats:
 
 def _told(original: Bound, cell: Ints, other: Projection, code: Ints, table: Floats) -> Floats:
     """[classes of the other projection, values]: P(a | B) / Q(a)."""
-    parts = [_parts(original.classes.cell_codes[name][cell]) for name in other.columns]
+    parts = [parted(original.classes.cell_codes[name][cell], PARTS) for name in other.columns]
     label, _ = grouped(parts)
     given = _shares(label, code, len(table))
     classes = int(other.label.max()) + 1
@@ -142,17 +143,6 @@ def _told(original: Bound, cell: Ints, other: Projection, code: Ints, table: Flo
     result /= np.bincount(other.label)[:, None]
     ratio: Floats = result / np.where(table > 0, table, 1.0)
     return ratio
-
-
-def _parts(code: Ints) -> Ints:
-    """Codes, or parts of about equally many rows where there are many."""
-    count = np.bincount(code + 1)
-    if np.count_nonzero(count) <= PARTS:
-        return code
-    part: Ints = np.minimum(PARTS * (np.cumsum(count) - count) / len(code), PARTS - 1).astype(
-        np.int64
-    )
-    return part[code + 1]
 
 
 def _beliefs(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tclose.table.alignment import Beside
 from tclose.table.boxes import Boxes
+from tclose.table.cells import equal_parts
 from tclose.table.classes import grouped
 from tclose.verify.attacks.finding import Finding, worst
 from tclose.verify.audit import rows_text
@@ -154,7 +155,6 @@ def _parts(one: Boxes, weight: Floats, codes: Ints) -> Ints:
     if not one.on_a_line or one.values <= 2 * PARTS:
         return np.arange(one.values + 1)
     rows = np.bincount(one.rank[codes], weight, one.values + 1)
-    before = np.cumsum(rows) - rows
-    result: Ints = np.minimum(PARTS * before / max(rows.sum(), 1), PARTS - 1).astype(np.int64)
+    result = equal_parts(rows, PARTS)
     result[one.known :] = PARTS
     return result
