@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.report.charts import chart_svg, ticks
+from tclose.report.curves import frontier_svg
 from tclose.report.document import Bars, Document, Histogram, Limit, Section, Series, Table
+from tclose.report.frontier import told
+from tclose.report.frontier_page import frontier_document
 from tclose.report.html import document_html
 from tclose.report.style import TEXT_ON
 
@@ -150,3 +153,18 @@ def test_charts_are_followed_by_their_numbers() -> None:
     assert bars.table() == Table("Lost", ("column", "lost"), (("age", "25.0%"),), (1,))
     page = document_html(Document("R", "", "external", (Section("a", "A", (bars,)),)))
     assert '<th scope="row">age</th><td class="number">25.0%</td>' in page
+
+
+def test_a_frontier_on_a_page_says_nothing_twice() -> None:
+    table = pa.table({"q": list(range(24)), "s": ["x", "y", "z"] * 8})
+    rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0.3}}}
+    found = tclose.frontier(table, rules, t=["0.1", "0.3", "0.5"], methods="mondrian")
+    tree = as_xml(document_html(frontier_document(found, "table")))
+    (drawn,) = (one for one in tree.iter() if one.tag.endswith("svg"))
+    words = {one.text for one in drawn.iter() if one.tag.endswith("text")}
+    outside = {one.text for one in tree.iter() if one.tag in ("h2", "h3", "p")}
+    alone = ElementTree.fromstring(frontier_svg(found))
+    assert {"Loss against t", *told(found)} <= outside
+    assert {one.text for one in alone.iter(f"{SVG}text")} >= {"Loss against t", *told(found)}
+    assert "the policy's own promise" in words and not words & outside
+    assert not [text for text in words if text and "rows" in text]

@@ -17,23 +17,38 @@ from tclose.search.frontier import Curve, Frontier, Point, shown_number
 WIDTH, FLOOR = 860, 380
 LEFT, RIGHT, TOP = 84, 262, 84
 LINE = 17
+HEADING = 56
+"""What a title takes, down to the words above the axis."""
 KEPT = "every point keeps its promise, and more work might find less loss"
 AXES = {"t": "t: how far a class may be from the table", "k": "k: least size of a class"}
 
 Place = Callable[[float, float], tuple[float, float]]
 
 
-def frontier_svg(frontier: Frontier) -> str:
-    """The picture as the text of an SVG file."""
+def frontier_svg(frontier: Frontier, *, inline: bool = False) -> str:
+    """The picture as the text of an SVG file, or for a page with a title and sentences of its own.
+
+    Both describe it in words to whoever cannot see it.
+    """
     notes = list(told(frontier))
-    height = FLOOR + 72 + LINE * len(notes)
-    parts = [
+    if inline:
+        height = FLOOR + 60 - HEADING
+        parts = [f'<g transform="translate(0 {-HEADING})">', *_drawn(frontier), "</g>"]
+    else:
+        height = FLOOR + 72 + LINE * len(notes)
+        parts = _worded(frontier, notes)
+    size = (WIDTH, height)
+    return svg.picture(title_of(frontier), " ".join(notes), size, parts, inline=inline)
+
+
+def _worded(frontier: Frontier, notes: Sequence[str]) -> list[str]:
+    """The drawing below its title and above its sentences."""
+    return [
         text(LEFT, 26, title_of(frontier), size=16, weight="bold"),
         text(LEFT, 46, f"{frontier.rows:,} rows; {KEPT}", fill=FAINT),
         *_drawn(frontier),
         *(text(LEFT, FLOOR + 72 + LINE * at, note) for at, note in enumerate(notes)),
     ]
-    return svg.picture(title_of(frontier), " ".join(notes), (WIDTH, height), parts)
 
 
 def ticks(low: float, high: float, most: int = 7) -> list[float]:

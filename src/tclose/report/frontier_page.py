@@ -15,7 +15,8 @@ PROPOSED = (
 
 def frontier_section(frontier: Frontier) -> Section:
     """The curves as a section of a report."""
-    picture = Picture(title_of(frontier), frontier_svg(frontier), _all_numbers(frontier))
+    drawn = frontier_svg(frontier, inline=True)
+    picture = Picture(title_of(frontier), drawn, _all_numbers(frontier))
     said = (Paragraph(line) for line in told(frontier))
     return Section(
         "frontier",
