@@ -13,6 +13,7 @@ import tclose
 from tclose.report import audit_view, explanation_view
 from tclose.report.attacks import attack_view
 from tclose.report.released import MOST_STEPS, release_view, worth_showing
+from tclose.report.screen import document_text
 from tclose.report.terminal import MOST_ROWS
 from tclose.report.utility import utility_view
 from tclose.search import Outcome, Trial
@@ -141,3 +142,11 @@ def test_auto_shows_how_its_choice_came_about_and_what_the_others_lost() -> None
     other = "cover" if release.outcome.method == "hybrid" else "hybrid"
     text = shown(release_view(release))
     assert text.count(f"{other}: ") == text.count(f"{other}: the best of it") == 1
+
+
+def test_a_report_on_a_screen_speaks_of_nothing_that_only_a_page_draws() -> None:
+    table = pa.table({"q": ["a", "a", "b", "b"], "s": ["x", "y"] * 2})
+    rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0}}}
+    text = document_text(tclose.audit_report(tclose.audit(table, rules)))
+    assert "limit: " in text and "A limit that was promised stands between the bars" in text
+    assert not [word for word in ("dashed", "shaded", "drawn") if word in text]

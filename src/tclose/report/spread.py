@@ -31,8 +31,8 @@ def spread_section(subject: Subject) -> Section:
     """The distributions of class sizes and distances, with the limits drawn."""
     parts: list[Part] = [
         Paragraph(
-            "Each bar is a share of the rows. A dashed line is a limit that was promised; nothing "
-            "may be on the shaded side of it."
+            "Each bar is a share of the rows. A limit that was promised stands between the bars; "
+            "nothing may be beyond it, in smaller classes or at greater distances."
         ),
         sizes_chart(subject),
     ]
