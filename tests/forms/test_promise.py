@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from typing import Any
 
@@ -268,6 +269,17 @@ def test_what_can_be_learned_from_exact_quasi_identifiers_is_told() -> None:
     town = table.set_column(0, "town", pa.array([f"t{at % 7}" for at in range(300)]))
     (none,) = tclose.split(town, rules, form="anatomy").findings
     assert none.affected == 0
+
+
+def test_a_gain_that_chance_explains_is_not_told() -> None:
+    """Illnesses are drawn whatever the age, and yet the model happens to be right more often."""
+    draw = random.Random(2)
+    ages = [draw.randint(20, 80) for _ in range(200)]
+    ill = [draw.choice("abcdefghij") for _ in ages]
+    rules = {"k": 20, "columns": {"age": "quasi", "ill": "sensitive"}}
+    (found,) = tclose.split(pa.table({"age": ages, "ill": ill}), rules, form="anatomy").findings
+    assert found.numbers["gain"] > 0.01 and not found.affected
+    assert "next to nothing" in found.sentence
 
 
 @pytest.mark.parametrize("how", ["drop", "mask", "pseudonym"])

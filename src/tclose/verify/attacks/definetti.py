@@ -13,6 +13,7 @@ no finding.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from tclose.table.alignment import Beside
 from tclose.table.boxes import Boxes
-from tclose.table.cells import equal_parts
+from tclose.table.cells import Cells, equal_parts
 from tclose.table.classes import grouped
 from tclose.verify.attacks.finding import Finding, worst
 from tclose.verify.audit import rows_text
@@ -54,24 +55,49 @@ class People:
     truth: Floats
 
 
+@dataclass(frozen=True)
+class Guesses:
+    """How the attack fared: shares of the rows tried that it and the classes guess right.
+
+    `more[kind]` is how many more of a kind it guesses right; `decided` how many people are guessed
+    right by only one of the two.
+    """
+
+    learned: float
+    usual: float
+    more: Floats
+    decided: float
+    rows: int
+
+    @property
+    def gain(self) -> float:
+        """How many more are guessed right, as a share of the rows tried."""
+        return float(self.more.sum()) / (self.rows or 1)
+
+    def affected(self, total: int) -> int:
+        """How many more of all rows are guessed right; 0 where that is little or chance."""
+        beyond = self.gain >= NOISE and self.more.sum() >= CHANCE * self.decided**0.5
+        return round(self.gain * total) if beyond else 0
+
+    def numbers(self, group: str) -> dict[str, float]:
+        """What a finding tells of it; `group` is what the rows are in."""
+        return {
+            f"guessed by the {group}": self.usual,
+            "guessed by the attack": self.learned,
+            "gain": self.gain,
+            "rows tried": self.rows,
+        }
+
+
 def definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None:
     """How many more people the attack guesses right than their class does; None: not linked."""
     if found.linked is None:
         return None
     people = _people(found, attribute, seed)
-    belief = shared_out(people)
-    kinds = np.arange(len(people.number))
-    learned_guess, usual_guess = belief.argmax(axis=1), people.held[people.number].argmax(axis=1)
-    by_attack, by_class = people.truth[kinds, learned_guess], people.truth[kinds, usual_guess]
-    decided = float((by_attack + by_class)[learned_guess != usual_guess].sum())
-    rows = float(people.rows.sum()) or 1.0
-    learned, usual = float(by_attack.sum()) / rows, float(by_class.sum()) / rows
-    more = float((by_attack - by_class).sum())
-    gain = more / rows
+    guesses = guesses_of(people)
     total = found.release.classes.rows
-    beyond = gain >= NOISE and more >= CHANCE * decided**0.5
-    affected = round(gain * total) if beyond else 0
-    each = np.bincount(people.number, by_attack - by_class, found.release.classes.count)
+    affected = guesses.affected(total)
+    each = np.bincount(people.number, guesses.more, found.release.classes.count)
     if affected:
         sentence = (
             f"Whoever has everybody's quasi-identifiers and learns from the release how they go "
@@ -80,16 +106,23 @@ def definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None
     else:
         sentence = (
             f"Learning from the release how quasi-identifiers go with {attribute} gains next to "
-            f"nothing: {learned:.1%} of the guesses are right, {usual:.1%} by the class itself."
+            f"nothing: {guesses.learned:.1%} of the guesses are right, {guesses.usual:.1%} by the "
+            "class itself."
         )
-    numbers = {
-        "guessed by the class": usual,
-        "guessed by the attack": learned,
-        "gain": gain,
-        "rows tried": int(people.rows.sum()),
-    }
     harmed = worst((each > 0) & (affected > 0), each)
+    numbers = guesses.numbers("class")
     return Finding("deFinetti", attribute, sentence, affected, total, harmed, numbers)
+
+
+def guesses_of(people: People) -> Guesses:
+    """What the attack guesses right, beside the commonest value of each class."""
+    kinds = np.arange(len(people.number))
+    learned, usual = shared_out(people).argmax(axis=1), people.held[people.number].argmax(axis=1)
+    by_attack, by_class = people.truth[kinds, learned], people.truth[kinds, usual]
+    decided = float((by_attack + by_class)[learned != usual].sum())
+    rows = float(people.rows.sum())
+    shares = float(by_attack.sum()) / (rows or 1.0), float(by_class.sum()) / (rows or 1.0)
+    return Guesses(*shares, by_attack - by_class, decided, int(rows))
 
 
 def shared_out(people: People) -> Floats:
@@ -125,17 +158,32 @@ def _people(found: Beside, attribute: str, seed: int) -> People:
     code = found.original.classes.cell_codes[attribute][cells]
     values = found.original.attributes[attribute].values
     places = found.covering.places(found.original.cells)[cells]
-    counts = found.original.cells.weight.astype(np.float64)
     parts = [
-        _parts(one, counts, found.original.cells.codes[one.name])[places[:, at]]
+        _parts(one, found.original.cells)[places[:, at]]
         for at, one in enumerate(found.covering.columns)
     ]
-    label, first = grouped([number, *parts])
-    kept = np.flatnonzero((code >= 0) & _drawn(number, len(first) * values, seed))
+    return people_of(number, found.release.classes.count, parts, code, values, weight, seed)
+
+
+def people_of(
+    number: Ints,
+    classes: int,
+    parts: Sequence[Ints],
+    code: Ints,
+    values: int,
+    weight: Floats,
+    seed: int,
+) -> People:
+    """Rows by class, parts of their quasi-identifiers and value (−1: missing) as kinds of people.
+
+    Of very many classes some are drawn by chance.
+    """
+    kinds = len(grouped([number, *parts])[1])
+    kept = np.flatnonzero((code >= 0) & _drawn(number, kinds * values, seed))
     label, first = grouped([number[kept], *(part[kept] for part in parts)])
     truth = np.zeros((len(first), values))
     np.add.at(truth, (label, code[kept]), weight[kept])
-    held = np.zeros((found.release.classes.count, values))
+    held = np.zeros((classes, values))
     np.add.at(held, (number[kept], code[kept]), weight[kept])
     bins = np.stack([part[kept][first] for part in parts], axis=1)
     return People(number[kept][first], truth.sum(axis=1), bins, held, truth)
@@ -150,11 +198,21 @@ def _drawn(number: Ints, beliefs: int, seed: int) -> NDArray[np.bool_]:
     return result
 
 
-def _parts(one: Boxes, weight: Floats, codes: Ints) -> Ints:
-    """The part of each place of a column: the place itself, or an eighth of the number line."""
-    if not one.on_a_line or one.values <= 2 * PARTS:
+def _parts(one: Boxes, cells: Cells) -> Ints:
+    """The part of each place of a column, on the number line or not."""
+    if not one.on_a_line:
         return np.arange(one.values + 1)
-    rows = np.bincount(one.rank[codes], weight, one.values + 1)
-    result = equal_parts(rows, PARTS)
-    result[one.known :] = PARTS
-    return result
+    rows = np.bincount(one.rank[cells.codes[one.name]], cells.weight, one.values + 1)
+    return along_line(rows, one.known)
+
+
+def along_line(rows: NDArray[np.number], known: int) -> Ints:
+    """The part of each place on a number line, from the rows at each: an eighth of them.
+
+    Where there are few places, each is a part; what is beyond those known is missing, another part.
+    """
+    if known <= 2 * PARTS:
+        return np.arange(len(rows))
+    part = equal_parts(rows, PARTS)
+    part[known:] = PARTS
+    return part
