@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.errors import Problem, UsageError, nearest
-from tclose.policy.load import parse_policy, read_raw
+from tclose.policy.load import parse_policy, policy_from, read_raw
 from tclose.policy.model import Policy
 from tclose.release import Release
 from tclose.table import Bound, Cells, Source, bind, count_cells, open_source
@@ -304,6 +304,24 @@ def _named_columns(source: Source, quasi: list[str], sensitive: list[str]) -> Po
     roles: dict[str, Any] = {name: "insensitive" for name in source.columns}
     roles |= {name: "quasi" for name in quasi} | {name: "sensitive" for name in sensitive}
     return Policy.model_validate({"columns": roles})
+
+
+def kept_policy(raw: Mapping[str, Any], base: str | Path, keeper: str) -> Policy:
+    """The policy inside a plan or a certificate, whose relative paths start from that one's folder.
+
+    Raises where the files that it names did not come along.
+    """
+    policy = policy_from(raw, base)
+    places = [policy.base / name for name in policy.files if name != policy.population]
+    missing = [str(place) for place in places if not place.exists()]
+    if missing:
+        raise UsageError(
+            f"the {keeper}'s own policy needs a file that is not there",
+            where=", ".join(missing),
+            hint=f"keep the {keeper} where its policy is, or name the policy (--policy POLICY), "
+            "whose paths start from its own folder",
+        )
+    return policy
 
 
 def population_cells(bound: Bound, population: Any, reading: Reading) -> Cells | None:

@@ -467,6 +467,32 @@ def test_the_demo_writes_what_it_says_and_can_be_followed(holds: Any, run: Any) 
     assert {"name", "national_id"} <= set(left)
 
 
+def test_a_plan_and_a_certificate_away_from_their_policy_say_what_they_miss(
+    holds: Any, refused: Any
+) -> None:
+    for folder in ("rules", "kept"):
+        Path(folder).mkdir()
+    ages = range(20, 60)
+    Path("rules/ages.csv").write_text("".join(f"{age};{age // 10 * 10}s;*\n" for age in ages))
+    Path("t.csv").write_text("age,ill\n" + "".join(f"{age},{'ab'[age % 2]}\n" for age in ages))
+    Path("rules/p.toml").write_text(
+        'k = 3\n[columns]\nage = { role = "quasi", hierarchy = "ages.csv" }\n'
+        'ill = { role = "sensitive", t = 0.3 }\n'
+    )
+    named = ("--policy", "rules/p.toml")
+    kept = ("--plan", "kept/plan.json", "--certificate", "kept/c.json")
+    holds("anonymize", "t.csv", *named, "-o", "r.csv", *kept, "--method", "mondrian")
+    again = ("apply", "kept/plan.json", "t.csv", "-o", "again.csv")
+    checked = ("verify", "r.csv", "--certificate", "kept/c.json")
+    for command, keeper in ((again, "plan"), (checked, "certificate")):
+        missed = (f"kept/ages.csv: the {keeper}'s own policy", "not there", "--policy POLICY")
+        refused(*command, says=missed)
+        holds(*command, *named)
+    Path("rules/ages.csv").rename("kept/ages.csv")
+    holds(*again)
+    holds(*checked)
+
+
 def test_help_breaks_lines_where_the_terminal_does(holds: Any) -> None:
     """Not where the source does: a sentence in the middle of help is not cut short."""
     shown = holds("explain", "--help").stdout.splitlines()

@@ -13,7 +13,6 @@ from tclose.cli.console import FAILS, HOLDS, guarded, progress, show
 from tclose.cli.split import verify_folder
 from tclose.errors import UsageError
 from tclose.policy import Policy
-from tclose.policy.load import policy_from
 from tclose.verify.certificate import file_hash, load_certificate, recheck
 
 
@@ -51,7 +50,7 @@ def verify(
     stated = None if certificate is None else load_certificate(certificate)
     rules: Path | Policy | None = policy
     if policy is None and stated is not None and certificate is not None:
-        rules = policy_from(stated.policy, certificate.parent)
+        rules = api.kept_policy(stated.policy, certificate.parent, "certificate")
     assert rules is not None
     with progress() as step:
         result = api.verify(

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tclose.api import AS_FOUND, PolicyLike, Reading, check, population_cells
+from tclose.api import AS_FOUND, PolicyLike, Reading, check, kept_policy, population_cells
 from tclose.describe import changed_hierarchies
 from tclose.errors import UsageError
-from tclose.policy.load import policy_from
 from tclose.publish.targets import Targets
 from tclose.publish.written import Work, pseudonyms_of
 from tclose.recode import Plan, insert_cells
@@ -44,7 +43,7 @@ def apply(
     ['[21, 23]', '[44, 46]']
     """
     targets = Targets.named(output, certificate, None)
-    rules = policy if policy is not None else policy_from(plan.policy, base)
+    rules = policy if policy is not None else kept_policy(plan.policy, base, "plan")
     bound = check(data, rules, reading=reading, strangers="keep")
     rows = rows_of(bound.source, data)
     targets.refuse(bound, rows, (data, policy, population))
