@@ -43,6 +43,26 @@ def test_a_planted_leak_is_found_and_certified() -> None:
     assert [one["affected"] for one in stated if one["attribute"] == "ill"] == [16]
 
 
+def test_who_is_certain_already_is_not_said_to_be_uncertain() -> None:
+    one = pa.table({"age": [20], "ill": ["flu"], "sign": ["cough"]})
+    rules = {**RULES, "k": 1, "columns": {"age": "quasi", "ill": "sensitive", "sign": "sensitive"}}
+    made = tclose.split(one, rules, form="projections", sets=[["ill"], ["sign"]])
+    assert "Its own projection makes the ill of 1 row certain already." in made.notes
+    bound = tclose.check(
+        pa.table({"q": [*range(6)], "a": [*"xxxyxy"], "b": [*"uvuvuv"]}),
+        {"columns": {"q": "quasi", "a": "sensitive", "b": "sensitive"}},
+    )
+    classes = [np.array([0, 0, 1, 1, 1, 1]), np.zeros(6, dtype=np.int64)]
+    _, about, _ = compose_projections(
+        bound, np.arange(6), [Projection(("a",), classes[0]), Projection(("b",), classes[1])]
+    )
+    assert about.sentence == (
+        "Beside 2 rows that its own projection makes certain, the projections together make "
+        "nobody's a certain; whoever knows how the attributes go together believes a value with "
+        "50.0% at most (by its own projection with 50.0%)."
+    )
+
+
 def test_columns_that_go_together_are_published_together() -> None:
     rules = {**RULES, "columns": {**RULES["columns"], "pay": {"role": "sensitive", "t": 0.4}}}
     table = planted().append_column("pay", pa.array([1, 2, 3, 4] * 4))

@@ -93,22 +93,12 @@ def _about(
     told = [_told(original, cell, one, code, table) for one in others]
     left, strongest, moved = _beliefs(shares, told, mine, others, first, table)
     alone = shares[mine.label[first]]
-    certain = (left == 1) & (np.count_nonzero(alone, axis=1) > 1)
+    already = np.count_nonzero(alone, axis=1) == 1
+    certain = (left == 1) & ~already
     nearly = (strongest >= NEARLY) & (alone.max(axis=1) < NEARLY)
     affected, total = int(rows[certain].sum()), int(rows.sum())
     harmed = np.zeros(len(shares), dtype=np.int64)
     np.add.at(harmed, mine.label[first][certain], rows[certain])
-    if affected:
-        sentence = (
-            f"The projections together make the {name} of {rows_text(affected)} certain for "
-            "whoever knows how the attributes go together, though its own projection does not."
-        )
-    else:
-        sentence = (
-            f"The projections together make nobody's {name} certain; whoever knows how the "
-            f"attributes go together believes a value with {float(strongest.max()):.1%} at most "
-            f"(by its own projection with {float(alone.max()):.1%})."
-        )
     numbers = {
         "fewest values left": int(left.min()),
         "strongest belief": float(strongest.max()),
@@ -116,8 +106,32 @@ def _about(
         "rows newly believed with 95 % or more": int(rows[nearly].sum()),
         "farthest from the table": float(moved.max()),
     }
+    if affected:
+        sentence = (
+            f"The projections together make the {name} of {rows_text(affected)} certain for "
+            "whoever knows how the attributes go together, though its own projection does not."
+        )
+    else:
+        sentence = _nobody_new(name, rows, already, strongest, alone.max(axis=1))
     return Finding(
         "composition", name, sentence, affected, total, worst(harmed > 0, harmed), numbers
+    )
+
+
+def _nobody_new(
+    name: str, rows: Ints, already: NDArray[np.bool_], strongest: Floats, alone: Floats
+) -> str:
+    """What is said where nobody becomes certain who was not by the attribute's own projection."""
+    known, others = rows_text(int(rows[already].sum())), ~already
+    if already.all():
+        return f"Its own projection makes the {name} of {known} certain already."
+    beside = (
+        f"Beside {known} that its own projection makes certain, the" if already.any() else "The"
+    )
+    return (
+        f"{beside} projections together make nobody's {name} certain; whoever knows how the "
+        f"attributes go together believes a value with {float(strongest[others].max()):.1%} at "
+        f"most (by its own projection with {float(alone[others].max()):.1%})."
     )
 
 
