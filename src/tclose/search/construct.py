@@ -156,21 +156,20 @@ class Construction(Best):
 
     def kept(self, label: Ints) -> Ints:
         """The classes of rows as classes of cells that keep the promise."""
-
-        def hurried(looks: int) -> bool:
-            self.spend_on_unions(looks)
-            return self.clock.over("uniting")
-
-        return united(self.whole(label), self.curve, self.tab, hurried)[0]
+        return united(self.whole(label), self.curve, self.tab, self.hurried)[0]
 
     def whole(self, label: Ints) -> Ints:
         """The classes of rows as classes of cells: each cell in the one with most of its rows."""
         self.spend(ROW * len(label))
         return numbered(together(label, self.cell, self.problem.cells))
 
-    def spend_on_unions(self, looks: int) -> None:
-        """Counts the looks at classes that might be united; each may add up two histograms."""
+    def hurried(self, looks: int) -> bool:
+        """Counts looks at classes that might be united; says whether the rest has to be brief.
+
+        Each look may add up two histograms.
+        """
         self.spend(UNION * looks * len(self.tab.rules.count))
+        return self.clock.over("uniting")
 
     def swap(self) -> None:
         """Swaps and moves of cells until the budget is spent."""

@@ -9,6 +9,7 @@ Whether a class keeps the promise is decided by the exact rules; floats only say
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,20 +24,33 @@ Ints = NDArray[np.int64]
 
 NEIGHBOURS = 64
 """Classes that are looked at on either side."""
+PAUSE = 5_000
+"""Merges between two looks at the clock."""
 FINE, GONE = -1.0, -2.0
 """In place of a distance: of a class that keeps the promise, and of one that was merged."""
 
 
-def merged(label: Ints, curve: Ints, tab: Tables) -> tuple[Ints, int]:
+def merged(
+    label: Ints, curve: Ints, tab: Tables, hurried: Callable[[int], bool] = lambda looks: False
+) -> tuple[Ints, int]:
     """The labelling with the worst class merged with the nearest until all keep the promise.
 
-    Also returns how many looks at classes that took.
+    Also returns how many looks at classes that took. `hurried` is told the looks now and then;
+    where it says so, the rest is merged with the nearer of the next on the curve.
     """
     state, along = line_up(label, curve, tab)
     leaves = 1 << max(len(state.size) - 1, 0).bit_length()
     away, tree = np.full(leaves, GONE), np.zeros(2 * leaves, np.int64)
-    looks = merge(NEIGHBOURS, away, tree, state, tab)
-    return read_off(along, state), int(looks)
+    seat(away, tree, state, tab)
+    total = looks = len(state.size)
+    merges = PAUSE
+    while merges == PAUSE:
+        neighbours = 1 if hurried(looks) else NEIGHBOURS
+        merges = int(merge(neighbours, PAUSE, away, tree, state, tab))
+        looks = 2 * neighbours * merges
+        total += looks
+    hurried(looks)
+    return read_off(along, state), total
 
 
 @compiling.part
@@ -84,26 +98,33 @@ def nearest(c: Any, looks: Any, state: Any, tab: Any) -> Any:
 
 
 @compiling.entry
-def merge(looks: Any, away: Any, tree: Any, state: Any, tab: Any) -> Any:
-    """Merges the worst class with the nearest until none is left to mend; returns the looks."""
-    leaves, total = len(away), len(state.size)
+def seat(away: Any, tree: Any, state: Any, tab: Any) -> None:
+    """Weighs all classes and plays the whole tournament."""
+    leaves = len(away)
     for c in range(len(state.size)):
         weigh(c, away, state, tab)
     for c in range(leaves):
         tree[leaves + c] = c
     for at in range(leaves - 1, 0, -1):
         rank(at, away, tree)
-    while True:
-        c = tree[1] if leaves > 1 else 0
+
+
+@compiling.entry
+def merge(looks: Any, most: Any, away: Any, tree: Any, state: Any, tab: Any) -> Any:
+    """Merges the worst class with the nearest until none is left to mend, or so many times.
+
+    Returns how many merges there were.
+    """
+    for merges in range(most):
+        c = tree[1] if len(away) > 1 else 0
         if away[c] < 0.0:
-            break
+            return merges
         b = nearest(c, looks, state, tab)
         if b < 0:
-            break
+            return merges
         absorb(c, b, state)
-        total += 2 * looks
         away[b] = GONE
         weigh(c, away, state, tab)
         climb_up(b, away, tree)
         climb_up(c, away, tree)
-    return total
+    return most

@@ -104,9 +104,7 @@ def block_size(made: Construction, k: int) -> int:
 
 
 def _merged(made: Construction, label: Ints) -> Ints:
-    found, looks = merged(made.whole(label), made.curve, made.tab)
-    made.spend_on_unions(looks)
-    return found
+    return merged(made.whole(label), made.curve, made.tab, made.hurried)[0]
 
 
 def _t_first(made: Construction) -> None:
