@@ -11,12 +11,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tclose.search import Budget, infeasible, problem_of
+from tclose.search import Budget, infeasible, mend, problem_of
 from tclose.search.budget import Clock
 from tclose.search.close import close_of
 from tclose.search.construct import Construction, by_rows
 from tclose.search.gather import LEFT, MADE, NEXT, gather, make_flock
-from tclose.search.mend import merged
 from tclose.search.near import distances
 from tclose.search.subsets import (
     along_order,
@@ -57,9 +56,11 @@ def test_gathered_classes_have_k_to_two_k_records_and_the_nearest_ones(
     label = np.full(problem.rows, -1, dtype=np.int64)
     flock = make_flock(block, k, 0, made.tab)
     while flock.mark[NEXT] < problem.rows or flock.mark[LEFT] > 0:
-        before = label.copy()
+        before, begun = label.copy(), flock.mark[NEXT]
         gather(1, k, block, made.cell, flock, made.tab, label)
         fresh = np.flatnonzero((label >= 0) & (before < 0))
+        if flock.mark[NEXT] > begun:  # what was left of the block before is no gathered class
+            fresh = fresh[fresh >= begun]
         left = np.sort(flock.rest[: flock.mark[LEFT]])
         assert (label[left] < 0).all()
         first = np.flatnonzero(label == label[fresh].min())
@@ -121,9 +122,10 @@ def test_exchanges_bring_a_class_nearer_to_the_table(
 
 @quick
 @given(data=st.data())
-def test_merging_the_worst_first_mends_every_class_and_splits_none(
-    data: st.DataObject, tables: Any, brute: Any
+def test_merging_the_worst_first_mends_every_class_and_splits_none_also_in_a_hurry(
+    data: st.DataObject, tables: Any, brute: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(mend, "PAUSE", 1)
     case = data.draw(tables.close(data.draw(tables.kinds(2, 2)), (6, 40), more=True))
     bound = case.bound()
     problem = problem_of(bound)
@@ -131,7 +133,15 @@ def test_merging_the_worst_first_mends_every_class_and_splits_none(
     cells = problem.cells
     label = np.array(data.draw(st.lists(st.integers(0, 6), min_size=cells, max_size=cells)))
     label = np.unique(label, return_inverse=True)[1]
-    found, _ = merged(label, np.arange(cells), problem.tables())
+    told: list[int] = []
+    after = data.draw(st.integers(0, 5))
+
+    def hurried(looks: int) -> bool:
+        told.append(looks)
+        return len(told) > after
+
+    found, looks = mend.merged(label, np.arange(cells), problem.tables(), hurried)
+    assert sum(told) == looks and all(few <= 2 for few in told[after + 1 :])
     assert brute.broken(case, bound, found) == []
     pairs = set(zip(label.tolist(), found.tolist(), strict=True))
     assert len(pairs) == label.max() + 1, "classes are merged, never split"
