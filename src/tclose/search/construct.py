@@ -42,7 +42,6 @@ from tclose.search.near import (
 from tclose.search.outcome import Outcome, numbered
 from tclose.search.problem import Problem
 from tclose.search.quotas import Quotas
-from tclose.search.settle import settled
 from tclose.search.unite import united
 
 Ints = NDArray[np.int64]
@@ -81,9 +80,7 @@ def run(
     made.spend(ROW * problem.rows)
     build(made)
     made.swap()
-    return settled(
-        problem, made.best, made.clock, method=name, uses_sensitive=True, tried=tuple(made.tried)
-    )
+    return made.settled(name)
 
 
 @dataclass
