@@ -15,6 +15,7 @@
                  generalized, `merging` classes that fail for it
 - `identifiers`  dropping, masking or replacing what names a person
 - `rewrite`      the rows of a table, recoded batch by batch
+- `forms`        rows in groups as the tables of Anatomy, or as a sliced table
 """
 
 from tclose.recode.identifiers import Pseudonyms
