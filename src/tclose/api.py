@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import Problem, UsageError, nearest
+from tclose.errors import PolicyError, Problem, UsageError, nearest
 from tclose.policy.load import parse_policy, policy_from, read_raw
 from tclose.policy.model import Policy
 from tclose.release import Release
@@ -304,6 +304,18 @@ def _named_columns(source: Source, quasi: list[str], sensitive: list[str]) -> Po
     roles: dict[str, Any] = {name: "insensitive" for name in source.columns}
     roles |= {name: "quasi" for name in quasi} | {name: "sensitive" for name in sensitive}
     return Policy.model_validate({"columns": roles})
+
+
+def policy_of(policy: PolicyLike) -> Policy:
+    """A policy from a file, from plain values, or as it is; raises PolicyError where it is wrong.
+
+    >>> policy_of({"k": 3, "columns": {"age": "quasi"}}).k
+    3
+    """
+    checked, problems = _policy(policy)
+    if checked is None or problems:
+        raise PolicyError(problems)
+    return checked
 
 
 def kept_policy(raw: Mapping[str, Any], base: str | Path, keeper: str) -> Policy:

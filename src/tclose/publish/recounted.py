@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from tclose.api import PolicyLike, Reading
-from tclose.policy.load import policy_from
-from tclose.policy.model import Policy
+from tclose.api import PolicyLike, Reading, kept_policy, policy_of
 from tclose.table import Source
 from tclose.table.layout import Layout
 from tclose.verify.certificate import load_certificate
@@ -36,14 +33,11 @@ def verify_split(
         raise missing_folder(folder)
     certificate = load_certificate(place / CERTIFICATE)
     layout = Layout.from_json(certificate.content.get("form"))
-    if policy is None:
-        rules = policy_from(certificate.policy, place)
-    elif isinstance(policy, Policy):
-        rules = policy
-    elif isinstance(policy, Mapping):
-        rules = policy_from(dict(policy), ".")
-    else:
-        rules = Policy.load(policy)
+    rules = (
+        kept_policy(certificate.policy, place, "certificate")
+        if policy is None
+        else policy_of(policy)
+    )
     files = [part.file for part in layout.parts if (place / part.file).is_file()]
     sources = {file: opened(place / file, memory) for file in files}
     return recheck_folder(place, certificate, rules, sources)
