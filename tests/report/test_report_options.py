@@ -96,12 +96,14 @@ def made(home: Path) -> Path:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_one_document_is_behind_the_file_the_json_and_the_screen(made: Path, command: str) -> None:
     printed = run(*COMMANDS[command], "--json", "--report", "a.json")
+    assert "report: a.json" in printed.stderr
     told = json.loads(printed.stdout)
     written = json.loads(Path("a.json").read_text(encoding="utf-8"))
     assert told["report"] == written
     assert told.keys() - {"report"}, "the values for machines stay beside it"
     before = sorted(made.iterdir())
     shown = run(*COMMANDS[command], "--report", "-")
+    assert "report: " not in shown.stderr
     assert shown.exit_code == printed.exit_code
     assert sorted(made.iterdir()) == before, "nothing is written for what is shown"
     for text in (written["title"], *(section["title"] for section in written["sections"])):

@@ -47,7 +47,7 @@ def anonymize(
     """
     from tclose import publish
     from tclose.report.released import release_view
-    from tclose.report.saving import SCREEN, file_of, refuse_report
+    from tclose.report.saving import file_of, refuse_report
     from tclose.table.write import refuse_overwriting
 
     written = (output, certificate, plan)
@@ -98,7 +98,7 @@ def anonymize(
         as_json=as_json,
         plain=release_json,
         document=document,
-        in_full=report == SCREEN,
+        report=report,
     )
 
 

@@ -26,7 +26,7 @@ def audit(
     """
     from tclose import api, publish
     from tclose.report import audit_view
-    from tclose.report.saving import SCREEN, file_of, refuse_report
+    from tclose.report.saving import file_of, refuse_report
 
     refuse_report(report, edition, (file, declared["policy"], population))
     document = None
@@ -47,5 +47,5 @@ def audit(
                 hashes={"table": file_hash(file)},
                 population=api.population_cells(result.bound, population, reading),
             )
-    show(result, audit_view, as_json=as_json, document=document, in_full=report == SCREEN)
+    show(result, audit_view, as_json=as_json, document=document, report=report)
     raise typer.Exit(HOLDS if result.holds else FAILS)

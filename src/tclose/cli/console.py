@@ -56,21 +56,26 @@ def show(
     as_json: bool,
     plain: Callable[[Any], Any] = lambda result: result.to_json(),
     document: Document | None = None,
-    in_full: bool = False,
+    report: Path | None = None,
 ) -> None:
     """The result of a command, for people or as one JSON object.
 
-    Its report, where there is one, is a part of the object; `in_full` people see it, too.
+    Its document, where there is one, is a part of the object; people see it if that is what they
+    asked for in place of a file, and are told otherwise where it was written.
     """
+    from tclose.report.saving import SCREEN
+
     if as_json:
         told = plain(result)
         print_json(told if document is None else told | {"report": document.to_json()})
-    elif document is not None and in_full:
+    elif document is not None and report == SCREEN:
         from tclose.report.screen import document_view
 
         stdout().print(document_view(document))
     else:
         stdout().print(view(result))
+    if report is not None and report != SCREEN:
+        say(f"report: {report}")
 
 
 def command_line() -> str:

@@ -50,7 +50,7 @@ def frontier(
     from tclose.report.curves import frontier_svg
     from tclose.report.frontier import frontier_view
     from tclose.report.frontier_page import frontier_document
-    from tclose.report.saving import SCREEN, file_of, refuse_report, save_document
+    from tclose.report.saving import file_of, refuse_report, save_document
     from tclose.table.write import refuse_overwriting, refuse_unwritable, write_text
 
     refuse_unwritable(svg)
@@ -75,6 +75,5 @@ def frontier(
     document = None if report is None else frontier_document(found, file.name)
     if document is not None and (page := file_of(report)) is not None:
         save_document(document, page)
-        say(f"report: {page}")
-    show(found, frontier_view, as_json=as_json, document=document, in_full=report == SCREEN)
+    show(found, frontier_view, as_json=as_json, document=document, report=report)
     say(f"picture: {svg}")

@@ -39,7 +39,7 @@ def verify(
     """
     from tclose import api, publish
     from tclose.report import audit_view, checks_view
-    from tclose.report.saving import SCREEN, file_of, refuse_report
+    from tclose.report.saving import file_of, refuse_report
 
     refuse_report(report, edition, (file, policy, certificate, population))
     if file.is_dir():
@@ -81,7 +81,7 @@ def verify(
         as_json=as_json,
         plain=lambda audit: audit.to_json() | lines,
         document=document,
-        in_full=report == SCREEN,
+        report=report,
     )
     sound = all(check.confirmed is not False for check in checks)
     raise typer.Exit(HOLDS if result.holds and sound else FAILS)
