@@ -54,7 +54,7 @@ def measure(folder: Path, t: str, queries: int) -> None:
     start = time.perf_counter()
     release = tclose.anonymize(file, rules, effort=5)
     searching = time.perf_counter() - start
-    pair = pair_of(bound, file, release.audit.bound, release.data)
+    pair = pair_of(bound, release.audit.bound)
     print(f"occupation, equal, t = {t}, k = 5: {problem.rows:,} rows, {queries} queries")
     print(f"  anatomy        {groups.count:>6,} groups,  {dealing:.1f} s")
     print(f"  generalization {release.classes:>6,} classes, {searching:.1f} s (effort 5)")

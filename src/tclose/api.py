@@ -158,13 +158,12 @@ def measure(
     >>> measure(table, coarse, {"columns": {"age": "quasi", "ill": "sensitive"}})["loss"].overall
     0.375
     """
-    data, released = _data_of(original), _data_of(release)
-    mine = _bind(data, policy, (), (), reading, progress)
-    theirs = _bind(released, policy, (), (), reading, progress)
+    mine = _bind(_data_of(original), policy, (), (), reading, progress)
+    theirs = _bind(_data_of(release), policy, (), (), reading, progress)
     progress("comparing the tables")
-    pair = pair_of(mine, data, theirs, released, key=key)
+    pair = pair_of(mine, theirs, key=key)
     asked = Asked(queries, columns, share, target, seed)
-    return measure_pair(pair, data, released, asked, progress)
+    return measure_pair(pair, asked, progress)
 
 
 def attack(
@@ -191,18 +190,15 @@ def attack(
     >>> [(finding.attack, finding.affected) for finding in report.of("homogeneity")]
     [('homogeneity', 2)]
     """
-    released = _data_of(release)
-    bound = _bind(released, policy, (), (), reading, progress)
+    bound = _bind(_data_of(release), policy, (), (), reading, progress)
     held = None
     if original is not None:
-        data = _data_of(original)
-        source = _bind(data, policy, (), (), reading, progress)
-        held = beside(source, data, bound, released, key)
+        source = _bind(_data_of(original), policy, (), (), reading, progress)
+        held = beside(source, bound, key)
     second = None
     if other is not None:
-        data = _data_of(other)
-        next_one = _bind(data, policy, (), (), reading, progress)
-        second = Other(next_one, linked_rows(bound, released, next_one, data, key))
+        next_one = _bind(_data_of(other), policy, (), (), reading, progress)
+        second = Other(next_one, linked_rows(bound, next_one, key))
     people = population_cells(bound, population, reading)
     return attack_release(
         bound, original=held, population=people, other=second, seed=seed, progress=progress

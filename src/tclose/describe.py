@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -18,7 +17,7 @@ from tclose.recode.reading import FIXED
 from tclose.search import Budget, Outcome
 from tclose.table import Bound
 from tclose.utility import Quasi
-from tclose.verify.certificate import file_hash, json_hash, stream_hash
+from tclose.verify.certificate import json_hash
 from tclose.version import VERSION
 
 Ints = NDArray[np.int64]
@@ -73,15 +72,14 @@ def search_details(bound: Bound, outcome: Outcome, budget: Budget, command: str)
     return details
 
 
-def hashes_of(data: Any, bound: Bound, plan: Plan) -> dict[str, Any]:
+def hashes_of(bound: Bound, plan: Plan) -> dict[str, Any]:
     """The hashes of everything that a release was made from."""
     trees = {
         **bound.hierarchies,
         **{name: one.hierarchy for name, one in bound.attributes.items() if one.hierarchy},
     }
-    path = isinstance(data, str | Path)
     return {
-        "input": file_hash(data) if path else stream_hash(bound.source.reader(100_000)),
+        "input": bound.source.digest(),
         "policy": json_hash(policy_json(bound.policy)),
         "hierarchies": {name: tree_hash(tree) for name, tree in sorted(trees.items())},
         "plan": json_hash(plan.to_json()),

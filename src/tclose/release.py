@@ -15,11 +15,10 @@ from tclose.recode.plan import Way
 from tclose.search import Outcome
 from tclose.search.frontier import Frontier
 from tclose.table import Cells, Source, bind, open_source, write_table
-from tclose.table.stream import rows_of
+from tclose.table.digest import file_hash
 from tclose.table.write import delimiter_for, refuse_in_text, write_text
 from tclose.utility import LossReport, Sizes
 from tclose.verify import Audit, Certificate, audit_bound
-from tclose.verify.certificate import file_hash
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ class Release:
         """
         if self.data is None:
             raise ValueError(f"this release is already written to {self.path}")
-        rows, policy = rows_of(open_source(self.data), self.data), self.audit.bound.policy
+        rows, policy = open_source(self.data).stream(), self.audit.bound.policy
         refuse_in_text(path, rows.schema)
         mark = delimiter_for(path)
 

@@ -18,8 +18,9 @@ import pytest
 
 import tclose
 from tclose.errors import DataError, UsageError
+from tclose.table.digest import file_hash
 from tclose.table.folder import write_folder
-from tclose.verify.certificate import file_hash, json_hash
+from tclose.verify.certificate import json_hash
 
 RULES: dict[str, Any] = {
     "k": 3,

@@ -30,7 +30,6 @@ from tclose.recode import Pseudonyms
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.outcome import numbered
 from tclose.table.frames import reframed
-from tclose.table.stream import rows_of
 
 GROUPS = {"lung": ["flu", "cough"], "stomach": ["ulcer", "gastritis"], "heart": ["attack"]}
 ABOVE = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}
@@ -111,7 +110,7 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     if not (label >= 0).any():
         return None
     label = numbered(label)
-    work = Work(table, AS_FOUND, bound, rows_of(bound.source, table), Targets(), None, Pseudonyms())
+    work = Work(table, AS_FOUND, bound, bound.source.stream(), Targets(), None, Pseudonyms())
     without = replace(outcome, label=label, cuts=None)
     return _released(work, without, Budget(), "", lambda: False)
 

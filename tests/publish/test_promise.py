@@ -17,7 +17,8 @@ from tclose.policy.load import policy_from
 from tclose.publish import Reading
 from tclose.recode import Plan
 from tclose.release import Applied
-from tclose.verify.certificate import file_hash, recheck
+from tclose.table.digest import file_hash
+from tclose.verify.certificate import recheck
 
 INFEASIBLE = "no release can keep this promise"
 WAYS = [

@@ -33,7 +33,7 @@ def test_counts_and_estimates_are_those_of_loops(
 ) -> None:
     case = tiny(seed, left_out=left_out)
     original, release = case.original, case.release
-    pair = pair_of(check(original, policy), original, check(release, policy), release)
+    pair = pair_of(check(original, policy), check(release, policy))
     work = draw(pair, 12, share, columns, seed)
     actual, estimate = actual_counts(pair, work), estimated_counts(pair, work)
     illnesses = sorted({row["ill"] for row in case.rows})
@@ -65,7 +65,7 @@ def test_each_query_asks_about_so_many_columns_and_a_sensitive_range(
     case = tiny(5)
     original = case.original
     bound = check(original, policy)
-    pair = pair_of(bound, original, bound, original)
+    pair = pair_of(bound, bound)
     work = draw(pair, 200, 0.001, 2, 1)
     whole = np.array([one.values for one in pair.covering.columns])
     assert ((work.high - work.low < whole).sum(axis=1) == 2).all()

@@ -6,7 +6,6 @@ import typer
 
 from tclose.cli import options
 from tclose.cli.console import FAILS, HOLDS, guarded, progress, show
-from tclose.verify.certificate import file_hash
 
 
 @guarded
@@ -44,7 +43,7 @@ def audit(
                 result,
                 file_of(report),
                 edition=edition,
-                hashes={"table": file_hash(file)},
+                hashes={"table": result.bound.source.digest()},
                 population=api.population_cells(result.bound, population, reading),
             )
     show(result, audit_view, as_json=as_json, document=document, report=report)

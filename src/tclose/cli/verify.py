@@ -13,7 +13,7 @@ from tclose.cli.console import FAILS, HOLDS, guarded, progress, show
 from tclose.cli.split import verify_folder
 from tclose.errors import UsageError
 from tclose.policy import Policy
-from tclose.verify.certificate import file_hash, load_certificate, recheck
+from tclose.verify.certificate import load_certificate, recheck
 
 
 @guarded
@@ -60,7 +60,8 @@ def verify(
             reading=reading,
             progress=step,
         )
-    checks = () if stated is None else recheck(stated, result, file_hash(file))
+    now = result.bound.source.digest()
+    checks = () if stated is None else recheck(stated, result, now)
     document = None
     if report is not None:
         document = publish.audit_report(
@@ -70,7 +71,7 @@ def verify(
             kind="verify",
             certificate=stated,
             checks=checks,
-            hashes={"file as counted": file_hash(file)},
+            hashes={"file as counted": now},
             population=api.population_cells(result.bound, population, reading),
         )
     held = [] if stated is None else [checks_view(checks)]

@@ -13,7 +13,6 @@ from tclose.publish.targets import Targets
 from tclose.publish.written import Work, pseudonyms_of
 from tclose.recode import Plan, insert_cells
 from tclose.release import Applied, Release
-from tclose.table.stream import rows_of
 
 
 def apply(
@@ -45,7 +44,7 @@ def apply(
     targets = Targets.named(output, certificate, None)
     rules = policy if policy is not None else kept_policy(plan.policy, base, "plan")
     bound = check(data, rules, reading=reading, strangers="keep")
-    rows = rows_of(bound.source, data)
+    rows = bound.source.stream()
     targets.refuse(bound, rows, (data, policy, population))
     people = population_cells(bound, population, reading)
     found = insert_cells(bound, plan, people)

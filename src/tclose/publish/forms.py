@@ -27,18 +27,16 @@ from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.association import Sets
 from tclose.search.dealing import Groups, dealt_groups
 from tclose.table import Bound, Source, open_source, write_table
+from tclose.table.digest import file_hash
 from tclose.table.folder import refuse_folder, write_folder
 from tclose.table.frames import is_frame
 from tclose.table.layout import FORMS, Form, Layout
-from tclose.table.stream import rows_of
 from tclose.utility import class_sizes
 from tclose.verify import Certificate
 from tclose.verify.attacks import Finding
 from tclose.verify.certificate import (
     FORMAT,
-    file_hash,
     json_hash,
-    stream_hash,
 )
 from tclose.verify.forms import (
     CERTIFICATE,
@@ -155,9 +153,7 @@ def split(
         if groups.stopped == "cancelled":
             raise dropped()
         pseudonyms = pseudonyms_of(key)
-        made = grouped_rows(
-            bound, rows_of(bound.source, data), groups.label, pseudonyms, budget.seed
-        )
+        made = grouped_rows(bound, bound.source.stream(), groups.label, pseudonyms, budget.seed)
         tables = dict(_tables(made, layout))
         findings = tuple(_learned(made)) if chosen == "anatomy" else ()
         details = {
@@ -215,10 +211,8 @@ class _Made:
             **bound.hierarchies,
             **{name: one.hierarchy for name, one in bound.attributes.items() if one.hierarchy},
         }
-        path = isinstance(self.data, str | Path)
-        source = bound.source
         return {
-            "input": file_hash(self.data) if path else stream_hash(source.reader(100_000)),
+            "input": bound.source.digest(),
             "policy": json_hash(policy_json(bound.policy)),
             "hierarchies": {name: tree_hash(tree) for name, tree in sorted(trees.items())},
         }
@@ -228,7 +222,7 @@ def _published(made: _Made, output: str | Path | None) -> Split:
     form, found = made.layout.form, []
     if output is None:
         sources = {file: open_source(table) for file, table in made.tables.items()}
-        hashes = {file: stream_hash(table.to_batches()) for file, table in made.tables.items()}
+        hashes = {file: source.digest() for file, source in sources.items()}
         recount, paper = made.certified(sources, hashes)
         tables = {Path(file).stem: _native(made.data, one) for file, one in made.tables.items()}
         return Split(form, tables, None, paper, recount, made.findings)

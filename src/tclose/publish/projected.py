@@ -23,7 +23,6 @@ from tclose.search import Budget
 from tclose.table import Bound
 from tclose.table.alignment import row_cells
 from tclose.table.layout import Layout
-from tclose.table.stream import rows_of
 from tclose.verify.attacks import Finding
 from tclose.verify.forms import part_policy
 from tclose.verify.projections import Projection, compose_projections
@@ -42,7 +41,7 @@ def project(
     cancelled: Callable[[], bool],
 ) -> Projected:
     """The tables of all projections, what they tell together, and how they were found."""
-    rows = rows_of(bound.source, data)
+    rows = bound.source.stream()
     table = pa.Table.from_batches(list(rows.batches()), rows.schema)
     tables: dict[str, pa.Table] = {}
     placed, searched = [], []
@@ -66,7 +65,7 @@ def project(
         if release.left_out:
             raise InternalError("a projection left rows out", where=part.file)
         found = release.audit.bound
-        label = found.classes.cell_class[row_cells(found, release.data)]
+        label = found.classes.cell_class[row_cells(found)]
         placed.append(Projection(part.columns, label))
         nobody = np.zeros(len(label), dtype=np.int64)
         order = in_no_order(release.data, nobody, [budget.seed, at])
@@ -76,5 +75,5 @@ def project(
             {"file": part.file, "loss": release.loss.overall, "classes": release.classes,
              "method": content["method"], "stopped": content["stopped"]}
         )  # fmt: skip
-    findings = compose_projections(bound, row_cells(bound, data), placed)
+    findings = compose_projections(bound, row_cells(bound), placed)
     return tables, findings, {"method": "projections", "projections": searched}

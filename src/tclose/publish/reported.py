@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tclose.api import Reading
 from tclose.release import Release
@@ -24,9 +23,8 @@ from tclose.verify.attacks import attack_release
 
 @dataclass(frozen=True)
 class Original:
-    """The table that a release was made from: what was opened, and how it was bound."""
+    """The table that a release was made from: how it was read, and how it was bound."""
 
-    data: Any
     reading: Reading
     bound: Bound
 
@@ -76,8 +74,7 @@ def release_report(
     """The report on a release beside the table that it was made from, with a frontier if given."""
     people = release.people
     now = audit_bound(_bound_anew(release, original), population=people, measure_all=False)
-    data = release.path if release.data is None else release.data
-    held = beside(original.bound, original.data, now.bound, data)
+    held = beside(original.bound, now.bound)
     before = audit_bound(original.bound, population=people, measure_all=False)
     subject = Subject(
         kind="release",

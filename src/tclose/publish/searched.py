@@ -27,7 +27,6 @@ from tclose.search import (
     method_named,
     problem_of,
 )
-from tclose.table.stream import rows_of
 
 
 def anonymize(
@@ -72,7 +71,7 @@ def anonymize(
         search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
     )
     chosen = method_named(method or search.method)
-    rows = rows_of(bound.source, data)
+    rows = bound.source.stream()
     targets.refuse(bound, rows, (data, policy, population))
     people = population_cells(bound, population, reading)
     problem = problem_of(bound, people)

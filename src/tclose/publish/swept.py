@@ -66,7 +66,7 @@ def frontier(
         search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
     )
     ts, ks = _grid(problem, bound.policy.k, t, k, points)
-    value = value_of(loss, bound, data)
+    value = value_of(loss, bound)
     announce(_announced(budget, len(ts) * len(ks), names))
     own = promised_t(problem), bound.policy.k
     return sweep(problem, names, ts, ks, budget, own=own, measure=loss, value=value)

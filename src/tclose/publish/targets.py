@@ -11,7 +11,7 @@ from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.recode.rewrite import released_schema
 from tclose.table import Bound
-from tclose.table.stream import Rows
+from tclose.table.source import Rows
 from tclose.table.write import (
     WRITERS,
     CsvWriter,

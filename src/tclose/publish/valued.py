@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +11,6 @@ from tclose.errors import UsageError, nearest
 from tclose.recode import Pseudonyms, Rewriter, recoded
 from tclose.search import Outcome
 from tclose.table import Bound, bind, open_source
-from tclose.table.stream import rows_of
 from tclose.utility import Measure, Pair, Sizes, class_sizes, pair_of
 from tclose.utility.queries import query_error
 from tclose.utility.suite import MEASURES
@@ -29,7 +27,7 @@ SIZED: dict[str, Callable[[Sizes], float]] = {
 """Those that the sizes of classes are enough for."""
 
 
-def value_of(name: str, bound: Bound, data: Any) -> Callable[[Outcome], float]:
+def value_of(name: str, bound: Bound) -> Callable[[Outcome], float]:
     """What a proposal loses by a measure; the less the better.
 
     Sizes and the house's own loss follow from the proposal itself. For any other measure the rows
@@ -45,7 +43,7 @@ def value_of(name: str, bound: Bound, data: Any) -> Callable[[Outcome], float]:
             where="--loss",
             hint=nearest(name, BESIDE) or f"one of {', '.join(BESIDE)}",
         )
-    return lambda outcome: _measured(name, bound, data, outcome)
+    return lambda outcome: _measured(name, bound, outcome)
 
 
 def _sizes(bound: Bound, outcome: Outcome) -> Sizes:
@@ -55,11 +53,11 @@ def _sizes(bound: Bound, outcome: Outcome) -> Sizes:
     return class_sizes(size, bound.classes.rows)
 
 
-def _measured(name: str, bound: Bound, data: Any, outcome: Outcome) -> float:
-    rewriter = Rewriter(bound, rows_of(bound.source, data), recoded(bound, outcome), Pseudonyms())
+def _measured(name: str, bound: Bound, outcome: Outcome) -> float:
+    rewriter = Rewriter(bound, bound.source.stream(), recoded(bound, outcome), Pseudonyms())
     released = pa.Table.from_batches(list(rewriter.batches()), rewriter.schema())
     theirs = bind(bound.policy, open_source(released))
-    measure = BESIDE[name](pair_of(bound, data, theirs, released))
+    measure = BESIDE[name](pair_of(bound, theirs))
     if measure.overall is None:
         raise UsageError(f"the measure cannot be taken: {measure.note}", where="--loss")
     return measure.overall

@@ -20,13 +20,13 @@ from tclose.release import Release, recounted, save_json
 from tclose.report.document import Document
 from tclose.search import Outcome
 from tclose.search.frontier import Frontier
-from tclose.table import Bound, Cells, open_source, write_table
+from tclose.table import Bound, Cells, Source, open_source, write_table
 from tclose.table.frames import is_frame, reframed
-from tclose.table.stream import Rows, shuffled
+from tclose.table.source import Rows
+from tclose.table.stream import shuffled
 from tclose.table.write import delimiter_for
 from tclose.utility import Sizes, class_sizes
 from tclose.verify import Audit, Certificate, certify
-from tclose.verify.certificate import file_hash, stream_hash
 
 Counted = tuple[Audit, Certificate, Sizes]
 
@@ -61,7 +61,7 @@ class Work:
             "loss": {"measure": "iyengar", "overall": loss.overall, "columns": loss.columns},
             "versions": versions(),
         }
-        hashes = hashes_of(self.data, bound, plan)
+        hashes = hashes_of(bound, plan)
 
         def certified(audit: Audit, output_hash: str) -> Counted:
             sizes = class_sizes(audit.bound.classes.size, bound.classes.rows)
@@ -72,15 +72,14 @@ class Work:
             return audit, paper, sizes
 
         rewriter = Rewriter(bound, self.rows, recoding, self.pseudonyms)
-        released: Any = None
-        if self.targets.output is not None:
-            audit, paper, sizes = self._written(rewriter, self.targets.output, certified, stopped)
+        released, output = None, self.targets.output
+        if output is None:
+            released = self._framed(rewriter)
+            audit, paper, sizes = self._counted(open_source(released), certified)
+        elif bound.source.stores(output):
+            audit, paper, sizes = self._stored(rewriter, output, certified)
         else:
-            released = _framed(self.data, rewriter)
-            source = open_source(released)
-            audit, paper, sizes = certified(
-                recounted(source, bound.policy, self.people), stream_hash(source.reader(100_000))
-            )
+            audit, paper, sizes = self._written(rewriter, output, certified, stopped)
         return Release(
             data=released,
             path=self.targets.output,
@@ -98,8 +97,37 @@ class Work:
     def _report(
         self, release: Release, path: str | Path | None, edition: str, frontier: Frontier | None
     ) -> Document:
-        original = Original(self.data, self.reading, self.bound)
+        original = Original(self.reading, self.bound)
         return release_report(release, original, path, edition=edition, frontier=frontier)
+
+    def _counted(
+        self,
+        source: Source,
+        certified: Callable[[Audit, str], Counted],
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Counted:
+        """Counts what was made from scratch, and certifies that."""
+        audit = recounted(source, self.bound.policy, self.people)
+        if stopped():
+            raise dropped()
+        return certified(audit, source.digest())
+
+    def _framed(self, rewriter: Rewriter) -> Any:
+        """The release as the caller's own kind of table."""
+        if rewriter.bound.source.rewrites:
+            return rewriter.bound.source.recoded(rewriter.translation())
+        return _framed(self.data, rewriter)
+
+    def _stored(
+        self, rewriter: Rewriter, output: str | Path, certified: Callable[[Audit, str], Counted]
+    ) -> Counted:
+        """Has the engine write the release where it is at home, counted before it appears."""
+        found: list[Counted] = []
+        how = rewriter.translation()
+        rewriter.bound.source.store(
+            how, output, lambda source: found.append(self._counted(source, certified))
+        )
+        return found[0]
 
     def _written(
         self,
@@ -114,10 +142,7 @@ class Work:
 
         def recount(part: Path) -> None:
             fresh = Reading(delimiter=delimiter, memory=self.reading.memory).open(part)
-            audit = recounted(fresh, self.bound.policy, self.people)
-            if stopped():
-                raise dropped()
-            found.append(certified(audit, file_hash(part)))
+            found.append(self._counted(fresh, certified, stopped))
 
         def watched() -> Iterator[pa.RecordBatch]:
             for batch in rewriter.batches():

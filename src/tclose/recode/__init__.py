@@ -14,7 +14,8 @@
 - `leftover`     what becomes of rows that a search leaves out; `sensitive` values hidden or
                  generalized, `merging` classes that fail for it
 - `identifiers`  dropping, masking or replacing what names a person
-- `rewrite`      the rows of a table, recoded batch by batch
+- `rewrite`      the rows of a table, recoded batch by batch; `translate` for engines that do it
+                 by themselves
 - `forms`        rows in groups as the tables of Anatomy, or as a sliced table
 """
 

@@ -22,7 +22,8 @@ from tclose.recode.identifiers import Pseudonyms, masked
 from tclose.recode.rewrite import released_columns
 from tclose.table.check import Bound
 from tclose.table.classes import grouped
-from tclose.table.stream import RowIndex, Rows
+from tclose.table.source import Rows
+from tclose.table.stream import RowIndex
 
 Ints = NDArray[np.int64]
 

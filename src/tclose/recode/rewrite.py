@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from tclose.errors import InternalError
 from tclose.recode.identifiers import Pseudonyms, masked
 from tclose.recode.recoding import Recoding, Sensitive
+from tclose.recode.translate import translation_of
 from tclose.table.check import Bound
-from tclose.table.stream import RowIndex, Rows
+from tclose.table.source import Rows
+from tclose.table.stream import RowIndex
+from tclose.table.translation import Translation
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ class Rewriter:
                 batch, cell = batch.filter(pa.array(kept)), cell[kept]
             arrays = [self._column(name, batch, cell, texts) for name in self.columns()]
             yield pa.RecordBatch.from_arrays(arrays, schema=self.schema())
+
+    def translation(self) -> Translation:
+        """The same for an engine that rewrites its rows by itself."""
+        return translation_of(self.bound, self.recoding, self.pseudonyms, self.columns())
 
     def kept_rows(self) -> NDArray[np.int64]:
         """The numbers of the table's rows that are released, in order."""

@@ -1,7 +1,10 @@
 """The only room that touches frames and files: everything above it sees integers.
 
 - `dialect`     how a CSV file is written: encoding, delimiter, header
-- `source`      any file or frame behind one face that counts
+- `source`      what every engine shows of a table; `opening` finds the engine
+- `engine`      the engines: what counts and rewrites
+- `digest`      what identifies a table: the hash of a file, or of rows in any order
+- `translation` how an engine that rewrites its own rows is told what they become
 - `dictionary`  the distinct values of a column, in their natural order
 - `labels`      what a generalized value covers: intervals, sets, masks
 - `hierarchies` a column's generalization tree, from what the policy says
@@ -24,7 +27,8 @@ from tclose.table.cells import Cells, count_cells
 from tclose.table.check import Bound, bind
 from tclose.table.classes import Classes, Tally, form_classes
 from tclose.table.dictionary import Dictionary
-from tclose.table.source import Source, open_source
+from tclose.table.opening import open_source
+from tclose.table.source import Source
 from tclose.table.write import write_atomically, write_table
 
 __all__ = [

@@ -6,7 +6,6 @@ A release that is held against its original, or against another release, is held
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,7 @@ from tclose.table.classes import grouped
 from tclose.table.covering import Covering, covering_of
 from tclose.table.dictionary import Dictionary
 from tclose.table.source import Source
-from tclose.table.stream import RowIndex, rows_of
+from tclose.table.stream import RowIndex
 
 Ints = NDArray[np.int64]
 
@@ -39,18 +38,16 @@ class Linked:
         return int(self.weight.sum())
 
 
-def linked_rows(
-    first: Bound, data: Any, second: Bound, other: Any, key: str | None = None
-) -> Linked | None:
+def linked_rows(first: Bound, second: Bound, key: str | None = None) -> Linked | None:
     """Links the rows of two tables by a key, or by their order where both have equally many.
 
     None where there is no key and the numbers of rows differ: nothing then says who is who. That
     rows in equal places are of equal people is the caller's claim; whoever uses it checks what can
     be checked.
     """
-    mine, theirs = row_cells(first, data), row_cells(second, other)
+    mine, theirs = row_cells(first), row_cells(second)
     if key is not None:
-        at = _found(_keys(first.source, data, key), _keys(second.source, other, key), first.source)
+        at = _found(_keys(first.source, key), _keys(second.source, key), first.source)
         shared = np.flatnonzero(at >= 0)
         mine, theirs = mine[at[shared]], theirs[shared]
     elif len(mine) != len(theirs):
@@ -74,14 +71,11 @@ class Beside:
         return self.release.policy.release.recoding != "local"
 
 
-def beside(
-    original: Bound, data: Any, release: Bound, released: Any, key: str | None = None
-) -> Beside:
+def beside(original: Bound, release: Bound, key: str | None = None) -> Beside:
     """Holds a release against its original; links their rows where that can be done.
 
     Without a key rows are linked by their order, if there are equally many, if all sensitive values
-    agree, and if every released value covers the original one. `data` and `released` are what the
-    two were opened from.
+    agree, and if every released value covers the original one.
     """
     if release.cells.rows > original.cells.rows:
         raise DataError(
@@ -99,7 +93,7 @@ def beside(
     )
     linked = None
     if key is not None or release.cells.rows == original.cells.rows:
-        linked = linked_rows(original, data, release, released, key)
+        linked = linked_rows(original, release, key)
     found = Beside(original, release, covering, linked)
     if linked is None or (agreeing(original, release, linked) and _covered(found, linked)):
         return found
@@ -169,17 +163,17 @@ def translated(mine: Attribute, theirs: Attribute) -> Ints:
     return np.array([*(code.get(label, -2) for label in mine.labels), -1], dtype=np.int64)
 
 
-def row_cells(bound: Bound, data: Any) -> Ints:
+def row_cells(bound: Bound) -> Ints:
     """The cell of every row of a table, in its own order."""
     index = RowIndex(bound.cells, [*bound.classes.quasi, *bound.attributes])
-    parts = [index.locate(batch) for batch in rows_of(bound.source, data).batches()]
+    parts = [index.locate(batch) for batch in bound.source.stream().batches()]
     result = np.concatenate(parts)
     if (result < 0).any():
         raise InternalError("a row of the table has no cell", where=bound.source.name)
     return result
 
 
-def _keys(source: Source, data: Any, key: str) -> pa.ChunkedArray:
+def _keys(source: Source, key: str) -> pa.ChunkedArray:
     """The key of every row, as text."""
     if key not in source.columns:
         raise DataError(
@@ -187,7 +181,7 @@ def _keys(source: Source, data: Any, key: str) -> pa.ChunkedArray:
             where=source.name,
             hint="name a column that both tables have",
         )
-    parts = [batch.column(key) for batch in rows_of(source, data).batches()]
+    parts = [batch.column(key) for batch in source.stream().batches()]
     column = pa.chunked_array([part.cast(pa.string()) for part in parts])
     if column.null_count or pc.count_distinct(column).as_py() < len(column):
         raise DataError(
@@ -207,7 +201,7 @@ def _found(known: pa.ChunkedArray, keys: pa.ChunkedArray, source: Source) -> Int
     return result
 
 
-def row_codes(source: Source, data: Any, column: str) -> tuple[Dictionary, Ints]:
+def row_codes(source: Source, column: str) -> tuple[Dictionary, Ints]:
     """The values of one column, and the code of every row, in the table's order."""
     if column not in source.columns:
         raise DataError(
@@ -215,5 +209,5 @@ def row_codes(source: Source, data: Any, column: str) -> tuple[Dictionary, Ints]
             where=source.name,
             hint=nearest(column, source.columns),
         )
-    parts = [batch.column(column) for batch in rows_of(source, data).batches()]
+    parts = [batch.column(column) for batch in source.stream().batches()]
     return Dictionary.encode(pa.chunked_array(parts))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tclose.errors import DataError
 from tclose.policy.draft import Profile
-from tclose.table.source import Source, quoted
+from tclose.table.engine.duck import DuckSource
+from tclose.table.engine.memory import open_frame
+from tclose.table.source import WEIGHT, Source, quoted
 
 MANY = 2_000_000
 WIDE = 200
@@ -16,6 +19,7 @@ SHORTEST_CODE = 4
 
 @dataclass(frozen=True)
 class _Counts:
+    declared: str
     missing: int
     distinct: int
     numbers: int
@@ -29,7 +33,7 @@ class _Counts:
 def profiles(source: Source) -> list[Profile]:
     """One profile per column, from one pass over the table for every few columns.
 
-    >>> from tclose.table.source import open_source
+    >>> from tclose.table.opening import open_source
     >>> import pyarrow as pa
     >>> [p.kind for p in profiles(open_source(pa.table({"zip": ["0123", "0456"], "n": [1, 2]})))]
     ['code', 'number']
@@ -44,38 +48,55 @@ def profiles(source: Source) -> list[Profile]:
     counted: dict[str, _Counts] = {}
     for at in range(0, len(plain), AT_ONCE):
         names = plain[at : at + AT_ONCE]
-        row = source.single_row(", ".join(_query(source, name) for name in names))
-        values = [int(value or 0) for value in row]
-        width = len(values) // len(names)
-        counted |= {
-            name: _Counts(*values[i * width : (i + 1) * width]) for i, name in enumerate(names)
-        }
+        if isinstance(source, DuckSource):
+            counted |= _counted(source, source, names, "1")
+        else:
+            for name in names:
+                values = open_frame(source.group([name]))
+                counted |= _counted(source, values, [name], quoted(WEIGHT))
     return [_profile(source, name, counted.get(name)) for name in source.columns]
+
+
+def _counted(
+    source: Source, values: DuckSource, names: Sequence[str], weight: str
+) -> dict[str, _Counts]:
+    """Counts some columns, whose values stand for as many rows as the weight says."""
+    guess = source.rows > MANY or len(source.columns) > WIDE
+    row = values.single_row(", ".join(_query(name, weight, guess=guess) for name in names))
+    numbers = [int(value or 0) for value in row]
+    width = len(numbers) // len(names)
+    return {
+        name: _Counts(values.types[name], *numbers[i * width : (i + 1) * width])
+        for i, name in enumerate(names)
+    }
 
 
 def _profile(source: Source, name: str, counts: _Counts | None) -> Profile:
     if counts is None:
         return Profile(name, "nested", source.rows, 0, 0)
-    kind = _kind(source.types[name], counts, source.rows - counts.missing)
+    kind = _kind(counts, source.rows - counts.missing)
     return Profile(name, kind, source.rows, counts.distinct, counts.missing)
 
 
-def _query(source: Source, name: str) -> str:
+def _query(name: str, weight: str, *, guess: bool) -> str:
     column = quoted(name)
     text = f"CAST({column} AS VARCHAR)"
-    different = f"count(DISTINCT {column})"
-    if source.rows > MANY or len(source.columns) > WIDE:
-        different = f"approx_count_distinct({column})"
-    return (
-        f"count(*) - count({column}), {different}, "
-        f"count(TRY_CAST({text} AS DOUBLE)), count(TRY_CAST({text} AS TIMESTAMP)), "
-        f"count_if(regexp_full_match({text}, '[0-9]+')), count_if({text} LIKE '0_%'), "
-        f"min(length({text})), max(length({text}))"
+    different = "approx_count_distinct" if guess else "count"
+    distinct = f"{different}({'' if guess else 'DISTINCT '}{column})"
+    conditions = (
+        f"TRY_CAST({text} AS DOUBLE) IS NOT NULL",
+        f"TRY_CAST({text} AS TIMESTAMP) IS NOT NULL",
+        f"regexp_full_match({text}, '[0-9]+')",
+        f"{text} LIKE '0_%'",
     )
+    rows = [f"sum({weight}) FILTER (WHERE {one})" for one in (f"{column} IS NULL", *conditions)]
+    lengths = (f"min(length({text}))", f"max(length({text}))")
+    return ", ".join([rows[0], distinct, *rows[1:], *lengths])
 
 
-def _kind(declared: str, counts: _Counts, known: int) -> str:
+def _kind(counts: _Counts, known: int) -> str:
     """number, date, code (digits of one length, perhaps a postcode, too long for ages) or text."""
+    declared = counts.declared
     if declared.startswith(("DATE", "TIMESTAMP")):
         return "date"
     if not declared.startswith(("VARCHAR", "ENUM")):

@@ -1,67 +1,20 @@
-"""The rows of a table in their order, batch by batch, each told which cell it belongs to."""
+"""Rows on their way, batch by batch: which cell each belongs to, and another order for them."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import duckdb
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tclose.table.cells import Cells
-from tclose.table.frames import is_frame
-from tclose.table.source import ARROW, PARQUET, Source
-
-BATCH = 131_072
+from tclose.table.source import BATCH
 
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """All rows and columns of a table in its own order, with the types that it has.
-
-    >>> rows = rows_of(Source("frame", ("a",), None, None), pa.table({"a": [1, 2, 3]}))
-    >>> sum(batch.num_rows for batch in rows.batches())
-    3
-    """
-
-    schema: pa.Schema
-    opened: Callable[[], Iterable[pa.RecordBatch]]
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in bounded memory, from the first again at every call."""
-        for batch in self.opened():
-            if batch.num_rows:
-                yield batch
-
-
-def rows_of(source: Source, data: Any) -> Rows:
-    """The rows of what a source was opened from.
-
-    Parquet and Arrow files and frames are read without the engine, which has no word for some of
-    their types (dictionaries, the names of time zones).
-    """
-    suffix = Path(data).suffix.lower() if isinstance(data, str | Path) else None
-    if suffix in PARQUET:
-        file = pq.ParquetFile(data)
-        return Rows(file.schema_arrow, lambda: file.iter_batches(BATCH))
-    if suffix in ARROW:
-        stored = pa.ipc.open_file(pa.memory_map(str(data)))
-        number = stored.num_record_batches
-        return Rows(stored.schema, lambda: (stored.get_batch(at) for at in range(number)))
-    if suffix is None and is_frame(data):
-        table = nw.from_native(data, eager_only=True).to_arrow().select(list(source.columns))
-        return Rows(table.schema, lambda: table.to_batches(BATCH))
-    return Rows(source.reader(1).schema, lambda: source.reader(BATCH))
 
 
 def shuffled(parts: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -80,7 +33,7 @@ class RowIndex:
     Codes are folded into one number per row; where that number would not fit 64 bits, what is
     folded so far is replaced by its rank among the cells.
 
-    >>> from tclose.table.source import open_source
+    >>> from tclose.table.opening import open_source
     >>> from tclose.table.cells import count_cells
     >>> table = pa.table({"a": ["x", None, "x"], "b": [1, 2, 1]})
     >>> cells = count_cells(open_source(table), ["a", "b"])

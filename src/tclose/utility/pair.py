@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,9 +79,7 @@ class Pair(Beside):
         return rest
 
 
-def pair_of(
-    original: Bound, data: Any, release: Bound, released: Any, *, key: str | None = None
-) -> Pair:
+def pair_of(original: Bound, release: Bound, *, key: str | None = None) -> Pair:
     """Holds a release against its original (see `tclose.table.alignment.beside`)."""
-    found = beside(original, data, release, released, key)
+    found = beside(original, release, key)
     return Pair(found.original, found.release, found.covering, found.linked)

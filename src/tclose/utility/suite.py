@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from tclose.utility.entropy import entropy
 from tclose.utility.generalization import loss, ncp
@@ -37,12 +36,10 @@ class Asked:
 
 def measure_pair(
     pair: Pair,
-    data: Any,
-    released: Any,
     asked: Asked,
     progress: Callable[[str], None] = lambda step: None,
 ) -> Utility:
-    """Measures a release; `data` and `released` are what the two tables were opened from."""
+    """Measures a release."""
     if asked.target is not None:
         refuse_target(pair, asked.target)
     found = []
@@ -62,7 +59,7 @@ def measure_pair(
         )
     if asked.target is not None:
         progress("learning")
-        found.append(learning(pair, data, released, asked.target, seed=asked.seed))
+        found.append(learning(pair, asked.target, seed=asked.seed))
     return Utility(
         original=pair.original.source.name,
         release=pair.release.source.name,

@@ -14,7 +14,6 @@ from tclose.privacy import Line, Measurement, measures_of, promises_of
 from tclose.table.cells import Cells
 from tclose.table.check import Bound
 from tclose.table.classes import Classes
-from tclose.table.source import quoted
 
 MOST_REPORTED = 20
 
@@ -308,9 +307,7 @@ def _identifiers_kept(bound: Bound) -> Iterator[Verdict]:
     for name in bound.policy.identifiers:
         if name not in bound.source.columns:
             continue
-        column = quoted(name)
-        gaps = f"(count(*) > count({column}))::INT"
-        different = int(bound.source.single_row(f"count(DISTINCT {column}) + {gaps}")[0])
+        different = bound.source.different(name)
         if different > 1:
             measured = Measurement(
                 value=np.full(classes.count, float(different)),

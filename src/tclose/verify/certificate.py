@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -176,27 +176,6 @@ def _of_the_original(stated: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     trees = stated["hashes"].get("hierarchies")
     for name, tree in trees.items() if isinstance(trees, dict) else ():
         yield f"sha256 of the hierarchy of {name}", tree
-
-
-def file_hash(path: str | Path) -> str:
-    """The sha256 of a file's bytes.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "empty"
-    >>> _ = place.write_bytes(b"")
-    >>> file_hash(place)[:8]
-    'e3b0c442'
-    """
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def stream_hash(batches: Iterable[Any]) -> str:
-    """The sha256 of a table that is no file: of its record batches, one after the other."""
-    digest = hashlib.sha256()
-    for batch in batches:
-        digest.update(batch.serialize())
-    return digest.hexdigest()
 
 
 def json_hash(value: Any) -> str:

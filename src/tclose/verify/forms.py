@@ -20,10 +20,12 @@ import pyarrow as pa
 from tclose.errors import DataError, UsageError
 from tclose.policy.model import Column, Policy, Search
 from tclose.table.check import bind
+from tclose.table.digest import file_hash
+from tclose.table.engine.duck import DuckSource
 from tclose.table.layout import Form, Layout, Part
 from tclose.table.source import WEIGHT, Source, quoted
 from tclose.verify.audit import Audit, audit_bound
-from tclose.verify.certificate import NOT_HERE, Certificate, Check, file_hash, json_hash
+from tclose.verify.certificate import NOT_HERE, Certificate, Check, json_hash
 
 CERTIFICATE = "certificate.json"
 
@@ -83,7 +85,7 @@ class Recount:
 
 
 @dataclass(frozen=True)
-class Weighted(Source):
+class Weighted(DuckSource):
     """A table whose rows stand for many: the relation's last column says for how many."""
 
     count: str = "count"
@@ -172,9 +174,10 @@ def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) 
         if found.confirmed is False:
             continue
         if part.role == "sensitive":
+            assert isinstance(source, DuckSource)  # files and frames alone hold such tables
             source = Weighted(
                 source.name, tuple(rules.columns), _counted_last(source, rules, layout),
-                source.connection, source.notes, source.scratch, count=layout.count,
+                source.connection, scratch=source.scratch, notes=source.notes, count=layout.count,
             )  # fmt: skip
             lost = source.miscounted()
             checks.append(
@@ -244,7 +247,7 @@ def _columns(rules: Policy, layout: Layout, part: Part, source: Source) -> Check
     return Check(f"columns of {part.file}", str(len(wanted)), counted, not extra and not lacking)
 
 
-def _counted_last(source: Source, rules: Policy, layout: Layout) -> Any:
+def _counted_last(source: DuckSource, rules: Policy, layout: Layout) -> Any:
     names = [*rules.columns, layout.count]
     return source.relation.project(", ".join(quoted(name) for name in names))
 

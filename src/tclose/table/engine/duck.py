@@ -1,0 +1,163 @@
+"""Tables that DuckDB counts: files out of core, frames without copying, its own relations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from tclose.errors import DataError
+from tclose.table.source import BATCH, WEIGHT, Rows, Source, quoted
+
+LINE = 8 << 20
+SCALAR = re.compile(
+    r"(VARCHAR|ENUM|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL|DATE|"
+    r"TIMESTAMP(_\w+)?|TIME|UUID)\b"
+)
+
+
+@dataclass(frozen=True)
+class DuckSource(Source):
+    """A table that DuckDB counts."""
+
+    relation: Any = field(repr=False)
+    connection: Any = field(default=None, repr=False)
+    rows_in_order: Callable[[], Rows] | None = field(default=None, repr=False)
+    """Reads the rows without the engine, which has no word for some types (dictionaries, zones)."""
+    hashed: Callable[[], str] | None = field(default=None, repr=False)
+    scratch: Any = field(default=None, repr=False)
+    lines_before: int = 0
+    """How many lines of the file stand before what the engine counts as its first."""
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """Each column's type, in the engine's words."""
+        return {
+            name: str(kind) for name, kind in zip(self.columns, self.relation.types, strict=True)
+        }
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.single_row("count(*)")[0])
+
+    def different(self, column: str) -> int:
+        """How many different values a column has; a missing one is a value here."""
+        name = quoted(column)
+        gaps = f"(count(*) > count({name}))::INT"
+        return int(self.single_row(f"count(DISTINCT {name}) + {gaps}")[0])
+
+    def single_row(self, aggregates: str) -> tuple[Any, ...]:
+        """The values of some SQL aggregates over the whole table."""
+        return tuple(self._run(lambda: self.relation.aggregate(aggregates).fetchall())[0])
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values, not lists, structures or bytes."""
+        kind = self.types[column]
+        return SCALAR.match(kind) is not None and not kind.endswith("]")
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
+        names = [quoted(name) for name in columns]
+        listed = ", ".join(names)
+        wanted = ", ".join([*names, f"count(*) AS {quoted(WEIGHT)}"])
+        return self._run(lambda: self.relation.aggregate(wanted, listed).to_arrow_table())
+
+    def stream(self) -> Rows:
+        """All rows in their own order."""
+        if self.rows_in_order is not None:
+            return self.rows_in_order()
+        return Rows(self.reader(1).schema, lambda: self.reader(BATCH))
+
+    def reader(self, rows: int) -> Any:
+        """All rows in their own order, as the engine hands them out."""
+        if self.connection is not None:
+            self.connection.execute("SET preserve_insertion_order = true")
+        return self._run(lambda: self.relation.to_arrow_reader(rows))
+
+    def digest(self) -> str:
+        """The hash of the file, or of the rows where there is none."""
+        return super().digest() if self.hashed is None else self.hashed()
+
+    def _run(self, query: Any) -> Any:
+        try:
+            return query()
+        except duckdb.Error as error:
+            raise explained(error, self.name, self.lines_before) from None
+
+
+def connected(memory: str | None = None) -> Any:
+    """A connection of our own, with so much memory for counting."""
+    connection = duckdb.connect()
+    if memory:
+        try:
+            connection.execute("SET memory_limit = ?", [memory])
+        except duckdb.Error:
+            raise DataError("not an amount of memory", hint="for example --memory 4GB") from None
+    connection.execute("SET preserve_insertion_order = false")
+    # What the engine needed for counting goes back to the system while the counts are measured.
+    connection.execute("SET allocator_background_threads = true")
+    return connection
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def plain_missing(table: pa.Table) -> pa.Table:
+    """Columns of nothing but missing values get a type that can be counted."""
+    for at, kind in enumerate(table.schema.types):
+        if pa.types.is_null(kind):
+            empty = pa.nulls(table.num_rows, pa.string())
+            table = table.set_column(at, table.schema.names[at], empty)
+    return table
+
+
+def too_long(where: str) -> DataError:
+    """What is raised for a row that no table has."""
+    return DataError(
+        f"a row is longer than {LINE:,} bytes",
+        where=where,
+        hint="is a quote or a line end missing?",
+    )
+
+
+def explained(error: duckdb.Error, name: str, lines_before: int = 0) -> DataError:
+    """The engine's complaint without the cell values it quotes."""
+    message = str(error)
+    line = re.search(r"on Line: (\d+)", message)
+    where = f"{name}, line {int(line[1]) + lines_before}" if line else name
+    if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        what = f"{fields[2]} fields where the header has {fields[1]}"
+        return DataError(what, where=where, hint="mend that row, or give --delimiter")
+    if "unicode" in message or "utf-8" in message.lower():
+        return DataError("not UTF-8 text", where=where, hint="give --encoding, such as latin-1")
+    if (
+        "Maximum line size" in message
+        or "Parallel CSV Reader" in message
+        or "buffer" in message.lower()
+    ):
+        return too_long(where)
+    if "invalid state" in message:
+        return DataError(
+            "its line ends are mixed, or a quote stands where none belongs",
+            where=where,
+            hint="save it again with one kind of line end",
+        )
+    if "quote" in message:
+        return DataError(
+            "a quoted field is not closed properly", where=where, hint="mend the quotes"
+        )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return DataError("not enough memory", where=name, hint="give more with --memory")
+    return DataError(
+        f"cannot be read ({type(error).__name__})",
+        where=where,
+        hint="the file may be damaged: write or fetch it again",
+    )
