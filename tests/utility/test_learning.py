@@ -53,7 +53,7 @@ def test_auc_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[bool, int
 def test_exact_values_have_the_features_of_raw_ones() -> None:
     table = people(60)
     bound = check(table, RULES)
-    pair = pair_of(bound, table, bound, table)
+    pair = pair_of(bound, bound)
     codes = pair.covering.places(pair.original.cells)
     number = pair.release.classes.cell_class
     raw = raw_features(pair, codes)
@@ -66,7 +66,7 @@ def test_intervals_are_their_middle_and_sets_are_shared_out() -> None:
     coarse = pa.table({"age": ["[20, 40]"] * 2 + ["*"] * 2, "hue": ["{a, b}"] * 2 + ["*"] * 2,
                        "ill": list("xyxy")})  # fmt: skip
     rules = {"columns": {"age": "quasi", "hue": "quasi", "ill": "sensitive"}}
-    pair = pair_of(check(table, rules), table, check(coarse, rules), coarse)
+    pair = pair_of(check(table, rules), check(coarse, rules))
     features = released_features(pair, pair.covering.key)
     spread = np.std([20, 40, 60, 80])
     assert sorted(features[:, 0].tolist()) == pytest.approx([-20 / spread, 0.0])

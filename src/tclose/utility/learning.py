@@ -38,12 +38,12 @@ class Score:
     auc: float
 
 
-def learning(pair: Pair, data: Any, released: Any, target: str, *, seed: int = 1) -> Measure:
+def learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
     """Accuracy and AUC of models from the release, against raw ones and the majority."""
     refuse_target(pair, target)
     models = _models(seed)
-    dictionary, codes = row_codes(pair.original.source, data, target)
-    theirs, other = row_codes(pair.release.source, released, target)
+    dictionary, codes = row_codes(pair.original.source, target)
+    theirs, other = row_codes(pair.release.source, target)
     meaning = _grouped_target(dictionary, codes)
     mine = meaning[codes]
     known = {label: int(at) for label, at in zip(dictionary.labels, meaning, strict=False)}
@@ -60,11 +60,11 @@ def learning(pair: Pair, data: Any, released: Any, target: str, *, seed: int = 1
     rng = np.random.default_rng(seed)
     test, train = _split(rng, len(mine))
     raw = raw_features(pair, pair.covering.places(pair.original.cells))
-    cell = row_cells(pair.original, data)
+    cell = row_cells(pair.original)
     held_out = pair.linked is not None and len(other) == len(mine)
     rows = train if held_out else _split(rng, len(other))[1]
     rows = rows[other[rows] >= 0]
-    number = pair.release.classes.cell_class[row_cells(pair.release, released)[rows]]
+    number = pair.release.classes.cell_class[row_cells(pair.release)[rows]]
     coarse = released_features(pair, pair.covering.key[number])
     numbers = {"majority": _majority(mine[train], mine[test])}
     best: dict[str, list[float]] = {"raw": [], "release": []}
