@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from tclose.policy import parse_policy, policy_schema
-from tclose.policy.words import SYNONYMS
+from tclose.policy.words import COUNTING, SYNONYMS
 from tclose.sample.policy import HOSPITAL_POLICY
 
 SCHEMA = policy_schema()
@@ -33,7 +33,17 @@ def test_the_example_policy_passes() -> None:
 
 GOOD = {
     "roles by name": {"columns": {"zip": "quasi"}},
-    "synonyms by name": {"columns": {"zip": "quasi", **{word: word for word in SYNONYMS}}},
+    "synonyms by name": {
+        "columns": {
+            "zip": "quasi",
+            **{word: word for word, role in SYNONYMS.items() if role not in COUNTING},
+        }
+    },
+    **{
+        f"{word} by name": {"columns": {"zip": "quasi", "c": word}}
+        for word, role in SYNONYMS.items()
+        if role in COUNTING
+    },
     "synonym in full": {"columns": {"zip": {"role": "quasi-identifier"}}},
     "t as number": column(t=0.2),
     "t as fraction": column(t="1/8"),

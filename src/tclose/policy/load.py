@@ -40,6 +40,10 @@ HINTS = {
         'give the columns that others may know the role "quasi"'
     ),
 }
+BEGINNINGS = {
+    "only one column may say what a row counts": 'make the others "insensitive" or "identifier"',
+    "a missing value of ": 'say missing = "value" or "forbid" there',
+}
 SCHEMA = "`tclose policy schema` lists every key and what it takes"
 
 
@@ -145,6 +149,9 @@ def _problem(item: Any) -> Problem:
     if item["type"] == "missing":
         return Problem(where, "is required", SCHEMA)
     what = str(item["msg"]).removeprefix("Value error, ")
+    for beginning, hint in BEGINNINGS.items():
+        if what.startswith(beginning):
+            return Problem(where, what, hint)
     for hint in ("did you mean", "known here", "confirm it"):
         if f"; {hint}" in what:
             return Problem(where, *what.split("; ", 1))

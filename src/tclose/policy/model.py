@@ -12,6 +12,7 @@ from tclose.policy.part import Part
 from tclose.policy.promised import Joint, Presence
 from tclose.policy.settings import Release, Search
 from tclose.policy.values import DISTANCES, GENERALIZABLE, DistanceSpec, HierarchySpec
+from tclose.policy.words import COUNTING
 
 __all__ = [
     "DISTANCES",
@@ -89,6 +90,17 @@ class Policy(Part):
         return self.with_role("identifier")
 
     @property
+    def counting(self) -> tuple[str, str] | None:
+        """The column that says what a row counts, as its role and its name; None: a row is one."""
+        found = ((role, name) for role in COUNTING for name in self.with_role(role))
+        return next(found, None)
+
+    @property
+    def subject(self) -> str | None:
+        """The column that names the person of each row, if there is one."""
+        return next(iter(self.with_role("subject")), None)
+
+    @property
     def files(self) -> tuple[str, ...]:
         """The files that the policy names, relative to its base."""
         named = [self.population]
@@ -111,6 +123,24 @@ class Policy(Part):
         if not any(column.role == "quasi" for column in value.values()):
             raise ValueError("no column is a quasi-identifier; nobody could be looked up")
         return value
+
+    @model_validator(mode="after")
+    def _counted_one_way(self) -> Policy:
+        found = [(role, name) for role in COUNTING for name in self.with_role(role)]
+        if len(found) > 1:
+            told = ", ".join(f"{name!r} ({role})" for role, name in found)
+            raise ValueError(f"only one column may say what a row counts, and these do: {told}")
+        return self
+
+    @model_validator(mode="after")
+    def _persons_defined(self) -> Policy:
+        wild = [name for name in self.sensitive if self.columns[name].missing == "any"]
+        if self.subject is not None and wild:
+            raise ValueError(
+                f"a missing value of {wild[0]!r} may not be any value where rows are counted by "
+                f"person ({self.subject!r})"
+            )
+        return self
 
     @model_validator(mode="after")
     def _cross_defined(self) -> Policy:

@@ -6,8 +6,10 @@ from typing import Literal, get_args
 
 from tclose.errors import nearest
 
-Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
+Role = Literal["identifier", "quasi", "sensitive", "insensitive", "count", "weight", "subject"]
 ROLES: tuple[str, ...] = get_args(Role)
+COUNTING: tuple[str, ...] = ("count", "weight", "subject")
+"""The roles that say what a row counts; a policy has at most one such column."""
 
 SYNONYMS = {
     "direct identifier": "identifier",
@@ -29,6 +31,30 @@ SYNONYMS = {
     "non-sensitive": "insensitive",
     "nonsensitive": "insensitive",
     "non-confidential": "insensitive",
+    "counts": "count",
+    "frequency": "count",
+    "frequencies": "count",
+    "frequency weight": "count",
+    "number of rows": "count",
+    "rows": "count",
+    "weights": "weight",
+    "survey weight": "weight",
+    "sample weight": "weight",
+    "sampling weight": "weight",
+    "design weight": "weight",
+    "subject id": "subject",
+    "data subject": "subject",
+    "person": "subject",
+    "person id": "subject",
+    "individual": "subject",
+    "individual id": "subject",
+    "patient": "subject",
+    "patient id": "subject",
+    "respondent": "subject",
+    "respondent id": "subject",
+    "participant": "subject",
+    "participant id": "subject",
+    "unit of analysis": "subject",
 }
 
 

@@ -75,18 +75,17 @@ class EnhancedBetaLikeness:
 
 def gains(tally: Tally) -> Ratios:
     """p/q = (c·n)/(r·N) of every entry of the histogram."""
-    histogram = tally.histogram
-    rows = int(tally.table.sum())
+    histogram, rows = tally.histogram, tally.total
     total = np.broadcast_to(
         np.array(rows, np.int64 if rows < 2**62 else object), histogram.code.shape
     )
-    size = histogram.size[histogram.owner()]
+    size = tally.size[histogram.owner()]
     return Ratios((histogram.count, total), (size, tally.table[histogram.code]))
 
 
 def _beyond_logarithm(tally: Tally, gain: Ratios) -> NDArray[np.bool_]:
     """Which entries have p/q − 1 > −ln q, decided with as many digits as it takes."""
-    total = int(tally.table.sum())
+    total = tally.total
     counts = tally.table[tally.histogram.code]
     share = counts.astype(float) / total
     # A value that the table lacks gains infinitely, which is beyond any logarithm.

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tclose.distance import Distance, EarthMover, Histogram, Metric, equal, matrix
+from tclose.distance import Distance, EarthMover, Metric, equal, matrix
 from tclose.errors import UsageError
 from tclose.privacy.requirement import Capabilities, Measurement, settle, shown
 from tclose.table.classes import Classes, Tally, grouped
@@ -93,14 +93,8 @@ def joint_tally(classes: Classes, columns: tuple[str, ...]) -> tuple[Tally, list
         code = classes.cell_codes[name]
         codes.append(np.where(code < 0, classes.attributes[name].values, code))
     label, first = grouped(codes)
-    histogram = Histogram.from_cells(
-        classes.cell_class, label, classes.cell_weight, classes=classes.count, values=len(first)
-    )
-    seen = histogram
-    if classes.has_views:
-        seen = histogram.take(classes.class_of).merge(classes.view_of, classes.views)
     tuples = [tuple(int(code[at]) for code in codes) for at in first]
-    return Tally(seen, np.arange(classes.views), histogram.total()), tuples
+    return classes.tally_of(label, len(first)), tuples
 
 
 def _between(ground: Metric, one: int, other: int) -> Fraction:

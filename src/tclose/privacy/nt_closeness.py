@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Distance, Distances, Histogram, Reference
+from tclose.distance import Distance, Distances, Reference
 from tclose.hierarchy import Hierarchy
 from tclose.privacy.requirement import Capabilities, Measurement, shown
 from tclose.table.classes import Classes, grouped
@@ -61,7 +61,7 @@ class NTCloseness:
         self, classes: Classes, levels: list[Levels], unseen: Sequence[str] = ()
     ) -> Measurement:
         """The same where each quasi-identifier's codes at each level are given."""
-        lattice = _Lattice(classes, classes.histogram(self.attribute), levels, self.n)
+        lattice = _Lattice(classes, self.attribute, levels, self.n)
         value = np.full(classes.count, np.inf)
         close = np.zeros(classes.count, dtype=bool)
         for members, distances in lattice.compared(self.measure_by):
@@ -73,7 +73,7 @@ class NTCloseness:
         exact = self._nearest(lattice, worst)
         limit = np.inf if self.t is None else float(self.t)
         # No superset, seen or unseen, is larger than the table.
-        possible = self.n <= classes.rows
+        possible = self.n <= classes.everyone
         undecided = bool(fails.any()) and possible and (bool(unseen) or lattice.cut_short)
         return Measurement(
             value=value, fails=fails, achieved=float(value[worst]), exact=exact, worst=worst,
@@ -106,11 +106,9 @@ class NTCloseness:
 class _Lattice:
     """The broader versions of all classes, level vector by level vector."""
 
-    def __init__(
-        self, classes: Classes, histogram: Histogram, levels: list[Levels], least: int
-    ) -> None:
-        self.size = classes.size
-        self.histogram = histogram
+    def __init__(self, classes: Classes, attribute: str, levels: list[Levels], least: int) -> None:
+        self.classes, self.attribute = classes, attribute
+        self.histogram = classes.histogram(attribute)
         self.levels = levels
         self.least = least
         self.cut_short = False
@@ -123,19 +121,16 @@ class _Lattice:
             label, first = grouped(
                 [codes[at] for codes, at in zip(self.levels, vector, strict=True)]
             )
-            rows = np.zeros(len(first), dtype=self.size.dtype)
-            np.add.at(rows, label, self.size)
-            large = rows >= self.least
+            large = self.classes.sizes(label, len(first)) >= self.least
             members = np.flatnonzero(large[label])
             if only is not None:
                 members = members[members == only]
             if not len(members):
                 continue
             groups, of_class = np.unique(label[members], return_inverse=True)
-            inside = np.flatnonzero(np.isin(label, groups))
-            merged = self.histogram.take(inside).merge(
-                np.searchsorted(groups, label[inside]), len(groups)
-            )
+            place = np.full(len(first), -1, dtype=np.int64)
+            place[groups] = np.arange(len(groups))
+            merged = self.classes.united_histogram(self.attribute, place[label], len(groups))
             reference = Reference(merged.dense(), of_class.astype(np.int64))
             yield members, distance.against(self.histogram.take(members), reference)
 

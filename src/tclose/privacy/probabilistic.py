@@ -94,4 +94,4 @@ def commonest(tally: Tally, among: list[int] | None = None) -> Ratios:
         count = np.where(np.isin(histogram.code, among), count, 0)
     top = np.zeros(histogram.classes, dtype=count.dtype)
     np.maximum.at(top, histogram.owner(), count)
-    return Ratios((top,), (histogram.size,))
+    return Ratios((top,), (tally.size,))

@@ -51,15 +51,15 @@ def failing_cells(
 def released_table(bound: Bound, label: Ints, released: Sequence[Released]) -> Bound:
     """The table of some cells as it would be released: class `label[cell]`, or −1 for left out."""
     kept = label >= 0
-    now = narrowed(bound, kept) if _lacks_values(bound, kept) else bound
-    rows = slice(None) if now is not bound else kept
-    dictionaries = dict(now.cells.dictionaries)
-    codes = {name: now.cells.codes[name][rows] for name in dictionaries}
+    lacking = _lacks_values(bound, kept)
+    now = narrowed(bound, kept) if lacking else bound
+    rows = now.cells if lacking else bound.cells.only(kept)
+    dictionaries, codes = dict(rows.dictionaries), dict(rows.codes)
     for one in released:
         words = pa.chunked_array([pa.array(one.values, pa.string())])
         dictionaries[one.column], of_class = Dictionary.encode(words)
         codes[one.column] = of_class[label[kept]]
-    cells = Cells(dictionaries, codes, now.cells.weight[rows])
+    cells = replace(rows, dictionaries=dictionaries, codes=codes)
     wild = [name for name in bound.policy.quasi if bound.policy.columns[name].missing == "any"]
     classes = form_classes(cells, bound.classes.quasi, now.attributes, wild)
     return replace(bound, cells=cells, classes=classes)

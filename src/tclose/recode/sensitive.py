@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tclose.recode.recoding import Sensitive
 from tclose.table.attribute import Attribute
-from tclose.table.cells import Cells
 from tclose.table.check import Bound, narrowed
 from tclose.table.dictionary import Dictionary
 
@@ -87,5 +86,5 @@ def _table(bound: Bound, code: dict[str, Ints], texts: dict[str, tuple[str, ...]
         if words is not None:
             dictionaries[name] = Dictionary(pa.array(words, pa.string()), False)
         codes[name] = np.where(mine < 0, dictionaries[name].known, mine)
-    cells = Cells(dictionaries, codes, bound.cells.weight)
+    cells = replace(bound.cells, dictionaries=dictionaries, codes=codes)
     return narrowed(replace(bound, cells=cells), np.ones(len(cells.weight), dtype=bool))

@@ -2,7 +2,7 @@
 
 A requirement sees a partition as `Classes`. To judge a few classes it is enough to show them with
 all other rows as one more class: histograms are all that counts, and the table's distribution is
-the sum of them.
+the sum of them; unless persons are counted, whose numbers do not add up.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.distance.histogram import Counts
 from tclose.errors import UsageError
 from tclose.privacy import Line, Measurement, Requirement
 from tclose.privacy.nt_closeness import NTCloseness
@@ -39,13 +40,21 @@ class Judge:
             return np.zeros(problem.cells, dtype=np.int64), np.zeros(1, dtype=np.int64)
         return grouped([problem.sensitive[:, at] for at in range(len(problem.attributes))])
 
-    @cached_property
-    def _totals(self) -> Ints:
-        """The rows of the whole table with each combination of sensitive values."""
+    def _total(self, counts: Counts) -> Counts:
+        """What the whole table has of each combination of sensitive values."""
         label, first = self._tuples
-        total = np.zeros(len(first), dtype=np.int64)
-        np.add.at(total, label, self.problem.weight)
+        total = np.zeros(len(first), dtype=counts.dtype)
+        np.add.at(total, label, counts)
         return total
+
+    @cached_property
+    def _rows(self) -> Counts:
+        return self._total(self.problem.weight)
+
+    @cached_property
+    def _mass(self) -> Counts | None:
+        mass = self.problem.classes.cell_mass
+        return None if mass is None else self._total(mass)
 
     def failing(
         self, label: Ints, lines: Sequence[Line], climbs: list[list[Ints]] | None = None
@@ -56,59 +65,63 @@ class Judge:
         (n, t)-closeness. Without them it is not judged.
         """
         kept = np.flatnonzero(label >= 0)
-        count = int(label.max(initial=-1)) + 1
-        weight = self.problem.weight[kept]
-        classes = self._classes(label[kept], self._tuples[0][kept], weight, count)
-        return self._broken(classes, lines, label[kept], kept, climbs)
+        return self._broken(self._labelled(label, kept), lines, label[kept], kept, climbs)
 
     def refuses(self, parts: Sequence[Ints], lines: Sequence[Line]) -> bool:
         """Whether one of some classes, given by their cells, breaks a line; no row is left out."""
-        of_cell, first = self._tuples
-        weight = self.problem.weight
-        rest = self._totals.copy()
-        owner, code, count = [], [], []
-        for at, cells in enumerate(parts):
-            inside = np.bincount(of_cell[cells], weight[cells], len(first)).astype(np.int64)
-            rest -= inside
-            here = np.flatnonzero(inside)
-            owner.append(np.full(len(here), at))
-            code.append(here)
-            count.append(inside[here])
-        there = np.flatnonzero(rest)
-        others = len(there) > 0
-        owner.append(np.full(len(there), len(parts)))
-        classes = self._classes(
-            np.concatenate(owner), np.concatenate([*code, there]),
-            np.concatenate([*count, rest[there]]), len(parts) + others,
-        )  # fmt: skip
         of_part = np.repeat(np.arange(len(parts)), [len(cells) for cells in parts])
-        broken = self._broken(classes, lines, of_part, np.concatenate(parts))
-        return bool(broken[: len(parts)].any())
+        cells = np.concatenate(parts)
+        if self.problem.classes.persons is None:
+            classes = self._beside_the_rest(of_part, cells, len(parts))
+        else:  # who else is in the table is not told by how many are in these parts
+            label = np.full(self.problem.cells, len(parts), dtype=np.int64)
+            label[cells] = of_part
+            classes = self._labelled(label, np.arange(self.problem.cells))
+        return bool(self._broken(classes, lines, of_part, cells)[: len(parts)].any())
 
     def measure(self, line: Line, label: Ints | None = None) -> Measurement:
         """What a labelling attains; by default the whole table as one class."""
         if label is None:
             label = np.zeros(self.problem.cells, dtype=np.int64)
         kept = np.flatnonzero(label >= 0)
-        count, weight = int(label.max(initial=-1)) + 1, self.problem.weight[kept]
-        classes = self._classes(label[kept], self._tuples[0][kept], weight, count)
+        classes = self._labelled(label, kept)
         requirement, seen = self._shown(line, classes)
         if isinstance(requirement, KMap | DeltaPresence):
             requirement = self._matched(requirement, classes, label[kept], kept)
         return requirement.measure(seen)
 
-    def _classes(self, owner: Ints, code: Ints, weight: Ints, count: int) -> Classes:
-        """Classes made of entries that name their class, their sensitive values and their rows."""
-        raw, first = self.problem.classes, self._tuples[1]
-        size = np.zeros(count, dtype=np.int64)
-        np.add.at(size, owner, weight)
+    def _labelled(self, label: Ints, kept: Ints) -> Classes:
+        """The classes of a labelling, from the cells that it keeps."""
+        return self._named(
+            self.problem.classes.of_cells(kept), label[kept], int(label.max(initial=-1)) + 1
+        )
+
+    def _beside_the_rest(self, owner: Ints, cells: Ints, parts: int) -> Classes:
+        """Some cells in so many parts, and all others as one class more.
+
+        Rows and masses add up, so the others have of each combination of sensitive values what the
+        parts leave.
+        """
+        of_cell, first = self._tuples
+        raw = self.problem.classes
+        rest = _less(self._rows, of_cell[cells], raw.cell_weight[cells])
+        there = np.flatnonzero(rest)
+        both = raw.of_cells(np.concatenate([cells, first[there]]))
+        both = replace(both, cell_weight=np.concatenate([raw.cell_weight[cells], rest[there]]))
+        if raw.cell_mass is not None and self._mass is not None:
+            rest = _less(self._mass, of_cell[cells], raw.cell_mass[cells])
+            mass = np.concatenate([raw.cell_mass[cells], rest[there]])
+            both = replace(both, cell_mass=mass)
+        number = np.concatenate([owner, np.full(len(there), parts)])
+        return self._named(both, number, parts + (len(there) > 0))
+
+    def _named(self, classes: Classes, owner: Ints, count: int) -> Classes:
+        """The cells of some classes in others: `owner[cell]` of so many."""
         whole = np.arange(count)
-        codes = {name: raw.cell_codes[name][first][code] for name in raw.attributes}
-        return Classes(
-            quasi=raw.quasi, dictionaries=raw.dictionaries, attributes=raw.attributes,
-            key=np.zeros((count, len(raw.quasi)), dtype=np.int64), size=size, cell_class=owner,
-            cell_codes=codes, cell_weight=weight, view_of=whole, class_of=whole, origin=whole,
-        )  # fmt: skip
+        key = np.zeros((count, len(classes.quasi)), dtype=np.int64)
+        return replace(
+            classes, key=key, cell_class=owner, view_of=whole, class_of=whole, origin=whole
+        )
 
     def _broken(
         self,
@@ -157,3 +170,10 @@ class Judge:
         matches = np.zeros(classes.count, dtype=np.int64)
         np.add.at(matches, inside // raw.count, people[inside % raw.count])
         return replace(requirement, matches=matches)
+
+
+def _less(total: Counts, at: Ints, gone: Counts) -> Counts:
+    """What is left of some totals."""
+    rest = total.copy()
+    np.subtract.at(rest, at, gone)
+    return rest

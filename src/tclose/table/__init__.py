@@ -13,7 +13,10 @@
 - `alignment`   rows of two tables that are of the same people
 - `attribute`   a sensitive column with its order and its ground distances
 - `cells`       distinct quasi-identifier × sensitive tuples with their weight
+- `counting`    what a row counts: several rows, a weight, a person
+- `persons`     who has a row in which cell, each counted once
 - `classes`     sizes and histograms of the classes: all that a requirement sees
+- `views`       what else an attacker may have to reckon with, where values are missing
 - `check`       every way in which a policy and a table can disagree
 - `profile`     what `init` looks at to suggest roles
 - `stream`      the rows in order, batch by batch, and the cell of each

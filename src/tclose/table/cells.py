@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.distance.histogram import lexicographic
+from tclose.distance.histogram import Counts, lexicographic
 from tclose.errors import DataError
 from tclose.table.dictionary import Dictionary
+from tclose.table.persons import Persons
 from tclose.table.source import WEIGHT, Source
 
 Ints = NDArray[np.int64]
@@ -26,6 +28,10 @@ class Cells:
     dictionaries: dict[str, Dictionary]
     codes: dict[str, NDArray[np.int64]]
     weight: NDArray[np.int64]
+    mass: Counts | None = None
+    """What the rows of each cell weigh together, where they have weights; whole numbers."""
+    persons: Persons | None = None
+    """Whose the rows are, where several may be of one person."""
 
     @property
     def rows(self) -> int:
@@ -37,11 +43,22 @@ class Cells:
         at = self.codes[column] == self.dictionaries[column].known
         return int(self.weight[at].sum())
 
+    def only(self, kept: NDArray[np.bool_]) -> Cells:
+        """Some of the cells."""
+        cells, persons = np.flatnonzero(kept), self.persons
+        return Cells(
+            self.dictionaries,
+            {name: code[cells] for name, code in self.codes.items()},
+            self.weight[cells],
+            None if self.mass is None else self.mass[cells],
+            None if persons is None else persons.of_cells(cells, len(self.weight)),
+        )
+
 
 def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     """Counts the distinct tuples of some columns: one pass over the rows, in the engine.
 
-    >>> from tclose.table.source import open_source
+    >>> from tclose.table.opening import open_source
     >>> import pyarrow as pa
     >>> cells = count_cells(open_source(pa.table({"a": [1, 1, None]})), ["a"])
     >>> cells.rows, cells.missing("a"), len(cells.weight)
@@ -50,24 +67,36 @@ def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     table = source.group(columns)
     if table.num_rows == 0:
         raise DataError("the table has no rows", where=source.name, hint="is the right file named?")
-    dictionaries: dict[str, Dictionary] = {}
-    codes: dict[str, NDArray[np.int64]] = {}
-    for name in columns:
-        dictionaries[name], codes[name] = Dictionary.encode(table.column(name))
+    dictionaries, codes = encoded(table, columns)
     weight = table.column(WEIGHT).to_numpy().astype(np.int64)
     del table
     order = lexicographic(*codes.values())
     for name in columns:
         codes[name] = codes[name][order]
-    return _united(dictionaries, codes, weight[order])
+    return united(dictionaries, codes, weight[order])[0]
 
 
-def _united(
+def encoded(
+    table: pa.Table, columns: Sequence[str]
+) -> tuple[dict[str, Dictionary], dict[str, NDArray[np.int64]]]:
+    """Some columns of a table as dictionaries and codes."""
+    dictionaries: dict[str, Dictionary] = {}
+    codes: dict[str, NDArray[np.int64]] = {}
+    for name in columns:
+        dictionaries[name], codes[name] = Dictionary.encode(table.column(name))
+    return dictionaries, codes
+
+
+def united(
     dictionaries: dict[str, Dictionary],
     codes: dict[str, NDArray[np.int64]],
     weight: NDArray[np.int64],
-) -> Cells:
-    """Cells in order, those with equal codes as one: NaN and null are both missing."""
+    mass: Counts | None = None,
+) -> tuple[Cells, Ints]:
+    """Cells from tuples in order, equal ones as one, and the cell of each of the tuples.
+
+    NaN and null are both missing, so that tuples may be equal which an engine counted apart.
+    """
     fresh = np.zeros(len(weight), dtype=bool)
     fresh[:1] = True
     for column in codes.values():
@@ -76,7 +105,8 @@ def _united(
         first = np.flatnonzero(fresh)
         codes = {name: column[first] for name, column in codes.items()}
         weight = np.add.reduceat(weight, first)
-    return Cells(dictionaries, codes, weight)
+        mass = None if mass is None else np.add.reduceat(mass, first)
+    return Cells(dictionaries, codes, weight, mass), np.cumsum(fresh) - 1
 
 
 def equal_parts(rows: NDArray[np.number], parts: int) -> Ints:

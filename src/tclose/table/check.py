@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.errors import PolicyError, Problem, TcloseError, nearest
+from tclose.errors import DataError, PolicyError, Problem, TcloseError, nearest
 from tclose.hierarchy import Hierarchy
 from tclose.hierarchy.place import place
 from tclose.policy.model import Column, Policy
 from tclose.table.attribute import Attribute, make_attribute
 from tclose.table.cells import Cells, count_cells
 from tclose.table.classes import Classes, form_classes
+from tclose.table.counting import counted_cells
 from tclose.table.dictionary import NUMBER, Dictionary
 from tclose.table.hierarchies import outside, resolve
 from tclose.table.source import Source
@@ -69,7 +70,7 @@ def bind(
     usable = [name for name in usable if source.is_scalar(name)]
     if not usable:
         raise PolicyError(found)
-    cells = count_cells(source, usable)
+    cells = _counted(policy, source, usable, found)
     checker = _Checker(policy, cells, found)
     hierarchies = checker.quasi_trees([name for name in policy.quasi if name in usable], strangers)
     attributes = checker.attributes([name for name in policy.sensitive if name in usable])
@@ -79,6 +80,19 @@ def bind(
     quasi = [name for name in source.columns if name in policy.quasi]
     classes = form_classes(cells, quasi, attributes, wild)
     return Bound(policy, source, cells, classes, hierarchies)
+
+
+def _counted(
+    policy: Policy, source: Source, columns: Sequence[str], problems: list[Problem]
+) -> Cells:
+    """The cells; where a row does not say what it counts, each as one, to go on checking."""
+    counting = policy.counting
+    if counting is not None and counting[1] in source.columns:
+        try:
+            return counted_cells(source, columns, counting)
+        except DataError as error:
+            problems.append(Problem(f"columns.{counting[1]}", error.what, error.hint))
+    return count_cells(source, columns)
 
 
 def narrowed(bound: Bound, kept: NDArray[np.bool_]) -> Bound:
@@ -92,7 +106,7 @@ def narrowed(bound: Bound, kept: NDArray[np.bool_]) -> Bound:
         code = bound.cells.codes[name][kept]
         values = dictionary.values.take(pa.array(code, mask=code >= dictionary.known))
         dictionaries[name], codes[name] = Dictionary.encode(pa.chunked_array([values]))
-    cells = Cells(dictionaries, codes, bound.cells.weight[kept])
+    cells = replace(bound.cells.only(kept), dictionaries=dictionaries, codes=codes)
     problems: list[Problem] = []
     attributes = _Checker(bound.policy, cells, problems).attributes(list(bound.attributes))
     if problems:

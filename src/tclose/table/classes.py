@@ -1,34 +1,29 @@
 """Sizes and histograms of the classes: all that a privacy requirement sees of a table.
 
 A class is a set of rows with equal quasi-identifiers, numbered from 0 in the order of their values
-(people see numbers from 1). What an attacker may have to reckon with is a *view*: usually just the
-class. Two choices of `missing = "any"` add views, and the worst of a class's views counts:
-
-- a missing quasi-identifier matches every class that agrees in the others. Each such class is
-  judged both without and with those rows; the rows themselves are judged in every class that they
-  match, and on their own only where they match none;
-- a missing sensitive value may be any value. The class is judged with all its missing values taken
-  to be one and the same value, for each value in turn. Requirements that merging cannot worsen are
-  quasi-convex in the distribution, so no other completion is worse than these corners.
+(people see numbers from 1). Its size is its number of rows, or of persons where several rows may be
+of one; its histograms count rows, weigh them, or count the persons who have a value. What an
+attacker may have to reckon with is a *view*: usually just the class (`views`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Histogram
-from tclose.distance.histogram import Counts, lexicographic
-from tclose.errors import UsageError
+from tclose.distance.histogram import Counts
 from tclose.table.attribute import Attribute
 from tclose.table.cells import Cells
 from tclose.table.dictionary import Dictionary
+from tclose.table.persons import Persons, distinct_histogram, distinct_sizes
+from tclose.table.views import completed, grouped, views_of
 
-LARGEST_EXPANSION = 100_000_000
+__all__ = ["Classes", "Tally", "form_classes", "grouped", "partitioned"]
 
 Ints = NDArray[np.int64]
 
@@ -41,6 +36,21 @@ class Tally:
     view: Ints
     table: Counts
     """The counts of the whole table: the distribution that everybody may know."""
+    persons: Counts | None = None
+    """The persons of each row of the histogram. Somebody with two values counts for both of them,
+    so that these are fewer than the counts add up to."""
+    everyone: int = 0
+    """The persons of the whole table, where persons are counted."""
+
+    @property
+    def size(self) -> Counts:
+        """Of how many (rows, mass or persons) a count in each row of the histogram is a share."""
+        return self.histogram.size if self.persons is None else self.persons
+
+    @property
+    def total(self) -> int:
+        """Of how many a count in the table is a share."""
+        return int(self.table.sum()) if self.persons is None else self.everyone
 
 
 @dataclass(frozen=True)
@@ -54,7 +64,6 @@ class Classes:
     dictionaries: Mapping[str, Dictionary]
     attributes: Mapping[str, Attribute]
     key: Ints
-    size: Counts
     cell_class: Ints
     cell_codes: Mapping[str, Ints]
     cell_weight: Counts
@@ -62,16 +71,39 @@ class Classes:
     class_of: Ints
     origin: Ints
     """The class of the released table that each class lies in (itself, unless regrouped)."""
+    cell_mass: Counts | None = None
+    """What each cell weighs in histograms, where that is not its number of rows."""
+    persons: Persons | None = None
+    """Whose the rows of the cells are, where several may be of one person."""
 
     @property
     def count(self) -> int:
         """How many classes there are."""
-        return len(self.size)
+        return len(self.key)
+
+    @cached_property
+    def size(self) -> Counts:
+        """The rows of each class, or its persons: what k-anonymity counts."""
+        if self.persons is not None:
+            return self.persons.sizes(self.cell_class, self.count)
+        return self.class_rows
+
+    @cached_property
+    def class_rows(self) -> Counts:
+        """The rows of each class, whoever they are of."""
+        result = np.zeros(self.count, dtype=self.cell_weight.dtype)
+        np.add.at(result, self.cell_class, self.cell_weight)
+        return result
 
     @cached_property
     def rows(self) -> int:
         """How many rows there are."""
-        return int(sum(self.size.tolist()))
+        return int(sum(self.class_rows.tolist()))
+
+    @property
+    def everyone(self) -> int:
+        """How many there are of what a class's size counts."""
+        return self.rows if self.persons is None else self.persons.everyone
 
     @property
     def views(self) -> int:
@@ -85,7 +117,12 @@ class Classes:
 
     @cached_property
     def view_size(self) -> Counts:
-        """The number of rows in each view."""
+        """The number of rows, or of persons, in each view."""
+        if not self.has_views:
+            return self.size
+        if self.persons is not None:
+            view, pair = self._looked_at
+            return distinct_sizes(view, self.persons.who[pair], self.views)
         result = np.zeros(self.views, dtype=self.size.dtype)
         np.add.at(result, self.view_of, self.size[self.class_of])
         return result
@@ -97,27 +134,45 @@ class Classes:
             for at, name in enumerate(self.quasi)
         }
 
+    def sizes(self, label: Ints, groups: int) -> Counts:
+        """The rows, or persons, of groups of classes: `label[class]` is its group, −1: none."""
+        if self.persons is not None:
+            return self.persons.sizes(label[self.cell_class], groups)
+        inside = np.flatnonzero(label >= 0)
+        result = np.zeros(groups, dtype=self.size.dtype)
+        np.add.at(result, label[inside], self.size[inside])
+        return result
+
     def histogram(self, attribute: str) -> Histogram:
         """An attribute's plain histogram per class; a missing value that may be any is last."""
         if attribute not in self._histograms:
-            self._histograms[attribute] = self._plain(attribute)
+            self._histograms[attribute] = self._counted(*self._codes(attribute))
         return self._histograms[attribute]
 
     @cached_property
     def _histograms(self) -> dict[str, Histogram]:
         return {}
 
-    def _plain(self, name: str) -> Histogram:
-        values = self.attributes[name].values
-        code = self.cell_codes[name]
+    def united_histogram(self, attribute: str, label: Ints, groups: int) -> Histogram:
+        """The same of groups of classes: `label[class]` is its group, −1: none."""
+        if self.persons is None:
+            inside = np.flatnonzero(label >= 0)
+            return self.histogram(attribute).take(inside).merge(label[inside], groups)
+        code, values = self._codes(attribute)
+        return self.persons.histogram(label[self.cell_class], code, groups, values)
+
+    def _codes(self, name: str) -> tuple[Ints, int]:
+        """The value of each cell, a missing one that may be any last, and how many there are."""
+        values, code = self.attributes[name].values, self.cell_codes[name]
         hidden = bool((code < 0).any())
-        return Histogram.from_cells(
-            self.cell_class,
-            np.where(code < 0, values, code),
-            self.cell_weight,
-            classes=self.count,
-            values=values + hidden,
-        )
+        return np.where(code < 0, values, code), values + hidden
+
+    def _counted(self, code: Ints, values: int) -> Histogram:
+        """The histogram per class of whatever has a code in each cell."""
+        if self.persons is not None:
+            return self.persons.histogram(self.cell_class, code, self.count, values)
+        mass = self.cell_weight if self.cell_mass is None else self.cell_mass
+        return Histogram.from_cells(self.cell_class, code, mass, classes=self.count, values=values)
 
     def tally(self, attribute: str) -> Tally:
         """The distributions to be judged for an attribute, views and completions included."""
@@ -130,27 +185,63 @@ class Classes:
         return {}
 
     def _tally(self, name: str) -> Tally:
-        histogram = self.histogram(name)
-        if self.has_views:
-            histogram = histogram.take(self.class_of).merge(self.view_of, self.views)
         values = self.attributes[name].values
-        table = self.histogram(name).total()[:values]
-        view = np.arange(self.views)
-        if histogram.values > values:
-            histogram, view = _completed(histogram, values, name)
-        return Tally(histogram, view, table)
+        tally = self.tally_of(*self._codes(name), self.histogram(name))
+        if tally.histogram.values <= values:
+            return tally
+        return Tally(*completed(tally.histogram, values, name), tally.table[:values])
+
+    def tally_of(self, code: Ints, values: int, histogram: Histogram | None = None) -> Tally:
+        """The distributions of whatever has a code in each cell, as all views see it."""
+        each = np.arange(self.views)
+        plain = self._counted(code, values) if histogram is None else histogram
+        if self.persons is None:
+            seen = plain
+            if self.has_views:
+                seen = plain.take(self.class_of).merge(self.view_of, self.views)
+            return Tally(seen, each, plain.total())
+        everybody = np.zeros(len(code), dtype=np.int64)
+        table = self.persons.histogram(everybody, code, 1, values).dense()[0]
+        if self.has_views:
+            view, pair = self._looked_at
+            cell, who = self.persons.cell[pair], self.persons.who[pair]
+            plain = distinct_histogram(view, code[cell], who, self.views, values)
+        return Tally(plain, each, table, self.view_size, self.persons.everyone)
+
+    @cached_property
+    def _looked_at(self) -> tuple[Ints, Ints]:
+        """Each pair of a cell and a person in each view of it: the view, and which pair it is."""
+        assert self.persons is not None
+        owner = self.cell_class[self.persons.cell]
+        order = np.argsort(owner, kind="stable")
+        start = np.searchsorted(owner[order], np.arange(self.count + 1))
+        width = np.diff(start)[self.class_of]
+        first = np.cumsum(width) - width
+        at = np.arange(width.sum()) + np.repeat(start[self.class_of] - first, width)
+        return np.repeat(self.view_of, width), order[at]
 
     def regrouped(self, extra: Sequence[str]) -> Classes:
         """Classes formed on the quasi-identifiers and some sensitive attributes that are known."""
         codes = [self.cell_class, *(self.cell_codes[name] for name in extra)]
         label, first = grouped(codes)
-        size = np.zeros(len(first), dtype=self.size.dtype)
-        np.add.at(size, label, self.cell_weight)
         whole = np.arange(len(first))
         return Classes(
-            self.quasi, self.dictionaries, self.attributes, self.key[self.cell_class[first]], size,
+            self.quasi, self.dictionaries, self.attributes, self.key[self.cell_class[first]],
             label, self.cell_codes, self.cell_weight, whole, whole, self.cell_class[first],
+            self.cell_mass, self.persons,
         )  # fmt: skip
+
+    def of_cells(self, cells: Ints) -> Classes:
+        """Some cells of these classes, in the order given; the classes keep their numbers."""
+        mass, persons = self.cell_mass, self.persons
+        return replace(
+            self,
+            cell_class=self.cell_class[cells],
+            cell_codes={name: codes[cells] for name, codes in self.cell_codes.items()},
+            cell_weight=self.cell_weight[cells],
+            cell_mass=None if mass is None else mass[cells],
+            persons=None if persons is None else persons.of_cells(cells, len(self.cell_weight)),
+        )
 
 
 def partitioned(classes: Classes, label: Ints) -> Classes:
@@ -160,18 +251,11 @@ def partitioned(classes: Classes, label: Ints) -> Classes:
     """
     kept = np.flatnonzero(label >= 0)
     number, first = grouped([label[kept]])
-    size = np.zeros(len(first), dtype=classes.size.dtype)
-    np.add.at(size, number, classes.cell_weight[kept])
     each = np.arange(len(first))
-    return Classes(
-        quasi=classes.quasi,
-        dictionaries=classes.dictionaries,
-        attributes=classes.attributes,
+    return replace(
+        classes.of_cells(kept),
         key=classes.key[classes.cell_class[kept[first]]],
-        size=size,
         cell_class=number,
-        cell_codes={name: codes[kept] for name, codes in classes.cell_codes.items()},
-        cell_weight=classes.cell_weight[kept],
         view_of=each,
         class_of=each,
         origin=label[kept[first]],
@@ -187,8 +271,6 @@ def form_classes(
     """Groups cells by their quasi-identifiers; `wild` columns' missing values match everything."""
     label, first = grouped([cells.codes[name] for name in quasi])
     key = np.stack([cells.codes[name][first] for name in quasi], axis=1)
-    size = np.zeros(len(first), dtype=cells.weight.dtype)
-    np.add.at(size, label, cells.weight)
     unknown = np.stack(
         [
             (key[:, at] == cells.dictionaries[name].known) & (name in wild)
@@ -196,106 +278,9 @@ def form_classes(
         ],
         axis=1,
     )
-    view_of, class_of = _views(key, unknown)
+    view_of, class_of = views_of(key, unknown)
     codes = {name: attribute.recode[cells.codes[name]] for name, attribute in attributes.items()}
     return Classes(
-        tuple(quasi), cells.dictionaries, attributes, key, size, label, codes, cells.weight,
-        view_of, class_of, np.arange(len(first)),
+        tuple(quasi), cells.dictionaries, attributes, key, label, codes, cells.weight,
+        view_of, class_of, np.arange(len(first)), cells.mass, cells.persons,
     )  # fmt: skip
-
-
-def grouped(codes: Sequence[NDArray[np.int64]]) -> tuple[Ints, Ints]:
-    """The group of each row of several code columns, in lexicographic order, and a row of each.
-
-    >>> grouped([np.array([1, 0, 1]), np.array([0, 5, 0])])
-    (array([1, 0, 1]), array([1, 0]))
-    """
-    order = lexicographic(*(_from_zero(column) for column in codes))
-    fresh = np.zeros(len(order), dtype=bool)
-    fresh[:1] = True
-    for column in codes:
-        along = column[order]
-        fresh[1:] |= along[1:] != along[:-1]
-    label = np.empty(len(order), dtype=np.int64)
-    label[order] = np.cumsum(fresh) - 1
-    return label, order[fresh]
-
-
-def _from_zero(codes: Ints) -> Ints:
-    low = int(codes.min(initial=0))
-    return codes if low == 0 else codes - low
-
-
-def _views(key: Ints, unknown: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Pairs (view, class): every class by itself, then each with the wild rows that match it."""
-    wild = unknown.any(axis=1)
-    if not wild.any():
-        whole = np.arange(len(key))
-        return whole, whole
-    concrete = np.flatnonzero(~wild)
-    met = np.zeros(len(key), dtype=bool)
-    pairs: list[tuple[Ints, Ints]] = []
-    for pattern in np.unique(unknown[wild], axis=0):
-        some = np.flatnonzero((unknown == pattern).all(axis=1))
-        seen, theirs = _matching(key[:, ~pattern], concrete, some)
-        met[theirs] = True
-        pairs.append((seen, theirs))
-    host = np.concatenate([seen for seen, _ in pairs])
-    guest = np.concatenate([theirs for _, theirs in pairs])
-    alone = np.flatnonzero(~met)
-    hosts = np.unique(host)
-    # In the order of the classes, so that the first view to attain a value is of the first class.
-    place = np.concatenate([2 * alone, 2 * hosts + 1, 2 * host + 1])
-    view = np.unique(place, return_inverse=True)[1]
-    member = np.concatenate([alone, hosts, guest])
-    order = np.lexsort((member, view))
-    return view[order].astype(np.int64), member[order].astype(np.int64)
-
-
-def _matching(key: Ints, concrete: Ints, wild: Ints) -> tuple[Ints, Ints]:
-    """All pairs of a concrete and a wild class that agree in the columns left."""
-    if key.shape[1] == 0:
-        return np.repeat(concrete, len(wild)), np.tile(wild, len(concrete))
-    both = np.concatenate([concrete, wild])
-    label, _ = grouped([key[both, at] for at in range(key.shape[1])])
-    mine, theirs = label[: len(concrete)], label[len(concrete) :]
-    order = np.argsort(theirs, kind="stable")
-    low = np.searchsorted(theirs[order], mine, "left")
-    width = np.searchsorted(theirs[order], mine, "right") - low
-    offset = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
-    return np.repeat(concrete, width), wild[order[np.repeat(low, width) + offset]]
-
-
-def _completed(histogram: Histogram, values: int, name: str) -> tuple[Histogram, Ints]:
-    """Each view with missing values, once per value that they could all be."""
-    if values == 0:
-        raise UsageError(
-            "every value is missing", where=f"column {name!r}", hint='use missing = "value"'
-        )
-    hidden = np.zeros(histogram.classes, dtype=histogram.count.dtype)
-    last = histogram.code == values
-    hidden[histogram.owner()[last]] = histogram.count[last]
-    holey = np.flatnonzero(hidden > 0)
-    if len(holey) * values * 2 > LARGEST_EXPANSION:
-        raise UsageError(
-            f"{len(holey):,} classes with missing values times {values:,} possible values "
-            "are too many to try",
-            where=f"column {name!r}",
-            hint='group its values, or use missing = "value"',
-        )
-    known = Histogram.from_cells(
-        histogram.owner()[~last], histogram.code[~last], histogram.count[~last],
-        classes=histogram.classes, values=values,
-    )  # fmt: skip
-    view = np.repeat(np.arange(histogram.classes), np.where(hidden > 0, values, 1))
-    copies = known.take(view)
-    added = np.flatnonzero(hidden[view] > 0)
-    guess = np.tile(np.arange(values), len(holey))
-    completed = Histogram.from_cells(
-        np.concatenate([copies.owner(), added]),
-        np.concatenate([copies.code, guess]),
-        np.concatenate([copies.count, np.repeat(hidden[holey], values)]),
-        classes=len(view),
-        values=values,
-    )
-    return completed, view
