@@ -75,6 +75,8 @@ class Classes:
     """What each cell weighs in histograms, where that is not its number of rows."""
     persons: Persons | None = None
     """Whose the rows of the cells are, where several may be of one person."""
+    whole: Mapping[str, Counts] | None = None
+    """Where these are not all classes of a table: the counts of each attribute in all of it."""
 
     @property
     def count(self) -> int:
@@ -187,6 +189,8 @@ class Classes:
     def _tally(self, name: str) -> Tally:
         values = self.attributes[name].values
         tally = self.tally_of(*self._codes(name), self.histogram(name))
+        if self.whole is not None:
+            tally = replace(tally, table=self.whole[name])
         if tally.histogram.values <= values:
             return tally
         return Tally(*completed(tally.histogram, values, name), tally.table[:values])
@@ -228,7 +232,7 @@ class Classes:
         return Classes(
             self.quasi, self.dictionaries, self.attributes, self.key[self.cell_class[first]],
             label, self.cell_codes, self.cell_weight, whole, whole, self.cell_class[first],
-            self.cell_mass, self.persons,
+            self.cell_mass, self.persons, self.whole,
         )  # fmt: skip
 
     def of_cells(self, cells: Ints) -> Classes:
