@@ -38,6 +38,22 @@ class DataError(UsageError):
     """The table cannot be read, or does not hold what the request needs."""
 
 
+class TooManyCells(DataError):  # noqa: N818
+    """A table has more distinct tuples than are taken from a cluster at once.
+
+    >>> TooManyCells(5, "Spark frame").most
+    5
+    """
+
+    def __init__(self, most: int, where: str) -> None:
+        super().__init__(
+            f"more than {most:,} distinct combinations of values, or more than the driver takes",
+            where=where,
+            hint="raise spark.tclose.cells and the driver's memory, or declare fewer columns",
+        )
+        self.most = most
+
+
 class HierarchyError(UsageError):
     """A generalization hierarchy contradicts itself or does not fit its column."""
 

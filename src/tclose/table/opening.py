@@ -21,7 +21,7 @@ def open_source(
     nulls: Sequence[str] = ("",),
     memory: str | None = None,
 ) -> Source:
-    """Opens a path, a pandas, polars or pyarrow frame, or a DuckDB relation.
+    """Opens a path, a pandas, polars, pyarrow or Spark frame, or a DuckDB relation.
 
     >>> import pyarrow as pa
     >>> source = open_source(pa.table({"zip": ["1", "1", None]}))
@@ -34,4 +34,8 @@ def open_source(
         return open_path(Path(data), delimiter, encoding, nulls, memory)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return open_relation(data)
+    if type(data).__module__.startswith("pyspark."):
+        from tclose.table.engine.spark import open_spark
+
+        return open_spark(data)
     return open_frame(data)

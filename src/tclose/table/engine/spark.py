@@ -1,0 +1,190 @@
+"""Tables that Spark counts and rewrites, on whatever cluster the session has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import functions, types
+
+from tclose.errors import DataError, TooManyCells
+from tclose.table.dialect import refuse_ambiguous
+from tclose.table.digest import united
+from tclose.table.engine.spark_frames import (
+    SCALAR,
+    asked,
+    framed,
+    is_text,
+    named,
+    pinned,
+    renamed,
+    shuffled,
+)
+from tclose.table.engine.spark_rows import sums_in, unpacked
+from tclose.table.source import WEIGHT, Rows, Source
+from tclose.table.translation import KEY, Change, Translation
+
+MANY = 20_000_000
+SETTING = "spark.tclose.cells"
+SMALL = 32 << 20
+UNSTEADY = re.compile(r"(?<!Broadcast)Exchange\b")
+
+
+@dataclass(frozen=True)
+class SparkSource(Source):
+    """A table that Spark counts."""
+
+    frame: Any = field(repr=False)
+    cells: int = MANY
+    """How many distinct tuples the driver takes at most."""
+    hashed: Callable[[], str] | None = field(default=None, repr=False)
+    scratch: Any = field(default=None, repr=False)
+
+    @cached_property
+    def kinds(self) -> dict[str, Any]:
+        """Each column's type, in Spark's words."""
+        return {one.name: one.dataType for one in self.frame.schema.fields}
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns as Arrow has them; moments are in UTC."""
+        with asked(self.name):
+            return self.frame.limit(0).toArrow().schema
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        with asked(self.name):
+            return int(self.frame.count())
+
+    def different(self, column: str) -> int:
+        """How many different values a column has; a missing one is a value here."""
+        with asked(self.name):
+            return int(self.frame.select(self.key(column)).distinct().count())
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values, not lists, structures or bytes."""
+        return self.kinds[column].typeName() in SCALAR
+
+    def key(self, column: str) -> Any:
+        """A column as rows are told apart by it: NaN is missing, −0 is 0, texts by their bytes."""
+        kind, value = self.kinds[column], named(column)
+        if kind.typeName() in ("float", "double"):
+            zero = functions.lit(0.0).cast(kind)
+            return functions.when(~functions.isnan(value), value + zero).alias(column)
+        return value.cast("string").alias(column) if is_text(kind) else value
+
+    def grouped(self, columns: Sequence[str]) -> Any:
+        """The distinct tuples of some columns with their number of rows, as a lazy frame."""
+        keys = [self.key(name) for name in columns]
+        return self.frame.groupBy(*keys).agg(functions.count(functions.lit(1)).alias(WEIGHT))
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
+        with asked(self.name, too_large=TooManyCells(self.cells, self.name)):
+            table = self.grouped(columns).limit(self.cells + 1).toArrow()
+        if table.num_rows > self.cells:
+            raise TooManyCells(self.cells, self.name)
+        return table
+
+    def stream(self) -> Rows:
+        """All rows, partition by partition, in the same order every time."""
+        return Rows(self.schema, self._batches)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        with asked(self.name):
+            yield from unpacked(self._steady, self.schema)
+
+    @cached_property
+    def _steady(self) -> Any:
+        """The rows in an order that stays: what comes out of a shuffle has none of its own."""
+        plan = self.frame._jdf.queryExecution().executedPlan().toString()
+        return pinned(self.frame) if UNSTEADY.search(plan) else self.frame
+
+    def digest(self) -> str:
+        """The hash of the file, or of the rows where there is none: workers add up their own."""
+        if self.hashed is not None:
+            return self.hashed()
+        with asked(self.name):
+            return united(self.columns, sums_in(self.frame))
+
+    @property
+    def rewrites(self) -> bool:
+        """Spark makes the release itself."""
+        return True
+
+    def recoded(self, how: Translation) -> Any:
+        """The release as a Spark frame, pinned: what is counted again is what the caller gets."""
+        with asked(self.name):
+            made = pinned(self.released(how))
+            self.refuse_changed(how, made.count())
+        return made
+
+    def refuse_changed(self, how: Translation, rows: int) -> None:
+        """Raises where the release has not as many rows as were counted."""
+        if rows != how.rows:
+            raise DataError(
+                "the table gave other rows when it was read again; nothing was released",
+                where=self.name,
+                hint="write it to files first, or give a checkpoint of it",
+            )
+
+    def released(self, how: Translation) -> Any:
+        """The release as a lazy frame: the rows joined with the translation's cells."""
+        cells = self.framed_cells(how)
+        if how.cells.nbytes <= SMALL:
+            cells = functions.broadcast(cells)
+        alike = [
+            self.key(name).eqNullSafe(named(KEY.format(at))) for at, name in enumerate(how.keys)
+        ]
+        columns = [self._changed(change, how) for change in how.changes]
+        made = self.frame.join(cells, alike, "inner").select(*columns)
+        hidden = tuple(change.name for change in how.changes if change.kind == "pseudonym")
+        made = renamed(made, hidden, how) if hidden else made
+        return shuffled(made) if how.shuffle else made
+
+    def framed_cells(self, how: Translation) -> Any:
+        """The translation's cells as a frame whose keys have the types of the rows' own."""
+        kinds: dict[str, Any] = {}
+        for at, name in enumerate(how.keys):
+            kind = self.kinds[name]
+            kinds[KEY.format(at)] = types.StringType() if is_text(kind) else kind
+        return framed(self.frame.sparkSession, how.cells, kinds)
+
+    def _changed(self, change: Change, how: Translation) -> Any:
+        value = named(change.name)
+        if change.kind == "text":
+            return named(change.at).alias(change.name)
+        if change.kind == "hidden":
+            return functions.when(~named(change.at), value).alias(change.name)
+        return functions.lit(how.mask).alias(change.name) if change.kind == "mask" else value
+
+
+def open_spark(data: Any) -> SparkSource:
+    """A Spark frame of the caller's own session."""
+    kind = type(data).__module__
+    if kind.startswith("pyspark.sql.connect") or not hasattr(data, "_jdf"):
+        raise DataError(
+            "only frames of a classic Spark session can be read, not those of Spark Connect",
+            where="Spark frame",
+            hint="start the session with master(…), or write the table to files and name these",
+        )
+    return source_of(data, "Spark frame")
+
+
+def source_of(frame: Any, name: str, **more: Any) -> SparkSource:
+    """A source over a frame; what no release could be made of is refused at once."""
+    if frame.isStreaming:
+        raise DataError("a stream has no end to count to", where=name, hint="read it as a batch")
+    refuse_ambiguous(list(frame.columns), name)
+    limit = int(frame.sparkSession.conf.get(SETTING, str(MANY)))
+    notes: tuple[str, ...] = ()
+    with asked(name):
+        if not frame._jdf.queryExecution().analyzed().deterministic():
+            frame = pinned(frame)
+            notes = ("its rows come out anew at each reading, so they were kept as first read",)
+    return SparkSource(name, tuple(frame.columns), frame, limit, notes=notes, **more)
