@@ -31,6 +31,9 @@ class Reading:
     encoding: str | None = None
     nulls: tuple[str, ...] = ("",)
     memory: str | None = None
+    cells: int | None = None
+    """How many distinct combinations of values are taken into one place at most; tables with more
+    are audited and anonymized part by part."""
 
     def open(self, data: Any) -> Source:
         """Opens a path or a frame that way."""
@@ -40,6 +43,7 @@ class Reading:
             encoding=self.encoding,
             nulls=self.nulls,
             memory=self.memory,
+            cells=self.cells,
         )
 
 

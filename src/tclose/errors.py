@@ -39,7 +39,7 @@ class DataError(UsageError):
 
 
 class TooManyCells(DataError):  # noqa: N818
-    """A table has more distinct tuples than are taken from a cluster at once.
+    """A table has more distinct tuples than are taken into one place.
 
     >>> TooManyCells(5, "Spark frame").most
     5
@@ -49,7 +49,8 @@ class TooManyCells(DataError):  # noqa: N818
         super().__init__(
             f"more than {most:,} distinct combinations of values, or more than the driver takes",
             where=where,
-            hint="raise spark.tclose.cells and the driver's memory, or declare fewer columns",
+            hint="allow more with --cells (and --memory, or Spark's driver memory), or declare "
+            "fewer columns; audit, verify and anonymize by mondrian go on part by part",
         )
         self.most = most
 

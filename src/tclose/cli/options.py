@@ -94,6 +94,13 @@ Memory = Annotated[
     str | None, of_files(metavar="SIZE", help="Most memory for counting, such as 4GB.")
 ]
 
+Cells = Annotated[
+    int | None,
+    of_files(
+        metavar="N", min=1, help="Most distinct combinations in one place; more go part by part."
+    ),
+]
+
 
 class Declared(TypedDict):
     """What the columns are: a policy, or names only."""
@@ -148,10 +155,11 @@ def reading(
     encoding: Encoding = None,
     null: Null = None,
     memory: Memory = None,
+    cells: Cells = None,
 ) -> api.Reading:
     """How the files of a command are read."""
     mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
-    return api.Reading(mark, encoding, ("", *(null or ())), memory)
+    return api.Reading(mark, encoding, ("", *(null or ())), memory, cells)
 
 
 DeclaredColumns = Annotated[Declared, Group(declared)]

@@ -24,6 +24,9 @@ class Capabilities:
     """Its attained value is a fraction."""
     needs: str = ""
     """What it needs beyond the classes: hierarchies, a population table."""
+    overlapping: bool = False
+    """It is monotone also where classes have persons in common. A share of persons is not: of
+    persons 1 and 2, and of 2 and 3, half have what 1 and 3 have, and two thirds of all three."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Measurement:
     margin: NDArray[np.float64]
     decided: bool = True
     note: str = ""
+    small_is_bad: bool = False
+    """Whether less is worse, as of a size or a number of values."""
 
 
 class Requirement(Protocol):
@@ -116,6 +121,7 @@ def settle(
         worst=int(classes.class_of[first]),
         margin=margin,
         note=note,
+        small_is_bad=small_is_bad,
     )
 
 

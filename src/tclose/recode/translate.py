@@ -18,14 +18,20 @@ Ints = NDArray[np.int64]
 
 
 def translation_of(
-    bound: Bound, recoding: Recoding, pseudonyms: Pseudonyms, columns: Sequence[str]
+    bound: Bound,
+    recoding: Recoding,
+    pseudonyms: Pseudonyms,
+    columns: Sequence[str],
+    *,
+    by_cells: bool = False,
 ) -> Translation:
     """What the rows of every released cell become; columns are those of the release, in order.
 
-    Rows are told apart by the quasi-identifiers alone where these decide about everything.
+    Rows are told apart by the quasi-identifiers alone where these decide about everything, unless
+    all columns of a cell are asked for.
     """
     kept = np.flatnonzero(recoding.label >= 0)
-    keys, some = _keys(bound, recoding, kept)
+    keys, some = _keys(bound, recoding, kept, by_cells=by_cells)
     made = {KEY.format(at): _values(bound, name, some) for at, name in enumerate(keys)}
     changes = []
     released = {one.column: one for one in recoding.released}
@@ -61,10 +67,12 @@ def translation_of(
     )
 
 
-def _keys(bound: Bound, recoding: Recoding, kept: Ints) -> tuple[tuple[str, ...], Ints]:
+def _keys(
+    bound: Bound, recoding: Recoding, kept: Ints, *, by_cells: bool
+) -> tuple[tuple[str, ...], Ints]:
     """The columns that tell cells apart, and the released cells with each of their values once."""
     quasi, all_columns = bound.classes.quasi, (*bound.classes.quasi, *bound.attributes)
-    if not recoding.sensitive:
+    if not recoding.sensitive and not by_cells:
         owner = bound.classes.cell_class
         _, one = grouped([owner])
         same = recoding.label == recoding.label[one][owner]

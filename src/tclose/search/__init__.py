@@ -26,6 +26,7 @@
   `measures` what there is, `rollup` judges nodes (`grouping` its kernels, `rulebook` its rules),
   `fulldomain` what they share; `covering` covers; `survey` shows the whole lattice
 - `frontier`   loss against t or k; `retuning` finds it, one problem at many promises
+- `strata`     a table cut into fragments that keep its distribution, where it is too large
 - `near`       nearness of quasi-identifiers, an order in space; `order` numbers sorted in place
 - `chance`     random numbers with a state of their own
 - `compiling`  how kernels are compiled

@@ -3,6 +3,7 @@
 - `dialect`     how a CSV file is written: encoding, delimiter, header
 - `source`      what every engine shows of a table; `opening` finds the engine
 - `engine`      the engines: what counts and rewrites
+- `outline`     a table whose cells are too many for one place, and its parts; `bench` keeps them
 - `digest`      what identifies a table: the hash of a file, or of rows in any order
 - `translation` how an engine that rewrites its own rows is told what they become
 - `dictionary`  the distinct values of a column, in their natural order

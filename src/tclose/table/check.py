@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,19 @@ from tclose.table.source import Source
 
 T = TypeVar("T")
 Strangers = Literal["refuse", "keep"]
+
+
+class Counted(Protocol):
+    """What is counted of columns: their values, and how many rows have none."""
+
+    @property
+    def dictionaries(self) -> dict[str, Dictionary]:
+        """The values of each column."""
+        ...
+
+    def missing(self, column: str) -> int:
+        """How many rows miss a value in a column."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -56,30 +69,51 @@ def bind(
     `problems` are those already found in the policy's text, so that both kinds come together.
     Quasi-identifiers that their hierarchy does not know are wrong too, unless they are kept.
     """
-    found = list(problems)
     if policy is None:
-        raise PolicyError(found)
-    places = [f"{problem.where}." for problem in found]
+        raise PolicyError(problems)
+    found = list(problems)
+    usable = columns_of(policy, source, found)
+    cells = _counted(policy, source, usable, found)
+    hierarchies, attributes = meanings(policy, cells, usable, found, strangers)
+    wild = [name for name in policy.quasi if policy.columns[name].missing == "any"]
+    quasi = [name for name in source.columns if name in policy.quasi]
+    classes = form_classes(cells, quasi, attributes, wild)
+    return Bound(policy, source, cells, classes, hierarchies)
+
+
+def columns_of(policy: Policy, source: Source, problems: list[Problem]) -> list[str]:
+    """The columns to be counted; adds to the problems all that is wrong with their names."""
+    places = [f"{problem.where}." for problem in problems]
     broken = {
         name
         for name in source.columns
         if any(place.startswith(f"columns.{name}.") for place in places)
     }
-    found += _names(policy, source, broken)
+    problems += _names(policy, source, broken)
     usable = [name for name in (*policy.quasi, *policy.sensitive) if name in source.columns]
     usable = [name for name in usable if source.is_scalar(name)]
     if not usable:
-        raise PolicyError(found)
-    cells = _counted(policy, source, usable, found)
-    checker = _Checker(policy, cells, found)
-    hierarchies = checker.quasi_trees([name for name in policy.quasi if name in usable], strangers)
-    attributes = checker.attributes([name for name in policy.sensitive if name in usable])
-    if found:
-        raise PolicyError(found)
-    wild = [name for name in policy.quasi if policy.columns[name].missing == "any"]
-    quasi = [name for name in source.columns if name in policy.quasi]
-    classes = form_classes(cells, quasi, attributes, wild)
-    return Bound(policy, source, cells, classes, hierarchies)
+        raise PolicyError(problems)
+    return usable
+
+
+def meanings(
+    policy: Policy,
+    cells: Counted,
+    columns: Sequence[str],
+    problems: list[Problem],
+    strangers: Strangers = "refuse",
+) -> tuple[dict[str, Hierarchy], dict[str, Attribute]]:
+    """The quasi-identifiers' trees and the sensitive columns, from what was counted.
+
+    Raises with all problems, also with those that were found before.
+    """
+    checker = _Checker(policy, cells, problems)
+    trees = checker.quasi_trees([name for name in policy.quasi if name in columns], strangers)
+    attributes = checker.attributes([name for name in policy.sensitive if name in columns])
+    if problems:
+        raise PolicyError(problems)
+    return trees, attributes
 
 
 def _counted(
@@ -139,7 +173,7 @@ def _names(policy: Policy, source: Source, broken: set[str]) -> list[Problem]:
 class _Checker:
     """Builds what the columns need, turning each failure into a problem."""
 
-    def __init__(self, policy: Policy, cells: Cells, problems: list[Problem]) -> None:
+    def __init__(self, policy: Policy, cells: Counted, problems: list[Problem]) -> None:
         self.policy = policy
         self.cells = cells
         self.problems = problems

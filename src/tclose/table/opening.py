@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,10 @@ from tclose.table.engine.files import open_path
 from tclose.table.engine.memory import open_frame, open_relation
 from tclose.table.source import Source
 
+CELL = 512
+"""Bytes that a cell takes while it is searched, more or less."""
+AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])(i?)b?\s*$", re.IGNORECASE)
+
 
 def open_source(
     data: Any,
@@ -20,6 +26,7 @@ def open_source(
     encoding: str | None = None,
     nulls: Sequence[str] = ("",),
     memory: str | None = None,
+    cells: int | None = None,
 ) -> Source:
     """Opens a path, a pandas, polars, pyarrow or Spark frame, or a DuckDB relation.
 
@@ -27,9 +34,37 @@ def open_source(
     >>> source = open_source(pa.table({"zip": ["1", "1", None]}))
     >>> source.rows, source.group(["zip"]).num_rows
     (3, 2)
+
+    `cells` is how many distinct tuples are taken into one place at most; where only the memory is
+    given, as many as it holds.
     """
     if isinstance(data, Source):
         return data
+    source = _opened(data, delimiter, encoding, nulls, memory)
+    most = cells if cells is not None else cells_in(memory)
+    return source if most is None else replace(source, cells=most)
+
+
+def cells_in(memory: str | None) -> int | None:
+    """How many cells an amount of memory holds while they are searched.
+
+    >>> cells_in("400MB"), cells_in(None)
+    (781250, None)
+    """
+    amount = AMOUNT.match(memory or "")
+    if amount is None:
+        return None
+    unit = 1024 if amount[3] else 1000
+    return int(float(amount[1]) * unit ** (1 + "kmgt".index(amount[2].lower())) / CELL)
+
+
+def _opened(
+    data: Any,
+    delimiter: str | None,
+    encoding: str | None,
+    nulls: Sequence[str],
+    memory: str | None,
+) -> Source:
     if isinstance(data, str | Path):
         return open_path(Path(data), delimiter, encoding, nulls, memory)
     if isinstance(data, duckdb.DuckDBPyRelation):

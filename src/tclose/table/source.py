@@ -15,12 +15,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose.errors import InternalError
+from tclose.errors import DataError, InternalError
+from tclose.table.bench import Bench
 from tclose.table.digest import fingerprint
 from tclose.table.translation import Translation
 
 WEIGHT = "__tclose_weight__"
 BATCH = 131_072
+NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ class Source(ABC):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     delimiter: str = field(default=",", kw_only=True)
     """How a CSV file separates its fields."""
+    cells: int = field(default=NO_LIMIT, kw_only=True)
+    """How many distinct tuples are taken into one place at most; `group` raises where there are
+    more."""
 
     @abstractmethod
     def group(self, columns: Sequence[str]) -> pa.Table:
@@ -94,6 +99,27 @@ class Source(ABC):
     def store(self, how: Translation, output: str | Path, check: Callable[[Source], None]) -> None:
         """Puts the release there, whole or not at all, after `check` has counted it again."""
         raise InternalError("this engine does not write", where=self.name)
+
+    def bench(self, columns: Sequence[str]) -> Bench:
+        """The cells of some columns, kept by the engine to be worked on there."""
+        raise self._whole_only()
+
+    def spread(
+        self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
+    ) -> list[bytes]:
+        """Works on the cells of some columns in parts, where the engine is.
+
+        Cells with equal values in the columns `by` are in one part; parts without cells have no
+        result.
+        """
+        raise self._whole_only()
+
+    def _whole_only(self) -> DataError:
+        return DataError(
+            "the table has too many cells for one place, and its engine cannot work on parts of it",
+            where=self.name,
+            hint="allow more cells, or write it to Parquet and read that",
+        )
 
 
 def quoted(name: str) -> str:

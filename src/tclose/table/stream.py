@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose.table.cells import Cells
+from tclose.table.dictionary import Dictionary
 from tclose.table.source import BATCH
 
 Ints = NDArray[np.int64]
@@ -68,26 +69,27 @@ class RowIndex:
                 at = np.searchsorted(known, key).clip(max=len(known) - 1)
                 lost |= known[at] != key
                 key = at
-            code, unknown = self._codes(name, batch.column(name))
+            code, unknown = codes_of(self.cells.dictionaries[name], batch.column(name))
             lost |= unknown
             key = key * (self.cells.dictionaries[name].known + 1) + code
         at = np.searchsorted(self.key, key).clip(max=len(self.key) - 1)
         lost |= self.key[at] != key
         return np.where(lost, -1, self.order[at])
 
-    def _codes(self, name: str, column: pa.Array) -> tuple[Ints, NDArray[np.bool_]]:
-        """Dictionary codes of a column's values, and which of them are not in the dictionary."""
-        dictionary = self.cells.dictionaries[name]
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        values = dictionary.values
-        if column.type != values.type:
-            column = column.cast(values.type)
-        if pa.types.is_floating(column.type):
-            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-            column = pc.add(column, pa.scalar(0, column.type))  # −0 is 0 in the dictionary
-        code = pc.index_in(column, value_set=values)
-        missing = column.is_null().to_numpy(zero_copy_only=False)
-        found = code.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        result = np.where(missing, dictionary.known, found)
-        return np.maximum(result, 0), result < 0
+
+def codes_of(
+    dictionary: Dictionary, column: pa.Array | pa.ChunkedArray
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """Dictionary codes of a column's values, and which of them are not in the dictionary."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    values = dictionary.values
+    if column.type != values.type:
+        column = column.cast(values.type)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        column = pc.add(column, pa.scalar(0, column.type))  # −0 is 0 in the dictionary
+    code = pc.index_in(column, value_set=values).fill_null(-1)
+    missing = np.asarray(column.is_null())
+    result = np.where(missing, dictionary.known, np.asarray(code).astype(np.int64))
+    return np.maximum(result, 0), result < 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -35,7 +35,8 @@ class Translation:
     """
 
     keys: tuple[str, ...]
-    cells: pa.Table
+    cells: Any
+    """An Arrow table, or the engine's own kind of table where it made the cells itself."""
     changes: tuple[Change, ...]
     """The released columns, in order; columns of the table that are not named are dropped."""
     pseudonyms: Callable[[pa.Array], pa.Array]

@@ -1,6 +1,7 @@
 """Independent of everything that proposes: counts a table from scratch and judges it.
 
 - `audit`        every requirement of a policy (and more) measured on a table
+- `parts`        the same part by part, where a table is too large for one place
 - `certificate`  what was promised and attained, and the check of that against a fresh count
 - `explanation`  the flow behind one class's distance: which mass moves where
 - `attacks`      what somebody who means ill could learn from a release

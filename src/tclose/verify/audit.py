@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tclose.distance.histogram import Counts
+from tclose.policy.model import Policy
 from tclose.privacy import Line, Measurement, measures_of, promises_of
 from tclose.table.cells import Cells
 from tclose.table.check import Bound
 from tclose.table.classes import Classes
+from tclose.table.source import Source
 
 MOST_REPORTED = 20
 
@@ -95,6 +98,24 @@ class ClassReport:
 
 
 @dataclass(frozen=True)
+class ClassCounts:
+    """The sizes of a table's classes, added up."""
+
+    smallest: int
+    largest: int
+    squares: int
+    """The sum of the squares of the sizes."""
+
+    @classmethod
+    def of(cls, size: Counts) -> ClassCounts:
+        """Adds up the sizes of classes."""
+        small, large = int(size.min()), int(size.max())
+        if large * large * len(size) < 2**63:
+            return cls(small, large, int(np.dot(size, size)))
+        return cls(small, large, sum(int(one) ** 2 for one in size.tolist()))
+
+
+@dataclass(frozen=True)
 class Audit:
     """How private a table is: what was promised, what it attains, which classes break it.
 
@@ -111,6 +132,7 @@ class Audit:
     worst: tuple[ClassReport, ...]
     notes: tuple[str, ...]
     bound: Bound = field(repr=False, compare=False)
+    counts: ClassCounts = field(repr=False)
 
     @property
     def promised(self) -> bool:
@@ -153,8 +175,8 @@ def audit_bound(
     promised = promises_of(bound, population)
     judge = _Judge(bound.classes, progress)
     requirements = tuple(judge.verdict(line) for line in promised)
-    known = {_identity(line) for line in promised}
-    extra = [line for line in measures_of(bound) if _identity(line) not in known]
+    known = {identity(line) for line in promised}
+    extra = [line for line in measures_of(bound) if identity(line) not in known]
     measured: tuple[Verdict, ...] = ()
     if measure_all or not promised:
         measured = tuple(judge.verdict(line) for line in extra)
@@ -163,10 +185,11 @@ def audit_bound(
     worst = _worst(bound.classes, requirements)
     notes = list(bound.source.notes)
     if measure_all or bound.policy.release.identifiers == "pseudonym":
-        notes += _identifiers_left(bound)
+        notes += identifiers_left(bound.policy, bound.source)
     else:
         progress("looking for identifiers")
-        requirements += tuple(_identifiers_kept(bound))
+        rows, count = bound.classes.rows, bound.classes.count
+        requirements += tuple(identifiers_kept(bound.policy, bound.source, rows, count))
     return Audit(
         source=bound.source.name,
         rows=bound.classes.rows,
@@ -178,6 +201,7 @@ def audit_bound(
         worst=worst,
         notes=tuple(notes),
         bound=bound,
+        counts=ClassCounts.of(bound.classes.size),
     )
 
 
@@ -260,7 +284,8 @@ def _alone(classes: Classes) -> str:
     return f"{share:.1%} of the rows stand alone when the other sensitive attributes are known"
 
 
-def _identity(line: Line) -> tuple[str, str | None, str | None, str]:
+def identity(line: Line) -> tuple[str, str | None, str | None, str]:
+    """What tells a line from others: what is required, of what, by what distance, and how read."""
     requirement = line.requirement
     return (requirement.name, requirement.attribute, requirement.distance, line.reading)
 
@@ -292,30 +317,30 @@ def _relative(margin: Any) -> Any:
     return np.clip(margin / (spread or 1.0), -1.0, 1.0)
 
 
-def _identifiers_left(bound: Bound) -> list[str]:
+def identifiers_left(policy: Policy, source: Source) -> list[str]:
+    """What is to be said about identifiers that a table still has."""
     return [
         f"column {name!r} identifies people and is still in the table"
-        for name in bound.policy.identifiers
-        if name in bound.source.columns
+        for name in policy.identifiers
+        if name in source.columns
     ]
 
 
-def _identifiers_kept(bound: Bound) -> Iterator[Verdict]:
+def identifiers_kept(policy: Policy, source: Source, rows: int, classes: int) -> Iterator[Verdict]:
     """A broken promise for every identifier of a release that still tells its rows apart."""
-    classes = bound.classes
-    everyone = np.ones(classes.count, dtype=bool)
-    for name in bound.policy.identifiers:
-        if name not in bound.source.columns:
+    everyone = np.ones(classes, dtype=bool)
+    for name in policy.identifiers:
+        if name not in source.columns:
             continue
-        different = bound.source.different(name)
+        different = source.different(name)
         if different > 1:
             measured = Measurement(
-                value=np.full(classes.count, float(different)),
+                value=np.full(classes, float(different)),
                 fails=everyone,
                 achieved=float(different),
                 exact=Fraction(different),
                 worst=0,
-                margin=np.full(classes.count, -1.0),
+                margin=np.full(classes, -1.0),
             )
             yield Verdict(
                 requirement="identifiers-removed",
@@ -327,8 +352,8 @@ def _identifiers_kept(bound: Bound) -> Iterator[Verdict]:
                 achieved_exact=measured.exact,
                 holds=False,
                 worst_class=1,
-                failing_classes=classes.count,
-                failing_rows=classes.rows,
+                failing_classes=classes,
+                failing_rows=rows,
                 note="the column identifies people and is still in the table; attained: its values",
                 measurement=measured,
             )

@@ -138,15 +138,15 @@ def _told(one: dict[str, Any]) -> str:
 
 def _sizes(stated: dict[str, Any], audit: Audit) -> Iterator[Check]:
     """What follows from the sizes of the classes, and from the number of rows that were read."""
-    size = [int(one) for one in audit.bound.classes.size]
+    counts = audit.counts
     read = stated.get("input_rows")
     lost = read - audit.rows if isinstance(read, int) else 0
     counted = {
-        "classes": len(size),
-        "smallest": min(size),
-        "mean": audit.rows / len(size),
-        "largest": max(size),
-        "discernibility": sum(one * one for one in size) + lost * (audit.rows + lost),
+        "classes": audit.classes,
+        "smallest": counts.smallest,
+        "mean": audit.rows / audit.classes,
+        "largest": counts.largest,
+        "discernibility": counts.squares + lost * (audit.rows + lost),
     }
     if isinstance(stated.get("sizes"), dict):
         for key, value in stated["sizes"].items():

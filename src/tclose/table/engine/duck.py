@@ -11,8 +11,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tclose.errors import DataError
-from tclose.table.source import BATCH, WEIGHT, Rows, Source, quoted
+from tclose.errors import DataError, TooManyCells
+from tclose.table.bench import Bench
+from tclose.table.source import BATCH, NO_LIMIT, WEIGHT, Rows, Source, quoted
 
 LINE = 8 << 20
 SCALAR = re.compile(
@@ -66,7 +67,19 @@ class DuckSource(Source):
         names = [quoted(name) for name in columns]
         listed = ", ".join(names)
         wanted = ", ".join([*names, f"count(*) AS {quoted(WEIGHT)}"])
-        return self._run(lambda: self.relation.aggregate(wanted, listed).to_arrow_table())
+        if self.cells == NO_LIMIT:
+            return self._run(lambda: self.relation.aggregate(wanted, listed).to_arrow_table())
+        return self._run(lambda: self._limited(self.relation.aggregate(wanted, listed)))
+
+    def _limited(self, tuples: Any) -> pa.Table:
+        """The tuples, if they are not too many; no more of them are taken than that takes."""
+        reader, parts, found = tuples.to_arrow_reader(BATCH), [], 0
+        for part in reader:
+            found += part.num_rows
+            if found > self.cells:
+                raise TooManyCells(self.cells, self.name)
+            parts.append(part)
+        return pa.Table.from_batches(parts, reader.schema)
 
     def stream(self) -> Rows:
         """All rows in their own order."""
@@ -79,6 +92,25 @@ class DuckSource(Source):
         if self.connection is not None:
             self.connection.execute("SET preserve_insertion_order = true")
         return self._run(lambda: self.relation.to_arrow_reader(rows))
+
+    def bench(self, columns: Sequence[str]) -> Bench:
+        """The cells of some columns, in files that are worked on one fragment after the other."""
+        from tclose.table.engine.duck_bench import DuckBench
+
+        return DuckBench(self.relation, self._own, columns, self.types)
+
+    def spread(
+        self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
+    ) -> list[bytes]:
+        """Works on the cells of some columns in parts, one after the other."""
+        from tclose.table.engine.duck_bench import spread
+
+        return list(spread(self.relation, self._own, columns, by, parts, self.types, work))
+
+    @property
+    def _own(self) -> Any:
+        """A connection for what is put aside; the caller's relations have one of their own."""
+        return duckdb.connect() if self.connection is None else self.connection
 
     def digest(self) -> str:
         """The hash of the file, or of the rows where there is none."""

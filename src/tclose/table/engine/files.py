@@ -6,8 +6,6 @@ CSV fields stay text so that `007` and `7` are two postcodes and 0.10 is exactly
 from __future__ import annotations
 
 import shutil
-import tempfile
-import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ from tclose.table.engine.duck import (
     plain_missing,
     too_long,
 )
+from tclose.table.engine.scratch import Scratch
 from tclose.table.source import BATCH, Rows, quoted
 
 PARQUET = {".parquet", ".pq"}
@@ -132,17 +131,9 @@ def _open_csv(
     )  # fmt: skip
 
 
-class _Scratch:
-    """A private folder that is removed with the last reference to it."""
-
-    def __init__(self) -> None:
-        self.name = tempfile.mkdtemp(prefix="tclose-")
-        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
-
-
-def _rows_as_utf8(path: Path, dialect: Dialect) -> _Scratch:
+def _rows_as_utf8(path: Path, dialect: Dialect) -> Scratch:
     """A copy of the rows in UTF-8, in a private folder that lives as long as the source."""
-    folder = _Scratch()
+    folder = Scratch()
     target = Path(folder.name) / "table.csv"
     try:
         with (

@@ -39,8 +39,6 @@ class SparkSource(Source):
     """A table that Spark counts."""
 
     frame: Any = field(repr=False)
-    cells: int = MANY
-    """How many distinct tuples the driver takes at most."""
     hashed: Callable[[], str] | None = field(default=None, repr=False)
     scratch: Any = field(default=None, repr=False)
 
@@ -187,4 +185,4 @@ def source_of(frame: Any, name: str, **more: Any) -> SparkSource:
         if not frame._jdf.queryExecution().analyzed().deterministic():
             frame = pinned(frame)
             notes = ("its rows come out anew at each reading, so they were kept as first read",)
-    return SparkSource(name, tuple(frame.columns), frame, limit, notes=notes, **more)
+    return SparkSource(name, tuple(frame.columns), frame, notes=notes, cells=limit, **more)

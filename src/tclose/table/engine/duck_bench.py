@@ -1,0 +1,149 @@
+"""Cells that DuckDB keeps in files while they are worked on, so that memory stays bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tclose.table.bench import FRAGMENT, ORDER, STRATUM, TIE, Bench, Laid, Worked
+from tclose.table.engine.duck import explained
+from tclose.table.engine.scratch import Scratch
+from tclose.table.source import BATCH, WEIGHT, quoted
+
+Ints = NDArray[np.int64]
+
+GROUP = 100_000
+"""Rows that are stored together, and skipped together where a part needs none of them."""
+PART = "__tclose_part__"
+
+
+class DuckBench(Bench):
+    """The cells of a relation, in Parquet files of a private folder."""
+
+    def __init__(
+        self, relation: Any, connection: Any, columns: Sequence[str], types: dict[str, str]
+    ) -> None:
+        self.connection, self.columns = connection, tuple(columns)
+        self.scratch = Scratch()
+        self.folder = Path(self.scratch.name)
+        cells = grouped(relation, columns, types)
+        store(cells, self.folder / "cells.parquet")
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return int(pq.read_metadata(self.folder / "cells.parquet").num_rows)
+
+    def cut(
+        self, laid: Callable[[pa.Table], Laid], fragments: int, columns: Sequence[str]
+    ) -> pa.Table:
+        """Cuts every stratum along the order into fragments of equally many rows."""
+        ties = self._lay(laid)
+        order = ", ".join([quoted(ORDER), *(quoted(TIE.format(at)) for at in range(ties))])
+        weight, stratum = quoted(WEIGHT), quoted(STRATUM)
+        placed = self._read("laid.parquet").project(
+            f"*, sum({weight}) OVER (PARTITION BY {stratum} ORDER BY {order} "
+            f"ROWS UNBOUNDED PRECEDING) - {weight} AS before, "
+            f"sum({weight}) OVER (PARTITION BY {stratum}) AS total"
+        )
+        names = [*map(quoted, self.columns), weight]
+        piece = f"least((2 * before + {weight}) * {fragments} // (2 * total), {fragments - 1})"
+        cut = placed.project(f"{', '.join(names)}, CAST({piece} AS INTEGER) AS {FRAGMENT}")
+        store(cut.order(FRAGMENT), self.folder / "cut.parquet")
+        self._drop("laid.parquet")
+        listed = ", ".join([FRAGMENT, *map(quoted, columns)])
+        rows = f"CAST(sum({weight}) AS BIGINT) AS {weight}"
+        return self._read("cut.parquet").aggregate(f"{listed}, {rows}", listed).to_arrow_table()
+
+    def work(
+        self, united: Ints, work: Callable[[pa.Table], Worked], schema: pa.Schema
+    ) -> list[bytes]:
+        """Works on one fragment after the other; what they give goes to a file."""
+        reports = []
+        cut = self._read("cut.parquet")
+        with pq.ParquetWriter(self.folder / "lines.parquet", schema) as lines:
+            for number in range(int(united.max()) + 1):
+                some = np.flatnonzero(united == number)
+                inside = f"{FRAGMENT} BETWEEN {some[0]} AND {some[-1]}"
+                cells, report = work(cut.filter(inside).to_arrow_table())
+                lines.write_table(cells.cast(schema))
+                reports.append(report)
+        self._drop("cut.parquet")
+        return reports
+
+    @property
+    def translation(self) -> Any:
+        """The lines of all fragments, as a relation."""
+        return self._read("lines.parquet")
+
+    def _lay(self, laid: Callable[[pa.Table], Laid]) -> int:
+        """Stores where every cell lies; returns how many numbers decide between equals."""
+        writer, ties = None, 0
+        for batch in pq.ParquetFile(self.folder / "cells.parquet").iter_batches(BATCH):
+            table = pa.Table.from_batches([batch])
+            places = laid(table)
+            ties = len(places.ties)
+            for name, numbers in places.columns().items():
+                table = table.append_column(name, pa.array(numbers, pa.int64()))
+            if writer is None:
+                writer = pq.ParquetWriter(self.folder / "laid.parquet", table.schema)
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+        return ties
+
+    def _read(self, name: str) -> Any:
+        return self.connection.read_parquet(str(self.folder / name))
+
+    def _drop(self, name: str) -> None:
+        (self.folder / name).unlink(missing_ok=True)
+
+
+def spread(
+    relation: Any,
+    connection: Any,
+    columns: Sequence[str],
+    by: Sequence[str],
+    parts: int,
+    types: dict[str, str],
+    work: Callable[[pa.Table], bytes],
+) -> Iterator[bytes]:
+    """Works on cells part by part: those with equal values in some columns are in one part."""
+    scratch = Scratch()
+    place = Path(scratch.name) / "cells.parquet"
+    cells = grouped(relation, columns, types)
+    part = f"CAST(hash({', '.join(map(quoted, by))}) % {parts} AS INTEGER) AS {PART}"
+    store(cells.project(f"*, {part}").order(PART), place)
+    stored = connection.read_parquet(str(place))
+    for number in range(parts):
+        table = stored.filter(f"{PART} = {number}").to_arrow_table()
+        if table.num_rows:
+            yield work(table.drop_columns([PART]))
+
+
+def grouped(relation: Any, columns: Sequence[str], types: dict[str, str]) -> Any:
+    """The distinct tuples of some columns with their number of rows; NaN is missing, −0 is 0."""
+    keys = []
+    for name in columns:
+        column = quoted(name)
+        if types[name] in ("FLOAT", "DOUBLE"):
+            column = f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0 END AS {column}"
+        keys.append(column)
+    listed = ", ".join(map(quoted, columns))
+    plain = relation.project(", ".join(keys))
+    return plain.aggregate(f"{listed}, count(*) AS {quoted(WEIGHT)}", listed)
+
+
+def store(relation: Any, place: Path) -> None:
+    """Puts a relation into a file, out of core."""
+    try:
+        relation.to_parquet(str(place), row_group_size=GROUP, compression="zstd")
+    except duckdb.Error as error:
+        raise explained(error, "cells") from None

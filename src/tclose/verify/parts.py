@@ -1,0 +1,258 @@
+"""A table audited part by part, where its cells are too many for one place.
+
+A class lies in one part, and every requirement here judges a class by itself against the whole
+table's distributions; so the worst of the parts' verdicts is the table's, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose.privacy import Line, Measurement, measures_of, promises_of
+from tclose.privacy.joint import JointCloseness
+from tclose.table.classes import Classes
+from tclose.table.outline import Outline
+from tclose.table.source import Source
+from tclose.verify.audit import (
+    Audit,
+    ClassCounts,
+    Progress,
+    Verdict,
+    identifiers_kept,
+    identifiers_left,
+    identity,
+)
+
+Ints = NDArray[np.int64]
+Key = tuple[int, ...]
+"""The codes of a class's quasi-identifiers: classes are numbered in the order of their keys."""
+ROWS = 1_000_000
+"""Rows of a part, more or less."""
+NOTE = "counted part by part: the worst classes and joint distributions are not listed"
+SAME = 1e-13
+"""Values that are no fractions and differ by no more are taken as equal."""
+
+
+@dataclass(frozen=True)
+class PartLine:
+    """What one part attains in one requirement."""
+
+    achieved: float
+    exact: Fraction | None
+    worst: Key
+    failing_classes: int
+    failing_rows: int
+    decided: bool
+    note: str
+    small_is_bad: bool
+    alone: int
+    """Rows that stand alone where the other sensitive attributes are known."""
+
+
+@dataclass(frozen=True)
+class PartAudit:
+    """What one part attains: its classes and rows, their sizes, and every requirement."""
+
+    classes: int
+    rows: int
+    counts: ClassCounts
+    lines: tuple[PartLine, ...]
+
+
+@dataclass(frozen=True)
+class JudgeParts:
+    """Judges the classes of a part; can be sent to wherever the part is."""
+
+    outline: Outline
+    measure_all: bool
+
+    def __call__(self, table: pa.Table) -> bytes:
+        """What the classes that some cells make up attain."""
+        classes = self.outline.part(table).classes
+        lines = lines_of(self.outline, measure_all=self.measure_all)
+        judged = tuple(_judged(line, classes) for line in lines)
+        return pickle.dumps(
+            PartAudit(classes.count, classes.rows, ClassCounts.of(classes.size), judged)
+        )
+
+
+@dataclass(frozen=True)
+class RankParts:
+    """Counts the classes of a part that come before some classes; can be sent to the part."""
+
+    outline: Outline
+    keys: tuple[Key, ...]
+
+    def __call__(self, table: pa.Table) -> bytes:
+        """For each key the number of classes with a smaller one."""
+        mine = self.outline.part(table).classes.key
+        return pickle.dumps([_before(mine, key) for key in self.keys])
+
+
+def audit_parts(
+    outline: Outline,
+    source: Source,
+    *,
+    measure_all: bool = True,
+    progress: Progress = lambda step: None,
+) -> Audit:
+    """Measures a table part by part, where the engine keeps it."""
+    number = max(1, math.ceil(outline.rows / ROWS))
+    wanted, by = outline.counted, outline.quasi
+    progress("measuring part by part")
+    judge = JudgeParts(outline, measure_all)
+    parts = [pickle.loads(one) for one in source.spread(wanted, by, number, judge)]
+    lines = lines_of(outline, measure_all=measure_all)
+    worst = [_worst([part.lines[at] for part in parts]) for at in range(len(lines))]
+    progress("numbering the classes")
+    keys = tuple(dict.fromkeys(one.worst for one in worst))
+    rank = RankParts(outline, keys)
+    ranks = [pickle.loads(one) for one in source.spread(wanted, by, number, rank)]
+    place = {key: 1 + sum(one[at] for one in ranks) for at, key in enumerate(keys)}
+    verdicts = [
+        _verdict(line, one, place[one.worst], outline.rows)
+        for line, one in zip(lines, worst, strict=True)
+    ]
+    stated = len(promises_of(outline.example()))
+    requirements, measured = tuple(verdicts[:stated]), tuple(verdicts[stated:])
+    if not stated:
+        requirements, measured = measured, ()
+    classes = sum(part.classes for part in parts)
+    notes = [*source.notes, NOTE]
+    policy = outline.policy
+    if measure_all or policy.release.identifiers == "pseudonym":
+        notes += identifiers_left(policy, source)
+    else:
+        requirements += tuple(identifiers_kept(policy, source, outline.rows, classes))
+    each = [part.counts for part in parts]
+    counts = ClassCounts(
+        min(one.smallest for one in each),
+        max(one.largest for one in each),
+        sum(one.squares for one in each),
+    )
+    return Audit(
+        source=source.name,
+        rows=sum(part.rows for part in parts),
+        classes=classes,
+        k=counts.smallest,
+        holds=all(verdict.holds is True for verdict in requirements),
+        requirements=requirements,
+        measured=measured,
+        worst=(),
+        notes=tuple(notes),
+        bound=replace(outline.example(), source=source),
+        counts=counts,
+    )
+
+
+def lines_of(outline: Outline, *, measure_all: bool) -> list[Line]:
+    """What is judged in each part: what is promised, and if asked what is worth knowing."""
+    bound = outline.example()
+    promised = promises_of(bound)
+    if promised and not measure_all:
+        return promised
+    known = {identity(line) for line in promised}
+    extra = [
+        line
+        for line in measures_of(bound)
+        if identity(line) not in known and not isinstance(line.requirement, JointCloseness)
+    ]
+    return [*promised, *extra]
+
+
+def _judged(line: Line, classes: Classes) -> PartLine:
+    seen, alone = classes, 0
+    name = line.requirement.attribute
+    if line.reading == "cross" and name:
+        seen = classes.regrouped([one for one in classes.attributes if one != name])
+        alone = int(seen.size[seen.size == 1].sum())
+    measured = line.requirement.measure(seen)
+    key = classes.key[int(seen.origin[measured.worst])]
+    return PartLine(
+        measured.achieved,
+        measured.exact,
+        tuple(int(code) for code in key),
+        int(np.count_nonzero(measured.fails)),
+        int(seen.size[measured.fails].sum()),
+        measured.decided,
+        measured.note,
+        measured.small_is_bad,
+        alone,
+    )
+
+
+def _worst(parts: Sequence[PartLine]) -> PartLine:
+    """The verdict on the table: the worst value, of the first class that attains it."""
+    found = parts[0]
+    for one in parts[1:]:
+        worse = _worse(found, one)
+        if worse > 0 or (worse == 0 and one.worst < found.worst):
+            found = one
+    return replace(
+        found,
+        failing_classes=sum(one.failing_classes for one in parts),
+        failing_rows=sum(one.failing_rows for one in parts),
+        decided=all(one.decided for one in parts),
+        alone=sum(one.alone for one in parts),
+    )
+
+
+def _worse(one: PartLine, other: PartLine) -> int:
+    """1 where the other is worse, −1 where this one is, 0 where they are equal."""
+    sign = -1 if one.small_is_bad else 1
+    if one.exact is not None and other.exact is not None:
+        return sign * ((other.exact > one.exact) - (other.exact < one.exact))
+    if other.achieved == one.achieved:
+        return 0
+    if abs(other.achieved - one.achieved) <= SAME * max(1.0, abs(one.achieved)):
+        return 0
+    return sign * (1 if other.achieved > one.achieved else -1)
+
+
+def _before(keys: Ints, key: Key) -> int:
+    """How many keys come before one, column by column."""
+    equal = np.ones(len(keys), dtype=bool)
+    count = 0
+    for at, code in enumerate(key):
+        count += int(np.count_nonzero(equal & (keys[:, at] < code)))
+        equal &= keys[:, at] == code
+    return count
+
+
+def _verdict(line: Line, found: PartLine, number: int, rows: int) -> Verdict:
+    requirement, failing = line.requirement, found.failing_classes
+    told = f"{found.alone / rows:.1%} of the rows stand alone when the other sensitive "
+    notes = [found.note, f"{told}attributes are known" if line.reading == "cross" else ""]
+    return Verdict(
+        requirement=requirement.name,
+        attribute=requirement.attribute,
+        distance=requirement.distance,
+        reading=line.reading,
+        required=requirement.required,
+        achieved=found.achieved,
+        achieved_exact=found.exact,
+        holds=None if failing and not found.decided else failing == 0,
+        worst_class=number,
+        failing_classes=failing,
+        failing_rows=found.failing_rows,
+        note="; ".join(note for note in notes if note),
+        measurement=Measurement(
+            value=np.array([found.achieved]),
+            fails=np.array([failing > 0]),
+            achieved=found.achieved,
+            exact=found.exact,
+            worst=0,
+            margin=np.array([np.nan]),
+            decided=found.decided,
+            note=found.note,
+            small_is_bad=found.small_is_bad,
+        ),
+    )
