@@ -24,7 +24,7 @@ class DistinctDiversity:
     l: int | None = None
     name: str = "distinct-l-diversity"
     distance: str | None = None
-    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, overlapping=True)
 
     @property
     def required(self) -> str | None:

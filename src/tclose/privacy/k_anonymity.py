@@ -20,7 +20,7 @@ class KAnonymity:
     name: str = "k-anonymity"
     attribute: str | None = None
     distance: str | None = None
-    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, overlapping=True)
 
     @property
     def required(self) -> str | None:

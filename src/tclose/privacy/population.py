@@ -31,7 +31,9 @@ class KMap:
     name: str = "k-map"
     attribute: str | None = None
     distance: str | None = None
-    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, needs="population")
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        monotone=True, needs="population", overlapping=True
+    )
 
     @property
     def required(self) -> str | None:
@@ -67,7 +69,7 @@ class DeltaPresence:
     @property
     def capabilities(self) -> Capabilities:
         """Merging can lower a share below a lower bound, so it is monotone only without one."""
-        return Capabilities(monotone=not self.least, needs="population")
+        return Capabilities(monotone=not self.least, needs="population", overlapping=not self.least)
 
     def measure(self, classes: Classes) -> Measurement:
         """The largest probability of being in the table; infinite where nobody fits.

@@ -43,7 +43,7 @@ from tclose.search.keys import (
 )
 from tclose.search.rules import slack
 from tclose.search.sweep import FAR, NEAR, REST, SEEN, WHOLE, box, gather
-from tclose.search.tables import FORM, SET, gap, ones
+from tclose.search.tables import FORM, SET, adds, gap, ones
 
 LADDER = np.array([1.0, 0.75, 0.5, 0.25, 0.0])
 """The λ that are tried, one after another."""
@@ -119,9 +119,9 @@ def left_weight(ids: Any, lo: Any, count: Any, size: Any, tab: Any, work: Any, d
     for p in range(count):
         if deal.side[SIDE, p] != 0:
             cell = ids[lo + p]
-            weight += deal.pos[MASS, p]
+            weight += tab.weight[cell]
             for a in range(tab.slot.shape[1]):
-                work.hist[NEAR, tab.slot[cell, a]] += deal.pos[MASS, p]
+                work.hist[NEAR, tab.slot[cell, a]] += adds(cell, a, tab)
     return weight if 0 < weight < size and both_kept(weight, size, 0, tab, work) else 0
 
 
@@ -150,17 +150,19 @@ def try_key(
 
     Without strata (no groups) the cut is taken as it stands in `side`.
     """
-    left = 0
+    left, mass = 0, 0
     if groups > 0:
         sort_by_key(count, groups, deal)
         deal.pos[PLAIN, :groups] = 0
-        for q in range(place(count, share * size, deal)):
+        for g in range(groups):
+            mass += deal.pos[ROWS, g]
+        for q in range(place(count, share * mass, deal)):
             p = deal.pos[BY_KEY, q]
             deal.pos[PLAIN, deal.pos[GROUP, p]] += deal.pos[MASS, p]
             left += deal.pos[MASS, p]
     for lam in ladder:
         if groups > 0:
-            hand_out(count, groups, left / size, lam, deal)
+            hand_out(count, groups, left / mass, lam, deal)
         weight = left_weight(ids, lo, count, size, tab, work, deal)
         if weight > 0:
             near, far = sides(count, deal.side[SIDE], tab, work)
@@ -201,7 +203,7 @@ def best_cut(
     if size < 2 * tab.rules.count[-1] or count < 2 or here == 0.0:
         return best, size * here, 1
     for p in range(count):
-        deal.pos[MASS, p] = tab.weight[ids[lo + p]]
+        deal.pos[MASS, p] = adds(ids[lo + p], 0, tab)
     d = tab.codes.shape[1]
     turn = draw(deal.chance, d)
     most = max(BUSY // count, 2)

@@ -161,7 +161,10 @@ class _Dealing:
             chosen[np.flatnonzero(~fails)[:partners]] = True
             rows = np.flatnonzero(chosen[label])
             some = self.tab._replace(
-                codes=self.tab.codes[rows], weight=self.tab.weight[rows], slot=self.tab.slot[rows]
+                codes=self.tab.codes[rows],
+                weight=self.tab.weight[rows],
+                mass=np.ascontiguousarray(self.tab.mass[:, rows]),
+                slot=self.tab.slot[rows],
             )
             made, _, looks = united(numbered(label[rows]), np.arange(len(rows)), some)
             label = label.copy()

@@ -20,7 +20,7 @@ from tclose.search.deal import NOTHING
 from tclose.search.outcome import numbered
 from tclose.search.rules import keeps
 from tclose.search.sweep import FAR
-from tclose.search.tables import FORM, SET, TIED, VALUES, Tables, gap
+from tclose.search.tables import FORM, SET, TIED, VALUES, Tables, adds, alike, gap
 
 Ints = NDArray[np.int64]
 
@@ -114,7 +114,7 @@ def enter(state: Any, tab: Any) -> None:
         state.each[CELLS, c] += 1
         state.each[SIZE, c] += tab.weight[cell]
         for a in range(tab.slot.shape[1]):
-            state.hist[c, tab.slot[cell, a]] += tab.weight[cell]
+            state.hist[c, tab.slot[cell, a]] += adds(cell, a, tab)
         for j in range(d):
             v = tab.codes[cell, j]
             state.count[c, state.offset[j] + v] += 1
@@ -195,7 +195,7 @@ def put(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> None:
             state.each[SIZE, c] += times * tab.weight[cell]
             state.each[CELLS, c] += times
             for a in range(tab.slot.shape[1]):
-                state.hist[c, tab.slot[cell, a]] += times * tab.weight[cell]
+                state.hist[c, tab.slot[cell, a]] += times * adds(cell, a, tab)
     if new >= 0:
         state.cell[LABEL, new] = c
 
@@ -211,7 +211,7 @@ def keeps_after(c: Any, gone: Any, new: Any, state: Any, tab: Any) -> Any:
         if cell >= 0:
             size += times * tab.weight[cell]
             for a in range(tab.slot.shape[1]):
-                probe[tab.slot[cell, a]] += times * tab.weight[cell]
+                probe[tab.slot[cell, a]] += times * adds(cell, a, tab)
     return size > 0 and keeps(probe, size, tab.rules, state.scratch)
 
 
@@ -234,7 +234,7 @@ def try_change(x: Any, y: Any, b: Any, state: Any, tab: Any) -> Any:
         saved += size * state.loss[c] - after * loss_after(c, gone, new, state, tab)
         if saved <= NOTHING:
             return 0.0
-    if y < 0 or tab.order[TIED, 0, x] != tab.order[TIED, 0, y] or u != v:
+    if y < 0 or tab.order[TIED, 0, x] != tab.order[TIED, 0, y] or not alike(x, y, tab):
         for turn in range(2):
             c = a if turn == 0 else b
             gone, new = (x, y) if turn == 0 else (y, x)
@@ -256,7 +256,7 @@ def bring_back(x: Any, tries: Any, state: Any, tab: Any, chance: Any) -> Any:
     for _ in range(min(tries, 2 * (hi - lo))):
         y = state.out[lo + draw(chance, hi - lo)]
         saved = state.each[SIZE, a] * (state.loss[a] - loss_after(a, x, y, state, tab))
-        if saved > best and tab.weight[x] == tab.weight[y]:
+        if saved > best and alike(x, y, tab):
             best, cell = saved, y
     if cell < 0:
         return 0.0

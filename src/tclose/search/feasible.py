@@ -43,10 +43,11 @@ def infeasible(problem: Problem) -> tuple[Infeasible, ...]:
     for line in problem.promise.lines:
         requirement = line.requirement
         if isinstance(requirement, NTCloseness):
-            if requirement.n > problem.rows:
-                rows = problem.rows
-                found.append(Infeasible(_title(line), f"n={requirement.n}", rows, Fraction(rows)))
+            if requirement.n > (most := problem.classes.everyone):
+                found.append(Infeasible(_title(line), f"n={requirement.n}", most, Fraction(most)))
             continue
+        if problem.overlaps and not requirement.capabilities.overlapping:
+            continue  # what the whole table breaks, parts of it may keep
         measured = judge.measure(line)
         if measured.fails.any():
             required = requirement.required or ""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tclose.search import compiling
 from tclose.search.levels import MASK, SHIFT, START, VALUES, WHICH
-from tclose.search.rules import EMD, HIDDEN, KIND, Rules, distance, keeps
+from tclose.search.rules import EMD, FROM, HIDDEN, KIND, TO, Rules, distance, keeps
 
 Ints = NDArray[np.int64]
 
@@ -215,13 +215,15 @@ def surely_lost(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
 
     An earth mover's distance D is convex and at most 1. If a share f of the rows is in parts that
     fail, D ≤ (1 − f)·t + f, so f ≥ (D − t) / (1 − t). By convexity again, finer parts have larger
-    sums of size · (D − t)⁺: the bound is inherited by all finer nodes.
+    sums of size · (D − t)⁺: the bound is inherited by all finer nodes. Where rows have weights it
+    is one of mass, which says nothing about rows.
     """
     most = 0.0
     for rule in range(len(rules.head)):
         if (
             rules.head[rule, KIND] == EMD
             and rules.head[rule, HIDDEN] < 0
+            and rules.head[rule, FROM] == rules.head[rule, TO]
             and rules.real[rule] < 1.0
         ):
             far = distance(rule, hist, size, rules, scratch) - rules.real[rule]

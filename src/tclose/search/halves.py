@@ -9,8 +9,21 @@ from __future__ import annotations
 from typing import Any
 
 from tclose.search import compiling
-from tclose.search.rules import AT, BASE, BELOW, FIRST, LAST, NEED, PARENT, WIDTH, keeps_rule
+from tclose.search.rules import (
+    AT,
+    BASE,
+    BELOW,
+    FIRST,
+    LAST,
+    NEED,
+    PARENT,
+    WIDTH,
+    keeps_rule,
+    members,
+    too_few,
+)
 from tclose.search.sweep import HEFT, NEAR, ORDER, REST, WHOLE
+from tclose.search.tables import adds
 
 
 @compiling.part
@@ -22,7 +35,7 @@ def weigh(ids: Any, lo: Any, hi: Any, tab: Any, hist: Any) -> Any:
         cell = ids[p]
         size += tab.weight[cell]
         for a in range(tab.slot.shape[1]):
-            hist[tab.slot[cell, a]] += tab.weight[cell]
+            hist[tab.slot[cell, a]] += adds(cell, a, tab)
     return size
 
 
@@ -30,7 +43,7 @@ def weigh(ids: Any, lo: Any, hi: Any, tab: Any, hist: Any) -> Any:
 def kept(hist: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
     """Whether a class may be released, its supersets included."""
     rules = tab.rules
-    if size < rules.count[-1]:
+    if too_few(hist, size, rules):
         return False
     nodes = rules.node.shape[1]
     for rule in range(len(rules.head)):
@@ -39,7 +52,7 @@ def kept(hist: Any, size: Any, depth: Any, tab: Any, work: Any) -> Any:
             if not keeps_rule(rule, hist, size, rules.node[BELOW], 0, rules, work.scratch):
                 return False
             continue
-        found = size >= need
+        found = members(hist, size, rules) >= need
         level = 0
         while not found and level <= depth and level < len(work.above):
             above = work.above[level]
@@ -75,7 +88,7 @@ def enter(size: Any, depth: Any, tab: Any, work: Any) -> None:
         return
     above, rules, nodes = work.above[depth], tab.rules, tab.rules.node.shape[1]
     above[:] = 0
-    above[-1] = size
+    above[-1] = members(work.hist[WHOLE], size, rules)
     for rule in range(len(rules.head)):
         base, at = rules.head[rule, BASE], rules.head[rule, AT]
         if rules.head[rule, NEED] == 0:
@@ -97,7 +110,7 @@ def add_up_to(j: Any, v: Any, ids: Any, lo: Any, count: Any, tab: Any, work: Any
             cell = ids[lo + p]
             added += work.pos[HEFT, p]
             for a in range(tab.slot.shape[1]):
-                work.hist[NEAR, tab.slot[cell, a]] += work.pos[HEFT, p]
+                work.hist[NEAR, tab.slot[cell, a]] += adds(cell, a, tab)
     return added
 
 
@@ -109,5 +122,5 @@ def add_cells(first: Any, end: Any, ids: Any, lo: Any, tab: Any, work: Any) -> A
         cell = ids[lo + work.pos[ORDER, q]]
         added += tab.weight[cell]
         for a in range(tab.slot.shape[1]):
-            work.hist[NEAR, tab.slot[cell, a]] += tab.weight[cell]
+            work.hist[NEAR, tab.slot[cell, a]] += adds(cell, a, tab)
     return added

@@ -65,12 +65,12 @@ def incognito(problem: Problem, budget: Budget) -> Outcome:
 
 
 def _minimal(domain: Domain) -> Minimal:
-    holding = _survivors(domain) if domain.problem.promise.monotone else _one_by_one(domain)
+    holding = _survivors(domain) if domain.problem.monotone else _one_by_one(domain)
     if holding is None:
         return Minimal((), False, domain.roller.looks)
     least: list[Levels] = []
     for node in sorted(holding, key=lambda node: (sum(node), node)):
-        if domain.problem.promise.monotone:
+        if domain.problem.monotone:
             if not any(one in holding for one in domain.lattice.predecessors(node)):
                 least.append(node)
         elif not any(below(one, node) for one in least):

@@ -59,7 +59,7 @@ def coarseness(ids: Any, lo: Any, count: Any, curve: Any, tab: Any, deal: Any) -
 
     One attribute is mostly dealt by its values; several by any grid that parts the node.
     """
-    many = tab.slot.shape[1] > 1
+    many = tab.order.shape[1] > 1
     luck = draw(deal.chance, 5)
     if luck < (MANY_RUNS if many else 1):
         return -1

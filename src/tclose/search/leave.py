@@ -36,7 +36,7 @@ from tclose.search.outcome import numbered
 from tclose.search.problem import Problem
 from tclose.search.rules import keeps
 from tclose.search.sweep import FAR
-from tclose.search.tables import FORM, SET, VALUES, Tables, gap
+from tclose.search.tables import FORM, SET, VALUES, Tables, adds, gap
 
 Ints = NDArray[np.int64]
 LOOKS = 200
@@ -191,7 +191,7 @@ def keeps_without(
         if state.cell[LABEL, x] == c and beyond(tab.codes[x, j], side, edge):
             size -= tab.weight[x]
             for a in range(tab.slot.shape[1]):
-                probe[tab.slot[x, a]] -= tab.weight[x]
+                probe[tab.slot[x, a]] -= adds(x, a, tab)
     return size > 0 and keeps(probe, size, tab.rules, state.scratch)
 
 

@@ -5,6 +5,7 @@ the table (EMD over t, the worst of its attributes) is merged with the nearest. 
 that keep a monotone promise keeps it, and each merge leaves one class less, so this ends. Nearest
 is the class whose union with it adds least loss, among neighbours on the space-filling curve.
 Whether a class keeps the promise is decided by the exact rules; floats only say which is the worst.
+`paired` is for classes that others have found to be broken.
 """
 
 from __future__ import annotations
@@ -18,7 +19,18 @@ from numpy.typing import NDArray
 from tclose.search import compiling
 from tclose.search.rules import keeps, slack
 from tclose.search.tables import Tables
-from tclose.search.unite import AHEAD, BEHIND, absorb, cost, line_up, read_off
+from tclose.search.unite import (
+    AHEAD,
+    BEHIND,
+    absorb,
+    cost,
+    line_up,
+    partner,
+    read_off,
+)
+from tclose.search.unite import (
+    NEIGHBOURS as LOOKS,
+)
 
 Ints = NDArray[np.int64]
 
@@ -51,6 +63,29 @@ def merged(
         total += looks
     hurried(looks)
     return read_off(along, state), total
+
+
+def paired(label: Ints, broken: NDArray[np.bool_], curve: Ints, tab: Tables) -> Ints:
+    """The labelling with every broken class united with one neighbour, whatever comes of it.
+
+    The cheapest that mends it by the rules, else the cheapest; there are at least two classes.
+    """
+    state, along = line_up(label, curve, tab)
+    marks = np.zeros(len(state.size), dtype=np.bool_)
+    marks[along] = broken[label]
+    pair_up(marks, LOOKS, state, tab)
+    return read_off(along, state)
+
+
+@compiling.entry
+def pair_up(marks: Any, looks: Any, state: Any, tab: Any) -> None:
+    """Unites each class that is marked with a neighbour, which takes the marks off both."""
+    for c in range(len(marks)):
+        if marks[c] and state.size[c] > 0:
+            b, _ = partner(c, looks, state, tab)
+            if b >= 0:
+                absorb(c, b, state)
+                marks[c], marks[b] = False, False
 
 
 @compiling.part

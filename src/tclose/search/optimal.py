@@ -85,7 +85,7 @@ class _Search:
 
     def __post_init__(self) -> None:
         domain = self.domain
-        self.inherited = domain.problem.promise.monotone and not domain.room
+        self.inherited = domain.problem.monotone and not domain.room
         """Whether a node that fails says that all finer nodes fail."""
         self._tags = np.zeros((MOST_TAGS, len(domain.ladders)), dtype=np.int64)
         self._tagged = 0

@@ -54,6 +54,20 @@ class Problem:
         return len(self.weight)
 
     @property
+    def monotone(self) -> bool:
+        """Whether merging classes that keep the promise gives a class that keeps it."""
+        lines = self.promise.lines
+        return self.promise.monotone and (
+            not self.overlaps or all(one.requirement.capabilities.overlapping for one in lines)
+        )
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether classes may have persons in common."""
+        persons = self.classes.persons
+        return persons is not None and persons.scattered
+
+    @property
     def drag(self) -> float:
         """How much slower a step of work is than on a small table, whose arrays fit the caches."""
         return min(float(max(self.cells / 50_000, 1.0) ** 0.45), 5.0)
@@ -73,13 +87,12 @@ class Problem:
     def part(self, cells: Ints) -> Problem:
         """Some of the cells as a problem. Its classes are those of the whole table, so it cannot be
         judged by the requirements."""
-        fields = tuple(replace(one, codes=one.codes[cells]) for one in self.promise.fields)
         return replace(
             self,
             codes=self.codes[cells],
             weight=self.weight[cells],
             sensitive=self.sensitive[cells],
-            promise=replace(self.promise, fields=fields),
+            promise=self.promise.of_cells(cells),
         )
 
     def excerpt(self, cells: int = 8) -> Problem:
@@ -100,26 +113,19 @@ class Problem:
 
     def reordered(self, order: Ints) -> Problem:
         """The same problem with its cells in another order."""
-        raw = self.classes
-        fields = tuple(replace(one, codes=one.codes[order]) for one in self.promise.fields)
         return replace(
             self,
             codes=self.codes[order],
             weight=self.weight[order],
             sensitive=self.sensitive[order],
-            promise=replace(self.promise, fields=fields),
-            classes=replace(
-                raw,
-                cell_class=raw.cell_class[order],
-                cell_codes={name: codes[order] for name, codes in raw.cell_codes.items()},
-                cell_weight=raw.cell_weight[order],
-            ),
+            promise=self.promise.of_cells(order),
+            classes=self.classes.of_cells(order),
         )
 
     def refer(self, tab: Tables, label: Ints) -> None:
         """Makes the released cells (label ≥ 0) what classes are compared with."""
-        kept = np.where(label >= 0, self.weight, 0)
-        recount(tab.rules, self.promise, self.promise.rules, kept)
+        masses = np.where(label >= 0, self.promise.masses(self.weight), 0)
+        recount(tab.rules, self.promise, self.promise.rules, masses)
 
 
 def problem_of(bound: Bound, population: Cells | None = None) -> Problem:

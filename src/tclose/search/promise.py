@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import EarthMover, JensenShannon, KullbackLeibler, TreeMetric, equal
+from tclose.distance.histogram import Counts
 from tclose.errors import UsageError
 from tclose.privacy.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from tclose.privacy.delta_disclosure import DeltaDisclosure
@@ -26,8 +27,13 @@ from tclose.privacy.recursive import RecursiveDiversity
 from tclose.privacy.t_closeness import TCloseness
 from tclose.search import rules as kinds
 from tclose.table.classes import Classes, grouped
+from tclose.table.persons import Persons
 
 Ints = NDArray[np.int64]
+LARGEST = 2**50
+"""What all rows may weigh together for the kernels to weigh them exactly."""
+FINEST = 10
+"""Up to so many cells, a person is shared out among them without a remainder."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +44,20 @@ class Field:
     codes: Ints
     """The code of each cell; −1 for a missing value that may be any value."""
     values: int
+    whole: Ints | None = None
+    """The counts of the whole table, where the cells are only a part of it."""
+    mass: Ints | None = None
+    """What each cell adds to a class's histogram; None: its rows."""
 
     @property
     def hides(self) -> bool:
         """Whether some values may be any value."""
         return bool((self.codes < 0).any())
+
+    def of_cells(self, cells: Ints) -> Field:
+        """The same of some cells, in the order given."""
+        mass = None if self.mass is None else self.mass[cells]
+        return replace(self, codes=self.codes[cells], mass=mass)
 
 
 @dataclass(frozen=True)
@@ -72,10 +87,15 @@ class Promise:
     fields: tuple[Field, ...]
     rules: tuple[Rule, ...]
     others: tuple[Line, ...] = ()
+    unit: int = 0
+    """Where persons are counted, what each of them adds up to, at most, in the last field: that is
+    no attribute, but says how many they are. 0: rows are counted."""
+    exact: bool = True
+    """Whether the rules count what the requirements count; else they only guide a search."""
 
     @property
     def monotone(self) -> bool:
-        """Whether merging classes that keep it gives a class that keeps it."""
+        """Whether merging classes that keep the rules gives a class that keeps them."""
         return all(line.requirement.capabilities.monotone for line in self.lines)
 
     @property
@@ -87,6 +107,35 @@ class Promise:
     def base(self) -> Ints:
         """[fields + 1]: where each field begins in a class's histogram, and the length of it."""
         return np.cumsum([0, *(field.values + 1 for field in self.fields)])
+
+    def rows(self, weight: Ints) -> int:
+        """What all rows count or weigh, of the table that cells of these weights are compared with.
+
+        Of several fields, the one where that is most.
+        """
+        wholes = [int(one.whole.sum()) for one in self.fields if one.whole is not None]
+        return int(max([*self.masses(weight).sum(axis=1), *wholes]))
+
+    @property
+    def told(self) -> int:
+        """How many of the fields are about sensitive attributes."""
+        return len(self.fields) - (self.unit > 0)
+
+    def masses(self, weight: Ints) -> Ints:
+        """[1 or fields, cells]: what each cell adds to a field of a class's histogram.
+
+        One row is for all fields.
+        """
+        given = [one.mass for one in self.fields]
+        if not given or given[0] is None:
+            return np.ascontiguousarray(weight, dtype=np.int64)[None]
+        if all(one is given[0] for one in given):
+            return np.ascontiguousarray(given[0])[None]
+        return np.stack([one for one in given if one is not None])
+
+    def of_cells(self, cells: Ints) -> Promise:
+        """The same of some cells, in the order given."""
+        return replace(self, fields=tuple(one.of_cells(cells) for one in self.fields))
 
     def places(self, cells: int) -> Ints:
         """[cells, fields]: where each cell counts in a class's histogram."""
@@ -101,10 +150,39 @@ def compile_promise(lines: Sequence[Line], classes: Classes) -> Promise:
     compiler = _Compiler(classes)
     for line in lines:
         compiler.add(line)
-    return Promise(
+    made = Promise(
         tuple(lines), compiler.k, tuple(compiler.fields), tuple(compiler.rules),
         tuple(compiler.others),
     )  # fmt: skip
+    if classes.persons is not None:
+        return _by_persons(made, classes.persons, len(classes.cell_weight))
+    return made if classes.cell_mass is None else _by_mass(made, classes.cell_mass)
+
+
+def _by_mass(promise: Promise, mass: Counts) -> Promise:
+    """The promise with weighted histograms; masses that are too large are rounded."""
+    total = sum(mass.tolist())
+    exact = total < LARGEST
+    if not exact:
+        mass = np.maximum(mass.astype(object) * LARGEST // total, 1).astype(np.int64)
+    fields = tuple(replace(one, mass=mass) for one in promise.fields)
+    return replace(promise, fields=fields, exact=exact)
+
+
+def _by_persons(promise: Promise, persons: Persons, cells: int) -> Promise:
+    """The promise with histograms in which a person is shared out among the cells that they have.
+
+    Numbers of persons do not add up, as the kernels add. But of one person's shares a class has at
+    most the whole: so it has at least as many persons as it has units, rounded up, and k is kept
+    for certain. Likewise it has at least so many persons with a value, and the table exactly so
+    many. Where nobody has several cells all this is exact.
+    """
+    most = int(np.bincount(persons.who).max())
+    unit = math.lcm(*range(1, min(most, FINEST) + 1))
+    nobody = np.zeros(cells, dtype=np.int64)
+    fields = [replace(one, mass=persons.shares(one.codes, unit)) for one in promise.fields]
+    fields.append(Field("persons", nobody, 1, mass=persons.shares(nobody, unit)))
+    return replace(promise, fields=tuple(fields), unit=unit, exact=not persons.scattered)
 
 
 @dataclass
@@ -143,15 +221,17 @@ class _Compiler:
         if type(requirement) not in _MAKERS:
             return
         name: str = requirement.attribute
-        at = self._field(name, self.classes.cell_codes[name], self.classes.attributes[name].values)
+        whole = None if self.classes.whole is None else self.classes.whole[name]
+        values = self.classes.attributes[name].values
+        at = self._field(name, self.classes.cell_codes[name], values, whole)
         labels = self.classes.attributes[name].labels
         yield from _MAKERS[type(requirement)](requirement, at, labels)
 
-    def _field(self, name: str, codes: Ints, values: int) -> int:
+    def _field(self, name: str, codes: Ints, values: int, whole: Ints | None = None) -> int:
         for at, known in enumerate(self.fields):
             if known.name == name:
                 return at
-        self.fields.append(Field(name, codes, values))
+        self.fields.append(Field(name, codes, values, whole))
         return len(self.fields) - 1
 
     def _joint(self, columns: tuple[str, ...]) -> int:

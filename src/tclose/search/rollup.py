@@ -1,8 +1,9 @@
 """Nodes of the lattice judged: the cells grouped by roll-up, every class decided exactly.
 
 Compiled rules decide; where one of them is too near its threshold for its arithmetic, and where a
-promise cannot be compiled, the requirements themselves do (`Judge`). Groupings are kept as sources
-for coarser nodes within a limit of memory, the least lately used given up first.
+promise cannot be compiled or the rules only guide, the requirements themselves do (`Judge`).
+Groupings are kept as sources for coarser nodes within a limit of memory, the least lately used
+given up first.
 
 A node's result where rows may be left out: classes that fail leave, the reference is counted anew,
 and so on until no class fails. With reference "table" classes are compared with the whole table
@@ -98,13 +99,15 @@ class Roller:
         self.room = problem.aims.memory if self.memory is None else self.memory
         top = problem if self.whole is None else self.whole
         self._rungs = rungs_of(self.ladders)
-        self._book = Rulebook(top.promise, top.rows, laxer=self.whole is None)
+        self._literal = self.whole is None and not problem.promise.exact
+        self._book = Rulebook(top.promise, top.weight, laxer=self.whole is None)
         slot = problem.promise.places(problem.cells)
         cells, fields = slot.shape
+        masses = np.broadcast_to(problem.promise.masses(problem.weight), (fields, cells))
         self._cells = Grouping(
             packed(problem.codes, self._rungs), problem.weight.astype(np.int64),
             np.arange(cells + 1, dtype=np.int64) * fields, slot.ravel().astype(np.int32),
-            np.repeat(problem.weight.astype(np.int64), fields),
+            masses.T.ravel(),
         )  # fmt: skip
         self._table = _counted(top)
         self._book.refer(self._table)
@@ -123,6 +126,8 @@ class Roller:
 
         Where `bounding`, a failing node is judged until finer nodes are known to fail as well.
         """
+        if self._literal:
+            return self._look_at_cells(levels, room)
         source = self._source(levels)
         self._roll(source, levels)
         self.looks += 1
@@ -137,6 +142,25 @@ class Roller:
             self._store(levels)
         surely = small > room or (self._told(FAILED) > room and not self._told(UNSURE))
         if surely or not self._settle(levels, room):
+            return Verdict(False, lost, tally)
+        return Verdict(True, lost, self._told_tally(levels, tally))
+
+    def _look_at_cells(self, levels: Levels, room: int) -> Verdict:
+        """The same where the rules only guide: every class is judged by the requirements.
+
+        Whatever else merging does, it takes no person away: rows in classes of fewer than k are in
+        such classes at every finer node.
+        """
+        problem = self.problem
+        self._roll(_Kept(self._bottom, self._cells), levels)
+        self.looks += 1
+        groups, owner = self._told(GROUPS), self._work.link[OWNER, : problem.cells].copy()
+        tally, persons = Tally(groups, self._told(SQUARES)), problem.classes.persons
+        lost = self._told(SMALL)
+        if persons is not None:
+            few = persons.sizes(owner, groups) < problem.promise.k
+            lost = int(problem.weight[few[owner]].sum())
+        if lost > room or not self._settle(levels, room, owner):
             return Verdict(False, lost, tally)
         return Verdict(True, lost, self._told_tally(levels, tally))
 
@@ -204,7 +228,7 @@ class Roller:
     def _settle(self, levels: Levels, room: int, owner: Ints | None = None) -> bool:
         """Lets failing classes leave until none fails; whether some rows are left, and enough."""
         promise = self.problem.promise
-        if self._told(UNSURE) or promise.others or promise.supersets:
+        if self._literal or self._told(UNSURE) or promise.others or promise.supersets:
             return self._settle_by_requirements(levels, room, owner)
         if not self._told(BROKEN) or self.reference == "table":
             return self._enough(room)
@@ -314,5 +338,6 @@ def rehearse(problem: Problem, ladders: Sequence[Ladder]) -> None:
 def _counted(problem: Problem) -> Ints:
     """The rows in each slot of a histogram of the whole table."""
     place = problem.promise.places(problem.cells)
-    weight = np.repeat(problem.weight, place.shape[1])
-    return np.bincount(place.ravel(), weight, problem.promise.base[-1]).astype(np.int64)
+    masses = np.broadcast_to(problem.promise.masses(problem.weight), place.T.shape)
+    slots = problem.promise.base[-1]
+    return np.bincount(place.ravel(), masses.T.ravel(), slots).astype(np.int64)

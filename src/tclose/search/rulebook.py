@@ -39,9 +39,10 @@ Ints = NDArray[np.int64]
 class Rulebook:
     """`strict` and `lenient` rules with a reference; no lenient ones where all is exact."""
 
-    def __init__(self, promise: Promise, rows: int, *, laxer: bool) -> None:
+    def __init__(self, promise: Promise, weight: Ints, *, laxer: bool) -> None:
         self.rules = tuple(rule for rule in promise.rules if not rule.need)
         """Closeness to a superset is for the requirements to judge."""
+        rows = promise.rows(weight)
         self.strict = rule_arrays(promise, self.rules, rows)
         twice = self.rules if laxer and self._rounds(rows) else ()
         self.lenient = rule_arrays(promise, twice, rows)
@@ -78,9 +79,12 @@ def _laxer(kind: int, real: float) -> float:
 
 
 def rule_arrays(promise: Promise, rules: Sequence[Rule], rows: int) -> Rules:
-    """The rules as arrays for the kernels; `recount` fills in what follows the table."""
+    """The rules as arrays for the kernels; `recount` fills in what follows the table.
+
+    `rows` is what all rows count or weigh together.
+    """
     base = promise.base
-    head = np.zeros((len(rules), 12), dtype=np.int64)
+    head = np.zeros((len(rules), 14), dtype=np.int64)
     leaf, node, stretch, values, nodes = [], [], [], 0, 0
     for at, rule in enumerate(rules):
         field, tree = promise.fields[rule.field], _contracted(rule, promise.fields[rule.field])
@@ -89,6 +93,7 @@ def rule_arrays(promise: Promise, rules: Sequence[Rule], rows: int) -> Rules:
         head[at, :7] = rule.kind, base[rule.field], field.values, hidden, values, nodes, last
         head[at, kinds.NUM : kinds.LIMIT + 1] = _numbers(rule, tree, rows)
         head[at, kinds.NEED] = rule.need
+        head[at, kinds.FROM :] = _whole(promise, rule)
         leaf.append(tree.leaf + nodes if len(tree.leaf) else np.zeros(field.values, np.int64))
         up = np.where(tree.parent >= 0, tree.parent + nodes, -1)
         node.append(np.stack([up, tree.length, np.zeros_like(up)]))
@@ -102,14 +107,35 @@ def rule_arrays(promise: Promise, rules: Sequence[Rule], rows: int) -> Rules:
         node=np.concatenate([np.zeros((3, 0), np.int64), *node], axis=1),
         stretch=np.concatenate([np.zeros(0), *stretch]),
         count=np.append(np.zeros(base[-1], np.int64), promise.k),
+        people=_people(promise),
     )
 
 
-def recount(made: Rules, promise: Promise, rules: Sequence[Rule], weight: Ints) -> None:
-    """Sets everything that follows the table to that of cells with these weights (0: left out)."""
+def _whole(promise: Promise, rule: Rule) -> tuple[int, int]:
+    """The slots that add up to what a share is of: of a person, of all mass of the attribute."""
+    base, field = promise.base, promise.fields[rule.field]
+    if field.mass is None:
+        return 0, 0
+    if promise.unit and rule.kind in (SHARE, GAIN, BAND):
+        return int(base[-2]), int(base[-2]) + 1
+    return int(base[rule.field]), int(base[rule.field + 1])
+
+
+def _people(promise: Promise) -> Ints:
+    """Whoever has more than k − 1 units has k persons."""
+    if not promise.unit:
+        return _ints([-1, 0, 1])
+    return _ints([promise.base[-2], (promise.k - 1) * promise.unit + 1, promise.unit])
+
+
+def recount(made: Rules, promise: Promise, rules: Sequence[Rule], masses: Ints) -> None:
+    """Sets everything that follows the table to that of cells with these masses (0: left out)."""
     made.count[:-1] = 0
-    for place in promise.places(len(weight)).T:
-        np.add.at(made.count, place, weight)
+    for at, place in enumerate(promise.places(masses.shape[1]).T):
+        np.add.at(made.count, place, masses[min(at, len(masses) - 1)])
+    for first, field in zip(promise.base, promise.fields, strict=False):
+        if field.whole is not None:
+            made.count[first : first + field.values] = field.whole
     refer_to_counts(made, rules)
 
 
@@ -119,6 +145,9 @@ def refer_to_counts(made: Rules, rules: Sequence[Rule]) -> None:
         first, values = int(made.head[at, kinds.BASE]), int(made.head[at, kinds.WIDTH])
         count = made.count[first : first + values]
         known = max(int(count.sum()), 1)
+        people = int(made.people[kinds.SLOT])
+        if people >= 0 and int(made.head[at, kinds.FROM]) == people:
+            known = max(int(made.count[people]), 1)
         made.head[at, kinds.KNOWN] = known
         begin = int(made.head[at, kinds.AT])
         made.bound[:, begin : begin + values] = _bounds(rule, count, known)
@@ -189,6 +218,8 @@ def _contracted(rule: Rule, field: Field) -> _Tree:
     lengths = [length // scale for length in lengths]
     held = np.zeros(len(metric.parent), dtype=bool)
     held[metric.leaf if field.hides else metric.leaf[np.unique(field.codes)]] = True
+    if field.whole is not None:
+        held[metric.leaf[np.flatnonzero(field.whole)]] = True
     place, parent, length = _kept_nodes(metric.parent.tolist(), lengths, held.tolist())
     diameter = metric.diameter // scale
     fits = sum(length) < FITS and diameter < FITS

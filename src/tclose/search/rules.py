@@ -23,23 +23,27 @@ CLEAR = 1e-11
 FITS = 1 << 62
 
 
-KIND, BASE, WIDTH, HIDDEN, AT, FIRST, LAST, NUM, DEN, LIMIT, KNOWN, NEED = range(12)
+KIND, BASE, WIDTH, HIDDEN, AT, FIRST, LAST, NUM, DEN, LIMIT, KNOWN, NEED, FROM, TO = range(14)
 """What `head` says about a rule: its kind; the slot of its attribute's first value; how many values
 there are; the slot of missing values that may be any (−1: none); where its part of `leaf` and
 `bound` begins; the first and one past the last node of its tree; the threshold num / den (earth
 mover: times the diameter); the largest class that 64 bits can judge (or the l of recursive
-diversity); rows whose value is known; for rules about supersets, their least size (else 0)."""
+diversity); rows whose value is known; for rules about supersets, their least size (else 0); the
+slots that add up to what a share is of (none: the rows of the class)."""
 PARENT, LENGTH, BELOW = range(3)
 """What `node` says about a node: its parent (−1 at a root; children come before parents), the
 length of the edge to it, and how many rows of the table are below."""
 LOWER, UPPER = range(2)
+SLOT, LEAST, UNIT = range(3)
+"""What `people` says where persons are counted: the slot that counts them (−1: rows are counted),
+the least that a class must have there, and what a person adds up to there at most."""
 
 
 class Rules(NamedTuple):
     """All rules as a few arrays: many would take a compiler long, since each is passed along."""
 
     head: Any
-    """int64 [rules, 12]"""
+    """int64 [rules, 14]"""
     real: Any
     """float64 [rules]: the threshold, rounded"""
     bound: Any
@@ -52,17 +56,44 @@ class Rules(NamedTuple):
     """float64 [nodes]: the length of the edge to the parent over the diameter"""
     count: Any
     """int64 [slots + 1]: rows of the table with each value; the last entry is k"""
+    people: Any
+    """int64 [3]"""
 
 
 @compiling.part
 def keeps(hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     """Whether a class keeps every rule; `scratch` has twice as many entries as there are nodes."""
-    if size < rules.count[-1]:
+    if too_few(hist, size, rules):
         return False
     for rule in range(len(rules.head)):
         if not keeps_rule(rule, hist, size, rules.node[BELOW], 0, rules, scratch):
             return False
     return True
+
+
+@compiling.inlined
+def too_few(hist: Any, size: Any, rules: Any) -> Any:
+    """Whether a class has fewer than k rows, or may have fewer than k persons."""
+    slot = rules.people[SLOT]
+    return size < rules.count[-1] or (slot >= 0 and hist[slot] < rules.people[LEAST])
+
+
+@compiling.inlined
+def members(hist: Any, size: Any, rules: Any) -> Any:
+    """The rows of a class, or how many persons it has at least."""
+    slot, unit = rules.people[SLOT], rules.people[UNIT]
+    return size if slot < 0 else (hist[slot] + unit - 1) // unit
+
+
+@compiling.part
+def whole(rule: Any, hist: Any, size: Any, rules: Any) -> Any:
+    """What a share is of: the rows of a class, or what these weigh, or its persons."""
+    if rules.head[rule, FROM] == rules.head[rule, TO]:
+        return size
+    total = 0
+    for slot in range(rules.head[rule, FROM], rules.head[rule, TO]):
+        total += hist[slot]
+    return total
 
 
 @compiling.part
@@ -75,6 +106,7 @@ def keeps_rule(
     below each node, n its rows (0: the table).
     """
     kind = rules.head[rule, KIND]
+    size = whole(rule, hist, size, rules)
     if kind == EMD:
         n = n if n > 0 else rules.head[rule, KNOWN]
         return near(rule, hist, size, below, n, rules, scratch)
@@ -158,6 +190,7 @@ def near_enough(rule: Any, z: Any, size: Any, below: Any, n: Any, rules: Any, sc
 def distance(rule: Any, hist: Any, size: Any, rules: Any, scratch: Any) -> Any:
     """The earth mover's distance as a float, missing values not counted: to rank, not to decide."""
     climb(rule, hist, rules, scratch)
+    size = whole(rule, hist, size, rules)
     value = 0.0
     n = rules.head[rule, KNOWN]
     for node in range(rules.head[rule, FIRST], rules.head[rule, LAST]):

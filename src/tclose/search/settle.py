@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from tclose.errors import UsageError
 from tclose.search.budget import Clock
 from tclose.search.judge import Judge
+from tclose.search.mend import paired
+from tclose.search.near import along_curve
 from tclose.search.outcome import Cuts, Outcome, Trial, numbered
 from tclose.search.problem import Problem
 
@@ -26,8 +28,9 @@ def settled(
 ) -> Outcome:
     """An outcome that keeps the promise exactly, whatever the search believed.
 
-    The compiled rules are sound, so there is nothing to mend unless one of them is wrong, or rows
-    were left out that the promise cannot do without.
+    The compiled rules are sound, so there is nothing to mend unless they only guide (persons whose
+    rows are in several cells), one of them is wrong, or rows were left out that the promise cannot
+    do without.
     """
     clock.tell("judging every class", now=True)
     found = numbered(label)
@@ -44,34 +47,34 @@ def settled(
 
 
 def mend(problem: Problem, label: Ints) -> Ints:
-    """The same partition with failing classes merged; as a last resort one class of all rows."""
+    """The same partition with failing classes merged; as a last resort one class of all rows.
+
+    Each of them with one that is near, all at once, and again while any fails: every round leaves
+    fewer classes, so this ends.
+    """
     judge, lines = Judge(problem), problem.promise.lines
-    while (broken := judge.failing(label, lines)).any():
+    broken = judge.failing(label, lines)
+    if not broken.any():
+        return label
+    kept = np.flatnonzero(label >= 0)
+    part, mended = problem.part(kept), label[kept]
+    tab, curve = part.tables(ordered=False), along_curve(part.codes, part.weight)
+    result = label.copy()
+    while broken.any():
         if len(broken) == 1:
             return _one_class(problem, judge)
-        label = _merged(problem, label, int(np.argmax(broken)))
-    return label
-
-
-def _merged(problem: Problem, label: Ints, failing: int) -> Ints:
-    """A class united with the one that makes their union cheapest."""
-    best, partner = np.inf, -1
-    for other in range(int(label.max()) + 1):
-        if other != failing:
-            union = np.where(label == other, failing, label)
-            cells = np.flatnonzero(union == failing)
-            loss = problem.loss(np.where(union == failing, 0, -1)).classes.sum()
-            cost = float(loss * problem.weight[cells].sum())
-            if cost < best:
-                best, partner = cost, other
-    return numbered(np.where(label == partner, failing, label))
+        mended = paired(mended, broken, curve, tab)
+        result[kept] = mended
+        broken = judge.failing(result, lines)
+    return result
 
 
 def _one_class(problem: Problem, judge: Judge) -> Ints:
     whole = np.zeros(problem.cells, dtype=np.int64)
     if judge.failing(whole, problem.promise.lines).any():
         raise UsageError(
-            "the promise cannot be kept: even the whole table as one class breaks it",
+            "no release was found that keeps the promise: even the whole table as one class breaks "
+            "it",
             where="policy",
             hint="see what the whole table attains, and promise no more than that",
         )

@@ -49,7 +49,9 @@ class Tables(NamedTuple):
     climb: Any
     """int64 [3, codes or nodes of the large hierarchies]"""
     weight: Any
-    """int64 [cells]"""
+    """int64 [cells]: rows"""
+    mass: Any
+    """int64 [1 or fields, cells]: what a cell adds to each field of a histogram; mostly its rows"""
     slot: Any
     """int64 [cells, fields]: where a cell counts in a class's histogram"""
     order: Any
@@ -67,9 +69,9 @@ def make_tables(
 ) -> Tables:
     """Lays a problem out for the kernels; with the orders that dealing needs, or without."""
     parts = [_column(column) for column in columns]
-    slot = promise.places(len(codes))
-    made = rule_arrays(promise, promise.rules, int(weight.sum()))
-    recount(made, promise, promise.rules, weight)
+    slot, mass = promise.places(len(codes)), promise.masses(weight)
+    made = rule_arrays(promise, promise.rules, promise.rows(weight))
+    recount(made, promise, promise.rules, mass)
     spot = _starts([part.climb[0] for part in parts])
     missing = [one.values - 1 if one.has_missing else NOWHERE for one in columns]
     shift = [part.climb + np.array([[at], [at], [0]]) for part, at in zip(parts, spot, strict=True)]
@@ -85,10 +87,26 @@ def make_tables(
         loss=np.concatenate([np.zeros(0), *(part.loss for part in parts)]),
         climb=np.concatenate([_NONE, *shift], axis=1),
         weight=weight.astype(np.int64),
+        mass=mass,
         slot=slot,
-        order=_orders((slot - promise.base[:-1])[:, : len(promise.fields) * ordered], weight),
+        order=_orders((slot - promise.base[:-1])[:, : promise.told * ordered], weight),
         rules=made,
     )  # fmt: skip
+
+
+@compiling.inlined
+def adds(cell: Any, a: Any, tab: Any) -> Any:
+    """What a cell adds to a field of a class's histogram."""
+    return tab.mass[min(a, tab.mass.shape[0] - 1), cell]
+
+
+@compiling.part
+def alike(x: Any, y: Any, tab: Any) -> Any:
+    """Whether two cells count for the same."""
+    same = tab.weight[x] == tab.weight[y]
+    for a in range(tab.mass.shape[0]):
+        same = same and tab.mass[a, x] == tab.mass[a, y]
+    return same
 
 
 @compiling.inlined

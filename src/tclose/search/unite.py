@@ -17,7 +17,7 @@ from tclose.search import compiling
 from tclose.search.near import HIGHEST, LOWEST, MANY, MASK
 from tclose.search.outcome import numbered
 from tclose.search.rules import keeps
-from tclose.search.tables import FORM, SET, Tables, gap, ones
+from tclose.search.tables import FORM, SET, Tables, adds, gap, ones
 
 Ints = NDArray[np.int64]
 
@@ -94,7 +94,7 @@ def enter(label: Any, state: Any, tab: Any) -> None:
     for cell in range(len(label)):
         c, w = label[cell], tab.weight[cell]
         for a in range(tab.slot.shape[1]):
-            state.hist[c, tab.slot[cell, a]] += w
+            state.hist[c, tab.slot[cell, a]] += adds(cell, a, tab)
         fresh = state.size[c] == 0
         state.size[c] += w
         for j in range(tab.codes.shape[1]):
