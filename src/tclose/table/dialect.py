@@ -42,68 +42,80 @@ class Dialect:
 def sniff(path: Path, *, encoding: str | None = None, delimiter: str | None = None) -> Dialect:
     """Reads the beginning of a CSV file and says how the rest is written."""
     with path.open("rb") as file:
-        sample = file.read(SAMPLE)
+        return sniffed(file.read(SAMPLE), path.name, encoding=encoding, delimiter=delimiter)
+
+
+def sniffed(
+    sample: bytes,
+    name: str,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    most: int = SAMPLE,
+) -> Dialect:
+    """Says from the beginning of a CSV file, at most so many bytes, how the rest is written."""
     if not sample.strip():
-        raise DataError("the file is empty", where=path.name, hint="it needs a header and rows")
+        raise DataError("the file is empty", where=name, hint="it needs a header and rows")
     csv.field_size_limit(SAMPLE + 1)
-    used, notes = _encoding(sample, encoding, path)
-    text = _decoded(sample, used, path)
+    whole = len(sample) < most
+    used, notes = _encoding(sample, encoding, name, whole=whole)
+    text = _decoded(sample, used, name, whole=whole)
     if "\x00" in text:
-        raise _no_text(path)
+        raise _no_text(name)
     mark = delimiter or _delimiter(text)
     if len(mark) != 1 or mark in '"\r\n':
         raise DataError(
             "a delimiter is one character, neither a quote nor a line end",
-            where=path.name,
+            where=name,
             hint="for example --delimiter ';', or --delimiter tab",
         )
-    names, lines = _header(text, mark, path, whole=len(sample) < SAMPLE)
+    names, lines = _header(text, mark, name, whole=whole)
     return Dialect(used, mark, names, lines, notes)
 
 
-def _encoding(sample: bytes, told: str | None, path: Path) -> tuple[str, tuple[str, ...]]:
+def _encoding(
+    sample: bytes, told: str | None, where: str, *, whole: bool
+) -> tuple[str, tuple[str, ...]]:
     if told:
         try:
             "".encode(told)  # codecs that do not make bytes from text are refused here
             return codecs.lookup(told).name, ()
         except (LookupError, UnicodeError):
             raise DataError(
-                "unknown encoding", where=path.name, hint="for example utf-8, latin-1 or utf-16"
+                "unknown encoding", where=where, hint="for example utf-8, latin-1 or utf-16"
             ) from None
     for mark, name in MARKS:
         if sample.startswith(mark):
             return name, ()
     if b"\x00" in sample:
-        raise _no_text(path)
+        raise _no_text(where)
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample, final=len(sample) < SAMPLE)
+        codecs.getincrementaldecoder("utf-8")().decode(sample, final=whole)
         return "utf-8", ()
     except UnicodeDecodeError:
         note = "the file is not UTF-8; read as Windows-1252 (give --encoding if that is wrong)"
         return "cp1252", (note,)
 
 
-def _decoded(sample: bytes, encoding: str, path: Path) -> str:
+def _decoded(sample: bytes, encoding: str, where: str, *, whole: bool) -> str:
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        return decoder.decode(sample, final=len(sample) < SAMPLE).removeprefix("\ufeff")
+        return decoder.decode(sample, final=whole).removeprefix("\ufeff")
     except UnicodeError:
-        raise not_this_encoding(encoding, path) from None
+        raise not_this_encoding(encoding, where) from None
 
 
-def _no_text(path: Path) -> DataError:
+def _no_text(where: str) -> DataError:
     return DataError(
         "the file holds null bytes; it is not a text table",
-        where=path.name,
+        where=where,
         hint="export it as CSV, or let the name of a Parquet file end in .parquet",
     )
 
 
-def not_this_encoding(encoding: str, path: Path) -> DataError:
+def not_this_encoding(encoding: str, where: str) -> DataError:
     """The error for bytes that an encoding has no characters for."""
-    return DataError(
-        f"the text is not {encoding}", where=path.name, hint="give the right --encoding"
-    )
+    return DataError(f"the text is not {encoding}", where=where, hint="give the right --encoding")
 
 
 def _delimiter(text: str) -> str:
@@ -124,12 +136,12 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=score)
 
 
-def _header(text: str, delimiter: str, path: Path, *, whole: bool) -> tuple[tuple[str, ...], int]:
+def _header(text: str, delimiter: str, where: str, *, whole: bool) -> tuple[tuple[str, ...], int]:
     """The column names and how many lines they end on; refuses what would make them ambiguous."""
     if not whole and "\n" not in text and "\r" not in text:
         raise DataError(
-            f"the header line is longer than {SAMPLE:,} characters",
-            where=path.name,
+            f"the header line is longer than {len(text):,} characters",
+            where=where,
             hint="is this a CSV file?",
         )
     # Strict: a quote left open would make the rows below, cell values and all, part of a name.
@@ -138,9 +150,9 @@ def _header(text: str, delimiter: str, path: Path, *, whole: bool) -> tuple[tupl
         names = [name.strip() for name in next(row for row in reader if row)]
     except (csv.Error, StopIteration):
         raise DataError(
-            "the header line cannot be read", where=path.name, hint="is a quote left open?"
+            "the header line cannot be read", where=where, hint="is a quote left open?"
         ) from None
-    refuse_ambiguous(names, path.name)
+    refuse_ambiguous(names, where)
     return tuple(names), reader.line_num
 
 

@@ -109,7 +109,7 @@ def _open_csv(
     path: Path, delimiter: str | None, encoding: str | None, nulls: Sequence[str], connection: Any
 ) -> DuckSource:
     dialect = sniff(path, encoding=encoding, delimiter=delimiter)
-    scratch = None if dialect.is_plain else _rows_as_utf8(path, dialect)
+    scratch = None if dialect.is_plain else rows_as_utf8(path, dialect)
     header = "true" if dialect.is_plain else "false"
     place = path if scratch is None else Path(scratch.name) / "table.csv"
     _refuse_endless(place, path.name)
@@ -131,7 +131,7 @@ def _open_csv(
     )  # fmt: skip
 
 
-def _rows_as_utf8(path: Path, dialect: Dialect) -> Scratch:
+def rows_as_utf8(path: Path, dialect: Dialect) -> Scratch:
     """A copy of the rows in UTF-8, in a private folder that lives as long as the source."""
     folder = Scratch()
     target = Path(folder.name) / "table.csv"
@@ -144,7 +144,7 @@ def _rows_as_utf8(path: Path, dialect: Dialect) -> Scratch:
                 read.readline()
             shutil.copyfileobj(read, write, 1 << 20)
     except UnicodeError:
-        raise not_this_encoding(dialect.encoding, path) from None
+        raise not_this_encoding(dialect.encoding, path.name) from None
     return folder
 
 
