@@ -141,6 +141,18 @@ class Release:
         return "\n".join([head, *(f"  {verdict}" for verdict in self.audit.requirements)])
 
 
+def sizes_of(audit: Audit, rows: int) -> Sizes:
+    """What the sizes of a release's classes say; it was made from a table of so many rows."""
+    counts = audit.counts
+    return Sizes(
+        classes=audit.classes,
+        smallest=counts.smallest,
+        mean=audit.rows / audit.classes,
+        largest=counts.largest,
+        discernibility=counts.squares + rows * (rows - audit.rows),
+    )
+
+
 def recounted(source: Source, policy: Policy, people: Cells | None) -> Audit:
     """A fresh count of a release; raises where the promise does not hold on it."""
     audit = audit_bound(bind(policy, source), population=people, measure_all=False)

@@ -16,11 +16,12 @@ from tclose.describe import policy_json, tree_hash, versions
 from tclose.errors import UnprovenError, UsageError, nearest
 from tclose.publish.asked import budget_of
 from tclose.publish.parted import layout_of, sets_of
+from tclose.publish.placing import dropped
 from tclose.publish.projected import project
 from tclose.publish.recounted import opened
 from tclose.publish.searched import refuse_infeasible
 from tclose.publish.targets import refuse_empty_texts, refuse_no_promise
-from tclose.publish.written import dropped, pseudonyms_of
+from tclose.publish.written import pseudonyms_of
 from tclose.recode.forms import Grouped, grouped_rows
 from tclose.release import save_json
 from tclose.search import Budget, Progress, method_named, problem_of

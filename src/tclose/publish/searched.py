@@ -13,8 +13,9 @@ from tclose.describe import fixed_hierarchies, policy_json, rows_from, search_de
 from tclose.errors import UnprovenError, UsageError
 from tclose.policy.model import Policy
 from tclose.publish.asked import budget_of
+from tclose.publish.placing import dropped
 from tclose.publish.targets import Targets
-from tclose.publish.written import Work, dropped, pseudonyms_of
+from tclose.publish.written import Work, pseudonyms_of
 from tclose.recode import planned, recoded, with_leftover
 from tclose.release import Release
 from tclose.search import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from tclose.recode.identifiers import Pseudonyms, masked
 from tclose.recode.recoding import Recoding, Sensitive
 from tclose.recode.translate import translation_of
 from tclose.table.check import Bound
+from tclose.table.frames import framed
 from tclose.table.source import Rows
 from tclose.table.stream import RowIndex
 from tclose.table.translation import Translation
@@ -55,6 +57,13 @@ class Rewriter:
     def translation(self) -> Translation:
         """The same for an engine that rewrites its rows by itself."""
         return translation_of(self.bound, self.recoding, self.pseudonyms, self.columns())
+
+    def framed(self, data: Any) -> Any:
+        """The release in the caller's own kind of frame; an Arrow table where that is none."""
+        table = pa.Table.from_batches(list(self.batches()), self.schema())
+        shuffle = self.bound.policy.release.rows == "shuffle"
+        hidden = [name for name in self.recoding.sensitive if name not in self.written()]
+        return framed(data, table, self.kept_rows, self.written(), hidden, shuffle=shuffle)
 
     def kept_rows(self) -> NDArray[np.int64]:
         """The numbers of the table's rows that are released, in order."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 HIDING = "tclose: has a value"
@@ -20,6 +21,32 @@ def is_frame(data: Any) -> bool:
     (True, False)
     """
     return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def framed(
+    data: Any,
+    recoded: pa.Table,
+    kept: Callable[[], NDArray[np.int64]],
+    texts: Sequence[str],
+    hidden: Sequence[str],
+    *,
+    shuffle: bool,
+) -> Any:
+    """Recoded rows in the caller's own kind of frame; as they are where `data` is none.
+
+    `kept` tells which rows of the frame they are; in columns of `texts` everything may have
+    changed, in those that are `hidden` some values are missing.
+    """
+    order = np.arange(recoded.num_rows)
+    if shuffle:
+        order = np.random.default_rng().permutation(len(order))
+        recoded = recoded.take(pa.array(order))
+    if not is_frame(data):
+        return recoded
+    names = recoded.column_names
+    words = {name: recoded.column(name).to_pylist() for name in texts if name in names}
+    gone = {name: recoded.column(name).is_null().to_numpy() for name in hidden}
+    return reframed(data, kept()[order], words, names, gone)
 
 
 def reframed(
