@@ -1,0 +1,157 @@
+"""Where a table in a database is: a URL, whose password is never shown.
+
+`postgresql://user:password@host/database#schema.table`. Everything but the part after # is for the
+database's own library, which also knows PGPASSWORD, password files and service files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import unquote
+
+from tclose.errors import UsageError
+
+SCHEME = re.compile(r"postgres(ql)?:/", re.IGNORECASE)
+"""Also as a Path writes it, which eats a slash."""
+HOST = r"(?:\[[0-9A-Fa-f:.%]*\]|[^:/@?#,\[\]]*)(?::\d*)?"
+NAME = r'(?:"(?:[^"]|"")+"|[^".@/:#]+)'
+URL = re.compile(
+    rf"""postgres(?:ql)?://
+    (?:(?P<user>[^:@/?\#]*)(?::(?P<password>[^@/]*))?@)?
+    (?P<hosts>{HOST}(?:,{HOST})*)
+    (?:/(?P<database>[^?\#@]*))?
+    (?:\?(?P<options>[^\#@]*))?
+    (?:\#(?P<table>{NAME}(?:\.{NAME})?)?)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+SECRET = re.compile(r"password|secret|token", re.IGNORECASE)
+ARGUMENT = re.compile(r"(--?[\w-]+=|-[a-z])?(?=postgres(?:ql)?://)", re.IGNORECASE)
+UNKNOWN = "postgresql://…"
+
+_concealed: dict[str, str] = {}
+"""The URLs of the command line, with their passwords, by what stands there in their place."""
+
+
+@dataclass(frozen=True, repr=False)
+class Address:
+    """A URL that shows no password, however it is printed.
+
+    >>> place = Address("postgresql://ann:secret@db.example/clinic?sslmode=require#public.patients")
+    >>> print(place, place.table, place.database)
+    postgresql://ann@db.example/clinic?sslmode=require#public.patients ('public', 'patients') clinic
+    """
+
+    url: str = field(repr=False)
+
+    @classmethod
+    def of(cls, data: object) -> Address | None:
+        """The address that something is, if it is one.
+
+        >>> Address.of("patients.csv"), Address.of("postgresql://host/clinic#patients")
+        (None, Address('postgresql://host/clinic#patients'))
+        """
+        if isinstance(data, Address):
+            return data
+        if isinstance(data, Path) and SCHEME.match(str(data)):
+            raise UsageError(
+                "an address of a database is no path", hint="give it as text, not as a Path"
+            )
+        if isinstance(data, str) and SCHEME.match(data):
+            return cls(_concealed.get(data, data))
+        return None
+
+    @property
+    def table(self) -> tuple[str, ...]:
+        """The table and, before it, its schema if one is named; nothing where none is."""
+        named = self._parts["table"]
+        if not named:
+            return ()
+        parts: list[str] = re.findall(NAME, unquote(named))
+        return tuple(
+            part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts
+        )
+
+    @property
+    def database(self) -> str:
+        """The database, as far as the URL says."""
+        return unquote(self._parts["database"] or "")
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        table = ".".join(self.table)
+        place = self.database or "the database"
+        return f"table {table} in {place}" if table else place
+
+    @property
+    def link(self) -> str:
+        """What the database's library is to connect with: the URL, its password included."""
+        return self.url.removesuffix(f"#{self._parts['table'] or ''}")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be shown, however it is written."""
+        parts = self._match
+        if parts is None:
+            return (self.url,)
+        options = [one.partition("=") for one in (parts["options"] or "").split("&")]
+        given = [parts["password"], *(value for key, _, value in options if SECRET.search(key))]
+        return tuple({text for one in given if one for text in (one, unquote(one))})
+
+    @cached_property
+    def _match(self) -> re.Match[str] | None:
+        return URL.fullmatch(self.url)
+
+    @property
+    def _parts(self) -> re.Match[str]:
+        if self._match is None:
+            raise UsageError(
+                "this address of a database cannot be understood",
+                hint="such as postgresql://user@host/database#schema.table; in a password, write @ "
+                "as %40, / as %2F and % as %25, or leave it to PGPASSWORD or a password file",
+            )
+        return self._match
+
+    def __str__(self) -> str:
+        parts = self._match
+        if parts is None:
+            return UNKNOWN
+        user = f"{parts['user']}@" if parts["user"] else ""
+        shown = [
+            one
+            for one in (parts["options"] or "").split("&")
+            if one and not SECRET.search(one.partition("=")[0])
+        ]
+        return "".join(
+            [
+                f"postgresql://{user}{parts['hosts']}",
+                f"/{parts['database']}" if parts["database"] else "",
+                f"?{'&'.join(shown)}" if shown else "",
+                f"#{parts['table']}" if parts["table"] else "",
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"Address({str(self)!r})"
+
+
+def concealed(arguments: Sequence[str]) -> list[str]:
+    """A command's arguments without passwords; `Address.of` still knows what stood there.
+
+    >>> concealed(["audit", "postgresql://ann:secret@host/clinic#patients"])
+    ['audit', 'postgresql://ann@host/clinic#patients']
+    """
+    shown = []
+    for argument in arguments:
+        start = ARGUMENT.match(argument)
+        if start is not None:
+            url = argument[start.end() :]
+            text = str(Address(_concealed.get(url, url)))
+            _concealed.setdefault(text, url)
+            argument = start[0] + text
+        shown.append(argument)
+    return shown

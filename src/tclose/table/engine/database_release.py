@@ -1,0 +1,184 @@
+"""New tables in PostgreSQL: made by the server or filled by COPY, there only once they are counted.
+
+Everything happens in one transaction, in which the new table is counted before it ends: whatever
+fails, nothing is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from tclose.errors import DataError, TcloseError, UsageError
+from tclose.table.engine.address import Address
+from tclose.table.engine.database import DatabaseSource, table_source
+from tclose.table.engine.database_copy import copied_in
+from tclose.table.engine.database_link import IN_ORDER, PLAIN, Link, configure
+from tclose.table.engine.database_types import declarations, known_types, zero_of
+from tclose.table.source import Source, quoted
+from tclose.table.translation import Change, Translation
+
+CELLS, NAMES = "tclose_cells", "tclose_names_{}"
+OLD, PSEUDONYM = "old", "new"
+ROW = "__tclose_row__"
+Check = Callable[[Source], None]
+
+
+def refuse_taken(address: Address, schema: pa.Schema | None = None) -> None:
+    """Raises where no such new table can be made: tries it, and undoes that.
+
+    Without a schema, a table without columns is tried.
+    """
+    if not address.table:
+        raise UsageError(
+            "which table is to be written?",
+            where=str(address),
+            hint="add #table or #schema.table to the address",
+        )
+    with _writing(Link(address, writes=True)) as (_, cursor):
+        known = known_types(cursor)
+        _create(cursor, address, [] if schema is None else declarations(schema, known))
+
+
+def placed(
+    address: Address, schema: pa.Schema, batches: Iterable[pa.RecordBatch], check: Check
+) -> None:
+    """Fills a new table with rows from elsewhere; it is there after `check` has counted it."""
+    with _writing(Link(address, writes=True)) as (link, cursor):
+        _create(cursor, address, declarations(schema, known_types(cursor)))
+        copied_in(cursor, _target(address), batches)
+        cursor.execute(f"ANALYZE {_target(address)}")
+        check(table_source(link, address.table))
+        link.commit()
+
+
+def reaches(source: DatabaseSource, output: Address) -> bool:
+    """Whether who writes to an address sees the very rows of a source."""
+    link = Link(output, writes=True)
+    try:
+        if _identity(source.link) != _identity(link):
+            return False
+        with link.reading() as cursor:
+            cursor.execute("CREATE TEMPORARY TABLE tclose_trial ()")
+            cursor.execute(f"SELECT FROM {source.parenthesized} LIMIT 0")
+    except TcloseError:
+        return False
+    finally:
+        link.rest()
+    return True
+
+
+def released(source: DatabaseSource, how: Translation, output: Address, check: Check) -> None:
+    """Has the server join its rows with the translation, and keeps the result after `check`."""
+    names = pseudonyms(source, how)
+    link = Link(output, writes=True, like=source.link)
+    with _writing(link) as (_, cursor):
+        configure(cursor, IN_ORDER)
+        upload(cursor, CELLS, how.cells)
+        for at, mapping in names.items():
+            upload(cursor, NAMES.format(at), mapping)
+        cursor.execute(f"CREATE TABLE {_target(output)} AS {joined(source, how)}")
+        if cursor.rowcount != how.rows:
+            raise DataError("the table has changed while it was read", where=source.name)
+        cursor.execute(f"ANALYZE {_target(output)}")
+        check(table_source(link, output.table))
+        link.commit()
+
+
+def pseudonyms(source: DatabaseSource, how: Translation) -> dict[int, pa.Table]:
+    """For every column of pseudonyms: its values, and what is released in their place."""
+    found = {}
+    for at, change in enumerate(how.changes):
+        if change.kind == "pseudonym":
+            values = source.group([change.name]).column(change.name).combine_chunks().drop_null()
+            found[at] = pa.table({OLD: values, PSEUDONYM: how.pseudonyms(values)})
+    return found
+
+
+def upload(cursor: Any, name: str, table: pa.Table) -> None:
+    """A table for this session alone."""
+    listed = ", ".join(declarations(table.schema))
+    cursor.execute(f"CREATE TEMPORARY TABLE {name} ({listed})")
+    copied_in(cursor, name, table.to_batches())
+    cursor.execute(f"ANALYZE {name}")
+
+
+def joined(source: DatabaseSource, how: Translation, tables: str = "{}") -> str:
+    """The released rows as a query: the source's, joined with the uploaded translation."""
+    cells = tables.format(CELLS)
+    links = []
+    for at, name in enumerate(how.keys):
+        mine = source.types[name].told
+        key = how.cells.column(at)
+        theirs = f"k.{quoted(how.cells.column_names[at])}"
+        if key.null_count:
+            # IS NOT DISTINCT FROM would compare every row with every cell.
+            zero = zero_of(key.type)
+            links.append(f"COALESCE({mine}, {zero}) = COALESCE({theirs}, {zero})")
+            links.append(f"(({mine}) IS NULL) = ({theirs} IS NULL)")
+        else:
+            links.append(f"{mine} = {theirs}")
+    on = " AND ".join(links) or "true"
+    wanted, others = [], []
+    for at, change in enumerate(how.changes):
+        wanted.append(f"{_released(source, change, at, how)} AS {quoted(change.name)}")
+        if change.kind == "pseudonym":
+            told, other = source.types[change.name].told, tables.format(NAMES.format(at))
+            others.append(f"LEFT JOIN {other} AS n{at} ON n{at}.{OLD} = {told}")
+    order = "gen_random_uuid()" if how.shuffle else quoted(ROW)
+    return (
+        f"SELECT {', '.join(wanted)} FROM "
+        f"(SELECT *, row_number() OVER () AS {quoted(ROW)} FROM {source.parenthesized}) AS t "
+        f"JOIN {cells} AS k ON {on} {' '.join(others)} ORDER BY {order}"
+    )
+
+
+def _released(source: DatabaseSource, change: Change, at: int, how: Translation) -> str:
+    column = f"t.{quoted(change.name)}"
+    if change.kind == "text":
+        return f"k.{quoted(change.at)}"
+    if change.kind == "hidden":
+        kept = f"CASE WHEN NOT k.{quoted(change.at)} THEN {column} END"
+        return f"CAST({kept} AS {source.types[change.name].declared})"
+    if change.kind == "mask":
+        return f"'{how.mask}'::text"
+    return f"n{at}.{PSEUDONYM}" if change.kind == "pseudonym" else column
+
+
+@contextmanager
+def _writing(link: Link) -> Iterator[tuple[Link, Any]]:
+    """A transaction that is undone unless it is committed."""
+    try:
+        with link.explained(), link.connection.cursor() as cursor:
+            configure(cursor, PLAIN)
+            yield link, cursor
+    finally:
+        link.rest()
+
+
+def _create(cursor: Any, address: Address, columns: list[str]) -> None:
+    from psycopg import errors
+
+    try:
+        cursor.execute(f"CREATE TABLE {_target(address)} ({', '.join(columns)})")
+    except errors.DuplicateTable:
+        raise DataError(
+            "there is such a table already", where=address.name, hint="name another"
+        ) from None
+
+
+def _target(address: Address) -> str:
+    return ".".join(quoted(part) for part in address.table)
+
+
+def _identity(link: Link) -> Any:
+    """What tells one database of one running server from all others."""
+    with link.reading() as cursor:
+        cursor.execute(
+            "SELECT pg_postmaster_start_time()::text, oid, datname FROM pg_database "
+            "WHERE datname = current_database()"
+        )
+        return cursor.fetchone()
