@@ -34,6 +34,8 @@ class Reading:
     cells: int | None = None
     """How many distinct combinations of values are taken into one place at most; tables with more
     are audited and anonymized part by part."""
+    engine: str | None = None
+    """What reads and counts files: `duckdb` (the usual) or `spark`."""
 
     def open(self, data: Any) -> Source:
         """Opens a path or a frame that way."""
@@ -44,6 +46,7 @@ class Reading:
             nulls=self.nulls,
             memory=self.memory,
             cells=self.cells,
+            engine=self.engine,
         )
 
 

@@ -100,6 +100,9 @@ Cells = Annotated[
         metavar="N", min=1, help="Most distinct combinations in one place; more go part by part."
     ),
 ]
+Engine = Annotated[
+    str | None, of_files(metavar="NAME", help="What reads and counts files: duckdb or spark.")
+]
 
 
 class Declared(TypedDict):
@@ -156,10 +159,11 @@ def reading(
     null: Null = None,
     memory: Memory = None,
     cells: Cells = None,
+    engine: Engine = None,
 ) -> api.Reading:
     """How the files of a command are read."""
     mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
-    return api.Reading(mark, encoding, ("", *(null or ())), memory, cells)
+    return api.Reading(mark, encoding, ("", *(null or ())), memory, cells, engine)
 
 
 DeclaredColumns = Annotated[Declared, Group(declared)]

@@ -52,6 +52,8 @@ class Targets:
         if self.output is not None:
             written = [*bound.classes.quasi, *bound.policy.identifiers]
             refuse_in_text(self.output, released_schema(bound, rows, written))
+            if bound.source.stores(self.output):
+                bound.source.refuse_taken(self.output)
             suffix = self.output.suffix.lower()
             refuse_empty_texts(bound, bound.attributes, suffix, "a .parquet file")
 

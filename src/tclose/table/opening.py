@@ -10,10 +10,13 @@ from typing import Any
 
 import duckdb
 
+from tclose.errors import UsageError, nearest
 from tclose.table.engine.files import open_path
 from tclose.table.engine.memory import open_frame, open_relation
 from tclose.table.source import Source
 
+ENGINES = ("duckdb", "spark")
+"""What can read files; the first does unless another is asked for."""
 CELL = 512
 """Bytes that a cell takes while it is searched, more or less."""
 AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])(i?)b?\s*$", re.IGNORECASE)
@@ -27,6 +30,7 @@ def open_source(
     nulls: Sequence[str] = ("",),
     memory: str | None = None,
     cells: int | None = None,
+    engine: str | None = None,
 ) -> Source:
     """Opens a path, a pandas, polars, pyarrow or Spark frame, or a DuckDB relation.
 
@@ -36,11 +40,12 @@ def open_source(
     (3, 2)
 
     `cells` is how many distinct tuples are taken into one place at most; where only the memory is
-    given, as many as it holds.
+    given, as many as it holds. `engine` is what reads files: `duckdb`, unless `spark` is asked for.
     """
     if isinstance(data, Source):
         return data
-    source = _opened(data, delimiter, encoding, nulls, memory)
+    opened = _opened_by_spark if chosen(engine) == "spark" else _opened
+    source = opened(data, delimiter, encoding, nulls, memory)
     most = cells if cells is not None else cells_in(memory)
     return source if most is None else replace(source, cells=most)
 
@@ -56,6 +61,38 @@ def cells_in(memory: str | None) -> int | None:
         return None
     unit = 1024 if amount[3] else 1000
     return int(float(amount[1]) * unit ** (1 + "kmgt".index(amount[2].lower())) / CELL)
+
+
+def chosen(engine: str | None) -> str:
+    """The engine that reads files; raises where there is no such.
+
+    >>> chosen(None)
+    'duckdb'
+    """
+    if engine is not None and engine not in ENGINES:
+        raise UsageError("there is no such engine", where="engine", hint=nearest(engine, ENGINES))
+    return engine or ENGINES[0]
+
+
+def _opened_by_spark(
+    data: Any,
+    delimiter: str | None,
+    encoding: str | None,
+    nulls: Sequence[str],
+    memory: str | None,
+) -> Source:
+    """Files that Spark reads; what is no path has an engine of its own."""
+    if not isinstance(data, str | Path):
+        return _opened(data, delimiter, encoding, nulls, memory)
+    try:
+        from tclose.table.engine.spark import open_spark_path
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"Spark is not installed ({error.name} is missing)",
+            where="engine",
+            hint="pip install 'tclose[spark]'",
+        ) from None
+    return open_spark_path(data, delimiter, encoding, nulls, memory)
 
 
 def _opened(

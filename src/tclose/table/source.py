@@ -96,8 +96,17 @@ class Source(ABC):
         """Whether the engine writes there by itself (`store`)."""
         return False
 
-    def store(self, how: Translation, output: str | Path, check: Callable[[Source], None]) -> None:
-        """Puts the release there, whole or not at all, after `check` has counted it again."""
+    def refuse_taken(self, output: str | Path) -> None:
+        """Raises where `store` could not write there, before any work is done for it."""
+        return None
+
+    def store(
+        self, how: Translation | None, output: str | Path, check: Callable[[Source], None]
+    ) -> None:
+        """Puts the release there, whole or not at all, after `check` has counted it again.
+
+        Without a translation the table is put there as it is.
+        """
         raise InternalError("this engine does not write", where=self.name)
 
     def bench(self, columns: Sequence[str]) -> Bench:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,34 +138,27 @@ def _has_text(kind: pa.DataType) -> bool:
     return True
 
 
-class CsvWriter:
-    """Writes record batches as CSV, quoting only the fields that need it.
+class CsvText:
+    """Record batches as lines of CSV, quoting only the fields that need it.
 
     NaN is written as a missing value: an empty field.
+
+    >>> text = CsvText(["a", "b"], ",")
+    >>> text.lines(pa.record_batch({"a": ["x, y", None], "b": [1.5, float("nan")]})).to_pylist()
+    ['"x, y",1.5', ',']
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
-        self.file = path.open("wb")
+    def __init__(self, names: Sequence[str], delimiter: str) -> None:
         self.delimiter = delimiter
         # A row of one empty field would be a blank line, which many readers skip.
-        self.missing = '""' if len(schema) == 1 else ""
+        self.missing = '""' if len(names) == 1 else ""
         self.special = f'["\r\n{re.escape(delimiter)}]|^\\s|\\s$|^$'
-        header = pa.array(schema.names, pa.string())
-        self.file.write(delimiter.join(self._fields(header).to_pylist()).encode() + b"\n")
+        self.header = delimiter.join(self._fields(pa.array(names, pa.string())).to_pylist())
 
-    def __enter__(self) -> CsvWriter:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.file.close()
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Appends the rows of a batch."""
-        if batch.num_rows:
-            columns = [self._fields(column) for column in batch.columns]
-            rows = pc.binary_join_element_wise(*columns, self.delimiter)
-            lines = pc.binary_join_element_wise(rows, "", "\n")
-            self.file.write(lines.buffers()[2])
+    def lines(self, batch: pa.RecordBatch) -> pa.Array:
+        """The rows of a batch, without line ends."""
+        columns = [self._fields(column) for column in batch.columns]
+        return pc.binary_join_element_wise(*columns, self.delimiter)
 
     def _fields(self, column: pa.Array) -> pa.Array:
         if pa.types.is_dictionary(column.type):
@@ -179,6 +172,27 @@ class CsvWriter:
             quoted = pc.binary_join_element_wise('"', doubled, '"', "")
             text = pc.if_else(special, quoted, text)
         return pc.fill_null(text, self.missing)
+
+
+class CsvWriter:
+    """Writes record batches as a CSV file."""
+
+    def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
+        self.file = path.open("wb")
+        self.text = CsvText(schema.names, delimiter)
+        self.file.write(self.text.header.encode() + b"\n")
+
+    def __enter__(self) -> CsvWriter:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.file.close()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Appends the rows of a batch."""
+        if batch.num_rows:
+            lines = pc.binary_join_element_wise(self.text.lines(batch), "", "\n")
+            self.file.write(lines.buffers()[2])
 
 
 class ArrowWriter:

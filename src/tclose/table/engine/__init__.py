@@ -5,5 +5,6 @@
 - `files`   CSV, Parquet and Arrow files, read by DuckDB
 - `memory`  pandas, polars and pyarrow frames, counted by DuckDB without copying
 - `spark`   Spark frames, counted and rewritten on the cluster; `spark_frames` is what is done with
-            any frame, `spark_rows` what workers do with rows
+            any frame, `spark_rows` what workers do with rows; `spark_session` starts Spark,
+            `spark_files` and `spark_store` read and write files, found by `spark_places`
 """

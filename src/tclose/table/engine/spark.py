@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from pyspark.sql import functions, types
 from tclose.errors import DataError, TooManyCells
 from tclose.table.dialect import refuse_ambiguous
 from tclose.table.digest import united
+from tclose.table.engine.spark_files import read_back, read_path
 from tclose.table.engine.spark_frames import (
     SCALAR,
     asked,
@@ -24,12 +26,15 @@ from tclose.table.engine.spark_frames import (
     renamed,
     shuffled,
 )
+from tclose.table.engine.spark_places import Place
 from tclose.table.engine.spark_rows import sums_in, unpacked
+from tclose.table.engine.spark_store import FOLDERS, refuse_there, stored
 from tclose.table.source import WEIGHT, Rows, Source
 from tclose.table.translation import KEY, Change, Translation
+from tclose.table.write import delimiter_for
 
-MANY = 20_000_000
-SETTING = "spark.tclose.cells"
+MANY, LARGEST = 20_000_000, 2**31 - 2
+"""How many cells are taken to the driver where nothing is said, and at most."""
 SMALL = 32 << 20
 UNSTEADY = re.compile(r"(?<!Broadcast)Exchange\b")
 
@@ -83,10 +88,11 @@ class SparkSource(Source):
 
     def group(self, columns: Sequence[str]) -> pa.Table:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
-        with asked(self.name, too_large=TooManyCells(self.cells, self.name)):
-            table = self.grouped(columns).limit(self.cells + 1).toArrow()
-        if table.num_rows > self.cells:
-            raise TooManyCells(self.cells, self.name)
+        most = min(self.cells, LARGEST)
+        with asked(self.name, too_large=TooManyCells(most, self.name)):
+            table = self.grouped(columns).limit(most + 1).toArrow()
+        if table.num_rows > most:
+            raise TooManyCells(most, self.name)
         return table
 
     def stream(self) -> Rows:
@@ -131,6 +137,31 @@ class SparkSource(Source):
                 hint="write it to files first, or give a checkpoint of it",
             )
 
+    def stores(self, output: str | Path) -> bool:
+        """Spark writes folders of Parquet and CSV files; anything else is written by the driver."""
+        return Path(output).suffix.lower() in FOLDERS
+
+    def refuse_taken(self, output: str | Path) -> None:
+        """Raises where there is something already."""
+        with asked(self.name):
+            refuse_there(Place.named(self.frame.sparkSession, output))
+
+    def store(
+        self, how: Translation | None, output: str | Path, check: Callable[[Source], None]
+    ) -> None:
+        """Writes a folder of files beside the target, has it counted, then renames it."""
+
+        def judged(part: Place) -> None:
+            written = source_of(*read_back(part, delimiter))
+            if how is not None:
+                self.refuse_changed(how, written.rows)
+            check(written)
+
+        delimiter = delimiter_for(output, self.delimiter)
+        with asked(self.name):
+            frame = self.frame if how is None else self.released(how)
+            stored(frame, Place.named(frame.sparkSession, output), judged, delimiter)
+
     def released(self, how: Translation) -> Any:
         """The release as a lazy frame: the rows joined with the translation's cells."""
         cells = self.framed_cells(how)
@@ -164,8 +195,7 @@ class SparkSource(Source):
 
 def open_spark(data: Any) -> SparkSource:
     """A Spark frame of the caller's own session."""
-    kind = type(data).__module__
-    if kind.startswith("pyspark.sql.connect") or not hasattr(data, "_jdf"):
+    if not hasattr(data, "_jdf"):
         raise DataError(
             "only frames of a classic Spark session can be read, not those of Spark Connect",
             where="Spark frame",
@@ -174,15 +204,34 @@ def open_spark(data: Any) -> SparkSource:
     return source_of(data, "Spark frame")
 
 
-def source_of(frame: Any, name: str, **more: Any) -> SparkSource:
+def open_spark_path(
+    path: str | Path,
+    delimiter: str | None,
+    encoding: str | None,
+    nulls: Sequence[str],
+    memory: str | None,
+) -> SparkSource:
+    """Files that Spark reads."""
+    return source_of(*read_path(path, delimiter, encoding, nulls, memory))
+
+
+def source_of(
+    frame: Any,
+    name: str,
+    hashed: Callable[[], str] | None = None,
+    scratch: Any = None,
+    delimiter: str = ",",
+    notes: tuple[str, ...] = (),
+) -> SparkSource:
     """A source over a frame; what no release could be made of is refused at once."""
     if frame.isStreaming:
         raise DataError("a stream has no end to count to", where=name, hint="read it as a batch")
     refuse_ambiguous(list(frame.columns), name)
-    limit = int(frame.sparkSession.conf.get(SETTING, str(MANY)))
-    notes: tuple[str, ...] = ()
     with asked(name):
         if not frame._jdf.queryExecution().analyzed().deterministic():
             frame = pinned(frame)
-            notes = ("its rows come out anew at each reading, so they were kept as first read",)
-    return SparkSource(name, tuple(frame.columns), frame, notes=notes, cells=limit, **more)
+            notes = (*notes, "its rows come out anew at each reading, so the first was kept")
+    return SparkSource(
+        name, tuple(frame.columns), frame, hashed, scratch,
+        notes=notes, delimiter=delimiter, cells=MANY,
+    )  # fmt: skip

@@ -1,0 +1,178 @@
+"""Files that Spark reads: folders and patterns of Parquet, and CSV as text, as DuckDB reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark.sql import functions
+
+from tclose.errors import DataError
+from tclose.table.dialect import SAMPLE, Dialect, sniffed
+from tclose.table.digest import file_hash
+from tclose.table.engine.files import ARROW, PARQUET, rows_as_utf8
+from tclose.table.engine.scratch import Scratch
+from tclose.table.engine.spark_frames import asked, named
+from tclose.table.engine.spark_places import Place
+from tclose.table.engine.spark_rows import LOOKS, looked_at, mapped
+from tclose.table.engine.spark_session import session
+
+SHORT = 1 << 16
+
+
+class Read(NamedTuple):
+    """What was read from files, and what is known about them."""
+
+    frame: Any
+    name: str
+    hashed: Callable[[], str] | None
+    scratch: Scratch | None = None
+    delimiter: str = ","
+    notes: tuple[str, ...] = ()
+
+
+def read_path(
+    path: str | Path,
+    delimiter: str | None,
+    encoding: str | None,
+    nulls: Sequence[str],
+    memory: str | None,
+) -> Read:
+    """The table in a file, in the files of a folder, or in those that a pattern names."""
+    place = Place.named(session(memory), path)
+    with asked(place.name):
+        files = place.files()
+    if not files:
+        raise DataError("there is no such file", where=str(path), hint="check the path")
+    suffixes = {Path(one.name).suffix.lower() for one in (place, *files)}
+    if suffixes & ARROW:
+        raise DataError(
+            "Spark does not read Arrow files", where=place.name, hint="read it with --engine duckdb"
+        )
+    if suffixes & PARQUET:
+        return read_parquet(place)
+    return read_csv(place, files, delimiter, encoding, nulls)
+
+
+def read_parquet(place: Place) -> Read:
+    """A table of Parquet files."""
+    with asked(place.name):
+        frame = place.session.read.parquet(place.text)
+    return Read(frame, place.name, _hash(place))
+
+
+def read_csv(
+    place: Place,
+    files: Sequence[Place],
+    delimiter: str | None,
+    encoding: str | None,
+    nulls: Sequence[str],
+) -> Read:
+    """A table of CSV files with one header; every field is text."""
+    dialect = _dialect(files, delimiter, encoding)
+    scratch: Scratch | None = None
+    paths = [one.text for one in files]
+    if not dialect.is_plain:
+        scratch = _copied(files, dialect, place)
+        paths = [str(Path(scratch.name) / "table.csv")]
+    frame = _rows(place, paths, dialect, nulls)
+    return Read(frame, place.name, _hash(place), scratch, dialect.delimiter, dialect.notes)
+
+
+def read_back(place: Place, delimiter: str) -> Read:
+    """A folder that was just written."""
+    if Path(place.name).suffix.lower() == ".csv":
+        return read_csv(place, place.files(), delimiter, "utf-8", ("",))
+    return read_parquet(place)
+
+
+def _hash(place: Place) -> Callable[[], str] | None:
+    """The hash of a single file on this machine; what else there is has that of its rows."""
+    local = place.local
+    return None if local is None else lambda: file_hash(local)
+
+
+def _dialect(files: Sequence[Place], delimiter: str | None, encoding: str | None) -> Dialect:
+    """How the files are written; raises unless all of them are alike."""
+    with asked(files[0].name):
+        first = files[0].beginning(SAMPLE)
+        rest = [(one, one.beginning(SHORT)) for one in files[1:]]
+    dialect = sniffed(first, files[0].name, encoding=encoding, delimiter=delimiter)
+    for one, sample in rest:
+        other = sniffed(
+            sample, one.name, encoding=dialect.encoding, delimiter=dialect.delimiter, most=SHORT
+        )
+        if (other.header, other.header_lines) != (dialect.header, dialect.header_lines):
+            raise DataError(
+                f"its header is not that of {files[0].name}",
+                where=one.name,
+                hint="files of one table have one header",
+            )
+    return dialect
+
+
+def _copied(files: Sequence[Place], dialect: Dialect, place: Place) -> Scratch:
+    """A copy in UTF-8 with a header of one line, where all workers are on this machine."""
+    local = files[0].local if len(files) == 1 else None
+    if local is None or not place.session.sparkContext.master.startswith("local"):
+        raise DataError(
+            "Spark reads CSV only as UTF-8 with a header of one line",
+            where=place.name,
+            hint="convert it first, or read it with --engine duckdb",
+        )
+    return rows_as_utf8(local, dialect)
+
+
+def _rows(place: Place, paths: list[str], dialect: Dialect, nulls: Sequence[str]) -> Any:
+    across = _refuse_untidy(place, paths, dialect)
+    schema = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in dialect.header)
+    options = {
+        "sep": dialect.delimiter,
+        "quote": '"',
+        "escape": '"',
+        "header": dialect.is_plain,
+        "encoding": "UTF-8",
+        "multiLine": across,
+        "mode": "FAILFAST",
+        # A row with too few fields is one, whichever columns are asked for.
+        "columnPruning": False,
+        "unescapedQuoteHandling": "RAISE_ERROR",
+        "maxColumns": len(dialect.header) + 1,
+    }
+    with asked(place.name):
+        read = place.session.read.schema(schema).options(**options).csv(paths)
+        return read.select(*_with_nulls(dialect.header, nulls))
+
+
+def _with_nulls(header: Iterable[str], nulls: Sequence[str]) -> list[Any]:
+    """The columns, some words of which mean that there is no value."""
+    return [functions.when(~named(name).isin(*nulls), named(name)).alias(name) for name in header]
+
+
+def _refuse_untidy(place: Place, paths: list[str], dialect: Dialect) -> bool:
+    """Raises for what Spark would read as something else; says whether rows run across lines."""
+    with asked(place.name):
+        lines = place.session.read.text(paths).select(
+            "value", functions.col("_metadata.file_path").alias("file")
+        )
+        valid = functions.is_valid_utf8("value").alias("valid")
+        looks = mapped(lines.select("file", "value", valid), looked_at(dialect.delimiter), LOOKS)
+        totals = [functions.sum(name).alias(name) for name in looks.columns[1:]]
+        found = looks.groupBy("file").agg(*totals).collect()
+    if any(one.bad for one in found):
+        raise DataError("not UTF-8 text", where=place.name, hint="give --encoding, such as latin-1")
+    if any(one.quotes % 2 for one in found):
+        raise DataError(
+            "a quoted field is not closed properly", where=place.name, hint="mend the quotes"
+        )
+    if any(one.padded for one in found):
+        raise DataError(
+            "a space stands before a quoted field", where=place.name, hint="take it away"
+        )
+    if len(dialect.header) == 1 and any(one.blank for one in found):
+        raise DataError(
+            "a blank line in a table of one column", where=place.name,
+            hint='write "" where a value is missing',
+        )  # fmt: skip
+    return any(one.apart for one in found)

@@ -1,0 +1,104 @@
+"""Files and folders as Spark reaches them: on this machine, HDFS or any other file system."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+GLOB = re.compile(r"[*?\[{]")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A path of a session's file systems; a plain one is on the session's own."""
+
+    session: Any = field(repr=False)
+    text: str
+
+    @classmethod
+    def named(cls, session: Any, path: str | Path) -> Place:
+        """A place by what a user calls it: what is relative starts where the user is."""
+        text = str(path)
+        if SCHEME.match(text) is None and cls(session, "/").is_local:
+            text = os.path.abspath(text)
+        return cls(session, text)
+
+    @cached_property
+    def path(self) -> Any:
+        """The path as Hadoop has it."""
+        return self.session._jvm.org.apache.hadoop.fs.Path(self.text)
+
+    @cached_property
+    def system(self) -> Any:
+        """The file system that the path is on."""
+        return self.path.getFileSystem(self.session._jsparkSession.sessionState().newHadoopConf())
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this machine's own files are meant."""
+        return bool(self.system.getUri().getScheme() == "file")
+
+    @property
+    def local(self) -> Path | None:
+        """The file of this machine, if it is one."""
+        found = Path(self.path.toUri().getPath()) if self.is_local else None
+        return found if found is not None and found.is_file() else None
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return str(self.path.getName())
+
+    def beside(self, name: str) -> Place:
+        """Another name in the same folder."""
+        return Place(self.session, f"{self.path.getParent().toString().rstrip('/')}/{name}")
+
+    def renamed(self, name: str) -> None:
+        """Gives a file another name in its folder."""
+        self.system.rename(self.path, self.beside(name).path)
+
+    def exists(self) -> bool:
+        """Whether there is something."""
+        return bool(self.system.exists(self.path))
+
+    def files(self) -> list[Place]:
+        """The files that are meant: itself, all of a folder, or what a pattern names."""
+        found = self.system.globStatus(self.path) if GLOB.search(self.text) else None
+        roots = [self.path] if found is None else [one.getPath() for one in found]
+        listed: list[str] = []
+        for root in roots:
+            if not self.system.exists(root):
+                continue
+            each = self.system.listFiles(root, True)
+            while each.hasNext():
+                listed.append(each.next().getPath().toString())
+        kept = [Place(self.session, text) for text in sorted(listed)]
+        return [one for one in kept if not one.name.startswith((".", "_"))]
+
+    def beginning(self, most: int) -> bytes:
+        """The first bytes of a file."""
+        stream = self.system.open(self.path)
+        try:
+            return bytes(stream.readNBytes(most))
+        finally:
+            stream.close()
+
+    def moved(self, target: Place) -> bool:
+        """Renames a folder; whether it is now there, and was nothing there before."""
+        if target.exists() or not self.system.rename(self.path, target.path):
+            return False
+        # Where somebody else was quicker, it was moved into what they have made.
+        inside = Place(self.session, f"{target.text.rstrip('/')}/{self.name}")
+        if inside.exists():
+            inside.remove()
+            return False
+        return target.exists()
+
+    def remove(self) -> None:
+        """Deletes it with everything below it, if it is there."""
+        self.system.delete(self.path, True)

@@ -1,0 +1,105 @@
+"""The Spark session that files are read with: the one that runs, or a new, quiet one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tclose.errors import DataError
+
+SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])?i?b?\s*$", re.IGNORECASE)
+UNITS = {"": 1 / (1 << 20), "k": 1 / (1 << 10), "m": 1, "g": 1 << 10, "t": 1 << 20}
+
+
+def session(memory: str | None = None) -> Any:
+    """The session of this process, or a new one with the settings that Spark finds by itself.
+
+    A new one gets so much memory, is local unless a master is set, and says nothing unless
+    `spark.log.level` is set.
+    """
+    running = SparkSession.getActiveSession()
+    found = running if running is not None else _started(memory)
+    if not hasattr(found, "_jsparkSession"):
+        raise DataError(
+            "only classic Spark sessions can be used, not Spark Connect",
+            where="Spark",
+            hint="unset SPARK_REMOTE, or name a master",
+        )
+    return found
+
+
+def _started(memory: str | None) -> Any:
+    home = os.environ.get("JAVA_HOME")
+    java = Path(home, "bin", "java").exists() if home else shutil.which("java") is not None
+    if not java and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        raise DataError("Spark needs Java, and there is none", hint="install Java 17 or newer")
+    told = _told()
+    builder = SparkSession.builder.appName("tclose")
+    for name, value in _defaults(told, memory).items():
+        builder = builder.config(name, value)
+    try:
+        with _unheard(quiet="spark.log.level" not in told):
+            return builder.getOrCreate()
+    except PySparkException as error:
+        raise DataError(
+            f"Spark did not start ({error.getCondition()})",
+            hint="see why with: python -c 'from pyspark.sql import SparkSession as s; "
+            "s.builder.getOrCreate()'",
+        ) from None
+
+
+def _told() -> str:
+    """What the user's own settings say, as text."""
+    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    folder = os.environ.get("SPARK_CONF_DIR") or str(Path(home, "conf"))
+    file = Path(folder, "spark-defaults.conf")
+    written = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    lines = [line for line in written.splitlines() if not line.lstrip().startswith("#")]
+    return "\n".join([os.environ.get("PYSPARK_SUBMIT_ARGS", ""), *lines])
+
+
+def _defaults(told: str, memory: str | None) -> dict[str, str]:
+    """What is set where the user's own settings are silent."""
+    wanted = {"spark.ui.enabled": "false"}
+    if "spark.master" not in told and "--master" not in told and "MASTER" not in os.environ:
+        # Nobody else has to reach a session on this machine alone.
+        wanted |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        if "spark.pyspark.python" not in told:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if memory:
+        wanted["spark.driver.memory"] = f"{_megabytes(memory)}m"
+    return {name: value for name, value in wanted.items() if name not in told}
+
+
+def _megabytes(memory: str) -> int:
+    size = SIZE.match(memory)
+    if size is None:
+        raise DataError("not an amount of memory", hint="for example --memory 4GB")
+    return max(1, round(float(size[1]) * UNITS[(size[2] or "").lower()]))
+
+
+@contextmanager
+def _unheard(*, quiet: bool) -> Iterator[None]:
+    """What is started meanwhile writes its messages nowhere, as long as it runs."""
+    if not quiet:
+        yield
+        return
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
