@@ -15,7 +15,6 @@ from tclose.recode.plan import Way
 from tclose.search import Outcome
 from tclose.search.frontier import Frontier
 from tclose.table import Cells, Source, bind, open_source, write_table
-from tclose.table.digest import file_hash
 from tclose.table.write import delimiter_for, refuse_in_text, write_text
 from tclose.utility import LossReport, Sizes
 from tclose.verify import Audit, Certificate, audit_bound
@@ -102,16 +101,31 @@ class Release:
         """
         if self.data is None:
             raise ValueError(f"this release is already written to {self.path}")
-        rows, policy = open_source(self.data).stream(), self.audit.bound.policy
+        source = open_source(self.data)
+        rows = source.stream()
         refuse_in_text(path, rows.schema)
         mark = delimiter_for(path)
+        if source.stores(path):
+            source.save(path, lambda written: self._certified(written, certificate, plan))
+            return Path(path)
+        return write_table(
+            path,
+            rows.schema,
+            rows.batches(),
+            delimiter=mark,
+            check=lambda part: self._certified(
+                open_source(part, delimiter=mark), certificate, plan
+            ),
+        )
 
-        def recount(part: Path) -> None:
-            recounted(open_source(part, delimiter=mark), policy, self.people)
-            save_json(certificate, self.certificate.of_file(file_hash(part)).to_json())
+    def _certified(
+        self, written: Source, certificate: str | Path | None, plan: str | Path | None
+    ) -> None:
+        """Counts what was written, and certifies that."""
+        recounted(written, self.audit.bound.policy, self.people)
+        save_json(certificate, self.certificate.of_file(written.digest()).to_json())
+        if self.plan is not None:
             save_json(plan, self.plan.to_json())
-
-        return write_table(path, rows.schema, rows.batches(), delimiter=mark, check=recount)
 
     def report(
         self,

@@ -100,13 +100,12 @@ class Source(ABC):
         """Raises where `store` could not write there, before any work is done for it."""
         return None
 
-    def store(
-        self, how: Translation | None, output: str | Path, check: Callable[[Source], None]
-    ) -> None:
-        """Puts the release there, whole or not at all, after `check` has counted it again.
+    def store(self, how: Translation, output: str | Path, check: Callable[[Source], None]) -> None:
+        """Puts the release there, whole or not at all, after `check` has counted it again."""
+        raise InternalError("this engine does not write", where=self.name)
 
-        Without a translation the table is put there as it is.
-        """
+    def save(self, output: str | Path, check: Callable[[Source], None]) -> None:
+        """Puts the table there as it is, likewise."""
         raise InternalError("this engine does not write", where=self.name)
 
     def bench(self, columns: Sequence[str]) -> Bench:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ from tclose.table.engine.spark_rows import sums_in, unpacked
 from tclose.table.engine.spark_store import FOLDERS, refuse_there, stored
 from tclose.table.source import WEIGHT, Rows, Source
 from tclose.table.translation import KEY, Change, Translation
-from tclose.table.write import delimiter_for
 
 MANY, LARGEST = 20_000_000, 2**31 - 2
 """How many cells are taken to the driver where nothing is said, and at most."""
@@ -146,21 +145,27 @@ class SparkSource(Source):
         with asked(self.name):
             refuse_there(Place.named(self.frame.sparkSession, output))
 
-    def store(
-        self, how: Translation | None, output: str | Path, check: Callable[[Source], None]
-    ) -> None:
-        """Writes a folder of files beside the target, has it counted, then renames it."""
+    def store(self, how: Translation, output: str | Path, check: Callable[[Source], None]) -> None:
+        """Writes the release to a folder of files, counted before it appears."""
 
-        def judged(part: Place) -> None:
-            written = source_of(*read_back(part, delimiter))
-            if how is not None:
-                self.refuse_changed(how, written.rows)
+        def judge(written: Source) -> None:
+            self.refuse_changed(how, written.rows)
             check(written)
 
-        delimiter = delimiter_for(output, self.delimiter)
         with asked(self.name):
-            frame = self.frame if how is None else self.released(how)
-            stored(frame, Place.named(frame.sparkSession, output), judged, delimiter)
+            frame = self.released(how)
+        replace(self, frame=frame).save(output, judge)
+
+    def save(self, output: str | Path, check: Callable[[Source], None]) -> None:
+        """Writes a folder of files beside the target, has it counted, then renames it."""
+        target = Place.named(self.frame.sparkSession, output)
+        with asked(self.name):
+            stored(
+                self.frame,
+                target,
+                lambda part: check(source_of(*read_back(part, self.delimiter))),
+                self.delimiter,
+            )
 
     def released(self, how: Translation) -> Any:
         """The release as a lazy frame: the rows joined with the translation's cells."""
