@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import PolicyError, Problem, UsageError, nearest
+from tclose.errors import PolicyError, Problem, TooManyCells, UsageError, nearest
 from tclose.policy.load import parse_policy, policy_from, read_raw
 from tclose.policy.model import Policy
 from tclose.release import Release
 from tclose.table import Bound, Cells, Source, bind, count_cells, open_source
 from tclose.table.alignment import beside, linked_rows
 from tclose.table.check import Strangers
+from tclose.table.outline import Outline, outline_of
 from tclose.utility import Asked, Utility, measure_pair, pair_of
 from tclose.verify import Audit, Explanation, audit_bound, explain_class
 from tclose.verify.attacks import AttackReport, Other, attack_release
+from tclose.verify.parts import audit_parts
 
 PolicyLike = Policy | str | Path | Mapping[str, Any]
 Progress = Callable[[str], None]
@@ -75,7 +77,11 @@ def audit(
     >>> result.k, result.classes
     (2, 2)
     """
-    bound = _bind(data, policy, quasi, sensitive, reading, progress)
+    rules, problems, source = _opened(data, policy, quasi, sensitive, reading, progress)
+    try:
+        bound = bind(rules, source, problems)
+    except TooManyCells:
+        return audit_parts(outline_of(rules, source, problems), source, progress=progress)
     people = population_cells(bound, population, reading)
     return audit_bound(bound, population=people, progress=progress)
 
@@ -96,13 +102,18 @@ def verify(
     >>> verify(table, rules).holds
     True
     """
-    bound = _bind(data, policy, (), (), reading, progress)
-    if not bound.policy.promises_something:
+    rules, problems, source = _opened(data, policy, (), (), reading, progress)
+    if rules is not None and not problems and not rules.promises_something:
         raise UsageError(
             "the policy promises nothing, so there is nothing to verify",
             where="policy",
             hint="state k, or t at a sensitive column",
         )
+    try:
+        bound = bind(rules, source, problems)
+    except TooManyCells:
+        whole = outline_of(rules, source, problems)
+        return audit_parts(whole, source, measure_all=False, progress=progress)
     people = population_cells(bound, population, reading)
     return audit_bound(bound, population=people, measure_all=False, progress=progress)
 
@@ -248,6 +259,34 @@ def _bind(
     progress: Progress,
     strangers: Strangers = "refuse",
 ) -> Bound:
+    rules, problems, source = _opened(data, policy, quasi, sensitive, reading, progress)
+    return bind(rules, source, problems, strangers=strangers)
+
+
+def outline(
+    data: Any, policy: PolicyLike, *, reading: Reading = AS_FOUND
+) -> tuple[Outline, Source]:
+    """Ties a policy to the columns of a table whose cells are too many for one place.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"zip": ["476", "476", "479"], "illness": ["flu", "ulcer", "flu"]})
+    >>> whole, source = outline(table, {"columns": {"zip": "quasi", "illness": "sensitive"}})
+    >>> whole.rows, whole.whole["illness"].tolist()
+    (3, [2, 1])
+    """
+    rules, problems, source = _opened(data, policy, (), (), reading, lambda step: None)
+    return outline_of(rules, source, problems), source
+
+
+def _opened(
+    data: Any,
+    policy: PolicyLike | None,
+    quasi: str | Sequence[str],
+    sensitive: str | Sequence[str],
+    reading: Reading,
+    progress: Progress,
+) -> tuple[Policy | None, list[Problem], Source]:
+    """The policy (or one that names columns only), what is wrong with it, and the table."""
     checked: Policy | None
     problems: list[Problem] = []
     if policy is None:
@@ -265,7 +304,7 @@ def _bind(
         progress("opening the table")
         source = reading.open(data)
     progress("counting the classes")
-    return bind(checked, source, problems, strangers=strangers)
+    return checked, problems, source
 
 
 def _policy(policy: PolicyLike) -> tuple[Policy | None, list[Problem]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclose.errors import UnprovenError
+from tclose.errors import UnprovenError, UsageError
 from tclose.policy.model import Policy
 from tclose.recode import Leftover, Plan
 from tclose.recode.plan import Way
@@ -59,7 +59,8 @@ class Release:
     audit: Audit = field(repr=False)
     loss: LossReport
     sizes: Sizes
-    plan: Plan = field(repr=False)
+    plan: Plan | None = field(repr=False)
+    """None where the table was too large for one place: its classes are with its engine."""
     outcome: Outcome | None = field(repr=False)
     left_out: int
     applied: Applied | None = None
@@ -101,6 +102,8 @@ class Release:
         """
         if self.data is None:
             raise ValueError(f"this release is already written to {self.path}")
+        if plan is not None and self.plan is None:
+            raise ValueError("this release was made in fragments and has no plan")
         source = open_source(self.data)
         rows = source.stream()
         refuse_in_text(path, rows.schema)
@@ -142,7 +145,11 @@ class Release:
         classes, and is not to be passed on. A frontier (`tclose.frontier`) becomes a section of it.
         """
         if self.reporter is None:
-            raise ValueError("this release does not know the table that it was made from")
+            raise UsageError(
+                "there is no report on a release that was made in fragments",
+                where="report",
+                hint="leave the report out, or allow more cells in one place (--cells)",
+            )
         return self.reporter(self, path, edition, frontier)
 
     def __str__(self) -> str:

@@ -4,8 +4,8 @@ Nothing that proposes certifies: what was written is read back and counted by `v
 moved into place, and a release that does not keep its promise is never made.
 
 - `searched`  a release found by a search
-- `fragmented` the same of a table too large for one place, fragment by fragment; `laying` says
-              where its cells lie
+- `fragmented`  the same of a table too large for one place, fragment by fragment; `laying` says
+              where its cells lie, `gathered` makes a release of it
 - `asked`     what a caller asks of a search
 - `surveyed`  the lattice of full-domain generalizations
 - `swept`     loss against t or k; `grid` which of them, `valued` what is lost by any measure

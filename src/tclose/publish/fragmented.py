@@ -1,15 +1,15 @@
 """A release of a table that is too large for one place: cut into fragments, each searched alone.
 
-Every fragment keeps the promise as one class, against the distributions of the whole table; those
-that do not are united with their neighbours. A search within a fragment is then an ordinary one
-whose classes are compared with the whole table. What is written is counted again, part by part.
+`laying` says how it is cut. Every fragment keeps the promise as one class, against the
+distributions of the whole table; those that do not are united with their neighbours. A search
+within a fragment is then an ordinary one whose classes are compared with the whole table. What is
+written is counted again, part by part.
 """
 
 from __future__ import annotations
 
-import math
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from tclose.distance.histogram import Counts
 from tclose.errors import UsageError
-from tclose.publish.laying import Laying
+from tclose.publish.laying import CELLS, Laying, Sketching
 from tclose.recode import Pseudonyms, recoded
 from tclose.recode.rewrite import released_columns
 from tclose.recode.translate import translation_of
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.outcome import Outcome
 from tclose.search.strata import united
-from tclose.table.bench import FRAGMENT, Worked
+from tclose.table.bench import FRAGMENT, Bench, Worked
 from tclose.table.classes import Classes
 from tclose.table.outline import Outline
 from tclose.table.source import WEIGHT, Source
@@ -50,6 +50,8 @@ class Fragmented:
     fragments: int
     cells: int
     method: str
+    bench: Bench = field(repr=False)
+    """Keeps the translation as long as this is kept."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +92,19 @@ def fragmented(
     method: str,
     budget: Budget,
     pseudonyms: Pseudonyms,
-    *,
-    size: int = FRAGMENT_CELLS,
 ) -> Fragmented:
-    """Cuts a table into fragments of about so many cells, and searches every one of them."""
+    """Cuts a table into fragments that fit one place, and searches every one of them."""
     chosen = "mondrian" if method == "auto" else method
     _refuse(outline, chosen, budget)
     _tell(budget, "counting the cells")
     bench = source.bench(outline.counted)
     cells = bench.cells
-    number = max(1, math.ceil(cells / size))
-    _tell(budget, f"cutting {cells:,} cells into {number:,} fragments")
-    counts = bench.cut(Laying.of(outline, number), number, list(outline.attributes))
-    label = united(number, _Judge(outline, counts, number))
+    _tell(budget, f"cutting {cells:,} cells into fragments")
+    sketching = Sketching.of(outline)
+    sketch = bench.sketch(sketching, (WEIGHT, CELLS))
+    laying = Laying.of(sketching, sketch, min(FRAGMENT_CELLS, source.cells))
+    counts = bench.cut(laying, list(outline.attributes))
+    label = united(laying.fragments, _Judge(outline, counts))
     final = int(label.max()) + 1
     _tell(budget, f"searching {final:,} fragments")
     share = _share(budget, final)
@@ -116,7 +118,7 @@ def fragmented(
     overall = sum(columns.values()) / max(len(columns), 1)
     loss = LossReport(overall, columns, np.zeros((0, len(columns))), 0)
     classes = sum(one.classes for one in reports)
-    return Fragmented(how, loss, classes, final, cells, chosen)
+    return Fragmented(how, loss, classes, final, cells, chosen, bench)
 
 
 def _refuse(outline: Outline, method: str, budget: Budget) -> None:
@@ -159,7 +161,7 @@ def _example(outline: Outline, pseudonyms: Pseudonyms) -> Translation:
 class _Judge:
     """Tells which fragments break the promise as one class; raises where the whole table does."""
 
-    def __init__(self, outline: Outline, counts: pa.Table, fragments: int) -> None:
+    def __init__(self, outline: Outline, counts: pa.Table) -> None:
         self.outline = outline
         self.lines = lines_of(outline, measure_all=False)
         names = list(outline.attributes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tclose.api import Reading
+from tclose.errors import UsageError
 from tclose.release import Release
 from tclose.report.compose import document_of
 from tclose.report.document import Document, Section
@@ -51,6 +52,12 @@ def audit_report(
     >>> page.edition, page.sections[0].title
     ('external', 'What was measured')
     """
+    if audit.in_parts:
+        raise UsageError(
+            "there is no report on a table that was counted part by part",
+            where=audit.source,
+            hint="leave the report out, or allow more cells in one place (--cells)",
+        )
     attacks = attack_release(audit.bound, population=population)
     subject = Subject(
         kind=kind,

@@ -8,11 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tclose.api import AS_FOUND, PolicyLike, Reading, check, population_cells
+from tclose.api import AS_FOUND, PolicyLike, Reading, check, policy_of, population_cells
 from tclose.describe import fixed_hierarchies, policy_json, rows_from, search_details
-from tclose.errors import UnprovenError, UsageError
-from tclose.policy.model import Policy
+from tclose.errors import TooManyCells, UnprovenError, UsageError
+from tclose.policy.model import Policy, Search
 from tclose.publish.asked import budget_of
+from tclose.publish.gathered import anonymize_parts
 from tclose.publish.placing import dropped
 from tclose.publish.targets import Targets
 from tclose.publish.written import Work, pseudonyms_of
@@ -66,18 +67,28 @@ def anonymize(
     ('[21, 23]', True)
     """
     targets = Targets.named(output, certificate, plan)
-    bound = check(data, policy, reading=reading)
+    pseudonyms = pseudonyms_of(key)
+
+    def budgeted(search: Search) -> Budget:
+        return budget_of(
+            search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
+        )
+
+    try:
+        bound = check(data, policy, reading=reading)
+    except TooManyCells:
+        search = policy_of(policy).search
+        name, budget = method or search.method, budgeted(search)
+        return anonymize_parts(data, policy, targets, name, budget, pseudonyms, reading, command)
     search = bound.policy.search
-    budget = budget_of(
-        search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
-    )
+    budget = budgeted(search)
     chosen = method_named(method or search.method)
     rows = bound.source.stream()
     targets.refuse(bound, rows, (data, policy, population))
     people = population_cells(bound, population, reading)
     problem = problem_of(bound, people)
     refuse_infeasible(problem)
-    work = Work(data, reading, bound, rows, targets, people, pseudonyms_of(key))
+    work = Work(data, reading, bound, rows, targets, people, pseudonyms)
 
     def attempt(method: Method, problem: Problem, budget: Budget) -> Release:
         outcome = method.run(problem, budget)

@@ -36,7 +36,7 @@ def release_view(release: Release) -> RenderableType:
     ]
     if release.outcome is not None and release.outcome.tried:
         parts.append(_tried(release.outcome))
-    if release.plan.uses_sensitive:
+    if release.plan is None or release.plan.uses_sensitive:
         parts.append(
             Text(
                 "Classes depend on sensitive values: rows with equal quasi-identifiers may be in "
@@ -87,7 +87,7 @@ def _recoded(release: Release) -> Iterator[str]:
         yield f"Chosen: {release.outcome.why}."
     if release.applied is not None:
         yield WAYS[release.applied.way]
-    if release.plan.levels is not None:
+    if release.plan is not None and release.plan.levels is not None:
         told = ", ".join(f"{name} {level}" for name, level in release.plan.levels.items())
         yield f"Whole columns are recoded to one level each (0: as they are): {told}."
     proof = release.certificate.content.get("optimality")

@@ -1,9 +1,8 @@
-"""A table cut into fragments that each keep its distribution, before any of them is searched.
+"""Cells in strata along a curve, and fragments that break the promise united.
 
-Cells with alike sensitive values are a *stratum*. Along a curve through the quasi-identifiers, on
-which near means near in all of them, every stratum is cut into equally many pieces with equally
-many rows; fragment f is the f-th piece of each. So every fragment has nearly the sensitive
-distribution of the table, lies together as well as that allows, and can be searched by itself.
+Cells with alike sensitive values are a *stratum*. Dealing the cells of every stratum out in turn,
+along a curve through the quasi-identifiers on which near means near in all of them, gives fragments
+that all have the sensitive distribution of what was dealt.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ BITS = 62
 FINEST = 10
 """Bits of a coordinate of the curve."""
 FULL = 64
-"""Rows of a stratum for each fragment, so that the pieces can be equal."""
+"""Rows of a stratum for each fragment, so that its share can be the same in all of them."""
 
 
 def coordinates(rows: Sequence[Ints], columns: int) -> list[Ints]:
@@ -52,7 +51,7 @@ def curve(places: Sequence[Ints]) -> Ints:
 def strata(rows: Sequence[Ints], fragments: int) -> list[Ints]:
     """The part of its column that every sensitive value is in: a stratum is one part of each.
 
-    As many parts as leave strata large enough to be cut into so many equal pieces: with few rows
+    As many parts as leave strata large enough to be dealt out to so many fragments: with few rows
     or many attributes alike values share a part.
 
     >>> strata([np.array([600, 300, 100]), np.array([500, 500])], 2)
@@ -62,17 +61,6 @@ def strata(rows: Sequence[Ints], fragments: int) -> list[Ints]:
     room = max(total / (FULL * max(fragments, 1)), 1.0)
     each = max(int(room ** (1 / max(len(rows), 1)) + 1e-9), 1)
     return [equal_parts(count, min(each, max(len(count), 1))) for count in rows]
-
-
-def pieces(before: Ints, weight: Ints, total: Ints, fragments: int) -> Ints:
-    """The fragment of cells with so many rows before them in strata of so many rows.
-
-    >>> pieces(np.array([0, 4, 8]), np.array([4, 4, 4]), np.array([12, 12, 12]), 2).tolist()
-    [0, 1, 1]
-    """
-    middle = 2 * before + weight
-    piece: Ints = (middle * fragments) // (2 * total)
-    return np.minimum(piece, fragments - 1)
 
 
 def united(fragments: int, failing: Callable[[Ints], Flags]) -> Ints:

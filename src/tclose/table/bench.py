@@ -14,6 +14,8 @@ Ints = NDArray[np.int64]
 
 ORDER = "__tclose_order__"
 STRATUM = "__tclose_stratum__"
+FIRST = "__tclose_first__"
+DEALS = "__tclose_deals__"
 FRAGMENT = "__tclose_fragment__"
 TIE = "__tclose_tie_{}"
 
@@ -23,13 +25,17 @@ class Laid(NamedTuple):
 
     order: Ints
     stratum: Ints
+    first: Ints
+    deals: Ints
+    """The cells of a stratum go to so many fragments in turn, from the first on."""
     ties: tuple[Ints, ...]
     """One cell and no other has all of these numbers."""
 
     def columns(self) -> dict[str, Ints]:
         """The same as columns of a table."""
         ties = {TIE.format(at): tie for at, tie in enumerate(self.ties)}
-        return {ORDER: self.order, STRATUM: self.stratum, **ties}
+        mine = {ORDER: self.order, STRATUM: self.stratum, FIRST: self.first, DEALS: self.deals}
+        return mine | ties
 
 
 class Worked(NamedTuple):
@@ -52,16 +58,14 @@ class Bench(ABC):
         """How many cells there are."""
 
     @abstractmethod
-    def cut(
-        self,
-        laid: Callable[[pa.Table], Laid],
-        fragments: int,
-        columns: Sequence[str],
-    ) -> pa.Table:
-        """Cuts every stratum along the order into fragments of equally many rows.
+    def sketch(self, snap: Callable[[pa.Table], pa.Table], numbers: Sequence[str]) -> pa.Table:
+        """Cells as `snap` makes them, equal ones united: their `numbers` add up."""
 
-        Returns the rows (`WEIGHT`) of every
-        fragment (`FRAGMENT`) with each tuple of some columns.
+    @abstractmethod
+    def cut(self, laid: Callable[[pa.Table], Laid], columns: Sequence[str]) -> pa.Table:
+        """Deals the cells of every stratum out to its fragments, in turn along the order.
+
+        Returns the rows (`WEIGHT`) of every fragment (`FRAGMENT`) with each tuple of some columns.
         """
 
     @abstractmethod

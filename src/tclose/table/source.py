@@ -112,6 +112,10 @@ class Source(ABC):
         """The cells of some columns, kept by the engine to be worked on there."""
         raise self._whole_only()
 
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows in the table's order, by a translation that a bench has made."""
+        raise self._whole_only()
+
     def spread(
         self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
     ) -> list[bytes]:

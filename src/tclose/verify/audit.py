@@ -16,7 +16,7 @@ from tclose.privacy import Line, Measurement, measures_of, promises_of
 from tclose.table.cells import Cells
 from tclose.table.check import Bound
 from tclose.table.classes import Classes
-from tclose.table.source import Source
+from tclose.table.source import WEIGHT, Source
 
 MOST_REPORTED = 20
 
@@ -133,6 +133,17 @@ class Audit:
     notes: tuple[str, ...]
     bound: Bound = field(repr=False, compare=False)
     counts: ClassCounts = field(repr=False)
+    in_parts: bool = False
+    """Whether it was counted part by part, so that `bound` knows the columns only."""
+    caveats: tuple[str, ...] = ()
+    """Those of the notes that say what the way of counting leaves open."""
+
+    @property
+    def k_text(self) -> str:
+        """The size of the smallest class in words: rows, or persons where these are counted."""
+        if self.bound.policy.subject is None:
+            return rows_text(self.k)
+        return f"{self.k:,} person{'' if self.k == 1 else 's'}"
 
     @property
     def promised(self) -> bool:
@@ -183,7 +194,8 @@ def audit_bound(
     if not promised:
         requirements, measured = measured, ()
     worst = _worst(bound.classes, requirements)
-    notes = list(bound.source.notes)
+    caveats = tuple(counting_caveats(bound))
+    notes = [*bound.source.notes, *caveats]
     if measure_all or bound.policy.release.identifiers == "pseudonym":
         notes += identifiers_left(bound.policy, bound.source)
     else:
@@ -201,7 +213,8 @@ def audit_bound(
         worst=worst,
         notes=tuple(notes),
         bound=bound,
-        counts=ClassCounts.of(bound.classes.size),
+        counts=ClassCounts.of(bound.classes.class_rows),
+        caveats=caveats,
     )
 
 
@@ -266,7 +279,7 @@ class _Judge:
             holds=None if failing and not measured.decided else failing == 0,
             worst_class=int(seen.origin[measured.worst]) + 1,
             failing_classes=failing,
-            failing_rows=int(seen.size[measured.fails].sum()),
+            failing_rows=int(seen.class_rows[measured.fails].sum()),
             note=_joined(measured.note, _alone(seen) if line.reading == "cross" else ""),
             measurement=measured,
         )
@@ -280,8 +293,28 @@ class _Judge:
 
 def _alone(classes: Classes) -> str:
     """How many people the quasi-identifiers and the other sensitive attributes single out."""
-    share = float(classes.size[classes.size == 1].sum()) / classes.rows
+    share = float(classes.class_rows[classes.size == 1].sum()) / classes.rows
     return f"{share:.1%} of the rows stand alone when the other sensitive attributes are known"
+
+
+def counting_caveats(bound: Bound) -> Iterator[str]:
+    """What to know about a release whose rows are counted by person, or have weights."""
+    classes, counting = bound.classes, bound.policy.counting
+    if classes.persons is not None and counting is not None and classes.everyone < classes.rows:
+        yield (
+            f"sizes and distributions count persons ({classes.everyone:,} in column "
+            f"{counting[1]!r}), not rows; rows of one person can be told to belong together, so "
+            "whoever knows several of a person's rows can look for who is in all their classes"
+        )
+    if counting is not None and counting[0] == "weight":
+        table = bound.source.group([*classes.quasi, counting[1]])
+        alone = int(np.count_nonzero(table.column(WEIGHT).to_numpy() == 1))
+        if 2 * alone >= classes.rows:
+            yield (
+                f"the weight (column {counting[1]!r}) is released as it is, and {alone:,} of "
+                f"{rows_text(classes.rows)} have one that no other row of their class has: whoever "
+                "knows a person's weight finds the row"
+            )
 
 
 def identity(line: Line) -> tuple[str, str | None, str | None, str]:
@@ -301,7 +334,7 @@ def _worst(classes: Classes, verdicts: Sequence[Verdict]) -> tuple[ClassReport, 
     return tuple(
         ClassReport(
             number=int(at) + 1,
-            size=int(classes.size[at]),
+            size=int(classes.class_rows[at]),
             label=classes.label(int(at)),
             margins={v.title: float(v.measurement.margin[at]) for v in plain},
             breaks=tuple(v.title for v in plain if v.measurement.fails[at]),

@@ -150,6 +150,7 @@ def audit_parts(
         notes=tuple(notes),
         bound=replace(outline.example(), source=source),
         counts=counts,
+        in_parts=True,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 from tclose.errors import DataError, TooManyCells
 from tclose.table.bench import Bench
 from tclose.table.source import BATCH, NO_LIMIT, WEIGHT, Rows, Source, quoted
+from tclose.table.translation import Translation
 
 LINE = 8 << 20
 SCALAR = re.compile(
@@ -98,6 +99,14 @@ class DuckSource(Source):
         from tclose.table.engine.duck_bench import DuckBench
 
         return DuckBench(self.relation, self._own, columns, self.types)
+
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows in the table's order, by a translation in the engine's own files."""
+        from tclose.table.engine.duck_bench import joined
+
+        if self.connection is not None:
+            self.connection.execute("SET preserve_insertion_order = true")
+        return joined(self.relation, how, self.types)
 
     def spread(
         self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]

@@ -12,16 +12,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tclose.table.bench import FRAGMENT, ORDER, STRATUM, TIE, Bench, Laid, Worked
-from tclose.table.engine.duck import explained
+from tclose.table.bench import DEALS, FIRST, FRAGMENT, ORDER, STRATUM, TIE, Bench, Laid, Worked
+from tclose.table.engine.duck import explained, literal
 from tclose.table.engine.scratch import Scratch
 from tclose.table.source import BATCH, WEIGHT, quoted
+from tclose.table.translation import KEY, Translation
 
 Ints = NDArray[np.int64]
 
 GROUP = 100_000
 """Rows that are stored together, and skipped together where a part needs none of them."""
 PART = "__tclose_part__"
+PLACE = "__tclose_place__"
 
 
 class DuckBench(Bench):
@@ -41,21 +43,27 @@ class DuckBench(Bench):
         """How many cells there are."""
         return int(pq.read_metadata(self.folder / "cells.parquet").num_rows)
 
-    def cut(
-        self, laid: Callable[[pa.Table], Laid], fragments: int, columns: Sequence[str]
-    ) -> pa.Table:
-        """Cuts every stratum along the order into fragments of equally many rows."""
+    def sketch(self, snap: Callable[[pa.Table], pa.Table], numbers: Sequence[str]) -> pa.Table:
+        """Cells as `snap` makes them, equal ones united: their `numbers` add up."""
+        found: pa.Table | None = None
+        for batch in self._batches("cells.parquet"):
+            part = snap(batch)
+            both = part if found is None else pa.concat_tables([found, part])
+            names = [name for name in both.column_names if name not in numbers]
+            sums = both.group_by(names).aggregate([(name, "sum") for name in numbers])
+            found = sums.rename_columns([*names, *numbers])
+        assert found is not None  # a table without rows was refused before
+        return found
+
+    def cut(self, laid: Callable[[pa.Table], Laid], columns: Sequence[str]) -> pa.Table:
+        """Deals the cells of every stratum out to its fragments, in turn along the order."""
         ties = self._lay(laid)
-        order = ", ".join([quoted(ORDER), *(quoted(TIE.format(at)) for at in range(ties))])
-        weight, stratum = quoted(WEIGHT), quoted(STRATUM)
-        placed = self._read("laid.parquet").project(
-            f"*, sum({weight}) OVER (PARTITION BY {stratum} ORDER BY {order} "
-            f"ROWS UNBOUNDED PRECEDING) - {weight} AS before, "
-            f"sum({weight}) OVER (PARTITION BY {stratum}) AS total"
-        )
-        names = [*map(quoted, self.columns), weight]
-        piece = f"least((2 * before + {weight}) * {fragments} // (2 * total), {fragments - 1})"
-        cut = placed.project(f"{', '.join(names)}, CAST({piece} AS INTEGER) AS {FRAGMENT}")
+        order = ", ".join([ORDER, *(TIE.format(at) for at in range(ties))])
+        turn = f"(row_number() OVER (PARTITION BY {STRATUM} ORDER BY {order}) - 1)"
+        weight = quoted(WEIGHT)
+        names = ", ".join([*map(quoted, self.columns), weight])
+        fragment = f"CAST({FIRST} + {turn} % {DEALS} AS BIGINT) AS {FRAGMENT}"
+        cut = self._read("laid.parquet").project(f"{names}, {fragment}")
         store(cut.order(FRAGMENT), self.folder / "cut.parquet")
         self._drop("laid.parquet")
         listed = ", ".join([FRAGMENT, *map(quoted, columns)])
@@ -86,8 +94,7 @@ class DuckBench(Bench):
     def _lay(self, laid: Callable[[pa.Table], Laid]) -> int:
         """Stores where every cell lies; returns how many numbers decide between equals."""
         writer, ties = None, 0
-        for batch in pq.ParquetFile(self.folder / "cells.parquet").iter_batches(BATCH):
-            table = pa.Table.from_batches([batch])
+        for table in self._batches("cells.parquet"):
             places = laid(table)
             ties = len(places.ties)
             for name, numbers in places.columns().items():
@@ -98,6 +105,10 @@ class DuckBench(Bench):
         if writer is not None:
             writer.close()
         return ties
+
+    def _batches(self, name: str) -> Iterator[pa.Table]:
+        for batch in pq.ParquetFile(self.folder / name).iter_batches(BATCH):
+            yield pa.Table.from_batches([batch])
 
     def _read(self, name: str) -> Any:
         return self.connection.read_parquet(str(self.folder / name))
@@ -128,17 +139,48 @@ def spread(
             yield work(table.drop_columns([PART]))
 
 
+def joined(relation: Any, how: Translation, types: dict[str, str]) -> Iterator[pa.RecordBatch]:
+    """The released rows in their order: every row beside its line of the translation."""
+    rows = relation.project(f"*, row_number() OVER () AS {PLACE}").set_alias("r")
+    lines = how.cells.set_alias("l")
+    alike = " AND ".join(
+        f"{_plain('r.' + quoted(name), types[name])} IS NOT DISTINCT FROM l.{KEY.format(at)}"
+        for at, name in enumerate(how.keys)
+    )
+    wanted = [f"r.{PLACE}"]
+    for change in how.changes:
+        column = quoted(change.name)
+        if change.kind == "text":
+            wanted.append(f"l.{change.at} AS {column}")
+        elif change.kind == "mask":
+            wanted.append(f"{literal(how.mask)} AS {column}")
+        else:
+            wanted.append(f"r.{column}")
+    hidden = [change.name for change in how.changes if change.kind == "pseudonym"]
+    released = rows.join(lines, alike).project(", ".join(wanted)).order(PLACE)
+    for batch in released.to_arrow_reader(BATCH):
+        table = batch.drop_columns([PLACE])
+        for name in hidden:
+            at = table.schema.get_field_index(name)
+            table = table.set_column(at, name, how.pseudonyms(table.column(name)))
+        yield table
+
+
 def grouped(relation: Any, columns: Sequence[str], types: dict[str, str]) -> Any:
     """The distinct tuples of some columns with their number of rows; NaN is missing, −0 is 0."""
     keys = []
     for name in columns:
-        column = quoted(name)
-        if types[name] in ("FLOAT", "DOUBLE"):
-            column = f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0 END AS {column}"
-        keys.append(column)
+        keys.append(f"{_plain(quoted(name), types[name])} AS {quoted(name)}")
     listed = ", ".join(map(quoted, columns))
     plain = relation.project(", ".join(keys))
     return plain.aggregate(f"{listed}, count(*) AS {quoted(WEIGHT)}", listed)
+
+
+def _plain(column: str, kind: str) -> str:
+    """A column as rows are told apart by it: NaN is missing, −0 is 0."""
+    if kind in ("FLOAT", "DOUBLE"):
+        return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0 END"
+    return column
 
 
 def store(relation: Any, place: Path) -> None:
