@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from tclose.errors import UsageError, nearest
+from tclose.table.engine.address import Address
 from tclose.table.engine.files import open_path
 from tclose.table.engine.memory import open_frame, open_relation
 from tclose.table.source import Source
@@ -31,8 +32,9 @@ def open_source(
     memory: str | None = None,
     cells: int | None = None,
     engine: str | None = None,
+    query: str | None = None,
 ) -> Source:
-    """Opens a path, a pandas, polars, pyarrow or Spark frame, or a DuckDB relation.
+    """Opens a path, any frame, a DuckDB relation, an Ibis table, or a table in PostgreSQL.
 
     >>> import pyarrow as pa
     >>> source = open_source(pa.table({"zip": ["1", "1", None]}))
@@ -41,11 +43,18 @@ def open_source(
 
     `cells` is how many distinct tuples are taken into one place at most; where only the memory is
     given, as many as it holds. `engine` is what reads files: `duckdb`, unless `spark` is asked for.
+    `query` is for the address of a database that names no table.
     """
     if isinstance(data, Source):
         return data
-    opened = _opened_by_spark if chosen(engine) == "spark" else _opened
-    source = opened(data, delimiter, encoding, nulls, memory)
+    address = Address.of(data)
+    if address is not None:
+        from tclose.table.engine.database import open_address
+
+        source: Source = open_address(address, None if address.table else query)
+    else:
+        opened = _opened_by_spark if chosen(engine) == "spark" else _opened
+        source = opened(data, delimiter, encoding, nulls, memory)
     most = cells if cells is not None else cells_in(memory)
     return source if most is None else replace(source, cells=most)
 
@@ -106,6 +115,11 @@ def _opened(
         return open_path(Path(data), delimiter, encoding, nulls, memory)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return open_relation(data)
+    if type(data).__module__.startswith("ibis."):
+        from tclose.table.engine.ibis_tables import is_ibis, open_ibis
+
+        if is_ibis(data):
+            return open_ibis(data)
     if type(data).__module__.startswith("pyspark."):
         from tclose.table.engine.spark import open_spark
 

@@ -108,6 +108,9 @@ class Source(ABC):
         """Puts the table there as it is, likewise."""
         raise InternalError("this engine does not write", where=self.name)
 
+    def rest(self) -> None:  # noqa: B027 - most hold nothing
+        """Lets go of what is held open elsewhere; whatever is read after this is read anew."""
+
     def bench(self, columns: Sequence[str]) -> Bench:
         """The cells of some columns, kept by the engine to be worked on there."""
         raise self._whole_only()

@@ -109,10 +109,6 @@ class DatabaseSource(Source):
 
 def open_address(address: Address, query: str | None = None) -> DatabaseSource:
     """The table that an address names, or what a query finds in its database."""
-    if address.table and query is not None:
-        raise UsageError(
-            "give a table or a query, not both", where=address.name, hint="leave out #table"
-        )
     link = Link(address)
     if query is None:
         return table_source(link, address.table)

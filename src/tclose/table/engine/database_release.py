@@ -22,7 +22,7 @@ from tclose.table.source import Source, quoted
 from tclose.table.translation import Change, Translation
 
 CELLS, NAMES = "tclose_cells", "tclose_names_{}"
-OLD, PSEUDONYM = "old", "new"
+OLD, NEW = "old", "new"
 ROW = "__tclose_row__"
 Check = Callable[[Source], None]
 
@@ -73,13 +73,11 @@ def reaches(source: DatabaseSource, output: Address) -> bool:
 
 def released(source: DatabaseSource, how: Translation, output: Address, check: Check) -> None:
     """Has the server join its rows with the translation, and keeps the result after `check`."""
-    names = pseudonyms(source, how)
+    tables = uploads(source, how)
     link = Link(output, writes=True, like=source.link)
     with _writing(link) as (_, cursor):
         configure(cursor, IN_ORDER)
-        upload(cursor, CELLS, how.cells)
-        for at, mapping in names.items():
-            upload(cursor, NAMES.format(at), mapping)
+        upload(cursor, tables)
         cursor.execute(f"CREATE TABLE {_target(output)} AS {joined(source, how)}")
         if cursor.rowcount != how.rows:
             raise DataError("the table has changed while it was read", where=source.name)
@@ -88,27 +86,27 @@ def released(source: DatabaseSource, how: Translation, output: Address, check: C
         link.commit()
 
 
-def pseudonyms(source: DatabaseSource, how: Translation) -> dict[int, pa.Table]:
-    """For every column of pseudonyms: its values, and what is released in their place."""
-    found = {}
+def uploads(source: Source, how: Translation) -> dict[str, pa.Table]:
+    """What the server needs to make a release: the cells, and the pseudonyms of every value."""
+    tables = {CELLS: how.cells}
     for at, change in enumerate(how.changes):
         if change.kind == "pseudonym":
             values = source.group([change.name]).column(change.name).combine_chunks().drop_null()
-            found[at] = pa.table({OLD: values, PSEUDONYM: how.pseudonyms(values)})
-    return found
+            tables[NAMES.format(at)] = pa.table({OLD: values, NEW: how.pseudonyms(values)})
+    return tables
 
 
-def upload(cursor: Any, name: str, table: pa.Table) -> None:
-    """A table for this session alone."""
-    listed = ", ".join(declarations(table.schema))
-    cursor.execute(f"CREATE TEMPORARY TABLE {name} ({listed})")
-    copied_in(cursor, name, table.to_batches())
-    cursor.execute(f"ANALYZE {name}")
+def upload(cursor: Any, tables: dict[str, pa.Table], suffix: str = "") -> None:
+    """Tables for this session alone."""
+    for name, table in tables.items():
+        listed = ", ".join(declarations(table.schema))
+        cursor.execute(f"CREATE TEMPORARY TABLE {name}{suffix} ({listed})")
+        copied_in(cursor, f"{name}{suffix}", table.to_batches())
+        cursor.execute(f"ANALYZE {name}{suffix}")
 
 
-def joined(source: DatabaseSource, how: Translation, tables: str = "{}") -> str:
+def joined(source: DatabaseSource, how: Translation, suffix: str = "") -> str:
     """The released rows as a query: the source's, joined with the uploaded translation."""
-    cells = tables.format(CELLS)
     links = []
     for at, name in enumerate(how.keys):
         mine = source.types[name].told
@@ -126,13 +124,13 @@ def joined(source: DatabaseSource, how: Translation, tables: str = "{}") -> str:
     for at, change in enumerate(how.changes):
         wanted.append(f"{_released(source, change, at, how)} AS {quoted(change.name)}")
         if change.kind == "pseudonym":
-            told, other = source.types[change.name].told, tables.format(NAMES.format(at))
-            others.append(f"LEFT JOIN {other} AS n{at} ON n{at}.{OLD} = {told}")
+            told, other = source.types[change.name].told, NAMES.format(at)
+            others.append(f"LEFT JOIN {other}{suffix} AS n{at} ON n{at}.{OLD} = {told}")
     order = "gen_random_uuid()" if how.shuffle else quoted(ROW)
     return (
         f"SELECT {', '.join(wanted)} FROM "
         f"(SELECT *, row_number() OVER () AS {quoted(ROW)} FROM {source.parenthesized}) AS t "
-        f"JOIN {cells} AS k ON {on} {' '.join(others)} ORDER BY {order}"
+        f"JOIN {CELLS}{suffix} AS k ON {on} {' '.join(others)} ORDER BY {order}"
     )
 
 
@@ -145,7 +143,7 @@ def _released(source: DatabaseSource, change: Change, at: int, how: Translation)
         return f"CAST({kept} AS {source.types[change.name].declared})"
     if change.kind == "mask":
         return f"'{how.mask}'::text"
-    return f"n{at}.{PSEUDONYM}" if change.kind == "pseudonym" else column
+    return f"n{at}.{NEW}" if change.kind == "pseudonym" else column
 
 
 @contextmanager

@@ -23,7 +23,7 @@ MOST_DIGITS = 38
 LONGEST_NAME = 63
 FIRST_OWN = 16_384
 """From this number on, types are not known in every database."""
-UUID, NUMERIC, MONEY, OID = 2950, 1700, 790, 26
+UUID, NUMERIC, MONEY, OID, BYTEA = 2950, 1700, 790, 26, 17
 PLAIN = {
     16: pa.bool_(),
     20: pa.int64(),
@@ -135,6 +135,8 @@ def _told(name: str, oid: int, modifier: int) -> tuple[str, pa.DataType]:
         if digits is not None:
             return f"NULLIF({name}, 'NaN')", pa.decimal128(*digits)
         return f"""trim_scale(NULLIF({name}, 'NaN'))::text COLLATE "C\"""", pa.string()
+    if oid == BYTEA:
+        return f"'\\x' || encode({name}, 'hex')", pa.string()
     if oid == MONEY:
         return f"""trim_scale({name}::numeric)::text COLLATE "C\"""", pa.string()
     return f"""{name}::text COLLATE "C\"""", pa.string()
