@@ -15,6 +15,7 @@ from tclose.release import Release
 from tclose.table import Bound, Cells, Source, bind, count_cells, open_source
 from tclose.table.alignment import beside, linked_rows
 from tclose.table.check import Strangers
+from tclose.table.engine.address import Address
 from tclose.table.outline import Outline, outline_of
 from tclose.utility import Asked, Utility, measure_pair, pair_of
 from tclose.verify import Audit, Explanation, audit_bound, explain_class
@@ -38,9 +39,11 @@ class Reading:
     are audited and anonymized part by part."""
     engine: str | None = None
     """What reads and counts files: `duckdb` (the usual) or `spark`."""
+    query: str | None = None
+    """What is asked of a database whose address names no table: one SELECT."""
 
     def open(self, data: Any) -> Source:
-        """Opens a path or a frame that way."""
+        """Opens a path, a frame or the address of a database that way."""
         return open_source(
             data,
             delimiter=self.delimiter,
@@ -49,7 +52,20 @@ class Reading:
             memory=self.memory,
             cells=self.cells,
             engine=self.engine,
+            query=self.query,
         )
+
+    def refuse_unasked(self, *tables: Any) -> None:
+        """Raises where none of the tables is one that the query could be asked of."""
+        addresses = [Address.of(table) for table in tables]
+        if self.query is not None and not any(
+            one is not None and not one.table for one in addresses
+        ):
+            raise UsageError(
+                "there is no database to ask this query of",
+                where="query",
+                hint="name one by its address, without #table",
+            )
 
 
 AS_FOUND = Reading()
@@ -68,8 +84,8 @@ def audit(
 ) -> Audit:
     """How private is this table, which classes break the promise, and by how much?
 
-    `data` is a path (CSV, Parquet) or a pandas, polars or pyarrow frame. Give a policy, or just
-    name the columns: then everything is measured and nothing is promised.
+    `data` is a path (CSV, Parquet), a frame of any kind, or the address of a table in a database.
+    Give a policy, or just name the columns: then everything is measured and nothing is promised.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["476", "476", "479", "479"], "salary": [3, 4, 3, 4]})
@@ -77,12 +93,14 @@ def audit(
     >>> result.k, result.classes
     (2, 2)
     """
+    reading.refuse_unasked(data, population)
     rules, problems, source = _opened(data, policy, quasi, sensitive, reading, progress)
     try:
         bound = bind(rules, source, problems)
     except TooManyCells:
         return audit_parts(outline_of(rules, source, problems), source, progress=progress)
     people = population_cells(bound, population, reading)
+    source.rest()
     return audit_bound(bound, population=people, progress=progress)
 
 
@@ -102,6 +120,7 @@ def verify(
     >>> verify(table, rules).holds
     True
     """
+    reading.refuse_unasked(data, population)
     rules, problems, source = _opened(data, policy, (), (), reading, progress)
     if rules is not None and not problems and not rules.promises_something:
         raise UsageError(
@@ -115,6 +134,7 @@ def verify(
         whole = outline_of(rules, source, problems)
         return audit_parts(whole, source, measure_all=False, progress=progress)
     people = population_cells(bound, population, reading)
+    source.rest()
     return audit_bound(bound, population=people, measure_all=False, progress=progress)
 
 
@@ -139,7 +159,9 @@ def explain(
     >>> why.exact, [(move.source, move.target, str(move.mass)) for move in why.moves]
     (Fraction(1, 6), [('14', '27', '1/4'), ('88', '101', '1/4')])
     """
+    reading.refuse_unasked(data)
     bound = _bind(data, policy, quasi, sensitive, reading, progress)
+    bound.source.rest()
     if not bound.attributes:
         raise UsageError(
             "no column is sensitive, so there is no distance to explain",
@@ -176,12 +198,16 @@ def measure(
     >>> measure(table, coarse, {"columns": {"age": "quasi", "ill": "sensitive"}})["loss"].overall
     0.375
     """
+    reading.refuse_unasked(original, release)
     mine = _bind(_data_of(original), policy, (), (), reading, progress)
     theirs = _bind(_data_of(release), policy, (), (), reading, progress)
     progress("comparing the tables")
     pair = pair_of(mine, theirs, key=key)
     asked = Asked(queries, columns, share, target, seed)
-    return measure_pair(pair, asked, progress)
+    found = measure_pair(pair, asked, progress)
+    for bound in (mine, theirs):
+        bound.source.rest()
+    return found
 
 
 def attack(
@@ -208,19 +234,26 @@ def attack(
     >>> [(finding.attack, finding.affected) for finding in report.of("homogeneity")]
     [('homogeneity', 2)]
     """
+    reading.refuse_unasked(release, original, population, other)
     bound = _bind(_data_of(release), policy, (), (), reading, progress)
+    opened = [bound]
     held = None
     if original is not None:
         source = _bind(_data_of(original), policy, (), (), reading, progress)
+        opened.append(source)
         held = beside(source, bound, key)
     second = None
     if other is not None:
         next_one = _bind(_data_of(other), policy, (), (), reading, progress)
+        opened.append(next_one)
         second = Other(next_one, linked_rows(bound, next_one, key))
     people = population_cells(bound, population, reading)
-    return attack_release(
+    report = attack_release(
         bound, original=held, population=people, other=second, seed=seed, progress=progress
     )
+    for one in opened:
+        one.source.rest()
+    return report
 
 
 def check(
@@ -240,6 +273,7 @@ def check(
     >>> bound.classes.size.tolist(), list(bound.attributes)
     ([2, 1], ['illness'])
     """
+    reading.refuse_unasked(data)
     return _bind(data, policy, (), (), reading, lambda step: None, strangers)
 
 

@@ -58,7 +58,7 @@ class Address:
             return data
         if isinstance(data, Path) and SCHEME.match(str(data)):
             raise UsageError(
-                "an address of a database is no path", hint="give it as text, not as a Path"
+                "an address of a database is no path", hint="give it as text, as an argument"
             )
         if isinstance(data, str) and SCHEME.match(data):
             return cls(_concealed.get(data, data))
