@@ -14,7 +14,9 @@ from pyspark.sql import functions, types
 
 from tclose.errors import DataError, TooManyCells
 from tclose.table.dialect import refuse_ambiguous
+from tclose.table.bench import Bench
 from tclose.table.digest import united
+from tclose.table.engine.spark_bench import SparkBench, spread_out
 from tclose.table.engine.spark_files import read_back, read_path
 from tclose.table.engine.spark_frames import (
     SCALAR,
@@ -24,6 +26,7 @@ from tclose.table.engine.spark_frames import (
     named,
     pinned,
     renamed,
+    schema_of,
     shuffled,
 )
 from tclose.table.engine.spark_places import Place
@@ -55,7 +58,7 @@ class SparkSource(Source):
     def schema(self) -> pa.Schema:
         """The columns as Arrow has them; moments are in UTC."""
         with asked(self.name):
-            return self.frame.limit(0).toArrow().schema
+            return schema_of(self.frame, self.name)
 
     @cached_property
     def rows(self) -> int:
@@ -170,7 +173,7 @@ class SparkSource(Source):
     def released(self, how: Translation) -> Any:
         """The release as a lazy frame: the rows joined with the translation's cells."""
         cells = self.framed_cells(how)
-        if how.cells.nbytes <= SMALL:
+        if isinstance(how.cells, pa.Table) and how.cells.nbytes <= SMALL:
             cells = functions.broadcast(cells)
         alike = [
             self.key(name).eqNullSafe(named(KEY.format(at))) for at, name in enumerate(how.keys)
@@ -183,11 +186,31 @@ class SparkSource(Source):
 
     def framed_cells(self, how: Translation) -> Any:
         """The translation's cells as a frame whose keys have the types of the rows' own."""
-        kinds: dict[str, Any] = {}
-        for at, name in enumerate(how.keys):
-            kind = self.kinds[name]
-            kinds[KEY.format(at)] = types.StringType() if is_text(kind) else kind
-        return framed(self.frame.sparkSession, how.cells, kinds)
+        if not isinstance(how.cells, pa.Table):
+            return how.cells
+        return framed(self.frame.sparkSession, how.cells, self._key_kinds(how.keys))
+
+    def _key_kinds(self, columns: Sequence[str]) -> dict[str, Any]:
+        """The types of a translation's keys: those of the rows' own columns."""
+        kinds = {KEY.format(at): self.kinds[name] for at, name in enumerate(columns)}
+        return {key: types.StringType() if is_text(kind) else kind for key, kind in kinds.items()}
+
+    def bench(self, columns: Sequence[str]) -> Bench:
+        """The cells of some columns, kept on the cluster."""
+        with asked(self.name):
+            return SparkBench(self.grouped(columns), self._key_kinds(columns), self.name)
+
+    def spread(
+        self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
+    ) -> list[bytes]:
+        """Works on the cells of some columns in parts, on the cluster."""
+        with asked(self.name):
+            keys = [named(name) for name in by]
+            return spread_out(self.grouped(columns), keys, parts, work)
+
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows, by a translation that a bench has made."""
+        yield from replace(self, frame=self.released(how)).stream().batches()
 
     def _changed(self, change: Change, how: Translation) -> Any:
         value = named(change.name)
@@ -233,6 +256,7 @@ def source_of(
         raise DataError("a stream has no end to count to", where=name, hint="read it as a batch")
     refuse_ambiguous(list(frame.columns), name)
     with asked(name):
+        schema_of(frame, name)
         if not frame._jdf.queryExecution().analyzed().deterministic():
             frame = pinned(frame)
             notes = (*notes, "its rows come out anew at each reading, so the first was kept")

@@ -28,6 +28,27 @@ def named(column: str) -> Any:
     return functions.col("`" + column.replace("`", "``") + "`")
 
 
+def schema_of(frame: Any, name: str) -> pa.Schema:
+    """The columns as Arrow has them, moments in UTC; raises where it has no word for a type."""
+    try:
+        return frame.limit(0).toArrow().schema
+    except PySparkException:
+        for one in frame.schema.fields:
+            _refuse_untold(frame.select(named(one.name)), one, name)
+        raise
+
+
+def _refuse_untold(column: Any, one: Any, name: str) -> None:
+    try:
+        column.limit(0).toArrow()
+    except PySparkException:
+        raise DataError(
+            f"Spark cannot hand out values of type {one.dataType.simpleString()}",
+            where=f"{name}, column {one.name!r}",
+            hint="cast the column, or drop it",
+        ) from None
+
+
 def is_text(kind: Any) -> bool:
     """Whether values of a type are told apart as texts; what is always missing is one, too."""
     return kind.typeName() in ("string", "void")
@@ -57,7 +78,7 @@ def pinned(frame: Any) -> Any:
 
 def renamed(frame: Any, columns: tuple[str, ...], how: Translation) -> Any:
     """The frame with pseudonyms in some columns, made by the same code as everywhere."""
-    schema = frame.limit(0).toArrow().schema
+    schema = schema_of(frame, "release")
     fields = [
         types.StructField(one.name, types.StringType(), True) if one.name in columns else one
         for one in frame.schema.fields

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose.table.digest import Sums, sums_of
-from tclose.table.write import CsvText
+from tclose.table.writers import CsvText
 
 AT_ONCE = 8 << 20
 LOOKS = "file string, apart long, quotes long, bad long, blank long, padded long"
@@ -22,11 +22,15 @@ Batches = Iterable[pa.RecordBatch]
 
 
 def mapped(frame: Any, work: Callable[[Batches], Iterator[pa.RecordBatch]], schema: Any) -> Any:
-    """A frame with what `work` makes from the batches of each partition; lazy."""
+    """A frame with what `work` makes from the batches of each partition; lazy.
+
+    Columns go by their place: names with dots or backticks are more than Spark can take here.
+    """
+    plain = frame.toDF(*(f"c{at}" for at in range(len(frame.columns))))
     with warnings.catch_warnings():
         # It speaks of pandas, which has to be there but takes no part in this.
         warnings.simplefilter("ignore", FutureWarning)
-        return frame.mapInArrow(work, schema)
+        return plain.mapInArrow(work, schema)
 
 
 def packed(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -109,18 +113,19 @@ def looked_at(delimiter: str) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
 
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            line = pc.if_else(batch["valid"], batch["value"], "")
+            file, value, valid = batch.columns
+            line = pc.if_else(valid, value, "")
             alone = pc.match_substring_regex(line, whole)
             quotes = pc.if_else(alone, 0, pc.count_substring(line, '"'))
             before = pc.and_(alone, pc.match_substring_regex(line, padded))
             counts = {
-                "apart": pc.invert(alone), "quotes": quotes, "bad": pc.invert(batch["valid"]),
-                "blank": pc.equal(batch["value"], ""), "padded": before,
+                "apart": pc.invert(alone), "quotes": quotes, "bad": pc.invert(valid),
+                "blank": pc.equal(value, ""), "padded": before,
             }  # fmt: skip
             sums = {name: column.cast(pa.int64()) for name, column in counts.items()}
-            table = pa.table({"file": batch["file"], **sums})
-            total = table.group_by("file").aggregate([(name, "sum") for name in sums])
-            yield from total.rename_columns(["file", *sums]).to_batches()
+            total = pa.table({"file": file, **sums}).group_by("file")
+            found = total.aggregate([(name, "sum") for name in sums])
+            yield from found.rename_columns(["file", *sums]).to_batches()
 
     return work
 

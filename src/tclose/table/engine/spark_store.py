@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tclose.errors import DataError
+from tclose.table.engine.spark_frames import schema_of
 from tclose.table.engine.spark_places import Place
 from tclose.table.engine.spark_rows import lined, mapped
 
@@ -49,7 +50,7 @@ def refuse_there(target: Place) -> None:
 
 def _write_csv(frame: Any, part: Place, delimiter: str) -> None:
     """CSV files of the house's own writing, each with the header."""
-    schema = frame.limit(0).toArrow().schema
+    schema = schema_of(frame, "release")
     mapped(frame, lined(schema, delimiter), "value string").write.text(part.text)
     for file in part.files():
         file.renamed(file.name.removesuffix(".txt") + ".csv")
