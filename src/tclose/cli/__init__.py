@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
 from tclose.cli import (
@@ -81,5 +83,8 @@ def _top(
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Runs the command line; whatever it complains about, no password is seen."""
+    from tclose.table.engine.address import concealed
+
+    sys.argv[1:] = concealed(sys.argv[1:])
     app(prog_name="tclose")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,11 +15,15 @@ def attack(
     file: options.Table,
     policy: options.Policy,
     original: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The table that it was made from.")
+        options.Place | None,
+        typer.Option(metavar="FILE", help="The table that it was made from.", parser=options.place),
     ] = None,
     population: options.Population = None,
     other: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Another release about the same people.")
+        options.Place | None,
+        typer.Option(
+            metavar="FILE", help="Another release about the same people.", parser=options.place
+        ),
     ] = None,
     key: options.Key = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed where people are drawn.")] = 1,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from tclose.report.document import Document
 
 HOLDS, FAILS, WRONG = 0, 1, 2
+LITERAL = re.compile(r"'(?:[^']|'')*'|(\$\w*\$).*?\1", re.DOTALL)
+"""A value as SQL writes it."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,8 +82,14 @@ def show(
 
 
 def command_line() -> str:
-    """What was typed, for certificates."""
-    return shlex.join(["tclose", *sys.argv[1:]])
+    """What was typed, for certificates: without passwords, and without the values in a query."""
+    from tclose.table.engine.address import concealed
+
+    words = concealed(sys.argv[1:])
+    for at, word in enumerate(words):
+        if word.startswith("--query=") or (at and words[at - 1] == "--query"):
+            words[at] = LITERAL.sub("'…'", word)
+    return shlex.join(["tclose", *words])
 
 
 def typed(*words: object) -> str:

@@ -17,11 +17,12 @@ from tclose.hierarchy import Hierarchy, arx, preview
 app = typer.Typer(help="Preview or export a generalization hierarchy.", no_args_is_help=True)
 
 FileArgument = Annotated[
-    Path,
+    options.Place,
     typer.Argument(
         metavar="FILE",
         help="A table (with --column), or a hierarchy file (leaf first, root last).",
         show_default=False,
+        parser=options.place,
     ),
 ]
 ColumnName = Annotated[str | None, typer.Option("--column", "-c", help="The table's column.")]
@@ -92,7 +93,7 @@ def export_command(
 
 
 def _hierarchy(
-    file: Path,
+    file: options.Place,
     policy: Path | None,
     column: str | None,
     built: dict[str, Any] | None,
@@ -107,6 +108,7 @@ def _hierarchy(
     from tclose.table.hierarchies import resolve
 
     base = Path() if policy is None else policy.parent
+    reading.refuse_unasked(file)
     source = reading.open(file)
     if column not in source.columns:
         raise UsageError(
@@ -136,7 +138,9 @@ def _hierarchy(
     return resolve(declared.hierarchy, column, labels, base)
 
 
-def _from_file(file: Path, reading: Reading) -> Hierarchy:
+def _from_file(file: options.Place, reading: Reading) -> Hierarchy:
+    if not isinstance(file, Path):
+        raise UsageError("which column?", where=file.name, hint="name it with --column")
     if reading != Reading(delimiter=reading.delimiter):
         raise UsageError(
             "of a hierarchy file only the delimiter can be told; it is UTF-8 text without gaps",

@@ -43,6 +43,7 @@ def init(
         )
     with progress() as step:
         step("looking at the columns")
+        reading.refuse_unasked(file)
         source = reading.open(file)
         text = draft(source.name, profiles(source))
     for note in source.notes:

@@ -4,20 +4,37 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from tclose import api
 from tclose.cli.groups import Group
 from tclose.errors import UsageError
+from tclose.table.engine.address import Address
+
+if TYPE_CHECKING:
+    Place = Path | Address
+else:
+    Place = Path  # typer knows no unions: `place` says what it is
 
 of_search = partial(typer.Option, rich_help_panel="The search")
 of_files = partial(typer.Option, rich_help_panel="How files are read")
 
+
+def place(text: str) -> Place:
+    """A file, or the address of a table in a database."""
+    return Address.of(text) or Path(text)
+
+
 Table = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="The table: a CSV or Parquet file.", show_default=False),
+    Place,
+    typer.Argument(
+        metavar="FILE",
+        help="The table: a CSV or Parquet file, or postgresql://host/database#table.",
+        show_default=False,
+        parser=place,
+    ),
 ]
 Quasi = Annotated[str, typer.Option(metavar="A,B", help="Without a policy: the quasi-identifiers.")]
 Sensitive = Annotated[
@@ -30,8 +47,14 @@ Policy = Annotated[
     Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
 ]
 Output = Annotated[
-    Path,
-    typer.Option("--output", "-o", metavar="OUT", help="The release: .csv, .parquet or .arrow."),
+    Place,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="OUT",
+        help="The release: .csv, .parquet or .arrow, or a new table, postgresql://…#table.",
+        parser=place,
+    ),
 ]
 CertificateFile = Annotated[
     Path | None,
@@ -42,7 +65,8 @@ KeyFile = Annotated[
     typer.Option("--key-file", metavar="FILE", help="Secret key of the pseudonyms, if any."),
 ]
 Population = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="A table of the population (k-map, presence).")
+    Place | None,
+    typer.Option(metavar="FILE", help="A table of the population (k-map, presence).", parser=place),
 ]
 Key = Annotated[
     str | None,
@@ -103,6 +127,10 @@ Cells = Annotated[
 Engine = Annotated[
     str | None, of_files(metavar="NAME", help="What reads and counts files: duckdb or spark.")
 ]
+Query = Annotated[
+    str | None,
+    of_files(metavar="SQL", help="One SELECT, for the address of a database without #table."),
+]
 
 
 class Declared(TypedDict):
@@ -160,10 +188,11 @@ def reading(
     memory: Memory = None,
     cells: Cells = None,
     engine: Engine = None,
+    query: Query = None,
 ) -> api.Reading:
-    """How the files of a command are read."""
+    """How the tables of a command are read."""
     mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
-    return api.Reading(mark, encoding, ("", *(null or ())), memory, cells, engine)
+    return api.Reading(mark, encoding, ("", *(null or ())), memory, cells, engine, query)
 
 
 DeclaredColumns = Annotated[Declared, Group(declared)]

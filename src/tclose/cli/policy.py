@@ -34,8 +34,13 @@ def schema() -> None:
 def check(
     policy: PolicyArgument,
     file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="The table it is meant for.", show_default=False),
+        options.Place | None,
+        typer.Argument(
+            metavar="FILE",
+            help="The table it is meant for.",
+            show_default=False,
+            parser=options.place,
+        ),
     ] = None,
     *,
     reading: options.Reading,

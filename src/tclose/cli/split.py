@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -83,7 +84,7 @@ def verify_folder(
     folder: Path,
     policy: Path | None,
     reading: Reading,
-    others: dict[str, Path | None],
+    others: Mapping[str, object],
     *,
     as_json: bool,
 ) -> NoReturn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,10 +13,17 @@ from tclose.cli.console import guarded, progress, show
 @guarded
 def utility(
     release: Annotated[
-        Path, typer.Argument(metavar="RELEASE", help="The released table.", show_default=False)
+        options.Place,
+        typer.Argument(
+            metavar="RELEASE",
+            help="The released table.",
+            show_default=False,
+            parser=options.place,
+        ),
     ],
     original: Annotated[
-        Path, typer.Option(metavar="FILE", help="The table that it was made from.")
+        options.Place,
+        typer.Option(metavar="FILE", help="The table that it was made from.", parser=options.place),
     ],
     policy: options.Policy,
     queries: Annotated[

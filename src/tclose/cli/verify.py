@@ -42,7 +42,7 @@ def verify(
     from tclose.report.saving import file_of, refuse_report
 
     refuse_report(report, edition, (file, policy, certificate, population))
-    if file.is_dir():
+    if isinstance(file, Path) and file.is_dir():
         others = {"--certificate": certificate, "--population": population, "--report": report}
         verify_folder(file, policy, reading, others, as_json=as_json)
     if policy is None and certificate is None:

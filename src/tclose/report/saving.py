@@ -41,8 +41,8 @@ def file_of(report: Path | None) -> Path | None:
 def refuse_report(
     path: str | Path | None,
     edition: str,
-    inputs: Iterable[Path | None],
-    outputs: Iterable[Path | None] = (),
+    inputs: Iterable[object],
+    outputs: Iterable[object] = (),
 ) -> None:
     """Raises where a report could not be written, before any work is done for it.
 
@@ -59,7 +59,7 @@ def refuse_report(
     refuse_unwritable(path)
     refuse_overwriting(path, inputs, "the report")
     target = Path(path).resolve()
-    if any(other is not None and other.resolve() == target for other in outputs):
+    if any(isinstance(other, Path) and other.resolve() == target for other in outputs):
         raise UsageError(
             "the report would overwrite another file", where=str(path), hint="name another file"
         )
