@@ -15,7 +15,8 @@ from tclose.recode.plan import Way
 from tclose.search import Outcome
 from tclose.search.frontier import Frontier
 from tclose.table import Cells, Source, bind, open_source, write_table
-from tclose.table.write import delimiter_for, refuse_in_text, write_text
+from tclose.table.holding import refuse_unholdable
+from tclose.table.write import delimiter_for, write_text
 from tclose.utility import LossReport, Sizes
 from tclose.verify import Audit, Certificate, audit_bound
 
@@ -106,7 +107,7 @@ class Release:
             raise ValueError("this release was made in fragments and has no plan")
         source = open_source(self.data)
         rows = source.stream()
-        refuse_in_text(path, rows.schema)
+        refuse_unholdable(path, rows.schema, lambda: source.rows)
         mark = delimiter_for(path)
         if source.stores(path):
             source.save(path, lambda written: self._certified(written, certificate, plan))

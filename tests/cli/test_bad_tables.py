@@ -113,9 +113,10 @@ def test_a_field_of_a_gigabyte_is_refused(refused: Any, named: Any, after: bytes
     refused("audit", "t.csv", *named, says=("t.csv", "longer than"))
 
 
-def test_a_folder_is_not_a_table(refused: Any, named: Any) -> None:
+def test_a_folder_without_files_is_not_a_table(refused: Any, named: Any) -> None:
     Path("folder").mkdir()
-    refused("audit", "folder", *named, says=("folder: this is a folder",))
+    Path("folder/_SUCCESS").touch()
+    refused("audit", "folder", *named, says=("folder: there is no file in this folder",))
 
 
 def test_a_file_that_is_not_there(refused: Any, named: Any) -> None:

@@ -40,7 +40,7 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("outputs", "says"),
     [
-        ({"output": "out.xlsx"}, "unknown kind of file"),
+        ({"output": "out.xls"}, "unknown kind of file"),
         ({"output": "out"}, "unknown kind of file"),
         ({"output": "folder.csv"}, "a folder, not a file"),
         ({"output": "a file/out.csv"}, "cannot be written"),

@@ -276,7 +276,7 @@ def _refuse(bound: Bound, form: Form, suffix: str | None) -> None:
     refuse_unjudged(bound.policy, form)
     if suffix is not None:
         written = (*bound.classes.quasi, *bound.attributes)
-        refuse_empty_texts(bound, written, suffix, "parquet (--kind parquet)")
+        refuse_empty_texts(bound, written, f"table{suffix}", "parquet (--kind parquet)")
 
 
 def _suffix(kind: str | None, data: Any) -> str:

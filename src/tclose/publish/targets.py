@@ -11,15 +11,13 @@ from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.recode.rewrite import released_schema
 from tclose.table import Bound
-from tclose.table.source import Rows
-from tclose.table.write import (
-    WRITERS,
-    CsvWriter,
-    refuse_in_text,
-    refuse_overwriting,
+from tclose.table.holding import (
+    refuse_unholdable,
     refuse_unknown_kind,
-    refuse_unwritable,
+    tells_gaps_from_texts,
 )
+from tclose.table.source import Rows
+from tclose.table.write import refuse_overwriting, refuse_unwritable
 
 
 @dataclass(frozen=True)
@@ -47,19 +45,21 @@ class Targets:
 
     def refuse(self, bound: Bound, rows: Rows, inputs: tuple[Any, ...]) -> None:
         """Raises where the table cannot be released to here."""
-        self._refuse_overwriting(bound.policy, inputs)
+        self._refuse_overwriting(bound.policy, inputs, bound.source.files)
         refuse_no_promise(bound.policy)
         if self.output is not None:
             written = [*bound.classes.quasi, *bound.policy.identifiers]
-            refuse_in_text(self.output, released_schema(bound, rows, written))
+            schema = released_schema(bound, rows, written)
+            refuse_unholdable(self.output, schema, lambda: bound.source.rows)
             if bound.source.stores(self.output):
                 bound.source.refuse_taken(self.output)
-            suffix = self.output.suffix.lower()
-            refuse_empty_texts(bound, bound.attributes, suffix, "a .parquet file")
+            refuse_empty_texts(bound, bound.attributes, self.output, "a .parquet file")
 
-    def _refuse_overwriting(self, policy: Policy, inputs: tuple[Any, ...]) -> None:
+    def _refuse_overwriting(
+        self, policy: Policy, inputs: tuple[Any, ...], files: tuple[Path, ...]
+    ) -> None:
         read = [one for one in inputs if isinstance(one, str | Path)]
-        read += [policy.base / one for one in policy.files]
+        read += [*(policy.base / one for one in policy.files), *files]
         for path in self.given:
             refuse_overwriting(path, read)
         if len({path.resolve() for path in self.given}) < len(self.given):
@@ -76,14 +76,16 @@ def refuse_no_promise(policy: Policy) -> None:
         )
 
 
-def refuse_empty_texts(bound: Bound, columns: Iterable[str], suffix: str, instead: str) -> None:
-    """An empty text becomes a missing value in a CSV file, which is something else to count."""
-    if WRITERS[suffix] is not CsvWriter:
+def refuse_empty_texts(
+    bound: Bound, columns: Iterable[str], path: str | Path, instead: str
+) -> None:
+    """An empty text may become a missing value in a file, which is something else to count."""
+    if tells_gaps_from_texts(path):
         return
     for name in columns:
         if "" in bound.cells.dictionaries[name].labels:
             raise UsageError(
-                "a CSV file cannot tell its empty texts from missing values",
+                "CSV and Excel files cannot tell its empty texts from missing values",
                 where=f"column {name!r}",
                 hint=f"write {instead}, or make them missing",
             )

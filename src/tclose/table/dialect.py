@@ -12,6 +12,8 @@ from pathlib import Path
 from tclose.errors import DataError
 
 SAMPLE = 1 << 20
+LINE = 8 << 20
+"""How long a row may be, in bytes."""
 DELIMITERS = (",", ";", "\t", "|")
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

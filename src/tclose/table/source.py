@@ -53,6 +53,8 @@ class Source(ABC):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     delimiter: str = field(default=",", kw_only=True)
     """How a CSV file separates its fields."""
+    files: tuple[Path, ...] = field(default=(), kw_only=True)
+    """The files it is read from, as far as they are known: none of them is ever overwritten."""
     cells: int = field(default=NO_LIMIT, kw_only=True)
     """How many distinct tuples are taken into one place at most; `group` raises where there are
     more."""

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from tclose.errors import DataError, TooManyCells
 from tclose.table.bench import Bench
+from tclose.table.dialect import LINE
 from tclose.table.source import BATCH, NO_LIMIT, WEIGHT, Rows, Source, quoted
 from tclose.table.translation import Translation
 
-LINE = 8 << 20
 SCALAR = re.compile(
     r"(VARCHAR|ENUM|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL|DATE|"
     r"TIMESTAMP(_\w+)?|TIME|UUID)\b"

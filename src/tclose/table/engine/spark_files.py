@@ -11,12 +11,13 @@ from pyspark.sql import functions
 from tclose.errors import DataError
 from tclose.table.dialect import SAMPLE, Dialect, sniffed
 from tclose.table.digest import file_hash
-from tclose.table.engine.files import ARROW, PARQUET, rows_as_utf8
 from tclose.table.engine.scratch import Scratch
 from tclose.table.engine.spark_frames import asked, named
 from tclose.table.engine.spark_places import Place
 from tclose.table.engine.spark_rows import LOOKS, looked_at, mapped
 from tclose.table.engine.spark_session import session
+from tclose.table.engine.text import rows_as_utf8
+from tclose.table.places import ARROW, PARQUET
 
 SHORT = 1 << 16
 

@@ -1,0 +1,51 @@
+"""Arrow datasets: scanned by DuckDB out of core, handed out in their own order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.dataset as ds
+
+from tclose.table.dialect import refuse_ambiguous
+from tclose.table.engine.duck import DuckSource, connected, explained
+from tclose.table.engine.scanning import arrow_relation
+from tclose.table.source import BATCH, Rows
+
+
+def open_dataset(
+    dataset: ds.Dataset,
+    name: str = "dataset",
+    *,
+    connection: Any = None,
+    memory: str | None = None,
+    hashed: Callable[[], str] | None = None,
+    scratch: Any = None,
+    notes: tuple[str, ...] = (),
+    files: tuple[Path, ...] | None = None,
+) -> DuckSource:
+    """A dataset of any kind, in files or in memory."""
+    names = list(dataset.schema.names)
+    refuse_ambiguous(names, name)
+    own = connected(memory) if connection is None else connection
+    try:
+        relation = arrow_relation(own, dataset)
+    except duckdb.Error as error:
+        raise explained(error, name) from None
+    read = tuple(map(Path, getattr(dataset, "files", ()))) if files is None else files
+    return DuckSource(
+        name, tuple(names), relation, own, lambda: _rows(dataset), hashed, scratch,
+        notes=notes, files=read,
+    )  # fmt: skip
+
+
+def _rows(dataset: ds.Dataset) -> Rows:
+    """The rows, of which only a little is read ahead."""
+
+    def batches() -> Any:
+        scanner = dataset.scanner(batch_size=BATCH, batch_readahead=4, fragment_readahead=1)
+        return scanner.to_batches()
+
+    return Rows(dataset.schema, batches)

@@ -1,0 +1,50 @@
+"""Types of values that DuckDB has no word for, and those that stand for them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+types = pa.types
+
+
+def is_countable(kind: pa.DataType) -> bool:
+    """Whether DuckDB reads values of a type as they are.
+
+    >>> is_countable(pa.list_(pa.int8())), is_countable(pa.list_(pa.float16()))
+    (True, False)
+    """
+    return bool(told_as(kind) == kind)
+
+
+def told_as(kind: pa.DataType) -> pa.DataType:
+    """The type that values are told in: their own, or the nearest that DuckDB reads.
+
+    >>> told_as(pa.float16()), told_as(pa.decimal256(60, 2))
+    (DataType(float), DataType(string))
+    """
+    if types.is_dictionary(kind):
+        plain = told_as(kind.value_type)
+        return kind if plain == kind.value_type and not types.is_nested(plain) else plain
+    if isinstance(kind, pa.BaseExtensionType) and types.is_nested(kind.storage_type):
+        return told_as(kind.storage_type)
+    if types.is_float16(kind):
+        return pa.float32()
+    if types.is_decimal(kind) and (kind.bit_width > 128 or kind.scale < 0):
+        return pa.string()
+    inner = [kind.field(at).type for at in range(kind.num_fields)] if types.is_nested(kind) else []
+    return kind if all(map(is_countable, inner)) else pa.string()
+
+
+def told(column: pa.Array) -> pa.Array:
+    """A column's values in that type."""
+    kind = told_as(column.type)
+    if kind == column.type:
+        return column
+    if types.is_dictionary(column.type):
+        return told(column.dictionary_decode())
+    if isinstance(column.type, pa.BaseExtensionType):
+        return told(column.storage)
+    if types.is_nested(column.type):
+        texts = [None if value is None else str(value) for value in column.to_pylist()]
+        return pa.array(texts, pa.string())
+    return column.cast(kind)

@@ -1,0 +1,283 @@
+"""Record batches as an Excel sheet: text stays text, and what Excel cannot hold is refused.
+
+The file is written in one pass, without a library, so that equal rows give equal bytes. Texts are
+cells of their own (inline), never formulas, whatever they begin with.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose.errors import DataError
+
+MOST_ROWS = 1_048_576
+"""The header's row included."""
+MOST_COLUMNS = 16_384
+LONGEST = 32_767
+EXACT = 2**53
+EPOCH = 25_569
+"""1 January 1970 as Excel counts days."""
+FIRST_DAY = 61
+"""1 March 1900: before, Excel counts a day that never was."""
+DAY = 86_400_000
+ODD = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_"
+"""What XML has no way to write, or Excel takes for the code of another character."""
+INSTEAD = "write a .parquet or .csv file"
+types = pa.types
+
+Text = Callable[[pa.Array], pa.Array]
+
+TYPES = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">\
+<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>\
+<Default Extension="xml" ContentType="application/xml"/>\
+<Override PartName="/xl/workbook.xml" ContentType=\
+"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>\
+<Override PartName="/xl/worksheets/sheet1.xml" ContentType=\
+"application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>\
+<Override PartName="/xl/styles.xml" ContentType=\
+"application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/></Types>"""
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+LINKS = "http://schemas.openxmlformats.org/package/2006/relationships"
+HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+ROOT_LINKS = (
+    f'{HEAD}<Relationships xmlns="{LINKS}"><Relationship Id="rId1" '
+    f'Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>'
+)
+BOOK = (
+    f'{HEAD}<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>'
+    '<sheet name="table" sheetId="1" r:id="rId1"/></sheets></workbook>'
+)
+BOOK_LINKS = (
+    f'{HEAD}<Relationships xmlns="{LINKS}">'
+    f'<Relationship Id="rId1" Type="{OFFICE}/worksheet" Target="worksheets/sheet1.xml"/>'
+    f'<Relationship Id="rId2" Type="{OFFICE}/styles" Target="styles.xml"/></Relationships>'
+)
+
+
+class SheetWriter:
+    """Writes record batches as the only sheet of an .xlsx file."""
+
+    def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
+        self.schema, self.rows = schema, 1
+        formats = list(dict.fromkeys(["General", "@", *(_format(one.type) for one in schema)]))
+        self.styles = [formats.index(_format(one.type)) for one in schema]
+        self.archive = zipfile.ZipFile(path, "w")
+        for name, text in {
+            "[Content_Types].xml": TYPES, "_rels/.rels": ROOT_LINKS, "xl/workbook.xml": BOOK,
+            "xl/_rels/workbook.xml.rels": BOOK_LINKS, "xl/styles.xml": _styles(formats),
+        }.items():  # fmt: skip
+            self.archive.writestr(_entry(name), text)
+        self.sheet = self.archive.open(_entry("xl/worksheets/sheet1.xml"), "w")
+        self.sheet.write(f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData>'.encode())
+        names = [
+            _inline(letters(at), "1", formats.index("@"), escape(one.name))
+            for at, one in enumerate(schema)
+        ]
+        self.sheet.write(f'<row r="1">{"".join(names)}</row>'.encode())
+
+    def __enter__(self) -> SheetWriter:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.sheet.write(b"</sheetData></worksheet>")
+        self.sheet.close()
+        self.archive.close()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Appends the rows of a batch."""
+        if not batch.num_rows:
+            return
+        refuse_too_large(self.rows - 1 + batch.num_rows, len(self.schema), "the release")
+        numbers = pa.array(range(self.rows + 1, self.rows + 1 + batch.num_rows)).cast(pa.string())
+        self.rows += batch.num_rows
+        cells = [
+            _cells(one.name, batch.column(at), letters(at), self.styles[at], numbers)
+            for at, one in enumerate(self.schema)
+        ]
+        rows = pc.binary_join_element_wise('<row r="', numbers, '">', *cells, "</row>", "")
+        try:
+            self.sheet.write(rows.buffers()[2])
+        except RuntimeError:
+            raise DataError("too large for a spreadsheet", hint=INSTEAD) from None
+
+
+def refuse_too_large(rows: int, columns: int, where: str) -> None:
+    """Raises where a sheet has no room for so many rows (without the header's) or columns."""
+    if rows >= MOST_ROWS or columns > MOST_COLUMNS:
+        raise DataError(
+            f"an Excel sheet has room for {MOST_ROWS - 1:,} rows and {MOST_COLUMNS:,} columns",
+            where=where,
+            hint=INSTEAD,
+        )
+
+
+def refuse_in_sheet(schema: pa.Schema) -> None:
+    """Raises where a column has values that a sheet cannot hold exactly."""
+    for one in schema:
+        kind = one.type.value_type if types.is_dictionary(one.type) else one.type
+        if problem := _problem(kind):
+            raise DataError(
+                f"an Excel file cannot hold {problem}", where=f"column {one.name!r}", hint=INSTEAD
+            )
+
+
+def letters(column: int) -> str:
+    """How Excel calls a column, counted from 0.
+
+    >>> letters(0), letters(25), letters(26), letters(16_383)
+    ('A', 'Z', 'AA', 'XFD')
+    """
+    name = ""
+    while column >= 0:
+        column, rest = divmod(column, 26)
+        name, column = chr(65 + rest) + name, column - 1
+    return name
+
+
+def _problem(kind: pa.DataType) -> str:
+    if types.is_timestamp(kind):
+        return "moments with a time zone" if kind.tz else ""
+    if types.is_decimal(kind):
+        return "" if 0 <= kind.scale and kind.precision <= 15 else "more than 15 digits"
+    plain = (types.is_boolean, types.is_integer, types.is_floating, types.is_date, types.is_time,
+             types.is_string, types.is_large_string, types.is_null)  # fmt: skip
+    return "" if any(one(kind) for one in plain) else "lists, structures, bytes or durations"
+
+
+def _format(kind: pa.DataType) -> str:
+    """How Excel shows the values of a type."""
+    if types.is_dictionary(kind):
+        return _format(kind.value_type)
+    if types.is_date(kind):
+        return "yyyy\\-mm\\-dd"
+    if types.is_timestamp(kind):
+        return "yyyy\\-mm\\-dd\\ hh:mm:ss.000"
+    if types.is_time(kind):
+        return "hh:mm:ss.000"
+    if types.is_decimal(kind) and kind.scale > 0:
+        return f"0.{'0' * kind.scale}"
+    return "@" if types.is_string(kind) or types.is_large_string(kind) else "General"
+
+
+def _cells(name: str, column: pa.Array, letter: str, style: int, rows: pa.Array) -> pa.Array:
+    """The XML of one column's cells; a missing value has none."""
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    where, kind = f"column {name!r}", column.type
+    styled = f' s="{style}"' if style else ""
+    if types.is_string(kind) or types.is_large_string(kind):
+        texts = _escaped(column, where)
+        around = (f'"{styled} t="inlineStr"><is><t xml:space="preserve">', "</t></is></c>")
+    else:
+        texts = _numbers(column, where)
+        bools = ' t="b"' if types.is_boolean(kind) else ""
+        around = (f'"{styled}{bools}><v>', "</v></c>")
+    cells = pc.binary_join_element_wise(f'<c r="{letter}', rows, around[0], texts, around[1], "")
+    return pc.fill_null(cells, "")
+
+
+def _inline(letter: str, row: str, style: int, text: str) -> str:
+    return (
+        f'<c r="{letter}{row}" s="{style}" t="inlineStr"><is>'
+        f'<t xml:space="preserve">{text}</t></is></c>'
+    )
+
+
+def _escaped(column: pa.Array, where: str) -> pa.Array:
+    texts = column.cast(pa.string())
+    if (pc.max(pc.utf8_length(texts)).as_py() or 0) > LONGEST:
+        raise _refused(f"texts of more than {LONGEST:,} characters", where)
+    if pc.any(pc.match_substring_regex(texts, ODD)).as_py():
+        raise _refused("control characters, or texts such as _x000A_, as they are", where)
+    for mark, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#13;")):
+        texts = pc.replace_substring(texts, mark, written)
+    return texts
+
+
+def _numbers(column: pa.Array, where: str) -> pa.Array:
+    """Numbers, days and moments as Excel's numbers, as text."""
+    kind = column.type
+    if types.is_null(kind):
+        return column.cast(pa.string())
+    if types.is_boolean(kind):
+        return column.cast(pa.int8()).cast(pa.string())
+    if types.is_integer(kind):
+        if not _within(column, -EXACT, EXACT):
+            raise _refused("whole numbers beyond 2^53 exactly", where)
+        return column.cast(pa.string())
+    if types.is_floating(kind):
+        wide = column.cast(pa.float64())
+        if pc.any(pc.is_inf(wide)).as_py():
+            raise _refused("infinite numbers", where)
+        return pc.if_else(pc.is_nan(wide), pa.scalar(None, pa.float64()), wide).cast(pa.string())
+    if types.is_decimal(kind):
+        return column.cast(pa.string())
+    return _days(column, where).cast(pa.string())
+
+
+def _days(column: pa.Array, where: str) -> pa.Array:
+    """Days, moments and times of day as numbers of days."""
+    kind = column.type
+    try:
+        if types.is_date(kind):
+            days = pc.add(column.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()), EPOCH)
+        elif types.is_time(kind):
+            passed = column.cast(pa.time32("ms")).cast(pa.int32())
+            return pc.divide(passed.cast(pa.float64()), float(DAY))
+        else:
+            passed = column.cast(pa.timestamp("ms")).cast(pa.int64())
+            days = pc.add(pc.divide(passed.cast(pa.float64()), float(DAY)), float(EPOCH))
+    except pa.ArrowInvalid:
+        raise _refused("moments finer than a millisecond", where) from None
+    if not _within(days, FIRST_DAY, float("inf")):
+        raise _refused("days before 1 March 1900", where)
+    return days
+
+
+def _within(column: pa.Array, low: Any, high: Any) -> bool:
+    ends = pc.min_max(column).as_py()
+    return ends["min"] is None or (low <= ends["min"] and ends["max"] <= high)
+
+
+def _refused(what: str, where: str) -> DataError:
+    return DataError(f"an Excel file cannot hold {what}", where=where, hint=INSTEAD)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """A part of the archive, always of the same age."""
+    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def _styles(formats: list[str]) -> str:
+    """How the cells are shown: one style for each format, in order."""
+    listed = "".join(
+        f'<numFmt numFmtId="{164 + at}" formatCode="{escape(one)}"/>'
+        for at, one in enumerate(formats)
+    )
+    uses = "".join(
+        f'<xf numFmtId="{164 + at}" fontId="0" fillId="0" borderId="0" xfId="0" '
+        'applyNumberFormat="1"/>'
+        for at in range(len(formats))
+    )
+    return (
+        f'{HEAD}<styleSheet xmlns="{MAIN}"><numFmts count="{len(formats)}">{listed}</numFmts>'
+        '<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'
+        '<fills count="2"><fill><patternFill patternType="none"/></fill>'
+        '<fill><patternFill patternType="gray125"/></fill></fills>'
+        '<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>'
+        '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/>'
+        f'</cellStyleXfs><cellXfs count="{len(formats)}">{uses}</cellXfs>'
+        '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles>'
+        "</styleSheet>"
+    )
