@@ -17,7 +17,7 @@ from tclose.table.dialect import refuse_ambiguous
 from tclose.table.bench import Bench
 from tclose.table.digest import united
 from tclose.table.engine.spark_bench import SparkBench, spread_out
-from tclose.table.engine.spark_files import read_back, read_path
+from tclose.table.engine.spark_files import read_path, read_place
 from tclose.table.engine.spark_frames import (
     SCALAR,
     asked,
@@ -166,7 +166,7 @@ class SparkSource(Source):
             stored(
                 self.frame,
                 target,
-                lambda part: check(source_of(*read_back(part, self.delimiter))),
+                lambda part: check(source_of(*read_place(part, self.delimiter))),
                 self.delimiter,
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,16 +11,17 @@ from pyspark.sql import functions
 
 from tclose.errors import DataError
 from tclose.table.dialect import SAMPLE, Dialect, sniffed
-from tclose.table.digest import file_hash
+from tclose.table.digest import file_hash, files_hash
 from tclose.table.engine.scratch import Scratch
 from tclose.table.engine.spark_frames import asked, named
 from tclose.table.engine.spark_places import Place
 from tclose.table.engine.spark_rows import LOOKS, looked_at, mapped
 from tclose.table.engine.spark_session import session
 from tclose.table.engine.text import rows_as_utf8
-from tclose.table.places import ARROW, PARQUET
+from tclose.table.places import PACKED, Files, files_at, kind_of
 
 SHORT = 1 << 16
+Hash = Callable[[], str] | None
 
 
 class Read(NamedTuple):
@@ -27,7 +29,7 @@ class Read(NamedTuple):
 
     frame: Any
     name: str
-    hashed: Callable[[], str] | None
+    hashed: Hash
     scratch: Scratch | None = None
     delimiter: str = ","
     notes: tuple[str, ...] = ()
@@ -40,58 +42,82 @@ def read_path(
     nulls: Sequence[str],
     memory: str | None,
 ) -> Read:
-    """The table in a file, in the files of a folder, or in those that a pattern names."""
-    place = Place.named(session(memory), path)
-    with asked(place.name):
-        files = place.files()
-    if not files:
-        raise DataError("there is no such file", where=str(path), hint="check the path")
-    suffixes = {Path(one.name).suffix.lower() for one in (place, *files)}
-    if suffixes & ARROW:
-        raise DataError(
-            "Spark does not read Arrow files", where=place.name, hint="read it with --engine duckdb"
-        )
-    if suffixes & PARQUET:
-        return read_parquet(place)
-    return read_csv(place, files, delimiter, encoding, nulls)
+    """The table in a file, in the files of a folder, or in those that a pattern matches."""
+    with asked(str(path)):
+        return read_place(Place.named(session(memory), path), delimiter, encoding, nulls)
 
 
-def read_parquet(place: Place) -> Read:
-    """A table of Parquet files."""
-    with asked(place.name):
-        frame = place.session.read.parquet(place.text)
-    return Read(frame, place.name, _hash(place))
+def read_place(
+    place: Place,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    nulls: Sequence[str] = ("",),
+) -> Read:
+    """The table at a place; of files on this machine, what DuckDB would take for it."""
+    if place.local is not None:
+        found = files_at(place.local)
+        kind, single = found.kind, found.single
+        files = [Place(place.session, str(one)) for one in found.paths]
+        hashed = partial(_hash, found)
+    else:
+        files, hashed, single = place.files(), None, False
+        if not files:
+            raise DataError("there is no such file", where=place.text, hint="check the path")
+        kind = kind_of(Path(files[0].name))
+    if kind == "parquet":
+        return read_parquet(place, hashed, single=single)
+    if kind == "text":
+        return read_csv(place, files, hashed, delimiter, encoding, nulls)
+    raise DataError(
+        f"Spark does not read {kind.title()} files",
+        where=place.name,
+        hint="read it with --engine duckdb",
+    )
+
+
+def read_parquet(place: Place, hashed: Hash, *, single: bool) -> Read:
+    """A table of Parquet files, columns united by name."""
+    text = place.literal if place.exists() else place.text
+    frame = place.session.read.option("mergeSchema", not single).parquet(text)
+    return Read(frame, place.name, hashed)
 
 
 def read_csv(
     place: Place,
     files: Sequence[Place],
+    hashed: Hash,
     delimiter: str | None,
     encoding: str | None,
     nulls: Sequence[str],
 ) -> Read:
     """A table of CSV files with one header; every field is text."""
+    _refuse_packed(place, files)
     dialect = _dialect(files, delimiter, encoding)
     scratch: Scratch | None = None
-    paths = [one.text for one in files]
+    paths = [one.literal for one in files]
     if not dialect.is_plain:
         scratch = _copied(files, dialect, place)
         paths = [str(Path(scratch.name) / "table.csv")]
     frame = _rows(place, paths, dialect, nulls)
-    return Read(frame, place.name, _hash(place), scratch, dialect.delimiter, dialect.notes)
+    return Read(frame, place.name, hashed, scratch, dialect.delimiter, dialect.notes)
 
 
-def read_back(place: Place, delimiter: str) -> Read:
-    """A folder that was just written."""
-    if Path(place.name).suffix.lower() == ".csv":
-        return read_csv(place, place.files(), delimiter, "utf-8", ("",))
-    return read_parquet(place)
+def _hash(files: Files) -> str:
+    """The hash of the files of a table; where they are on other machines, rows are hashed."""
+    single = files.single
+    return file_hash(files.paths[0]) if single else files_hash(files.root, files.paths)
 
 
-def _hash(place: Place) -> Callable[[], str] | None:
-    """The hash of a single file on this machine; what else there is has that of its rows."""
-    local = place.local
-    return None if local is None else lambda: file_hash(local)
+def _refuse_packed(place: Place, files: Sequence[Place]) -> None:
+    """Raises for text that DuckDB reads and Spark does not, or not alike."""
+    below = [one.text.removeprefix(place.text) for one in files]
+    if any("=" in folder for one in below for folder in one.split("/")[:-1]):
+        what = "Spark reads no CSV files whose folders name columns"
+    elif any(Path(one.name).suffix.lower() in PACKED for one in files):
+        what = "Spark reads no packed CSV files"
+    else:
+        return
+    raise DataError(what, where=place.name, hint="read them with --engine duckdb")
 
 
 def _dialect(files: Sequence[Place], delimiter: str | None, encoding: str | None) -> Dialect:

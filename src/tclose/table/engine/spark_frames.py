@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ SCALAR = {
     "timestamp", "timestamp_ntz", "void",
 }  # fmt: skip
 ORDER = "__tclose_order"
+LOG = logging.getLogger("SQLQueryContextLogger")
+"""Where Spark writes what it raises, cell values and all."""
 
 
 def named(column: str) -> Any:
@@ -106,10 +109,13 @@ def shuffled(frame: Any) -> Any:
 @contextmanager
 def asked(name: str, too_large: DataError | None = None) -> Iterator[None]:
     """Spark's complaints in the house's words, without the cell values that Spark quotes."""
+    heard, LOG.disabled = LOG.disabled, True
     try:
         yield
     except (PySparkException, Py4JError) as error:
         raise _explained(error, name, too_large) from None
+    finally:
+        LOG.disabled = heard
 
 
 def _explained(error: Exception, name: str, too_large: DataError | None) -> DataError:

@@ -45,9 +45,13 @@ class Place:
 
     @property
     def local(self) -> Path | None:
-        """The file of this machine, if it is one."""
-        found = Path(self.path.toUri().getPath()) if self.is_local else None
-        return found if found is not None and found.is_file() else None
+        """The same on this machine, if its own files are meant."""
+        return Path(self.path.toUri().getPath()) if self.is_local else None
+
+    @property
+    def literal(self) -> str:
+        """The path as Spark's readers take it, who read every path as a pattern."""
+        return re.sub(r"([\\*?{}\[\]])", r"\\\1", self.text)
 
     @property
     def name(self) -> str:
