@@ -29,6 +29,9 @@ from tclose.table.stream import codes_of
 
 Ints = NDArray[np.int64]
 
+VALUES = 2_000_000
+"""Values of a column that are taken into one place, however few cells are."""
+
 
 @dataclass(frozen=True)
 class Outline:
@@ -138,8 +141,9 @@ def outline_of(policy: Policy | None, source: Source, problems: Sequence[Problem
     usable = columns_of(policy, source, found)
     _refuse(policy)
     margins = _Margins({}, {})
+    roomy = replace(source, cells=max(source.cells, VALUES))
     for name in usable:
-        table = source.group([name])
+        table = roomy.group([name])
         dictionary, code = Dictionary.encode(table.column(name))
         weight = np.zeros(dictionary.known + 1, dtype=np.int64)
         np.add.at(weight, code, table.column(WEIGHT).to_numpy().astype(np.int64))

@@ -211,9 +211,7 @@ def _worse(one: PartLine, other: PartLine) -> int:
     sign = -1 if one.small_is_bad else 1
     if one.exact is not None and other.exact is not None:
         return sign * ((other.exact > one.exact) - (other.exact < one.exact))
-    if other.achieved == one.achieved:
-        return 0
-    if abs(other.achieved - one.achieved) <= SAME * max(1.0, abs(one.achieved)):
+    if math.isclose(one.achieved, other.achieved, rel_tol=SAME, abs_tol=SAME):
         return 0
     return sign * (1 if other.achieved > one.achieved else -1)
 

@@ -78,6 +78,7 @@ class DuckSource(Source):
         for part in reader:
             found += part.num_rows
             if found > self.cells:
+                reader.close()
                 raise TooManyCells(self.cells, self.name)
             parts.append(part)
         return pa.Table.from_batches(parts, reader.schema)

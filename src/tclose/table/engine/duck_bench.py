@@ -177,9 +177,13 @@ def grouped(relation: Any, columns: Sequence[str], types: dict[str, str]) -> Any
 
 
 def _plain(column: str, kind: str) -> str:
-    """A column as rows are told apart by it: NaN is missing, −0 is 0."""
+    """A column as rows are told apart by it: NaN is missing, −0 is 0.
+
+    NaN is looked for as text: of a Parquet file whose statistics leave it out the engine concludes
+    that there is none.
+    """
     if kind in ("FLOAT", "DOUBLE"):
-        return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} + 0 END"
+        return f"CASE WHEN CAST({column} AS VARCHAR) = 'nan' THEN NULL ELSE {column} + 0 END"
     return column
 
 
