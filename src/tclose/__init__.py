@@ -6,12 +6,13 @@
     >>> tclose.audit(table, quasi=["zip"], sensitive="illness").k
     2
 
-The rooms, from the top: `cli` (commands) calls `publish` (makes a `release`), `reproduce`
-(published experiments) and `api` (audits), which wire `report` (what people read), `sample`
-(made-up data), `verify` (counts and judges from scratch), `recode` (writes classes), `search`
-(proposes them), `privacy` (requirements), `utility` (what is lost), `table` (files and frames
-become integers), `hierarchy` (generalization trees), `policy` (what the steward declares),
-`distance` (mathematics on arrays) and `errors`. Imports only go downwards.
+The rooms, from the top: `cli` (commands) and `learn` (a scikit-learn transformer, imported by its
+own name) call `publish` (makes a `release`), `reproduce` (published experiments) and `api`
+(audits), which wire `report` (what people read), `sample` (made-up data), `verify` (counts and
+judges from scratch), `recode` (writes classes), `search` (proposes them), `privacy`
+(requirements), `utility` (what is lost), `table` (files and frames become integers), `hierarchy`
+(generalization trees), `policy` (what the steward declares), `distance` (mathematics on arrays)
+and `errors`. Imports only go downwards.
 """
 
 from tclose.api import Reading, attack, audit, check, explain, measure, verify

@@ -9,6 +9,8 @@
 - `shapes`       what classes are released as, in the codes of a table: cover, widen, lose
 - `reading`      released words read as shapes; `line` numbers and dates among them
 - `nearest`      the classes nearest to each row
+- `territory`    classes released as all that the cuts leave to them
+- `placing`      the class of each row by a plan alone, whatever other rows there are
 - `judging`      which classes would break the promise once they are released
 - `insertion`    new rows put into the classes of a plan, or held back
 - `leftover`     what becomes of rows that a search leaves out; `sensitive` values hidden or

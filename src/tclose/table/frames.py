@@ -8,9 +8,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
 HIDING = "tclose: has a value"
+NULLABLE = {
+    "bool": "boolean",
+    **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
+}
+"""The types of pandas that hold the same values, and missing ones."""
 
 
 def is_frame(data: Any) -> bool:
@@ -41,10 +48,14 @@ def framed(
     if shuffle:
         order = np.random.default_rng().permutation(len(order))
         recoded = recoded.take(pa.array(order))
+    if isinstance(data, ds.Dataset):
+        return ds.dataset(recoded)
+    if isinstance(data, pa.Table):
+        return recoded.replace_schema_metadata(_metadata(data.schema))
     if not is_frame(data):
         return recoded
     names = recoded.column_names
-    words = {name: recoded.column(name).to_pylist() for name in texts if name in names}
+    words = {name: recoded.column(name) for name in texts if name in names}
     gone = {name: recoded.column(name).is_null().to_numpy() for name in hidden}
     return reframed(data, kept()[order], words, names, gone)
 
@@ -52,7 +63,7 @@ def framed(
 def reframed(
     data: Any,
     keep: NDArray[np.int64],
-    replaced: Mapping[str, Sequence[str | None]],
+    replaced: Mapping[str, Sequence[str | None] | NDArray[np.float64] | pa.ChunkedArray],
     columns: Sequence[str],
     hidden: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> Any:
@@ -66,16 +77,48 @@ def reframed(
     >>> reframed(table, np.array([1]), {"age": ["4*"]}, ["age", "ill"]).to_pylist()
     [{'age': '4*', 'ill': 'y'}]
     """
-    frame: Any = nw.from_native(data, eager_only=True)[keep.tolist(), :]
-    native = nw.get_native_namespace(frame)
+    frame: Any = nw.from_native(data, eager_only=True)
+    if len(keep) != len(frame) or (keep != np.arange(len(keep))).any():
+        frame = frame[keep, :]
+    backend = nw.get_native_namespace(frame)
     for name, values in replaced.items():
-        series = nw.new_series(name, list(values), nw.String, backend=native)
+        kind = pa.float64() if isinstance(values, np.ndarray) else pa.string()
+        column = values if isinstance(values, pa.ChunkedArray) else pa.array(values, kind)
+        series = nw.from_arrow(pa.table({name: column}), backend=backend)[name]
         frame = frame.with_columns(_aligned(series, frame))
     for name, gone in (hidden or {}).items():
-        mask = nw.new_series(HIDING, (~gone).tolist(), nw.Boolean, backend=native)
-        frame = frame.with_columns(_aligned(mask, frame))
-        frame = frame.with_columns(nw.when(nw.col(HIDING)).then(nw.col(name)).alias(name))
-    return frame.select(*columns).to_native()
+        frame = _hidden(frame, name, gone, backend)
+    chosen = frame.select(*columns).to_native()
+    # Some operations lose what a frame says about itself as a whole (`attrs`).
+    return chosen.__finalize__(data) if hasattr(chosen, "__finalize__") else chosen
+
+
+def _hidden(frame: Any, name: str, gone: NDArray[np.bool_], backend: Any) -> Any:
+    """The frame without some values of a column, which keeps its type and its categories.
+
+    Numbers and truths of numpy have no word for a missing value: they become the nullable ones of
+    the same width, not floats.
+    """
+    native = frame.to_native()
+    if isinstance(native, pa.Table):
+        at = native.column_names.index(name)
+        some = native.column(at).take(pa.array(np.arange(len(gone)), mask=gone))
+        return nw.from_native(
+            native.set_column(at, native.schema.field(at).with_nullable(True), some)
+        )
+    if isinstance(getattr(native[name], "dtype", None), np.dtype):
+        wider = NULLABLE.get(native[name].dtype.name)
+        frame = nw.from_native(
+            native.assign(**{name: native[name].astype(wider)}) if wider else native
+        )
+    mask = nw.from_arrow(pa.table({HIDING: ~gone}), backend=backend)[HIDING]
+    frame = frame.with_columns(_aligned(mask, frame))
+    return frame.with_columns(nw.when(nw.col(HIDING)).then(nw.col(name)).alias(name))
+
+
+def _metadata(schema: pa.Schema) -> dict[bytes, bytes]:
+    """What a schema says about the table, but what pandas says there of types that changed."""
+    return {key: value for key, value in (schema.metadata or {}).items() if key != b"pandas"}
 
 
 def _aligned(series: Any, frame: Any) -> Any:

@@ -1,0 +1,257 @@
+"""The estimator: `fit` learns a plan that keeps a promise, `transform` recodes rows by it."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from tclose.api import PolicyLike, check
+from tclose.describe import policy_json, versions
+from tclose.learn.containers import Taken, taken, target_column
+from tclose.learn.recoder import Located, Recoder
+from tclose.learn.refusing import RefusedError, refusing
+from tclose.learn.roles import LEAST, Roles, method_of
+from tclose.policy.model import Policy
+from tclose.publish import anonymize
+from tclose.recode.plan import Plan
+from tclose.recode.territory import spread
+from tclose.table.check import Bound
+from tclose.verify import Audit, Certificate, certify
+from tclose.verify.certificate import json_hash
+
+OUTSIDE = ("refuse", "cover")
+
+
+class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Recodes quasi-identifiers so that the fitted table keeps a promise such as k and t.
+
+    `fit` searches for classes, and counts the fitted rows again as `transform` gives them: where
+    the promise does not hold on them, it raises. **`transform` recodes each row by itself, and
+    does not check the promise on the rows it is given**, unless `verify` is true: ten new rows can
+    be in ten different classes. Ask `audit`.
+
+    Parameters
+    ----------
+    policy : file, dict or Policy; the roles of the columns and what is promised.
+    quasi, sensitive, insensitive : without a policy, the columns of each role, by name or number.
+        Columns that are not named are quasi-identifiers, if `quasi` names none; otherwise every
+        column needs a role. Those that are not quasi-identifiers are passed through.
+    target : the name under which `y` counts as a sensitive column; None: y is not looked at.
+    k : least size of a class; by default what the policy says, or 5 without one.
+    t : closeness of every sensitive column to the table; by default what the policy says.
+    method : "mondrian" (default), or another search whose classes are told by cuts or levels.
+    effort : how much the search may work; see `tclose.anonymize`.
+    recoding : "local" (default; intervals, groups and sets, as text), or "mean", "median", "mode":
+        the class's central value, numbers as floats.
+    outside : what becomes of a row that the plan has no class for (a number beyond all fitted
+        ones, a value that was not seen): "refuse" raises; "cover" releases all of its
+        quasi-identifiers as `*`, or as the central value of the whole fitted table.
+    verify : whether `transform` raises where the promise does not hold on the rows it is given.
+
+    Attributes
+    ----------
+    plan_ : the classes, without the data; `tclose.apply` takes it, too.
+    certificate_ : what was counted on the fitted rows as they are transformed.
+    policy_ : the policy that was promised.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+
+    >>> import numpy as np
+    >>> ages = np.array([[21], [22], [23], [44], [45], [46]])
+    >>> model = Anonymizer(k=3).fit(ages)
+    >>> model.transform([[22], [40]]).ravel().tolist()
+    ['[21, 33]', '[34, 46]']
+    >>> model.certificate_.content["k"]
+    3
+    """
+
+    def __init__(
+        self,
+        policy: PolicyLike | None = None,
+        *,
+        quasi: Any = None,
+        sensitive: Any = None,
+        insensitive: Any = None,
+        target: str | None = None,
+        k: Any = None,
+        t: Any = None,
+        method: str | None = None,
+        effort: float | None = None,
+        recoding: Literal["local", "mean", "median", "mode"] | None = None,
+        outside: Literal["refuse", "cover"] = "refuse",
+        verify: bool = False,
+    ) -> None:
+        self.policy = policy
+        self.quasi = quasi
+        self.sensitive = sensitive
+        self.insensitive = insensitive
+        self.target = target
+        self.k = k
+        self.t = t
+        self.method = method
+        self.effort = effort
+        self.recoding = recoding
+        self.outside = outside
+        self.verify = verify
+
+    def fit(self, X: Any, y: Any = None) -> Anonymizer:
+        """Learns from a table the classes that keep the promise, and verifies it on its rows."""
+        for name in ("plan_", "policy_", "certificate_", "_recoder"):
+            self.__dict__.pop(name, None)  # what fails now must not leave what was fitted before
+        with refusing():
+            self._refuse_parameters(y)
+            given = taken(self, X, reset=True, least=self._least())
+            policy = self._roles().settled(given.table.column_names)
+            table = self._with_target(given, y)
+            plan, bound = _planned(table, policy, self.method, self.effort)
+            recoder = Recoder.learned(bound, plan, policy, self.target)
+            located = self._located(recoder, given)
+            audit = recoder.audit(table, located)
+            _refuse_broken(audit, "the fitted rows as they would be transformed")
+        self._recoder, self.plan_, self.policy_ = recoder, plan, policy
+        self.certificate_ = _certificate(audit, recoder, located)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Recodes each row by the plan; the rows keep their number and their order.
+
+        What is promised about the fitted rows is not checked on these, unless `verify` is true.
+        """
+        check_is_fitted(self)
+        with refusing():
+            given = taken(self, X, reset=False)
+            located = self._located(self._recoder, given)
+            if self.verify:
+                _refuse_broken(self._recoder.audit(given.table, located), "these rows")
+            names = self.get_feature_names_out().tolist()
+            return given.replaced(self._recoder.columns(located), names, self)
+
+    def audit(self, X: Any, y: Any = None) -> Audit:
+        """How private some rows are once they are transformed: every line of the promise, counted.
+
+        `y` is needed where the promise is about the target.
+
+        >>> import numpy as np
+        >>> model = Anonymizer(k=3).fit(np.array([[21], [22], [23], [44], [45], [46]]))
+        >>> model.audit([[22], [40]]).holds
+        False
+        """
+        check_is_fitted(self)
+        with refusing():
+            given = taken(self, X, reset=False)
+            located = self._located(self._recoder, given)
+            return self._recoder.audit(self._with_target(given, y), located)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the columns that `transform` gives: all but dropped identifiers."""
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        fitted = _check_feature_names_in(self, None)
+        kept = [at for at, name in enumerate(fitted) if name not in self._recoder.dropped]
+        return np.asarray(names, dtype=object)[kept]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "certificate_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.target_tags.required = self.target is not None
+        numbers = self.recoding in ("mean", "median", "mode")
+        tags.transformer_tags.preserves_dtype = ["float64"] if numbers else []
+        return tags
+
+    # --- what the methods share
+
+    def _roles(self) -> Roles:
+        return Roles(
+            self.policy, self.quasi, self.sensitive, self.insensitive, self.target, self.k, self.t,
+            self.recoding,
+        )  # fmt: skip
+
+    def _least(self) -> int:
+        """How few rows cannot make a single class."""
+        asked = LEAST if self.policy is None and self.k is None else self.k
+        return max(int(asked), 1) if isinstance(asked, Integral) else 1
+
+    def _refuse_parameters(self, y: Any) -> None:
+        if self.outside not in OUTSIDE:
+            raise RefusedError(
+                "not a way to treat rows", where="outside", hint=" or ".join(OUTSIDE)
+            )
+        if self.verify and self.target is not None:
+            raise RefusedError(
+                "transform is given no y, so a promise about it cannot be verified there",
+                where="verify",
+                hint="ask audit(X, y)",
+            )
+        if y is None and self.target is not None:
+            raise RefusedError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+
+    def _with_target(self, given: Taken, y: Any) -> pa.Table:
+        if self.target is None:
+            return given.table
+        if y is None:
+            raise RefusedError("the promise is about y, which is not given", where="y")
+        return given.table.append_column(self.target, target_column(y, given.rows))
+
+    def _located(self, recoder: Recoder, given: Taken) -> Located:
+        """The class of each row; raises where a row has none and that is not allowed."""
+        located = recoder.locate(given.table)
+        if located.outside and self.outside == "refuse":
+            faulty = [f"{name!r} ({rows:,} rows)" for name, rows in located.faults.items() if rows]
+            raise RefusedError(
+                f"{located.outside:,} of {given.rows:,} rows are outside of what was fitted",
+                where=f"columns {', '.join(faulty)}" if faulty else "X",
+                hint='outside="cover" releases such rows as the root',
+            )
+        return located
+
+
+def _planned(
+    table: pa.Table, policy: Policy, method: str | None, effort: float | None
+) -> tuple[Plan, Bound]:
+    """A plan that tells of any row what it is released as, and the table that it was made from."""
+    words = policy.release.model_copy(update={"recoding": "local", "leftover": "drop"})
+    local = policy.model_copy(update={"release": words}).at(policy.base)
+    asked = method_of(policy, method)
+    plan = anonymize(table, local, method=asked, effort=effort).plan
+    if plan is None or plan.way == "classes":
+        raise RefusedError(
+            f"the classes of {asked!r} do not tell which other rows belong to them",
+            where="method",
+            hint='use "mondrian", "mondrian-median", "nt-mondrian", "optimal" or "incognito"',
+        )
+    bound = check(table, local)
+    return (spread(plan, bound) if plan.way == "cuts" else plan), bound
+
+
+def _refuse_broken(audit: Audit, rows: str) -> None:
+    if not audit.holds:
+        broken = ", ".join(one.title for one in audit.requirements if not one.holds)
+        raise RefusedError(f"the promise does not hold on {rows}: {broken}", hint="see `audit`")
+
+
+def _certificate(audit: Audit, recoder: Recoder, located: Located) -> Certificate:
+    """What was counted on the fitted rows, without any of them."""
+    plan, policy = recoder.plan, policy_json(recoder.policy)
+    hashes = {"policy": json_hash(policy), "plan": json_hash(plan.to_json())}
+    details = {
+        "method": plan.method,
+        "seed": plan.seed,
+        "input_rows": len(located.label),
+        "outside": located.outside,
+        "hashes": hashes,
+        "versions": versions(),
+    }
+    return certify(audit, policy, details)

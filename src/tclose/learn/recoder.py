@@ -1,0 +1,139 @@
+"""What a transformer has learned: the class of a row, and what that class is released as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose.api import verify
+from tclose.hierarchy import Hierarchy
+from tclose.learn.roles import without
+from tclose.policy.model import Policy
+from tclose.recode import Plan
+from tclose.recode.identifiers import MASK
+from tclose.recode.placing import Placing, placed
+from tclose.recode.reading import FIXED
+from tclose.recode.values import Writer
+from tclose.table import Bound, count_cells, form_classes, open_source
+from tclose.table.dictionary import NUMBER, Dictionary
+from tclose.table.hierarchies import resolve
+from tclose.table.labels import ANYTHING
+from tclose.table.stream import RowIndex
+from tclose.utility import coded_quasi
+from tclose.verify import Audit
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Located:
+    """The class of each row (−1: outside), and how many rows are outside for each column."""
+
+    label: Ints
+    faults: dict[str, int]
+
+    @property
+    def outside(self) -> int:
+        """How many rows have no class."""
+        return int((self.label < 0).sum())
+
+
+@dataclass(frozen=True)
+class Recoder:
+    """Recodes rows one by one; holds what is released about classes, and no row.
+
+    `values` has for each quasi-identifier the released value of each class and, last, of the root.
+    Hierarchies that are the same for every table are kept, so that no file is needed any more.
+    """
+
+    policy: Policy
+    target: str | None
+    plan: Plan
+    values: Mapping[str, pa.Array]
+    trees: Mapping[str, Hierarchy]
+
+    @classmethod
+    def learned(cls, bound: Bound, plan: Plan, policy: Policy, target: str | None) -> Recoder:
+        """From the table that a plan was made from: released words, or central values of it."""
+        recoding = policy.release.recoding
+        if recoding == "local":
+            words = {one.column: pa.array([*one.values, ANYTHING]) for one in plan.columns}
+        else:
+            words = _central(bound, placed(bound, plan), recoding)
+        specs = {name: bound.policy.columns[name].hierarchy for name in bound.hierarchies}
+        fixed = [name for name, spec in specs.items() if spec is not None and spec.kind in FIXED]
+        trees = {name: bound.hierarchies[name] for name in fixed}
+        return cls(policy, target, plan, words, trees)
+
+    def locate(self, table: pa.Table) -> Located:
+        """The class of each row of a table."""
+        bound = self._bound(table)
+        found = placed(bound, self.plan)
+        index = RowIndex(bound.cells, bound.classes.quasi)
+        rows = [index.locate(batch) for batch in table.combine_chunks().to_batches()]
+        cell = np.concatenate(rows)
+        weight = bound.cells.weight
+        faults = {name: int(weight[fault].sum()) for name, fault in found.faults.items()}
+        return Located(found.label[cell], faults)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The columns that are not released."""
+        drop = self.policy.release.identifiers == "drop"
+        return self.policy.identifiers if drop else ()
+
+    def columns(self, located: Located) -> dict[str, pa.Array]:
+        """The columns that change, as they are released; rows outside as the root."""
+        at = pa.array(np.where(located.label < 0, self.plan.classes, located.label))
+        masked = [name for name in self.policy.identifiers if name not in self.dropped]
+        return {name: values.take(at) for name, values in self.values.items()} | {
+            name: pa.array([MASK] * len(at), pa.string()) for name in masked
+        }
+
+    def audit(self, table: pa.Table, located: Located) -> Audit:
+        """The rows of a table counted as they are released; its target is optional."""
+        columns = self.columns(located)
+        names = [name for name in table.column_names if name not in self.dropped]
+        released = pa.table([columns.get(name, table[name]) for name in names], names)
+        known = self.target is None or self.target in names
+        return verify(released, self.policy if known else without(self.policy, self.target))
+
+    def _bound(self, table: pa.Table) -> Bound:
+        """The quasi-identifiers of a table, counted, with their hierarchies."""
+        quasi = [name for name in table.column_names if name in self.values]
+        source = open_source(table.select(quasi))
+        cells = count_cells(source, quasi)
+        trees = dict(self.trees)
+        for name in quasi:
+            spec = self.policy.columns[name].hierarchy
+            if spec is not None and name not in trees:
+                labels = cells.dictionaries[name].labels
+                trees[name] = resolve(spec, name, labels, self.policy.base)
+        return Bound(self.policy, source, cells, form_classes(cells, quasi, {}), trees)
+
+
+def _central(bound: Bound, found: Placing, recoding: str) -> dict[str, pa.Array]:
+    """The central values of the classes and of the whole table; numbers as numbers."""
+    quasi, weight = coded_quasi(bound), bound.cells.weight
+    classes, kept = int(found.label.max()) + 1, np.flatnonzero(found.label >= 0)
+    everyone = np.zeros(len(weight), dtype=np.int64)
+    result = {}
+    for at, column in enumerate(quasi.columns):
+        dictionary, codes = bound.cells.dictionaries[column.name], quasi.codes[:, at]
+        writer = Writer(column, dictionary)
+        texts = writer.central(codes[kept], found.label[kept], weight[kept], classes, recoding)
+        root = writer.central(codes, everyone, weight, 1, recoding)
+        result[column.name] = _typed([*texts, *root], dictionary)
+    return result
+
+
+def _typed(texts: list[str | None], dictionary: Dictionary) -> pa.Array:
+    """Values as floats where the column has numbers (without a unit), else as they are written."""
+    numbers = all(text is None or NUMBER.match(text) for text in texts)
+    if dictionary.kind != "number" or not numbers:
+        return pa.array(texts, pa.string())
+    return pa.array([None if text is None else float(text) for text in texts], pa.float64())
