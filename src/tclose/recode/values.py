@@ -67,7 +67,7 @@ class Writer:
         self.column = column
         self.known = column.values - column.has_missing
         self.kind = dictionary.kind
-        self.positions = sorted(set(dictionary.positions or ()))
+        self.positions = dictionary.places[0]
         self.texts, self.last = _texts(column, dictionary)
 
     def local(self, codes: Ints, owner: Ints, classes: int) -> list[str | None]:
@@ -157,10 +157,10 @@ def _texts(column: ColumnLoss, dictionary: Dictionary) -> tuple[list[str], list[
     if column.kind == "set" or dictionary.positions is None:
         texts = [dictionary.labels[int(code)] for code in column.place]
         return texts, texts
-    first: dict[Fraction, str] = {}
-    last: dict[Fraction, str] = {}
-    for position, text in zip(dictionary.positions, dictionary.labels, strict=True):
-        first.setdefault(position, text)
-        last[position] = text
-    order = sorted(first)
-    return [first[position] for position in order], [last[position] for position in order]
+    place, rank = dictionary.places
+    first, last = [""] * len(place), [""] * len(place)
+    for at, text in zip(reversed(rank.tolist()), reversed(dictionary.labels), strict=True):
+        first[at] = text
+    for at, text in zip(rank.tolist(), dictionary.labels, strict=True):
+        last[at] = text
+    return first, last

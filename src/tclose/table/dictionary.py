@@ -8,6 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -74,6 +75,26 @@ class Dictionary:
     def positions(self) -> list[Fraction] | None:
         """The values on the number line (dates: days), or None where they have no place on it."""
         return self._scale[1]
+
+    @cached_property
+    def places(self) -> tuple[list[Fraction], NDArray[np.int64]]:
+        """The distinct positions in ascending order, and which of them each value has.
+
+        >>> Dictionary.encode(pa.chunked_array([["7", "7.0", "9"]]))[0].places
+        ([Fraction(7, 1), Fraction(9, 1)], array([0, 0, 1]))
+        """
+        given = self.positions or []
+        order = list(range(len(given)))
+        if any(after < before for before, after in pairwise(given)):
+            # Texts are sorted as floats: numbers that differ only beyond these may be out of order.
+            order.sort(key=given.__getitem__)
+        distinct: list[Fraction] = []
+        rank = np.zeros(len(given), dtype=np.int64)
+        for at in order:
+            if not distinct or distinct[-1] != given[at]:
+                distinct.append(given[at])
+            rank[at] = len(distinct) - 1
+        return distinct, rank
 
     @cached_property
     def _scale(self) -> tuple[Kind, list[Fraction] | None]:

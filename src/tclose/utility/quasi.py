@@ -59,10 +59,8 @@ def _column(bound: Bound, name: str) -> tuple[ColumnLoss, NDArray[np.int64]] | P
         column = ColumnLoss.tree(name, tree, nodes[order], has_missing=gap)
         return column, _ranks(order)
     if dictionary.positions is not None and _on_a_line(dictionary):
-        place = sorted(set(dictionary.positions))
-        rank = {position: at for at, position in enumerate(place)}
-        recode = [rank[position] for position in dictionary.positions] + [len(place)]
-        return ColumnLoss.interval(name, place, has_missing=gap), np.array(recode, np.int64)
+        place, rank = dictionary.places
+        return ColumnLoss.interval(name, place, has_missing=gap), np.append(rank, len(place))
     order = _commonest_first(bound, name)
     return ColumnLoss.sets(name, order, has_missing=gap), _ranks(order)
 
