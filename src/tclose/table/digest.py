@@ -7,11 +7,14 @@ hashed, and the hashes are added up: equal rows, equal sum, whatever the order.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+
+from tclose.errors import InternalError
+from tclose.table.kinds import told, told_as
 
 LIMB = 64
 LIMBS = 4
@@ -58,10 +61,14 @@ def sums_of(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
     try:
         # One text for a moment, wherever it is looked at; names of zones are no part of it.
         connection.execute("SET TimeZone = 'UTC'")
-        kinds = {one.name: one.type for one in schema}
+        kinds = {one.name: told_as(one.type) for one in schema}
         named = [f"c{at}" for at in range(len(schema))]
         plain = pa.schema([pa.field(n, k) for n, k in zip(named, kinds.values(), strict=True)])
-        renamed = (pa.RecordBatch.from_arrays(one.columns, schema=plain) for one in parts)
+        failed: list[BaseException] = []
+        renamed = (
+            pa.RecordBatch.from_arrays([told(column) for column in one.columns], schema=plain)
+            for one in noted(parts, failed)
+        )
         reader = pa.RecordBatchReader.from_batches(plain, renamed)
         texts = [_text(name, kind) for name, kind in zip(named, kinds.values(), strict=True)]
         row = " || ".join(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)
@@ -71,10 +78,22 @@ def sums_of(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
             f"sum(CAST('0x' || h[{at * width + 1}:{(at + 1) * width}] AS UBIGINT))"
             for at in range(LIMBS)
         ]
-        found = hashed.aggregate(", ".join(["count(*)", *limbs])).fetchall()[0]
+        try:
+            found = hashed.aggregate(", ".join(["count(*)", *limbs])).fetchall()[0]
+        except duckdb.Error:
+            raise failed[0] if failed else InternalError("rows cannot be hashed") from None
     finally:
         connection.close()
     return tuple(int(number or 0) for number in found)
+
+
+def noted(parts: Iterable[pa.RecordBatch], failed: list[BaseException]) -> Iterator[pa.RecordBatch]:
+    """The same parts. What they raise is noted: the engine that reads them would not pass it on."""
+    try:
+        yield from parts
+    except BaseException as error:
+        failed.append(error)
+        raise
 
 
 def united(names: Sequence[str], parts: Iterable[Sums]) -> str:

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tclose.errors import InternalError
 from tclose.table.cells import Cells
 from tclose.table.dictionary import Dictionary
+from tclose.table.digest import noted
 from tclose.table.source import BATCH
 
 Ints = NDArray[np.int64]
@@ -23,9 +25,13 @@ def shuffled(parts: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.
     connection = duckdb.connect()
     seed = secrets.randbelow(2**31) / 2**31
     connection.execute(f"SELECT setseed({seed})").fetchall()
-    reader = pa.RecordBatchReader.from_batches(schema, parts)
-    for batch in connection.from_arrow(reader).order("random()").to_arrow_reader(BATCH):
-        yield batch.cast(schema)
+    failed: list[BaseException] = []
+    reader = pa.RecordBatchReader.from_batches(schema, noted(parts, failed))
+    try:
+        for batch in connection.from_arrow(reader).order("random()").to_arrow_reader(BATCH):
+            yield batch.cast(schema)
+    except duckdb.Error:
+        raise failed[0] if failed else InternalError("rows cannot be shuffled") from None
 
 
 class RowIndex:

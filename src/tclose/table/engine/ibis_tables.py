@@ -17,6 +17,7 @@ import pyarrow as pa
 from tclose.errors import DataError, TcloseError
 from tclose.table.bench import Bench
 from tclose.table.dialect import refuse_ambiguous
+from tclose.table.digest import sums_of, united
 from tclose.table.engine.database import source_of
 from tclose.table.engine.database_copy import taken
 from tclose.table.engine.database_link import Borrowed
@@ -71,6 +72,10 @@ class IbisSource(Source):
     def stream(self) -> Rows:
         """All rows."""
         return self.asked.stream()
+
+    def digest(self) -> str:
+        """What identifies the table: of its rows as text, whatever their order and the engine."""
+        return self.asked.digest()
 
     def bench(self, columns: Sequence[str]) -> Bench:
         """The cells of some columns, kept by the engine to be worked on there."""
@@ -136,6 +141,12 @@ class Answers(Source):
                 self.table.select(**{name: self.plain(name) for name in self.columns})
             )
         return Rows(schema, parts)
+
+    def digest(self) -> str:
+        """What identifies the table: of its rows as text, whatever their order and the engine."""
+        rows = self.stream()
+        # Batch by batch, in this thread: SQLite answers no other.
+        return united(rows.schema.names, (sums_of(rows.schema, [one]) for one in rows.batches()))
 
     @property
     def _backend(self) -> str:
@@ -218,7 +229,8 @@ def _arrow(kind: Any) -> pa.DataType:
 
 def _fragile(kind: pa.DataType) -> bool:
     """Whether values of a type may pass through floats on their way."""
-    return pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_string(kind)
+    fragile = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_string)
+    return any(one(kind) for one in fragile)
 
 
 def _sent(table: Any) -> Iterator[pa.RecordBatch]:
