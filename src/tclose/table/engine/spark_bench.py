@@ -7,6 +7,7 @@ and computed again, alike, where a worker is lost.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -86,10 +87,8 @@ class SparkBench(Bench):
         ]
         fields += [kinds.StructField(NUMBER, kinds.LongType())]
         fields += [kinds.StructField(REPORT, kinds.BinaryType())]
-        worked = numbered.groupBy(NUMBER).applyInArrow(
-            _work(work, self.schema), kinds.StructType(fields)
-        )
-        worked = kept(worked)
+        done = _work(work, self.schema)
+        worked = kept(_applied(numbered.groupBy(NUMBER), done, kinds.StructType(fields)))
         reports = worked.where(functions.col(REPORT).isNotNull()).select(NUMBER, REPORT)
         with asked(self.name):
             found = reports.collect()
@@ -115,8 +114,16 @@ def spread_out(
         plain = _typed(table.drop_columns([PART]), schema)
         return pa.table({PART: number, REPORT: pa.array([work(plain)], pa.binary())})
 
-    found = marked.groupBy(PART).applyInArrow(judged, f"{PART} long, {REPORT} binary").collect()
+    found = _applied(marked.groupBy(PART), judged, f"{PART} long, {REPORT} binary").collect()
     return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
+
+
+def _applied(groups: Any, work: Callable[[pa.Table], pa.Table], schema: Any) -> Any:
+    """A frame with what `work` makes from each group; lazy."""
+    with warnings.catch_warnings():
+        # It speaks of pandas, which has to be there but takes no part in this.
+        warnings.simplefilter("ignore", FutureWarning)
+        return groups.applyInArrow(work, schema)
 
 
 def kept(frame: Any) -> Any:
