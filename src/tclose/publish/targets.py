@@ -11,6 +11,8 @@ from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.recode.rewrite import released_schema
 from tclose.table import Bound
+from tclose.table.engine.address import Address
+from tclose.table.engine.database_release import refuse_taken
 from tclose.table.holding import (
     refuse_unholdable,
     refuse_unknown_kind,
@@ -24,24 +26,32 @@ from tclose.table.write import refuse_overwriting, refuse_unwritable
 class Targets:
     """Where a release, its certificate and its plan are written, if anywhere."""
 
-    output: Path | None = None
+    output: Path | Address | None = None
     certificate: Path | None = None
     plan: Path | None = None
 
     @classmethod
-    def named(cls, *paths: str | Path | None) -> Targets:
+    def named(cls, output: str | Path | Address | None, *beside: str | Path | None) -> Targets:
         """Where to write; refused at once, not after the search, where nothing can be written."""
-        targets = cls(*(None if path is None else Path(path) for path in paths))
-        if targets.output is not None:
-            refuse_unknown_kind(targets.output)
+        address = Address.of(output)
+        paths = [None if path is None else Path(path) for path in beside]
+        if address is not None:
+            refuse_taken(address)
+            targets = cls(address, *paths)
+        elif output is not None:
+            targets = cls(Path(str(output)), *paths)
+            refuse_unknown_kind(str(output))
+        else:
+            targets = cls(None, *paths)
         for path in targets.given:
             refuse_unwritable(path)
         return targets
 
     @property
     def given(self) -> list[Path]:
-        """Those that are to be written."""
-        return [path for path in (self.output, self.certificate, self.plan) if path is not None]
+        """The files that are to be written."""
+        places = (self.output, self.certificate, self.plan)
+        return [place for place in places if isinstance(place, Path)]
 
     def refuse(self, bound: Bound, rows: Rows, inputs: tuple[Any, ...]) -> None:
         """Raises where the table cannot be released to here."""
@@ -50,6 +60,9 @@ class Targets:
         if self.output is not None:
             written = [*bound.classes.quasi, *bound.policy.identifiers]
             schema = released_schema(bound, rows, written)
+            if isinstance(self.output, Address):
+                refuse_taken(self.output, schema)
+                return
             refuse_unholdable(self.output, schema, lambda: bound.source.rows)
             if bound.source.stores(self.output):
                 bound.source.refuse_taken(self.output)
