@@ -15,6 +15,8 @@ from tclose.recode.plan import Way
 from tclose.search import Outcome
 from tclose.search.frontier import Frontier
 from tclose.table import Cells, Source, bind, open_source, write_table
+from tclose.table.engine.address import Address
+from tclose.table.engine.database_release import placed, refuse_taken
 from tclose.table.holding import refuse_unholdable
 from tclose.table.write import delimiter_for, write_text
 from tclose.utility import LossReport, Sizes
@@ -55,7 +57,7 @@ class Release:
     """
 
     data: Any = field(repr=False)
-    path: Path | None
+    path: Path | Address | None
     certificate: Certificate = field(repr=False)
     audit: Audit = field(repr=False)
     loss: LossReport
@@ -92,14 +94,15 @@ class Release:
 
     def save(
         self,
-        path: str | Path,
+        path: str | Path | Address,
         *,
         certificate: str | Path | None = None,
         plan: str | Path | None = None,
-    ) -> Path:
-        """Writes the data (by its suffix) and, if asked, the certificate and the plan beside it.
+    ) -> Path | Address:
+        """Writes the data and, if asked, the certificate and the plan beside it.
 
-        What was written is counted again, and certified by its own hash, before it appears.
+        The suffix says what is written; an address is that of a new table in a database. What was
+        written is counted again, and certified by its own hash, before it appears.
         """
         if self.data is None:
             raise ValueError(f"this release is already written to {self.path}")
@@ -107,11 +110,22 @@ class Release:
             raise ValueError("this release was made in fragments and has no plan")
         source = open_source(self.data)
         rows = source.stream()
+        address = Address.of(path)
+        if address is not None:
+            refuse_taken(address, rows.schema)
+            placed(
+                address,
+                rows.schema,
+                rows.batches(),
+                lambda written: self._certified(written, certificate, plan),
+            )
+            return address
+        path = Path(str(path))
         refuse_unholdable(path, rows.schema, lambda: source.rows)
         mark = delimiter_for(path)
         if source.stores(path):
             source.save(path, lambda written: self._certified(written, certificate, plan))
-            return Path(path)
+            return path
         return write_table(
             path,
             rows.schema,

@@ -13,6 +13,7 @@ from tclose.publish.targets import Targets
 from tclose.publish.written import Work, pseudonyms_of
 from tclose.recode import Plan, insert_cells
 from tclose.release import Applied, Release
+from tclose.table.engine.address import Address
 
 
 def apply(
@@ -21,7 +22,7 @@ def apply(
     *,
     policy: PolicyLike | None = None,
     base: str | Path = ".",
-    output: str | Path | None = None,
+    output: str | Path | Address | None = None,
     certificate: str | Path | None = None,
     population: Any = None,
     key: bytes | None = None,

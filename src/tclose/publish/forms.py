@@ -168,7 +168,9 @@ def split(
     }  # fmt: skip
     if findings:
         details["attacks"] = [one.to_json() for one in findings]
-    return _published(_Made(data, bound, layout, tables, details, findings), output)
+    made_split = _published(_Made(data, bound, layout, tables, details, findings), output)
+    bound.source.rest()
+    return made_split
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ import pyarrow as pa
 from tclose.api import Reading
 from tclose.errors import UsageError
 from tclose.table import Source, open_source, write_table
+from tclose.table.engine.address import Address
+from tclose.table.engine.database_release import placed
 from tclose.table.stream import shuffled
 from tclose.table.translation import Translation
 from tclose.table.write import delimiter_for
@@ -58,7 +60,7 @@ class Placing:
     """What the table was opened from."""
     source: Source
     reading: Reading
-    output: Path | None
+    output: Path | Address | None
     shuffle: bool
     recount: Callable[[Source], Audit]
     certify: Callable[[Audit, str], Certificate]
@@ -67,6 +69,11 @@ class Placing:
 
     def put(self, made: Made) -> Placed:
         """Puts the release in its place, or raises and leaves nothing."""
+        placed = self._put(made)
+        self.source.rest()
+        return placed
+
+    def _put(self, made: Made) -> Placed:
         if self.output is None:
             rewrites = self.source.rewrites
             data = self.source.recoded(made.translation()) if rewrites else made.framed(self.data)
@@ -86,10 +93,8 @@ class Placing:
             raise dropped()
         return Placed(data, audit, self.certify(audit, source.digest()))
 
-    def _write(self, made: Made, output: Path, found: list[Placed]) -> None:
+    def _write(self, made: Made, output: Path | Address, found: list[Placed]) -> None:
         """Writes the release beside its target, has it counted, then moves it there."""
-        delimiter = delimiter_for(output, self.source.delimiter)
-        how = Reading(delimiter=delimiter, memory=self.reading.memory, cells=self.reading.cells)
 
         def watched() -> Iterator[pa.RecordBatch]:
             for batch in made.batches():
@@ -98,6 +103,11 @@ class Placing:
                 yield batch
 
         rows = shuffled(watched(), made.schema()) if self.shuffle else watched()
+        if isinstance(output, Address):
+            placed(output, made.schema(), rows, lambda source: found.append(self._counted(source)))
+            return
+        delimiter = delimiter_for(output, self.source.delimiter)
+        how = Reading(delimiter=delimiter, memory=self.reading.memory, cells=self.reading.cells)
         write_table(
             output,
             made.schema(),

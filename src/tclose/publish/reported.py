@@ -17,6 +17,7 @@ from tclose.report.subject import Counted, Kind, Subject
 from tclose.search.frontier import Frontier
 from tclose.table import Bound, Cells, bind, open_source
 from tclose.table.alignment import beside
+from tclose.table.engine.address import Address
 from tclose.table.write import delimiter_for
 from tclose.verify import Audit, Certificate, Check, audit_bound
 from tclose.verify.attacks import attack_release
@@ -105,5 +106,7 @@ def _bound_anew(release: Release, original: Original) -> Bound:
     policy = release.audit.bound.policy
     if release.data is not None or release.path is None:
         return bind(policy, open_source(release.data))
+    if isinstance(release.path, Address):
+        return bind(policy, open_source(release.path))
     mark = delimiter_for(release.path, original.bound.source.delimiter)
     return bind(policy, Reading(delimiter=mark, memory=original.reading.memory).open(release.path))

@@ -29,13 +29,14 @@ from tclose.search import (
     method_named,
     problem_of,
 )
+from tclose.table.engine.address import Address
 
 
 def anonymize(
     data: Any,
     policy: PolicyLike,
     *,
-    output: str | Path | None = None,
+    output: str | Path | Address | None = None,
     certificate: str | Path | None = None,
     plan: str | Path | None = None,
     method: str | None = None,
@@ -108,7 +109,7 @@ def anonymize(
         stricter = _without_supersets(bound.policy)
         if stricter == bound.policy and not budget.suppression:
             raise
-    plain = check(data, stricter, reading=reading)
+    plain = check(bound.source, stricter)
     safe = replace(budget, suppression=Fraction(0))
     return attempt(method_named("auto"), problem_of(plain, people), safe)
 

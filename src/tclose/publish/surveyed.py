@@ -37,4 +37,6 @@ def lattice(
         bound.policy.search, seconds, effort, None, suppression,
         cancelled=cancelled, progress=progress,
     )  # fmt: skip
-    return survey(problem_of(bound, population_cells(bound, population, reading)), budget)
+    people = population_cells(bound, population, reading)
+    bound.source.rest()
+    return survey(problem_of(bound, people), budget)

@@ -69,7 +69,9 @@ def frontier(
     value = value_of(loss, bound)
     announce(_announced(budget, len(ts) * len(ks), names))
     own = promised_t(problem), bound.policy.k
-    return sweep(problem, names, ts, ks, budget, own=own, measure=loss, value=value)
+    found = sweep(problem, names, ts, ks, budget, own=own, measure=loss, value=value)
+    bound.source.rest()
+    return found
 
 
 def _grid(

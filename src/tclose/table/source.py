@@ -18,6 +18,7 @@ import pyarrow as pa
 from tclose.errors import DataError, InternalError
 from tclose.table.bench import Bench
 from tclose.table.digest import fingerprint
+from tclose.table.engine.address import Address
 from tclose.table.translation import Translation
 
 WEIGHT = "__tclose_weight__"
@@ -94,19 +95,21 @@ class Source(ABC):
         """The release as the caller's own kind of table."""
         raise InternalError("this engine does not rewrite", where=self.name)
 
-    def stores(self, output: str | Path) -> bool:
+    def stores(self, output: str | Path | Address) -> bool:
         """Whether the engine writes there by itself (`store`)."""
         return False
 
-    def refuse_taken(self, output: str | Path) -> None:
+    def refuse_taken(self, output: str | Path | Address) -> None:
         """Raises where `store` could not write there, before any work is done for it."""
         return None
 
-    def store(self, how: Translation, output: str | Path, check: Callable[[Source], None]) -> None:
+    def store(
+        self, how: Translation, output: str | Path | Address, check: Callable[[Source], None]
+    ) -> None:
         """Puts the release there, whole or not at all, after `check` has counted it again."""
         raise InternalError("this engine does not write", where=self.name)
 
-    def save(self, output: str | Path, check: Callable[[Source], None]) -> None:
+    def save(self, output: str | Path | Address, check: Callable[[Source], None]) -> None:
         """Puts the table there as it is, likewise."""
         raise InternalError("this engine does not write", where=self.name)
 

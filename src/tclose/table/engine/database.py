@@ -80,6 +80,13 @@ class DatabaseSource(Source):
 
         return isinstance(output, Address) and reaches(self, output)
 
+    def refuse_taken(self, output: Address | str | Path) -> None:
+        """Raises where no such new table can be made."""
+        from tclose.table.engine.database_release import refuse_taken
+
+        assert isinstance(output, Address)
+        refuse_taken(output)
+
     def store(
         self,
         how: Translation,

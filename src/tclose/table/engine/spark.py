@@ -13,9 +13,10 @@ import pyarrow as pa
 from pyspark.sql import functions, types
 
 from tclose.errors import DataError, TooManyCells
-from tclose.table.dialect import refuse_ambiguous
 from tclose.table.bench import Bench
+from tclose.table.dialect import refuse_ambiguous
 from tclose.table.digest import united
+from tclose.table.engine.address import Address
 from tclose.table.engine.spark_bench import SparkBench, spread_out
 from tclose.table.engine.spark_files import read_path, read_place
 from tclose.table.engine.spark_frames import (
@@ -139,16 +140,18 @@ class SparkSource(Source):
                 hint="write it to files first, or give a checkpoint of it",
             )
 
-    def stores(self, output: str | Path) -> bool:
+    def stores(self, output: str | Path | Address) -> bool:
         """Spark writes folders of Parquet and CSV files; anything else is written by the driver."""
-        return Path(output).suffix.lower() in FOLDERS
+        return isinstance(output, str | Path) and Path(output).suffix.lower() in FOLDERS
 
-    def refuse_taken(self, output: str | Path) -> None:
+    def refuse_taken(self, output: str | Path | Address) -> None:
         """Raises where there is something already."""
         with asked(self.name):
-            refuse_there(Place.named(self.frame.sparkSession, output))
+            refuse_there(Place.named(self.frame.sparkSession, str(output)))
 
-    def store(self, how: Translation, output: str | Path, check: Callable[[Source], None]) -> None:
+    def store(
+        self, how: Translation, output: str | Path | Address, check: Callable[[Source], None]
+    ) -> None:
         """Writes the release to a folder of files, counted before it appears."""
 
         def judge(written: Source) -> None:
@@ -159,9 +162,9 @@ class SparkSource(Source):
             frame = self.released(how)
         replace(self, frame=frame).save(output, judge)
 
-    def save(self, output: str | Path, check: Callable[[Source], None]) -> None:
+    def save(self, output: str | Path | Address, check: Callable[[Source], None]) -> None:
         """Writes a folder of files beside the target, has it counted, then renames it."""
-        target = Place.named(self.frame.sparkSession, output)
+        target = Place.named(self.frame.sparkSession, str(output))
         with asked(self.name):
             stored(
                 self.frame,
