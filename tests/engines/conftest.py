@@ -1,0 +1,141 @@
+"""Real engines, started once: those that are not on this machine are skipped with a reason."""
+
+from __future__ import annotations
+
+import getpass
+import importlib.util
+import itertools
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def needs_spark() -> None:
+    """Skips where Spark cannot run."""
+    if importlib.util.find_spec("pyspark") is None:
+        pytest.skip("pyspark is not installed")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, which is not on this machine")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A small local session whose tasks may fail three times before a job does."""
+    needs_spark()
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = (
+        SparkSession.builder.master("local[2,4]")
+        .appName("tclose tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", "3")
+        .config("spark.sql.session.timeZone", "Asia/Kathmandu")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+PASSWORD = "pa%ss:w?rd-Zq7"
+"""Of everybody in the test server; nothing may ever print it, nor the way a URL writes it."""
+IN_URL = "pa%25ss:w?rd-Zq7"
+NUMBER = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database of its own on the test server."""
+
+    port: int
+    name: str
+    socket: str
+
+    def url(self, table: str = "", user: str = "postgres", password: str | None = IN_URL) -> str:
+        """The address of a table in it."""
+        secret = "" if password is None else f":{password}"
+        hash_table = f"#{table}" if table else ""
+        return f"postgresql://{user}{secret}@127.0.0.1:{self.port}/{self.name}{hash_table}"
+
+    def connect(self, user: str = "postgres") -> Any:
+        """A connection that commits at once."""
+        import psycopg
+
+        return psycopg.connect(self.url(user=user), autocommit=True)
+
+    def run(self, sql: str) -> list[tuple[Any, ...]]:
+        """Runs some SQL as the administrator."""
+        with self.connect() as connection:
+            cursor = connection.execute(sql)
+            return list(cursor.fetchall()) if cursor.description else []
+
+    def tables(self) -> list[str]:
+        """The names of all tables that are there."""
+        found = self.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+        return [name for (name,) in found]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Database]:
+    """A server of its own, in a folder of its own, on a port of its own."""
+    if importlib.util.find_spec("psycopg") is None:
+        pytest.skip("psycopg is not installed")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    initdb = shutil.which("initdb") or (str(found[-1]) if found else None)
+    if initdb is None:
+        pytest.skip("PostgreSQL (initdb, pg_ctl) is not on this machine")
+    pg_ctl = shutil.which("pg_ctl") or str(Path(initdb).resolve().with_name("pg_ctl"))
+    folder = Path(tempfile.mkdtemp(prefix="tclose-pg-"))
+    # The server refuses to run as root.
+    names = {user.pw_name for user in pwd.getpwall()}
+    owner = getpass.getuser() if os.getuid() else ("postgres" if "postgres" in names else "nobody")
+    other: dict[str, Any] = {} if os.getuid() else {"user": owner, "extra_groups": []}
+    (folder / "password").write_text(PASSWORD)
+    for place in (folder, folder / "password"):
+        shutil.chown(place, owner)
+
+    def run(*words: str) -> None:
+        done = subprocess.run(
+            words, cwd=folder, capture_output=True, text=True, check=False, **other
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data = str(folder / "data")
+    try:
+        run(initdb, "-D", data, "-U", "postgres", "-A", "scram-sha-256", "-E", "UTF8", "--locale=C",
+            "-N", f"--pwfile={folder / 'password'}")  # fmt: skip
+        settings = f"-k {folder} -p {port} -F -c listen_addresses=127.0.0.1 -c timezone=Asia/Tokyo"
+        run(pg_ctl, "-D", data, "-o", settings, "-l", str(folder / "log"), "-w", "start")
+        yield Database(port, "postgres", str(folder))
+        run(pg_ctl, "-D", data, "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def database(postgres: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    """An empty database; nothing of the surroundings says how to connect."""
+    for name in list(os.environ):
+        if name.startswith("PG"):
+            monkeypatch.delenv(name)
+    name = f"clinic_{next(NUMBER)}"
+    postgres.run(f"CREATE DATABASE {name} TEMPLATE template0")
+    yield Database(postgres.port, name, postgres.socket)
+    postgres.run(f"DROP DATABASE {name} WITH (FORCE)")
