@@ -213,9 +213,8 @@ def test_the_index_of_a_frame_is_no_column() -> None:
     assert tclose.audit(frame, quasi="a", sensitive="b").classes == 2
 
 
-def test_half_floats_are_refused_or_counted() -> None:
+def test_half_floats_are_counted() -> None:
     import numpy as np
 
     halves = pa.table({"a": [1, 1], "b": pa.array(np.array([1, 2], np.float16))})
-    with pytest.raises(DataError, match="cannot be read"):
-        tclose.audit(halves, quasi="a", sensitive="b")
+    assert tclose.audit(halves, quasi="a", sensitive="b").k == 2

@@ -1,6 +1,8 @@
 """The only room that touches frames and files: everything above it sees integers.
 
 - `dialect`     how a CSV file is written: encoding, delimiter, header
+- `places`      which files a path stands for: one, a folder's, a pattern's
+- `kinds`       types of values that DuckDB has no word for
 - `source`      what every engine shows of a table; `opening` finds the engine
 - `engine`      the engines: what counts and rewrites
 - `outline`     a table whose cells are too many for one place, and its parts; `bench` keeps them
@@ -23,6 +25,8 @@
 - `stream`      the rows in order, batch by batch, and the cell of each
 - `frames`      frames in, the same kind of frame out
 - `write`       files that appear whole or not at all; `folder` likewise
+- `writers`     files of every kind from batches; `sheet` writes Excel's
+- `holding`     what each kind of file can hold, refused before any work
 - `layout`      which columns are in which file of a release in several tables
 """
 

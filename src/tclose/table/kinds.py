@@ -25,7 +25,7 @@ def told_as(kind: pa.DataType) -> pa.DataType:
     if types.is_dictionary(kind):
         plain = told_as(kind.value_type)
         return kind if plain == kind.value_type and not types.is_nested(plain) else plain
-    if isinstance(kind, pa.BaseExtensionType) and types.is_nested(kind.storage_type):
+    if isinstance(kind, pa.BaseExtensionType):
         return told_as(kind.storage_type)
     if types.is_float16(kind):
         return pa.float32()

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.dataset as ds
 
 from tclose.errors import UsageError, nearest
 from tclose.table.engine.address import Address
+from tclose.table.engine.dataset import open_dataset
 from tclose.table.engine.files import open_path
-from tclose.table.engine.memory import open_frame, open_relation
+from tclose.table.engine.memory import open_frame
+from tclose.table.engine.relation import open_relation
 from tclose.table.source import Source
 
 ENGINES = ("duckdb", "spark")
@@ -120,6 +123,12 @@ def _opened(
 
         if is_ibis(data):
             return open_ibis(data)
+    if type(data).__module__.startswith("polars.lazyframe"):
+        from tclose.table.engine.lazy import open_lazy
+
+        return open_lazy(data)
+    if isinstance(data, ds.Dataset):
+        return open_dataset(data, memory=memory)
     if type(data).__module__.startswith("pyspark."):
         from tclose.table.engine.spark import open_spark
 

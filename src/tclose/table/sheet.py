@@ -147,7 +147,7 @@ def _problem(kind: pa.DataType) -> str:
     if types.is_timestamp(kind):
         return "moments with a time zone" if kind.tz else ""
     if types.is_decimal(kind):
-        return "" if 0 <= kind.scale and kind.precision <= 15 else "more than 15 digits"
+        return "" if kind.scale >= 0 and kind.precision <= 15 else "more than 15 digits"
     plain = (types.is_boolean, types.is_integer, types.is_floating, types.is_date, types.is_time,
              types.is_string, types.is_large_string, types.is_null)  # fmt: skip
     return "" if any(one(kind) for one in plain) else "lists, structures, bytes or durations"

@@ -2,8 +2,14 @@
 
 - `duck`    DuckDB, which counts everything that has no engine of its own, out of core;
             `duck_bench` keeps cells in files, in a `scratch` folder, where they are too many
-- `files`   CSV, Parquet and Arrow files, read by DuckDB
-- `memory`  pandas, polars and pyarrow frames, counted by DuckDB without copying
+- `files`   one file or many, read by DuckDB: `text` (CSV, packed or not), `parquet`, `arrow`,
+            `excel`; `uniting` makes one table of files with different columns, `partitions` reads
+            the names of folders
+- `memory`  pandas, polars and pyarrow frames, counted by DuckDB without copying; `objects` are
+            columns of Python's own, `scanning` shows Arrow to DuckDB
+- `dataset` Arrow datasets, scanned by DuckDB
+- `relation` DuckDB relations, released as relations of the same connection
+- `lazy`    polars' lazy frames, counted and rewritten by polars
 - `spark`   Spark frames, counted and rewritten on the cluster; `spark_frames` is what is done with
             any frame, `spark_rows` what workers do with rows; `spark_session` starts Spark,
             `spark_files` and `spark_store` read and write files, found by `spark_places`

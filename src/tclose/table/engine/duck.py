@@ -68,9 +68,21 @@ class DuckSource(Source):
         names = [quoted(name) for name in columns]
         listed = ", ".join(names)
         wanted = ", ".join([*names, f"count(*) AS {quoted(WEIGHT)}"])
+        tuples = self.relation.aggregate(wanted, listed)
         if self.cells == NO_LIMIT:
-            return self._run(lambda: self.relation.aggregate(wanted, listed).to_arrow_table())
-        return self._run(lambda: self._limited(self.relation.aggregate(wanted, listed)))
+            return self._zoned(self._run(lambda: tuples.to_arrow_table()))
+        return self._zoned(self._run(lambda: self._limited(tuples)))
+
+    def _zoned(self, table: pa.Table) -> pa.Table:
+        """Moments in the zones that the table itself names: the engine knows only its own."""
+        if self.rows_in_order is None or not any(map(_has_zone, table.schema.types)):
+            return table
+        own = self.rows_in_order().schema
+        for at, one in enumerate(table.schema):
+            if _has_zone(one.type) and _has_zone(own.field(one.name).type):
+                zone = pa.timestamp(one.type.unit, own.field(one.name).type.tz)
+                table = table.set_column(at, one.name, table.column(at).cast(zone))
+        return table
 
     def _limited(self, tuples: Any) -> pa.Table:
         """The tuples, if they are not too many; no more of them are taken than that takes."""
@@ -87,7 +99,8 @@ class DuckSource(Source):
         """All rows in their own order."""
         if self.rows_in_order is not None:
             return self.rows_in_order()
-        return Rows(self.reader(1).schema, lambda: self.reader(BATCH))
+        nothing = self._run(lambda: self.relation.limit(0).to_arrow_table())
+        return Rows(nothing.schema, lambda: self.reader(BATCH))
 
     def reader(self, rows: int) -> Any:
         """All rows in their own order, as the engine hands them out."""
@@ -131,6 +144,10 @@ class DuckSource(Source):
             return query()
         except duckdb.Error as error:
             raise explained(error, self.name, self.lines_before) from None
+
+
+def _has_zone(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
 def connected(memory: str | None = None) -> Any:

@@ -13,16 +13,26 @@ from tclose.table.source import quoted
 
 def arrow_relation(connection: Any, data: Any) -> Any:
     """A table's or dataset's columns; those that DuckDB has no type for are there, but empty."""
+    if isinstance(data, pa.Table):
+        data = _widened(data)
     known = [one for one in data.schema if is_countable(one.type)]
     if not known:
         raise DataError("no column has values that can be counted", where="table")
     if len(known) < len(data.schema):
         names = [one.name for one in known]
         is_table = isinstance(data, pa.Table)
-        data_known = data.select(names) if is_table else data.replace_schema(pa.schema(known))
+        some = data.select(names) if is_table else data.replace_schema(pa.schema(known))
     else:
-        data_known = data
-    return connection.from_arrow(data_known).project(columns_of(data.schema))
+        some = data
+    return connection.from_arrow(some).project(columns_of(data.schema))
+
+
+def _widened(table: pa.Table) -> pa.Table:
+    """Half floats as floats, which DuckDB counts."""
+    for at, one in enumerate(table.schema):
+        if pa.types.is_float16(one.type):
+            table = table.set_column(at, one.name, table.column(at).cast(pa.float32()))
+    return table
 
 
 def columns_of(schema: pa.Schema) -> str:
