@@ -41,6 +41,8 @@ class Reading:
     """What reads and counts files: `duckdb` (the usual) or `spark`."""
     query: str | None = None
     """What is asked of a database whose address names no table: one SELECT."""
+    sheet: str | None = None
+    """Which sheet of an Excel file is read; the first, if unsaid."""
 
     def open(self, data: Any) -> Source:
         """Opens a path, a frame or the address of a database that way."""
@@ -53,6 +55,7 @@ class Reading:
             cells=self.cells,
             engine=self.engine,
             query=self.query,
+            sheet=self.sheet,
         )
 
     def refuse_unasked(self, *tables: Any) -> None:

@@ -31,7 +31,8 @@ Table = Annotated[
     Place,
     typer.Argument(
         metavar="FILE",
-        help="The table: a CSV or Parquet file, or postgresql://host/database#table.",
+        help="The table: a CSV, Parquet, Arrow or Excel file, a folder or a quoted pattern of "
+        "them, or postgresql://host/database#table.",
         show_default=False,
         parser=place,
     ),
@@ -52,7 +53,8 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="OUT",
-        help="The release: .csv, .parquet or .arrow, or a new table, postgresql://…#table.",
+        help="The release: .csv, .csv.gz, .parquet, .arrow or .xlsx, or a new table, "
+        "postgresql://…#table.",
         parser=place,
     ),
 ]
@@ -114,6 +116,7 @@ Null = Annotated[
     list[str] | None,
     of_files(metavar="TEXT", help="CSV text that means a missing value (repeatable)."),
 ]
+Sheet = Annotated[str | None, of_files(metavar="NAME", help="Excel sheet, if not the first.")]
 Memory = Annotated[
     str | None, of_files(metavar="SIZE", help="Most memory for counting, such as 4GB.")
 ]
@@ -189,10 +192,11 @@ def reading(
     cells: Cells = None,
     engine: Engine = None,
     query: Query = None,
+    sheet: Sheet = None,
 ) -> api.Reading:
     """How the tables of a command are read."""
     mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
-    return api.Reading(mark, encoding, ("", *(null or ())), memory, cells, engine, query)
+    return api.Reading(mark, encoding, ("", *(null or ())), memory, cells, engine, query, sheet)
 
 
 DeclaredColumns = Annotated[Declared, Group(declared)]

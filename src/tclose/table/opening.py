@@ -36,6 +36,7 @@ def open_source(
     cells: int | None = None,
     engine: str | None = None,
     query: str | None = None,
+    sheet: str | None = None,
 ) -> Source:
     """Opens a path, any frame, a DuckDB relation, an Ibis table, or a table in PostgreSQL.
 
@@ -46,7 +47,7 @@ def open_source(
 
     `cells` is how many distinct tuples are taken into one place at most; where only the memory is
     given, as many as it holds. `engine` is what reads files: `duckdb`, unless `spark` is asked for.
-    `query` is for the address of a database that names no table.
+    `query` is for the address of a database that names no table, `sheet` for an Excel file.
     """
     if isinstance(data, Source):
         return data
@@ -55,9 +56,10 @@ def open_source(
         from tclose.table.engine.database import open_address
 
         source: Source = open_address(address, None if address.table else query)
+    elif chosen(engine) == "spark":
+        source = _opened_by_spark(data, delimiter, encoding, nulls, memory)
     else:
-        opened = _opened_by_spark if chosen(engine) == "spark" else _opened
-        source = opened(data, delimiter, encoding, nulls, memory)
+        source = _opened(data, delimiter, encoding, nulls, memory, sheet)
     most = cells if cells is not None else cells_in(memory)
     return source if most is None else replace(source, cells=most)
 
@@ -113,9 +115,10 @@ def _opened(
     encoding: str | None,
     nulls: Sequence[str],
     memory: str | None,
+    sheet: str | None = None,
 ) -> Source:
     if isinstance(data, str | Path):
-        return open_path(Path(data), delimiter, encoding, nulls, memory)
+        return open_path(Path(data), delimiter, encoding, nulls, memory, sheet)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return open_relation(data)
     if type(data).__module__.startswith("ibis."):

@@ -22,11 +22,12 @@ def open_path(
     memory: str | None,
     sheet: str | None = None,
 ) -> DuckSource:
-    """The table in a file, in the files of a folder, or in those that a pattern matches."""
+    """The table in a file, in the files of a folder, or in those that a pattern matches.
+
+    A delimiter, an encoding and words for missing values are for CSV files, a sheet is for Excel's.
+    """
     try:
         files = files_at(path)
-        if sheet is not None and files.kind != "excel":
-            raise DataError("only Excel files have sheets", where=str(path), hint="leave it out")
         connection = connected(memory)
         if files.kind == "parquet":
             return open_parquet(files, connection)
