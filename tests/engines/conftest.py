@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 
@@ -55,6 +56,26 @@ PASSWORD = "pa%ss:w?rd-Zq7"
 """Of everybody in the test server; nothing may ever print it, nor the way a URL writes it."""
 IN_URL = "pa%25ss:w?rd-Zq7"
 NUMBER = itertools.count(1)
+KINDS = """
+CREATE TYPE mood AS ENUM ('sad', 'fine');
+CREATE EXTENSION citext;
+CREATE TABLE kinds (
+    truth boolean, small smallint, big bigint, single real, number double precision,
+    free numeric, fixed numeric(10,2), long numeric(50,3), words text, short varchar(20),
+    padded char(6), loose citext, feeling mood, id uuid, day date, hour time, moment timestamp,
+    instant timestamptz, span interval, bytes bytea, tree jsonb, numbers int[], host inet
+);
+INSERT INTO kinds VALUES
+    (true, -1, 9007199254740993, 0.1, 0.1, 1.500, 1.5, 1.5, '', 'x', 'ab', 'Ann', 'fine',
+     '00000000-0000-0000-0000-00000000000a', '2024-01-02', '12:30:00.5',
+     '2024-01-02 03:04:05.123456', '2024-01-02 03:04:05.123456+05:45', '1 mon 2 days',
+     '\\xdead', '{"a": [1, "ü"]}', '{1,NULL,3}', '10.0.0.1'),
+    (NULL, NULL, NULL, 'NaN', 'NaN', 'NaN', 'NaN', 'NaN', E'a\\n"b", ü€𝄞\\t', 'y ', ' z', 'ann',
+     'sad', NULL, '0001-01-01', '00:00', '0001-01-01', '9999-12-31 23:59:59.999999+00', '0', '',
+     '[]', '{}', '::1'),
+    (false, 1, 1, 'inf', '-inf', 1.5, 1.5, 1.5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+     NULL, NULL, NULL, NULL, NULL, NULL, NULL)
+"""
 
 
 @dataclass(frozen=True)
@@ -64,6 +85,8 @@ class Database:
     port: int
     name: str
     socket: str
+    password: str = PASSWORD
+    secrets: tuple[str, ...] = (PASSWORD, IN_URL, "w?rd-Zq7")
 
     def url(self, table: str = "", user: str = "postgres", password: str | None = IN_URL) -> str:
         """The address of a table in it."""
@@ -82,6 +105,19 @@ class Database:
         with self.connect() as connection:
             cursor = connection.execute(sql)
             return list(cursor.fetchall()) if cursor.description else []
+
+    def put(self, name: str, table: pa.Table) -> str:
+        """A new table with these rows; where it is."""
+        from tclose.table.engine.address import Address
+        from tclose.table.engine.database_release import placed
+
+        url = self.url(name)
+        placed(Address(url), table.schema, table.to_batches(), lambda source: None)
+        return url
+
+    def make_kinds(self) -> None:
+        """Makes a table `kinds` with a column of every kind."""
+        self.run(KINDS)
 
     def tables(self) -> list[str]:
         """The names of all tables that are there."""

@@ -12,5 +12,6 @@
 - `lazy`    polars' lazy frames, counted and rewritten by polars
 - `spark`   Spark frames, counted and rewritten on the cluster; `spark_frames` is what is done with
             any frame, `spark_rows` what workers do with rows; `spark_session` starts Spark,
-            `spark_files` and `spark_store` read and write files, found by `spark_places`
+            `spark_files` and `spark_store` read and write files, found by `spark_places`;
+            `spark_lines` looks at those of CSV first
 """

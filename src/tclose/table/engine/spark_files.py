@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +16,9 @@ from tclose.table.dialect import SAMPLE, Dialect, sniffed
 from tclose.table.digest import file_hash, files_hash
 from tclose.table.engine.scratch import Scratch
 from tclose.table.engine.spark_frames import asked, named
+from tclose.table.engine.spark_lines import INSIDE, LOOK, WRONG, followed, looked_at
 from tclose.table.engine.spark_places import Place
-from tclose.table.engine.spark_rows import LOOKS, looked_at, mapped
+from tclose.table.engine.spark_rows import mapped
 from tclose.table.engine.spark_session import session
 from tclose.table.engine.text import rows_as_utf8
 from tclose.table.places import PACKED, Files, files_at, kind_of
@@ -92,13 +95,13 @@ def read_csv(
 ) -> Read:
     """A table of CSV files with one header; every field is text."""
     _refuse_packed(place, files)
-    dialect = _dialect(files, delimiter, encoding)
+    dialect, line_end = _dialect(files, delimiter, encoding)
     scratch: Scratch | None = None
     paths = [one.literal for one in files]
     if not dialect.is_plain:
         scratch = _copied(files, dialect, place)
         paths = [str(Path(scratch.name) / "table.csv")]
-    frame = _rows(place, paths, dialect, nulls)
+    frame = _rows(place, paths, dialect, line_end, nulls)
     return Read(frame, place.name, hashed, scratch, dialect.delimiter, dialect.notes)
 
 
@@ -120,8 +123,10 @@ def _refuse_packed(place: Place, files: Sequence[Place]) -> None:
     raise DataError(what, where=place.name, hint="read them with --engine duckdb")
 
 
-def _dialect(files: Sequence[Place], delimiter: str | None, encoding: str | None) -> Dialect:
-    """How the files are written; raises unless all of them are alike."""
+def _dialect(
+    files: Sequence[Place], delimiter: str | None, encoding: str | None
+) -> tuple[Dialect, str]:
+    """How the files are written, and what ends their lines; raises unless all are alike."""
     with asked(files[0].name):
         first = files[0].beginning(SAMPLE)
         rest = [(one, one.beginning(SHORT)) for one in files[1:]]
@@ -136,7 +141,17 @@ def _dialect(files: Sequence[Place], delimiter: str | None, encoding: str | None
                 where=one.name,
                 hint="files of one table have one header",
             )
-    return dialect
+    return dialect, _line_end(first.decode(dialect.encoding, "ignore"), dialect.header_lines)
+
+
+def _line_end(text: str, header_lines: int) -> str:
+    """What ends the header, and so the rows.
+
+    >>> _line_end("a\\r\\n1", 1) == "\\r\\n", _line_end("a", 1) == "\\n"
+    (True, True)
+    """
+    header = list(islice(io.StringIO(text, newline=""), header_lines))[-1]
+    return header[len(header.rstrip("\r\n")) :][-2:] or "\n"
 
 
 def _copied(files: Sequence[Place], dialect: Dialect, place: Place) -> Scratch:
@@ -151,7 +166,9 @@ def _copied(files: Sequence[Place], dialect: Dialect, place: Place) -> Scratch:
     return rows_as_utf8(local, dialect)
 
 
-def _rows(place: Place, paths: list[str], dialect: Dialect, nulls: Sequence[str]) -> Any:
+def _rows(
+    place: Place, paths: list[str], dialect: Dialect, line_end: str, nulls: Sequence[str]
+) -> Any:
     across = _refuse_untidy(place, paths, dialect)
     schema = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in dialect.header)
     options = {
@@ -167,6 +184,9 @@ def _rows(place: Place, paths: list[str], dialect: Dialect, nulls: Sequence[str]
         "unescapedQuoteHandling": "RAISE_ERROR",
         "maxColumns": len(dialect.header) + 1,
     }
+    if across:
+        # Left to itself, Spark takes line ends inside of fields for those between rows.
+        options["lineSep"] = line_end
     with asked(place.name):
         read = place.session.read.schema(schema).options(**options).csv(paths)
         return read.select(*_with_nulls(dialect.header, nulls))
@@ -181,25 +201,24 @@ def _refuse_untidy(place: Place, paths: list[str], dialect: Dialect) -> bool:
     """Raises for what Spark would read as something else; says whether rows run across lines."""
     with asked(place.name):
         lines = place.session.read.text(paths).select(
-            "value", functions.col("_metadata.file_path").alias("file")
+            functions.col("_metadata.file_path"),
+            functions.col("_metadata.file_block_start"),
+            "value",
+            functions.is_valid_utf8("value"),
         )
-        valid = functions.is_valid_utf8("value").alias("valid")
-        looks = mapped(lines.select("file", "value", valid), looked_at(dialect.delimiter), LOOKS)
-        totals = [functions.sum(name).alias(name) for name in looks.columns[1:]]
-        found = looks.groupBy("file").agg(*totals).collect()
-    if any(one.bad for one in found):
+        looks = mapped(lines, looked_at(dialect.delimiter), LOOK).collect()
+    if any(one.bad for one in looks):
         raise DataError("not UTF-8 text", where=place.name, hint="give --encoding, such as latin-1")
-    if any(one.quotes % 2 for one in found):
-        raise DataError(
-            "a quoted field is not closed properly", where=place.name, hint="mend the quotes"
-        )
-    if any(one.padded for one in found):
-        raise DataError(
-            "a space stands before a quoted field", where=place.name, hint="take it away"
-        )
-    if len(dialect.header) == 1 and any(one.blank for one in found):
+    if len(dialect.header) == 1 and any(one.blank for one in looks):
         raise DataError(
             "a blank line in a table of one column", where=place.name,
             hint='write "" where a value is missing',
         )  # fmt: skip
-    return any(one.apart for one in found)
+    across, end = followed(looks)
+    if end == INSIDE:
+        raise DataError("a quoted field is not closed", where=place.name, hint="mend the quotes")
+    if end == WRONG:
+        raise DataError(
+            "text stands beside a quoted field", where=place.name, hint="mend the quotes"
+        )
+    return across

@@ -5,19 +5,16 @@ Workers import this module, so they need tclose installed as the driver has it.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tclose.table.digest import Sums, sums_of
 from tclose.table.writers import CsvText
 
 AT_ONCE = 8 << 20
-LOOKS = "file string, apart long, quotes long, bad long, blank long, padded long"
 Batches = Iterable[pa.RecordBatch]
 
 
@@ -97,35 +94,6 @@ def replacing(
                 for at, name in enumerate(schema.names)
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema.names)
-
-    return work
-
-
-def looked_at(delimiter: str) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """How a worker looks at the lines of CSV files: which are no whole rows, and their quotes.
-
-    A line that is no row by itself begins, continues or ends one that runs across lines.
-    """
-    mark = re.escape(delimiter)
-    plain = f'[^"{mark}][^{mark}]*'
-    whole = rf"^(?:F(?:{mark}F)*)?$".replace("F", f'(?:"(?:[^"]|"")*"|{plain})?')
-    padded = rf'(?:^|{mark})[ \t]+"'
-
-    def work(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            file, value, valid = batch.columns
-            line = pc.if_else(valid, value, "")
-            alone = pc.match_substring_regex(line, whole)
-            quotes = pc.if_else(alone, 0, pc.count_substring(line, '"'))
-            before = pc.and_(alone, pc.match_substring_regex(line, padded))
-            counts = {
-                "apart": pc.invert(alone), "quotes": quotes, "bad": pc.invert(valid),
-                "blank": pc.equal(value, ""), "padded": before,
-            }  # fmt: skip
-            sums = {name: column.cast(pa.int64()) for name, column in counts.items()}
-            total = pa.table({"file": file, **sums}).group_by("file")
-            found = total.aggregate([(name, "sum") for name in sums])
-            yield from found.rename_columns(["file", *sums]).to_batches()
 
     return work
 
