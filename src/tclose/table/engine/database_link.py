@@ -42,6 +42,7 @@ REFUSED = {
     "too many": ("the server has no connection left", "try again later"),
 }
 """What the library says when it cannot connect, what that means, and what to do."""
+OF_WORDS = ("42", "3D", "3F")
 LOST = ("08", "57P", "25P03", "25P04")
 SPACE = {"53100": "the server's disk is full", "53200": "the server has no memory left"}
 
@@ -202,10 +203,10 @@ def unreachable(error: Exception, where: str) -> TcloseError:
 def explained(error: Any, address: Address, where: str) -> TcloseError:
     """The server's complaint, without passwords, and without the values that some complaints quote.
 
-    Only errors in the words of a query (class 42) are told in the server's own.
+    Only errors in the words of a query, or in names, are told in the server's own.
     """
     code = error.sqlstate or ""
-    if code.startswith("42"):
+    if code.startswith(OF_WORDS):
         what = str(error.diag.message_primary)
         for secret in address.secrets:
             what = what.replace(secret, "…")

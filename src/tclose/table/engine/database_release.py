@@ -17,7 +17,12 @@ from tclose.table.engine.address import Address
 from tclose.table.engine.database import DatabaseSource, table_source
 from tclose.table.engine.database_copy import copied_in
 from tclose.table.engine.database_link import IN_ORDER, PLAIN, Link, configure
-from tclose.table.engine.database_types import declarations, known_types, zero_of
+from tclose.table.engine.database_types import (
+    declarations,
+    known_types,
+    refuse_long,
+    zero_of,
+)
 from tclose.table.source import Source, quoted
 from tclose.table.translation import Change, Translation
 
@@ -38,6 +43,7 @@ def refuse_taken(address: Address, schema: pa.Schema | None = None) -> None:
             where=str(address),
             hint="add #table or #schema.table to the address",
         )
+    refuse_long(address.table, address.name)
     with _writing(Link(address, writes=True)) as (_, cursor):
         known = known_types(cursor)
         _create(cursor, address, [] if schema is None else declarations(schema, known))

@@ -7,7 +7,7 @@ that PostgreSQL writes for it, and read from that text again.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -186,14 +186,19 @@ def declarations(schema: pa.Schema, known: Collection[str] = ()) -> list[str]:
                 where=f"column {one.name!r}",
                 hint="write a .parquet file",
             )
-        if len(one.name.encode()) > LONGEST_NAME or "\0" in one.name:
-            raise DataError(
-                f"PostgreSQL knows no names of more than {LONGEST_NAME} bytes",
-                where=f"column {one.name!r}",
-                hint="rename it",
-            )
+        refuse_long([one.name], f"column {one.name!r}")
         made.append(f"{quoted(one.name)} {kind}")
     return made
+
+
+def refuse_long(names: Iterable[str], where: str) -> None:
+    """Raises where the database would cut a name short."""
+    if any(len(name.encode()) > LONGEST_NAME or "\0" in name for name in names):
+        raise DataError(
+            f"PostgreSQL knows no names of more than {LONGEST_NAME} bytes",
+            where=where,
+            hint="choose another",
+        )
 
 
 def known_types(cursor: Any) -> set[str]:
