@@ -140,18 +140,26 @@ class Address:
 
 
 def concealed(arguments: Sequence[str]) -> list[str]:
-    """A command's arguments without passwords; `Address.of` still knows what stood there.
+    """A command's arguments without passwords.
 
     >>> concealed(["audit", "postgresql://ann:secret@host/clinic#patients"])
     ['audit', 'postgresql://ann@host/clinic#patients']
     """
-    shown = []
-    for argument in arguments:
-        start = ARGUMENT.match(argument)
-        if start is not None:
-            url = argument[start.end() :]
-            text = str(Address(_concealed.get(url, url)))
-            _concealed.setdefault(text, url)
-            argument = start[0] + text
-        shown.append(argument)
-    return shown
+    return [shown for shown, _ in map(_parted, arguments)]
+
+
+def conceal(arguments: Sequence[str]) -> list[str]:
+    """The same; from now on `Address.of` knows which URL stood in the place of each."""
+    _concealed.clear()
+    parts = [_parted(argument) for argument in arguments]
+    _concealed.update((str(Address(url)), url) for _, url in parts if url)
+    return [shown for shown, _ in parts]
+
+
+def _parted(argument: str) -> tuple[str, str]:
+    """An argument as it may be shown, and the URL in it, if there is one."""
+    start = ARGUMENT.match(argument)
+    if start is None:
+        return argument, ""
+    url = argument[start.end() :]
+    return f"{start[0]}{Address(url)}", url

@@ -33,6 +33,8 @@ REFUSED = {
         "give it in PGPASSWORD or a password file",
     ),
     "could not translate host name": ("there is no such host", "check the address"),
+    "failed to resolve": ("there is no such host", "check the address"),
+    "not known": ("there is no such host", "check the address"),
     "could not resolve": ("there is no such host", "check the address"),
     "Connection refused": ("no server answers there", "check host and port; is it running?"),
     "No such file or directory": ("no server answers there", "check host and port; is it running?"),
