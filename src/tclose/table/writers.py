@@ -156,6 +156,9 @@ def writer_for(path: str | Path) -> Writer:
     """What writes a file of this name; raises where its end names no kind of table."""
     opened = WRITERS.get(suffix_of(path))
     if opened is None:
-        known = ", ".join(WRITERS)
-        raise DataError("unknown kind of file", where=str(path), hint=f"end it in one of {known}")
+        raise DataError(
+            "unknown kind of file",
+            where=str(path),
+            hint="end it in .csv, .tsv, .parquet, .arrow or .xlsx; text also in .csv.gz, .csv.zst",
+        )
     return opened

@@ -14,12 +14,13 @@ import pyarrow as pa
 from tclose.errors import DataError, TooManyCells
 from tclose.table.bench import Bench
 from tclose.table.dialect import LINE
+from tclose.table.kinds import plain_times
 from tclose.table.source import BATCH, NO_LIMIT, WEIGHT, Rows, Source, quoted
 from tclose.table.translation import Translation
 
 SCALAR = re.compile(
     r"(VARCHAR|ENUM|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL|DATE|"
-    r"TIMESTAMP(_\w+)?|TIME|UUID)\b"
+    r"TIMESTAMP(TZ)?(_\w+)?|TIME(_NS)?|UUID)\b"
 )
 
 
@@ -70,8 +71,8 @@ class DuckSource(Source):
         wanted = ", ".join([*names, f"count(*) AS {quoted(WEIGHT)}"])
         tuples = self.relation.aggregate(wanted, listed)
         if self.cells == NO_LIMIT:
-            return self._zoned(self._run(lambda: tuples.to_arrow_table()))
-        return self._zoned(self._run(lambda: self._limited(tuples)))
+            return self._zoned(plain_times(self._run(lambda: tuples.to_arrow_table())))
+        return self._zoned(plain_times(self._run(lambda: self._limited(tuples))))
 
     def _zoned(self, table: pa.Table) -> pa.Table:
         """Moments in the zones that the table itself names: the engine knows only its own."""

@@ -21,6 +21,7 @@ from tclose.table.engine.duck import DuckSource, connected
 from tclose.table.engine.parquet import open_parquet
 from tclose.table.engine.relation import lines_of
 from tclose.table.engine.scratch import Scratch
+from tclose.table.kinds import plain_times
 from tclose.table.places import files_at
 from tclose.table.source import BATCH, NO_LIMIT, WEIGHT, Rows, Source
 from tclose.table.translation import KEY, Change, Translation
@@ -58,7 +59,7 @@ class LazySource(Source):
         found = self._run(cells)
         if found.height > self.cells:
             raise TooManyCells(self.cells, self.name)
-        return found.to_arrow()
+        return plain_times(found.to_arrow())
 
     def stream(self) -> Rows:
         """All rows, in the order that the query gives, in bounded memory."""
