@@ -28,7 +28,8 @@ URL = re.compile(
     (?:\#(?P<table>{NAME}(?:\.{NAME})?)?)?""",
     re.IGNORECASE | re.VERBOSE,
 )
-SECRET = re.compile(r"password|secret|token", re.IGNORECASE)
+SHOWN = ("host", "hostaddr", "port", "dbname", "user", "service", "sslmode", "connect_timeout")
+"""The options that may be seen; any other may be a secret, or a secret's name mistyped."""
 ARGUMENT = re.compile(r"(--?[\w-]+=|-[a-z])?(?=postgres(?:ql)?://)", re.IGNORECASE)
 UNKNOWN = "postgresql://…"
 
@@ -99,7 +100,7 @@ class Address:
         if parts is None:
             return (self.url,)
         options = [one.partition("=") for one in (parts["options"] or "").split("&")]
-        given = [parts["password"], *(value for key, _, value in options if SECRET.search(key))]
+        given = [parts["password"], *(value for key, _, value in options if key not in SHOWN)]
         return tuple({text for one in given if one for text in (one, unquote(one))})
 
     @cached_property
@@ -124,7 +125,7 @@ class Address:
         shown = [
             one
             for one in (parts["options"] or "").split("&")
-            if one and not SECRET.search(one.partition("=")[0])
+            if one.partition("=")[0] in SHOWN
         ]
         return "".join(
             [
