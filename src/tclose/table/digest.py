@@ -11,11 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from tclose.errors import InternalError
+from tclose.table.engine.connection import connected
 from tclose.table.kinds import told, told_as
 
+BATCH = 131_072
 LIMB = 64
 LIMBS = 4
 Sums = tuple[int, ...]
@@ -57,7 +60,7 @@ def fingerprint(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> str:
 
 def sums_of(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
     """The sums over some of a table's rows."""
-    connection = duckdb.connect()
+    connection = connected()
     try:
         # One text for a moment, wherever it is looked at; names of zones are no part of it.
         connection.execute("SET TimeZone = 'UTC'")
@@ -71,20 +74,29 @@ def sums_of(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
         )
         reader = pa.RecordBatchReader.from_batches(plain, renamed)
         texts = [_text(name, kind) for name, kind in zip(named, kinds.values(), strict=True)]
-        row = " || ".join(f"coalesce(strlen({text}) || ':' || {text}, '-')" for text in texts)
-        hashed = connection.from_arrow(reader).project(f"sha256({row}) AS h")
-        width = LIMB // 4
-        limbs = [
-            f"sum(CAST('0x' || h[{at * width + 1}:{(at + 1) * width}] AS UBIGINT))"
-            for at in range(LIMBS)
-        ]
+        row = ", ".join(f"coalesce(strlen({text})::VARCHAR, '-'), ':', {text}" for text in texts)
+        hashed = connection.from_arrow(reader).project(f"unhex(sha256(concat({row}))) AS h")
         try:
-            found = hashed.aggregate(", ".join(["count(*)", *limbs])).fetchall()[0]
+            return _added(hashed.to_arrow_reader(BATCH))
         except duckdb.Error:
             raise failed[0] if failed else InternalError("rows cannot be hashed") from None
     finally:
         connection.close()
-    return tuple(int(number or 0) for number in found)
+
+
+def _added(hashes: Iterable[pa.RecordBatch]) -> Sums:
+    """The number of some hashes, and the sums of their parts: no sum of halves overflows."""
+    sums = [0] * (1 + LIMBS)
+    for batch in hashes:
+        column, rows = batch.column(0), batch.num_rows
+        sums[0] += rows
+        start = column.offset * LIMBS
+        limbs = np.frombuffer(column.buffers()[2], ">u8")[start : start + rows * LIMBS]
+        for at in range(LIMBS):
+            limb = limbs[at::LIMBS]
+            high, low = limb >> np.uint64(32), limb & np.uint64(0xFFFFFFFF)
+            sums[1 + at] += (int(high.sum(dtype=np.uint64)) << 32) + int(low.sum(dtype=np.uint64))
+    return tuple(sums)
 
 
 def noted(parts: Iterable[pa.RecordBatch], failed: list[BaseException]) -> Iterator[pa.RecordBatch]:
