@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from tclose.table.engine.address import Address
 from tclose.table.engine.database_copy import copied_out, taken
 from tclose.table.engine.database_link import IN_ORDER, Link
 from tclose.table.engine.database_types import Column, columns_of, described
+from tclose.table.engine.spooling import Spooling
 from tclose.table.source import WEIGHT, Rows, Source, quoted
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ TABLES = (
 
 
 @dataclass(frozen=True)
-class DatabaseSource(Source):
+class DatabaseSource(Spooling):
     """What a query finds in PostgreSQL, always from the same snapshot.
 
     Its rows come in the order that the query asks for; those of a table as they are stored, the
@@ -65,7 +67,8 @@ class DatabaseSource(Source):
         listed = ", ".join([*(one.told for one in told), "count(*)"])
         query = f"SELECT {listed} FROM {self.parenthesized} GROUP BY {places}"
         schema = pa.schema([*(one.field for one in told), pa.field(WEIGHT, pa.int64())])
-        return taken(copied_out(self.link, query, schema), schema, self)
+        with closing(copied_out(self.link, query, schema)) as parts:
+            return taken(parts, schema, self)
 
     def stream(self) -> Rows:
         """All rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -21,8 +21,8 @@ BLOCK = 16 << 20
 
 def copied_out(
     link: Link, query: str, schema: pa.Schema, **settings: str
-) -> Iterator[pa.RecordBatch]:
-    """The rows of a query, as the server sends them."""
+) -> Generator[pa.RecordBatch, None, None]:
+    """The rows of a query, as the server sends them; whoever stops before the last closes it."""
     # The server sends row by row, so a block is never cut within one, however long it is.
     copying = f"COPY ({query}) TO STDOUT (FORMAT csv)"
     with link.reading(**settings) as cursor, cursor.copy(copying) as copy:

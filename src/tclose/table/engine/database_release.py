@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from tclose.table.engine.database_types import (
     refuse_long,
     zero_of,
 )
+from tclose.table.engine.relation import lines_of
 from tclose.table.source import Source, quoted
 from tclose.table.translation import Change, Translation
 
@@ -79,6 +81,7 @@ def reaches(source: DatabaseSource, output: Address) -> bool:
 
 def released(source: DatabaseSource, how: Translation, output: Address, check: Check) -> None:
     """Has the server join its rows with the translation, and keeps the result after `check`."""
+    how = replace(how, cells=lines_of(how))
     tables = uploads(source, how)
     link = Link(output, writes=True, like=source.link)
     with _writing(link) as (_, cursor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from tclose.errors import DataError
 from tclose.table.engine.database import DatabaseSource
 from tclose.table.engine.database_release import joined, upload, uploads
+from tclose.table.engine.relation import lines_of
 from tclose.table.translation import Change, Translation
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ NAMED, OLD, NEW = "__tclose_named_{}", "__tclose_old_{}", "__tclose_name_{}"
 
 def released(source: IbisSource, how: Translation) -> Any:
     """The released rows; raises where the backend does not find all of them again."""
+    how = replace(how, cells=lines_of(how))
     if isinstance(source.asked, DatabaseSource):
         made = _in_postgres(source, source.asked, how)
     else:
@@ -72,12 +75,26 @@ class _Release:
             same = made[NAMED.format(at)] == other[OLD.format(at)]
             made = made.left_join(other, [same])
         if self.how.shuffle:
-            made = made.order_by(self.ibis.random())
+            made = made.order_by(self._chance())
         wanted = {
             change.name: self._released(made, change, at)
             for at, change in enumerate(self.how.changes)
         }
         return made.select(**wanted)
+
+    def _chance(self) -> Any:
+        """A number that nobody foretells, for every row another one."""
+        if not self._knows("RandomScalar"):
+            raise DataError(
+                "this backend cannot shuffle rows",
+                where=self.source.name,
+                hint='write the release to a file, or say rows = "keep" in the policy',
+            )
+        return self.ibis.random()
+
+    def _knows(self, operation: str) -> bool:
+        kind = getattr(self.ibis.expr.operations, operation)
+        return bool(self.source.table.get_backend().has_operation(kind))
 
     def _keys(self) -> tuple[dict[str, Any], dict[str, pa.Array], list[tuple[str, str]]]:
         """What both sides are compared by: missing values equal each other, and only those."""
@@ -109,7 +126,7 @@ class _Release:
         values = self.told.plain(name)
         if not values.type().is_floating():
             return values
-        if self.source.table.get_backend().has_operation(self.ibis.expr.operations.IsNan):
+        if self._knows("IsNan"):
             values = values.isnan().ifelse(self.ibis.null(values.type()), values)
         return values + self.ibis.literal(0.0, type=values.type())
 

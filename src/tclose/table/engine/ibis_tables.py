@@ -6,8 +6,8 @@ what it might lose on the way (long integers, decimals) is sent as text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,8 @@ from tclose.table.digest import sums_of, united
 from tclose.table.engine.database import source_of
 from tclose.table.engine.database_copy import taken
 from tclose.table.engine.database_link import Borrowed
-from tclose.table.engine.duck import DuckSource
+from tclose.table.engine.relation import open_relation
+from tclose.table.engine.spooling import Spooling
 from tclose.table.source import BATCH, WEIGHT, Rows, Source
 from tclose.table.translation import Translation
 
@@ -31,6 +32,7 @@ PLAIN = ("string", "boolean", "integer", "floating", "decimal", "date", "time", 
 TEXTS = ("uuid", "inet", "macaddr")
 """Types of plain values that are told as text."""
 MOST_DIGITS = 38
+Parts = Generator[pa.RecordBatch, None, None]
 
 
 def is_ibis(data: Any) -> bool:
@@ -81,6 +83,10 @@ class IbisSource(Source):
         """The cells of some columns, kept by the engine to be worked on there."""
         return self.asked.bench(columns)
 
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows, by a translation that a bench has made."""
+        return self.asked.joined(how)
+
     def spread(
         self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
     ) -> list[bytes]:
@@ -101,7 +107,7 @@ class IbisSource(Source):
 
 
 @dataclass(frozen=True)
-class Answers(Source):
+class Answers(Spooling):
     """A table of any backend, as far as Ibis knows it."""
 
     table: Any = field(repr=False)
@@ -132,7 +138,8 @@ class Answers(Source):
             keys = self.table.select(**{name: self.plain(name) for name in columns})
             counted = keys.group_by(list(columns)).aggregate(**{WEIGHT: keys.count()})
             schema, parts = self._read(counted)
-            return taken(parts(), schema, self)
+            with closing(parts()) as batches:
+                return taken(batches, schema, self)
 
     def stream(self) -> Rows:
         """All rows."""
@@ -152,7 +159,7 @@ class Answers(Source):
     def _backend(self) -> str:
         return str(self.table.get_backend().name)
 
-    def _read(self, table: Any) -> tuple[pa.Schema, Callable[[], Iterator[pa.RecordBatch]]]:
+    def _read(self, table: Any) -> tuple[pa.Schema, Callable[[], Parts]]:
         """The types and the rows of a table; what may be lost on the way is sent as text."""
         kinds = {name: _arrow(kind) for name, kind in table.schema().items()}
         schema = pa.schema(list(kinds.items()))
@@ -165,7 +172,7 @@ class Answers(Source):
                 }
             )
 
-        def parts() -> Iterator[pa.RecordBatch]:
+        def parts() -> Parts:
             with told(self.name):
                 batches = _fetched(sent, schema) if self._backend == "sqlite" else _sent(sent)
                 for batch in batches:
@@ -187,7 +194,7 @@ def open_ibis(table: Any) -> IbisSource:
         columns = tuple(table.columns)
         if backend.name == "duckdb":
             relation = backend.con.sql(str(backend.compile(table)))
-            asked: Source = DuckSource(name, columns, relation)
+            asked: Source = replace(open_relation(relation), name=name)
         elif backend.name == "postgres":
             asked = source_of(Borrowed(backend.con, name), str(backend.compile(table)), name)
         else:

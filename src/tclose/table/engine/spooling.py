@@ -1,0 +1,49 @@
+"""Tables of engines that cannot work on parts: put into a file first where their cells are many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tclose.table.bench import Bench
+from tclose.table.engine.duck import DuckSource
+from tclose.table.engine.files import open_path
+from tclose.table.engine.scratch import Scratch
+from tclose.table.source import Source
+from tclose.table.translation import Translation
+
+
+@dataclass(frozen=True)
+class Spooling(Source):
+    """A source whose rows go to a private file once they are to be worked on part by part."""
+
+    def bench(self, columns: Sequence[str]) -> Bench:
+        """The cells of some columns, kept in files."""
+        return self._file.bench(columns)
+
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows in the table's order, by a translation that a bench has made."""
+        return self._file.joined(how)
+
+    def spread(
+        self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
+    ) -> list[bytes]:
+        """Works on the cells of some columns in parts, one after the other."""
+        return self._file.spread(columns, by, parts, work)
+
+    @cached_property
+    def _file(self) -> DuckSource:
+        """The same table in a file, for as long as this one is kept."""
+        scratch, rows = Scratch(), self.stream()
+        path = Path(scratch.name) / "table.parquet"
+        with pq.ParquetWriter(path, rows.schema) as writer:
+            for batch in rows.batches():
+                writer.write_batch(batch)
+        opened = open_path(path, None, None, (), None)
+        return replace(opened, name=self.name, scratch=scratch, cells=self.cells)
