@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tclose.errors import InternalError
+from tclose.errors import DataError
 from tclose.recode.identifiers import Pseudonyms, masked
 from tclose.recode.rewrite import released_columns
 from tclose.table.check import Bound
@@ -90,7 +90,11 @@ def grouped_rows(
     batches = list(rows.batches())
     cell = np.concatenate([index.locate(batch) for batch in batches])
     if (cell < 0).any():
-        raise InternalError("a row of the table has no cell", where=bound.source.name)
+        raise DataError(
+            "the table gave other rows when it was read again",
+            where=bound.source.name,
+            hint="has it changed meanwhile?",
+        )
     label = np.empty(len(cell), dtype=np.int64)
     label[np.argsort(cell, kind="stable")] = by_cell
     table = _released(bound, pa.Table.from_batches(batches, rows.schema), pseudonyms)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.errors import InternalError
+from tclose.errors import DataError
 from tclose.recode.identifiers import Pseudonyms, masked
 from tclose.recode.recoding import Recoding, Sensitive
 from tclose.recode.translate import translation_of
@@ -89,7 +89,11 @@ class Rewriter:
         for batch in self.rows.batches():
             cell = index.locate(batch)
             if (cell < 0).any():
-                raise InternalError("a row of the table has no cell", where=self.bound.source.name)
+                raise DataError(
+                    "the table gave other rows when it was read again",
+                    where=self.bound.source.name,
+                    hint="has it changed meanwhile?",
+                )
             yield batch, cell
 
     def _column(

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tclose.errors import DataError, InternalError, nearest
+from tclose.errors import DataError, nearest
 from tclose.table.attribute import MISSING, Attribute
 from tclose.table.check import Bound
 from tclose.table.classes import grouped
@@ -169,7 +169,11 @@ def row_cells(bound: Bound) -> Ints:
     parts = [index.locate(batch) for batch in bound.source.stream().batches()]
     result = np.concatenate(parts)
     if (result < 0).any():
-        raise InternalError("a row of the table has no cell", where=bound.source.name)
+        raise DataError(
+            "the table gave other rows when it was read again",
+            where=bound.source.name,
+            hint="has it changed meanwhile?",
+        )
     return result
 
 
