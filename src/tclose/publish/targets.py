@@ -9,7 +9,7 @@ from typing import Any
 
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
-from tclose.recode.rewrite import released_schema
+from tclose.recode.rewrite import released_schema, renamed_columns
 from tclose.table import Bound
 from tclose.table.engine.address import Address
 from tclose.table.engine.database_release import refuse_taken
@@ -58,8 +58,7 @@ class Targets:
         self._refuse_overwriting(bound.policy, inputs, bound.source.files)
         refuse_no_promise(bound.policy)
         if self.output is not None:
-            written = [*bound.classes.quasi, *bound.policy.identifiers]
-            schema = released_schema(bound, rows, written)
+            schema = released_schema(bound, rows, renamed_columns(bound))
             if isinstance(self.output, Address):
                 refuse_taken(self.output, schema)
                 return

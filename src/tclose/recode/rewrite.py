@@ -25,9 +25,9 @@ from tclose.table.translation import Translation
 class Rewriter:
     """Turns the rows of a table into those of a release.
 
-    Quasi-identifiers take their class's released value, identifiers go as the policy says, and a
-    sensitive value is hidden or generalized where the recoding says so; every other column and the
-    row order stay as they are.
+    Quasi-identifiers take their class's released value, identifiers go as the policy says, the
+    column that names the person of each row becomes pseudonyms, and a sensitive value is hidden or
+    generalized where the recoding says so; every other column and the row order stay as they are.
     """
 
     bound: Bound
@@ -73,7 +73,7 @@ class Rewriter:
     def written(self) -> list[str]:
         """The columns that are text in the release, whatever they were."""
         told = [name for name, one in self.recoding.sensitive.items() if one.texts is not None]
-        return [*self.bound.classes.quasi, *self.bound.policy.identifiers, *told]
+        return [*renamed_columns(self.bound), *told]
 
     def schema(self) -> pa.Schema:
         """The schema of the release: its own where a column changes, the table's elsewhere."""
@@ -107,6 +107,8 @@ class Rewriter:
             return texts[name].take(pa.array(self.label[cell]))
         if name in self.recoding.sensitive:
             return _altered(self.recoding.sensitive[name], batch.column(name), cell)
+        if name == self.bound.policy.subject:
+            return self.pseudonyms.column(batch.column(name))
         if name in self.bound.policy.identifiers:
             if self.bound.policy.release.identifiers == "mask":
                 return masked(batch.num_rows)
@@ -127,6 +129,12 @@ def released_columns(bound: Bound) -> list[str]:
     policy = bound.policy
     gone = policy.identifiers if policy.release.identifiers == "drop" else ()
     return [name for name in bound.source.columns if name not in gone]
+
+
+def renamed_columns(bound: Bound) -> list[str]:
+    """The columns of the table that are text in every release of it: recoded, or other names."""
+    named = (*bound.policy.identifiers, *bound.policy.with_role("subject"))
+    return [*bound.classes.quasi, *named]
 
 
 def released_schema(bound: Bound, rows: Rows, written: Sequence[str]) -> pa.Schema:

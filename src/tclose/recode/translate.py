@@ -51,6 +51,8 @@ def translation_of(
                 words = pa.array(how.texts, pa.string())
                 made[new] = words.take(pa.array(code, mask=code < 0))
                 changes.append(Change(name, "text", new))
+        elif name == bound.policy.subject:
+            changes.append(Change(name, "pseudonym"))
         elif name in bound.policy.identifiers:
             masked = bound.policy.release.identifiers == "mask"
             changes.append(Change(name, "mask" if masked else "pseudonym"))
@@ -63,7 +65,7 @@ def translation_of(
         pseudonyms.column,
         MASK,
         bound.policy.release.rows == "shuffle",
-        int(bound.cells.weight[kept].sum()),
+        int(bound.cells.table_rows[kept].sum()),
     )
 
 

@@ -116,6 +116,7 @@ def _left_out(subject: Subject) -> Iterator[Part]:
                 yield Paragraph(f"{leftover[key]} rows were {told}.", "note")
 
 
+SEVERAL_ROWS = "Several rows of one person."
 NOT_COVERED = (
     (
         "Facts about everybody.",
@@ -151,7 +152,7 @@ NOT_COVERED = (
         "A model trained on the whole release may guess better than a person's class suggests.",
     ),
     (
-        "Several rows of one person.",
+        SEVERAL_ROWS,
         "Every row is taken to be a different person. Where that is not so, a class hides fewer "
         "people than it has rows.",
     ),
@@ -166,18 +167,28 @@ NOT_COVERED = (
     ),
 )
 """The limits of every guarantee here, as docs/promise.md tells them."""
+LINKED_ROWS = (
+    "Rows of one person taken together.",
+    "Persons are counted once, whatever rows they have. But their rows can be told to belong "
+    "together: whoever knows several of them looks for a person who is in all their classes, and "
+    "these may have few persons, or one, in common.",
+)
+"""In place of what is said about several rows of one person, where persons are counted."""
 
 
 def limits_section(subject: Subject) -> Section:
     """What the guarantee does not cover."""
     lead = Paragraph("The promise is about what a class shows. It does not cover:")
-    return Section("limits", "What this does not cover", (lead, Points(NOT_COVERED)))
+    told: tuple[tuple[str, str], ...] = NOT_COVERED
+    if subject.now.audit.bound.policy.subject is not None:
+        told = tuple(LINKED_ROWS if one[0] == SEVERAL_ROWS else one for one in NOT_COVERED)
+    return Section("limits", "What this does not cover", (lead, Points(told)))
 
 
 def presets_section(subject: Subject) -> Section:
     """Thresholds that others use, beside what was attained."""
     reached = largest_reached(subject.now.audit.k)
-    told = f"The smallest class has {rows_text(subject.now.audit.k)}, "
+    told = f"The smallest class has {subject.now.audit.k_text}, "
     if reached is not None:
         told += f"so it reaches the thresholds up to {reached.k}."
     else:

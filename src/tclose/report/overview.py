@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tclose.report.document import Figure, Figures, Paragraph, Part, Points, Section, Table, Tone
 from tclose.report.subject import Counted, Subject
 from tclose.report.words import listed, outcome, sentence, short_name
-from tclose.verify.audit import Audit, Verdict, rows_text
+from tclose.verify.audit import Audit, Verdict
 
 
 def promise_section(subject: Subject) -> Section:
@@ -93,9 +93,9 @@ def _in_a_sentence(subject: Subject) -> str:
 def _at_a_glance(subject: Subject) -> Figures:
     audit = subject.now.audit
     entries = [
-        Figure(f"rows in the {subject.thing}", f"{audit.rows:,}", "each is taken to be one person"),
+        Figure(f"rows in the {subject.thing}", f"{audit.rows:,}", _whose(audit)),
         Figure("classes", f"{audit.classes:,}", "groups of rows that look alike"),
-        Figure("smallest class", rows_text(audit.k), tone=_tone(audit.requirements)),
+        Figure("smallest class", audit.k_text, tone=_tone(audit.requirements)),
     ]
     if subject.left_out:
         read = audit.rows + subject.left_out
@@ -105,6 +105,13 @@ def _at_a_glance(subject: Subject) -> Figures:
         mean = sum(lost.values()) / len(lost)
         entries.append(Figure("detail lost", f"{mean:.0%}", "0% as it was, 100% nothing left"))
     return Figures(tuple(entries))
+
+
+def _whose(audit: Audit) -> str:
+    """Whose the rows are."""
+    if audit.bound.policy.subject is None:
+        return "each is taken to be one person"
+    return f"of {audit.bound.classes.everyone:,} persons"
 
 
 def _tone(verdicts: tuple[Verdict, ...]) -> Tone:

@@ -48,6 +48,7 @@ def sizes_chart(subject: Subject) -> Histogram:
     """How many rows are in classes of which size."""
     k = subject.now.audit.bound.policy.k
     sizes = [one.bound.classes.size.astype(np.float64) for one in _audits(subject)]
+    rows = [_sizes(one) for one in _audits(subject)]
     largest = max(k or 1, *(float(one.max()) for one in sizes))
     starts = sorted({one for one in SIZES if one <= largest} | ({k} if k is not None else set()))
     edges = np.array([*starts, np.inf], dtype=np.float64)
@@ -56,11 +57,12 @@ def sizes_chart(subject: Subject) -> Histogram:
         for at, start in enumerate(starts)
     )
     series = tuple(
-        Series(name, _shares(np.searchsorted(edges, size, side="right") - 1, size, len(bins)))
-        for name, size in zip(_names(subject), sizes, strict=True)
+        Series(name, _shares(np.searchsorted(edges, size, side="right") - 1, each, len(bins)))
+        for name, size, each in zip(_names(subject), sizes, rows, strict=True)
     )
-    limit = None if k is None else Limit(f"at least {k:,} rows", starts.index(k), "after")
-    across = "rows in the class"
+    what = "rows" if subject.now.audit.bound.policy.subject is None else "persons"
+    limit = None if k is None else Limit(f"at least {k:,} {what}", starts.index(k), "after")
+    across = f"{what} in the class"
     return Histogram(
         "Rows by the size of their class", across, "share of rows", bins, series, limit
     )
@@ -193,7 +195,7 @@ def _names(subject: Subject) -> list[str]:
 
 
 def _sizes(audit: Audit) -> Floats:
-    return audit.bound.classes.size.astype(np.float64)
+    return audit.bound.classes.class_rows.astype(np.float64)
 
 
 def _finite(value: Floats) -> Floats:

@@ -90,7 +90,7 @@ def _short(text: str) -> str:
 def _headline(audit: Audit) -> Text:
     counted = (
         f"{audit.source}: {rows_text(audit.rows)} in {classes_text(audit.classes)}; "
-        f"the smallest has {rows_text(audit.k)}.\n"
+        f"the smallest has {audit.k_text}.\n"
     )
     if not audit.promised:
         return Text.assemble(counted, "Nothing was promised; this is what the table attains.")

@@ -10,15 +10,19 @@ from numpy.typing import NDArray
 
 from tclose.privacy import promises_of
 from tclose.search.aims import Aims, aims_of
+from tclose.search.near import along_curve
 from tclose.search.promise import Promise, compile_promise
 from tclose.search.rulebook import recount
 from tclose.search.tables import Tables, make_tables
 from tclose.table.cells import Cells
 from tclose.table.check import Bound
 from tclose.table.classes import Classes
+from tclose.table.persons import distinct_sizes
 from tclose.utility import ColumnLoss, LossReport, coded_quasi, partition_loss
 
 Ints = NDArray[np.int64]
+STRETCH = 4
+"""Times k persons are looked at together to see how often a person's rows are near each other."""
 
 
 @dataclass(frozen=True)
@@ -136,13 +140,35 @@ def problem_of(bound: Bound, population: Cells | None = None) -> Problem:
     sensitive = np.zeros((len(bound.cells.weight), len(names)), dtype=np.int64)
     for at, name in enumerate(names):
         sensitive[:, at] = classes.cell_codes[name]
+    promise = compile_promise(promises_of(bound, population), classes)
+    if classes.persons is not None:
+        lean = _lean(classes, quasi.codes, promise.k)
+        promise = replace(promise, lean=lean)
     return Problem(
         codes=quasi.codes,
         weight=bound.cells.weight.astype(np.int64),
         columns=quasi.columns,
         attributes=names,
         sensitive=sensitive,
-        promise=compile_promise(promises_of(bound, population), classes),
+        promise=promise,
         classes=classes,
         aims=aims_of(bound.policy.search),
     )
+
+
+def _lean(classes: Classes, codes: Ints, k: int) -> float:
+    """How much of a person a class has, on the average of those who have rows in it.
+
+    Looked up in stretches of a curve through the quasi-identifiers, each as large as a small class.
+    """
+    persons = classes.persons
+    assert persons is not None
+    stretches = max(persons.everyone // (STRETCH * max(k, 2)), 1)
+    rank = along_curve(codes, classes.cell_weight)[persons.cell]
+    place = np.empty(len(rank), dtype=np.int64)
+    place[np.argsort(rank, kind="stable")] = np.arange(len(rank)) * stretches // len(rank)
+    owner = classes.cell_class[persons.cell]
+    first = np.full(classes.count, stretches, dtype=np.int64)
+    np.minimum.at(first, owner, place)
+    met = int(distinct_sizes(first[owner], persons.who, stretches).sum())
+    return persons.everyone / met

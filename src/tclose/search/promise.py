@@ -90,6 +90,8 @@ class Promise:
     unit: int = 0
     """Where persons are counted, what each of them adds up to, at most, in the last field: that is
     no attribute, but says how many they are. 0: rows are counted."""
+    lean: float = 1.0
+    """How much of a unit a class has of each of its persons, by all expectation."""
     exact: bool = True
     """Whether the rules count what the requirements count; else they only guide a search."""
 
@@ -173,9 +175,9 @@ def _by_persons(promise: Promise, persons: Persons, cells: int) -> Promise:
     """The promise with histograms in which a person is shared out among the cells that they have.
 
     Numbers of persons do not add up, as the kernels add. But of one person's shares a class has at
-    most the whole: so it has at least as many persons as it has units, rounded up, and k is kept
-    for certain. Likewise it has at least so many persons with a value, and the table exactly so
-    many. Where nobody has several cells all this is exact.
+    most the whole: so it has at least as many persons as it has units, rounded up. Likewise it has
+    at least so many persons with a value, and the table exactly so many. Where nobody has several
+    cells all this is exact.
     """
     most = int(np.bincount(persons.who).max())
     unit = math.lcm(*range(1, min(most, FINEST) + 1))

@@ -81,7 +81,8 @@ def retuned(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
         lines.append(line)
     if k is not None and not sized:
         lines.insert(0, Line(KAnonymity(k)))
-    return replace(problem, promise=compile_promise(lines, problem.classes))
+    promise = compile_promise(lines, problem.classes)
+    return replace(problem, promise=replace(promise, lean=problem.promise.lean))
 
 
 def sweep(

@@ -122,10 +122,11 @@ def _whole(promise: Promise, rule: Rule) -> tuple[int, int]:
 
 
 def _people(promise: Promise) -> Ints:
-    """Whoever has more than k − 1 units has k persons."""
+    """A class with more than k − 1 units has k persons for certain; as a rule fewer are enough."""
     if not promise.unit:
         return _ints([-1, 0, 1])
-    return _ints([promise.base[-2], (promise.k - 1) * promise.unit + 1, promise.unit])
+    least = int(((promise.k - 1) * promise.unit + 1) * promise.lean)
+    return _ints([promise.base[-2], max(least, 1), promise.unit])
 
 
 def recount(made: Rules, promise: Promise, rules: Sequence[Rule], masses: Ints) -> None:

@@ -6,6 +6,7 @@ A release that is held against its original, or against another release, is held
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -45,15 +46,17 @@ def linked_rows(first: Bound, second: Bound, key: str | None = None) -> Linked |
     rows in equal places are of equal people is the caller's claim; whoever uses it checks what can
     be checked.
     """
-    mine, theirs = row_cells(first), row_cells(second)
+    mine, theirs, each = row_cells(first), row_cells(second), _row_counts(second)
     if key is not None:
         at = _found(_keys(first.source, key), _keys(second.source, key), first.source)
         shared = np.flatnonzero(at >= 0)
-        mine, theirs = mine[at[shared]], theirs[shared]
+        mine, theirs, each = mine[at[shared]], theirs[shared], each[shared]
     elif len(mine) != len(theirs):
         return None
     label, one = grouped([mine, theirs])
-    return Linked(mine[one], theirs[one], np.bincount(label, minlength=len(one)))
+    weight = np.zeros(len(one), dtype=np.int64)
+    np.add.at(weight, label, each)
+    return Linked(mine[one], theirs[one], weight)
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,15 @@ def row_cells(bound: Bound) -> Ints:
             hint="has it changed meanwhile?",
         )
     return result
+
+
+def _row_counts(bound: Bound) -> Ints:
+    """How many rows every row of a table stands for, in its own order."""
+    name = next(iter(bound.policy.with_role("count")), None)
+    if name is None:
+        return np.ones(bound.cells.rows, dtype=np.int64)
+    dictionary, code = row_codes(bound.source, name)
+    return np.array([int(Decimal(text)) for text in dictionary.labels], dtype=np.int64)[code]
 
 
 def _keys(source: Source, key: str) -> pa.ChunkedArray:

@@ -32,11 +32,18 @@ class Cells:
     """What the rows of each cell weigh together, where they have weights; whole numbers."""
     persons: Persons | None = None
     """Whose the rows are, where several may be of one person."""
+    lines: NDArray[np.int64] | None = None
+    """The rows that the table has of each cell, where each of them stands for several."""
 
     @property
     def rows(self) -> int:
         """How many rows all cells stand for."""
         return int(self.weight.sum())
+
+    @property
+    def table_rows(self) -> NDArray[np.int64]:
+        """How many rows the table itself has of each cell."""
+        return self.weight if self.lines is None else self.lines
 
     def missing(self, column: str) -> int:
         """How many rows miss a value in a column."""
@@ -52,6 +59,7 @@ class Cells:
             self.weight[cells],
             None if self.mass is None else self.mass[cells],
             None if persons is None else persons.of_cells(cells, len(self.weight)),
+            None if self.lines is None else self.lines[cells],
         )
 
 

@@ -15,6 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.distance.histogram import Counts, lexicographic
@@ -62,20 +63,29 @@ def counted_cells(
     codes = {column: each[order] for column, each in codes.items()}
     counts = (number[code] * rows)[order]
     if role == "count":
-        return united(dictionaries, codes, _refuse_many(counts, name))[0]
+        cells, place = united(dictionaries, codes, _refuse_many(counts, name))
+        lines = np.zeros(len(cells.weight), dtype=np.int64)
+        np.add.at(lines, place, rows[order])
+        return replace(cells, lines=lines)
     cells = united(dictionaries, codes, rows[order], counts)[0]
     return replace(cells, mass=_lightest(cells))
 
 
+def miscounted(source: Source, role: str, name: str) -> int:
+    """How many rows do not say what they count for."""
+    table = source.group([name])
+    own, code = Dictionary.encode(table.column(name))
+    return _wrong(role, _exact(own), code, table.column(WEIGHT).to_numpy().astype(np.int64))
+
+
 def _numbers(role: str, name: str, own: Dictionary, code: Ints, rows: Ints) -> Counts:
     """The number that each value of the column stands for, as whole numbers; one for a missing."""
-    exact = [_exact(text) for text in own.labels]
-    good = [one is not None and _allowed(role, one) for one in exact]
-    wrong = int(rows[~np.array([*good, False])[code]].sum())
+    exact = _exact(own)
+    wrong = _wrong(role, exact, code, rows)
     if wrong:
         wanted = "whole number from 1 on" if role == "count" else "positive number"
         raise DataError(
-            f"{wrong:,} row{'' if wrong == 1 else 's'} of the {role} column have no {wanted}",
+            f"{wrong:,} row{' has' if wrong == 1 else 's have'} no {wanted} in the {role} column",
             where=f"column {name!r}",
             hint="mend or leave out these rows; a missing value is no number",
         )
@@ -86,8 +96,17 @@ def _numbers(role: str, name: str, own: Dictionary, code: Ints, rows: Ints) -> C
     return np.array(number, dtype=np.int64 if small else object)
 
 
-def _exact(text: str) -> Fraction | None:
-    return Fraction(Decimal(text)) if NUMBER.match(text) else None
+def _wrong(role: str, exact: Sequence[Fraction | None], code: Ints, rows: Ints) -> int:
+    good = [one is not None and _allowed(role, one) for one in exact]
+    return int(rows[~np.array([*good, False])[code]].sum())
+
+
+def _exact(own: Dictionary) -> list[Fraction | None]:
+    """The numbers as they are written; of short floats, as these are written."""
+    texts: Sequence[str] = own.labels
+    if pa.types.is_float32(own.values.type) or pa.types.is_float16(own.values.type):
+        texts = [str(one) for one in own.values.to_numpy(zero_copy_only=False)]
+    return [Fraction(Decimal(text)) if NUMBER.match(text) else None for text in texts]
 
 
 def _allowed(role: str, number: Fraction) -> bool:
@@ -126,7 +145,7 @@ def _by_person(
     nobody = int(rows[who >= own.known].sum())
     if nobody:
         raise DataError(
-            f"{nobody:,} row{'' if nobody == 1 else 's'} of the subject column name nobody",
+            f"{nobody:,} row{' names' if nobody == 1 else 's name'} nobody in the subject column",
             where=f"column {name!r}",
             hint="give each its person, or leave these rows out",
         )

@@ -37,7 +37,7 @@ class Pair(Beside):
     @property
     def size(self) -> Counts:
         """The rows of each class."""
-        return self.release.classes.size
+        return self.release.classes.class_rows
 
     @cached_property
     def counts(self) -> tuple[Ints, ...]:

@@ -81,6 +81,7 @@ def certify(audit: Audit, policy: dict[str, Any], details: dict[str, Any]) -> Ce
             "k": audit.k,
             "requirements": [verdict.to_json() for verdict in audit.requirements],
             "policy": policy,
+            **({"notes": list(audit.caveats)} if audit.caveats else {}),
             **details,
         }
     )

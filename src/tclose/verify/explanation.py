@@ -13,6 +13,7 @@ from tclose.distance.histogram import Counts
 from tclose.errors import UsageError, nearest
 from tclose.table.attribute import Attribute
 from tclose.table.check import Bound
+from tclose.table.classes import Classes
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Share:
 
     value: str
     rows: int
+    """Of the class; persons, where these are counted."""
     in_class: Fraction
     in_table: Fraction
 
@@ -133,14 +135,14 @@ def explain_class(bound: Bound, number: int | None, attribute: str | None) -> Ex
     extra = _view_note(classes.view_size[view] != classes.size[at], tally.histogram, row, chosen)
     return Explanation(
         number=at + 1,
-        size=int(classes.size[at]),
+        size=int(classes.class_rows[at]),
         label=classes.label(at),
         attribute=chosen.name,
         by=distance.name,
         distance=float(distances.value[row]),
         exact=distances.exact(row),
         t=chosen.column.t if chosen.column.n is None else None,
-        shares=_shares(chosen, counts, tally.table),
+        shares=_shares(chosen, counts, tally.table, _rows(classes, chosen, at, counts)),
         actions=steps,
         moves=moves,
         note="; ".join([*notes, *extra]),
@@ -181,12 +183,23 @@ def _named(moves: tuple[Move, ...], names: dict[int, str]) -> tuple[Step, ...]:
     return tuple(Step(names[m.source], names[m.target], m.mass, m.cost) for m in moves)
 
 
-def _shares(attribute: Attribute, counts: Counts, table: Counts) -> tuple[Share, ...]:
+def _shares(attribute: Attribute, counts: Counts, table: Counts, rows: Counts) -> tuple[Share, ...]:
     size, total = int(counts.sum()), int(table.sum())
     return tuple(
-        Share(label, int(mine), Fraction(int(mine), size), Fraction(int(theirs), total))
-        for label, mine, theirs in zip(attribute.labels, counts, table, strict=True)
+        Share(label, int(here), Fraction(int(mine), size), Fraction(int(theirs), total))
+        for label, mine, theirs, here in zip(attribute.labels, counts, table, rows, strict=True)
     )
+
+
+def _rows(classes: Classes, attribute: Attribute, at: int, counts: Counts) -> Counts:
+    """How many rows of a class have each value: what was counted, unless that was weighed."""
+    if classes.cell_mass is None:
+        return counts
+    code = classes.cell_codes[attribute.name]
+    inside = np.flatnonzero((classes.cell_class == at) & (code >= 0))
+    rows = np.zeros(attribute.values, dtype=np.int64)
+    np.add.at(rows, code[inside], classes.cell_weight[inside])
+    return rows
 
 
 def _view_note(widened: bool, histogram: Histogram, row: int, attribute: Attribute) -> list[str]:

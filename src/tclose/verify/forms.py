@@ -8,22 +8,20 @@ the counts of the table that holds the attribute.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from tclose.errors import DataError, UsageError
 from tclose.policy.model import Column, Policy, Search
 from tclose.table.check import bind
+from tclose.table.counting import miscounted
 from tclose.table.digest import file_hash
-from tclose.table.engine.duck import DuckSource
 from tclose.table.layout import Form, Layout, Part
-from tclose.table.source import WEIGHT, Source, quoted
+from tclose.table.source import Source
 from tclose.verify.audit import Audit, audit_bound
 from tclose.verify.certificate import NOT_HERE, Certificate, Check, json_hash
 
@@ -84,35 +82,15 @@ class Recount:
         return "\n".join([*lines, *(f"  {one.line}: {one.counted}" for one in wrong)])
 
 
-@dataclass(frozen=True)
-class Weighted(DuckSource):
-    """A table whose rows stand for many: the relation's last column says for how many."""
-
-    count: str = "count"
-
-    @cached_property
-    def types(self) -> dict[str, str]:
-        """Each column's type but that of the count."""
-        kinds = [str(kind) for kind in self.relation.types]
-        return dict(zip(self.columns, kinds, strict=False))
-
-    def group(self, columns: Sequence[str]) -> pa.Table:
-        """The distinct tuples of some columns with the rows that they stand for."""
-        listed = ", ".join(quoted(name) for name in columns)
-        total = f"CAST(sum(CAST({quoted(self.count)} AS BIGINT)) AS BIGINT) AS {quoted(WEIGHT)}"
-        wanted = f"{listed}, {total}"
-        return self._run(lambda: self.relation.aggregate(wanted, listed).to_arrow_table())
-
-    def miscounted(self) -> int:
-        """How many rows have a count that is no whole number from 1 on."""
-        whole = f"try_cast({quoted(self.count)} AS BIGINT)"
-        exact = f"try_cast({quoted(self.count)} AS DOUBLE)"
-        wrong = f"{whole} IS NULL OR {whole} < 1 OR {whole} <> {exact}"
-        return int(self.single_row(f"count(*) FILTER (WHERE {wrong})")[0])
-
-
 def refuse_unjudged(policy: Policy, form: Form) -> None:
     """Raises where a promise says something that the tables of a form cannot show."""
+    if policy.counting is not None:
+        raise UsageError(
+            "in several tables every row counts as one, so none may stand for several, have a "
+            "weight, or be one of several of a person",
+            where=f"columns.{policy.counting[1]}",
+            hint="publish one release (`tclose anonymize`), or give the column another role",
+        )
     if "cross" in policy.readings and form != "projections":
         raise UsageError(
             "attributes in separate tables have no cross reading",
@@ -150,6 +128,8 @@ def part_policy(policy: Policy, layout: Layout, part: Part) -> Policy:
         elif column.role != "sensitive" and part.role != "sensitive":
             kind = "identifier" if column.role == "identifier" else "insensitive"
             columns[name] = Column(role=kind)
+    if part.role == "sensitive":
+        columns[layout.count] = Column(role="count")
     changed: dict[str, Any] = {
         "columns": columns,
         "joint": tuple(one for one in policy.joint if set(one.columns) <= set(part.columns)),
@@ -169,17 +149,12 @@ def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) 
             checks.append(Check(part.file, "a table", "is not there", False))
             continue
         rules = part_policy(policy, layout, part)
-        found = _columns(rules, layout, part, source)
+        found = _columns(rules, part, source)
         checks.append(found)
         if found.confirmed is False:
             continue
         if part.role == "sensitive":
-            assert isinstance(source, DuckSource)  # files and frames alone hold such tables
-            source = Weighted(
-                source.name, tuple(rules.columns), _counted_last(source, rules, layout),
-                source.connection, scratch=source.scratch, notes=source.notes, count=layout.count,
-            )  # fmt: skip
-            lost = source.miscounted()
+            lost = miscounted(source, "count", layout.count)
             checks.append(
                 Check(f"counts of {part.file}", "whole numbers", f"{lost:,} are not", lost == 0)
             )
@@ -237,19 +212,13 @@ def _complete(policy: Policy, layout: Layout) -> Iterator[Check]:
         yield Check(" × ".join(one.columns), "in one table", "yes" if inside else "no", inside)
 
 
-def _columns(rules: Policy, layout: Layout, part: Part, source: Source) -> Check:
+def _columns(rules: Policy, part: Part, source: Source) -> Check:
     """Whether a table has the columns that it should have, and no others."""
     gone = rules.identifiers if rules.release.identifiers == "drop" else ()
     wanted = {name for name in rules.columns if name not in gone}
-    wanted |= {layout.count} if part.role == "sensitive" else set()
     extra, lacking = set(source.columns) - wanted, wanted - set(source.columns)
     counted = f"{len(lacking)} lacking, {len(extra)} too many"
     return Check(f"columns of {part.file}", str(len(wanted)), counted, not extra and not lacking)
-
-
-def _counted_last(source: DuckSource, rules: Policy, layout: Layout) -> Any:
-    names = [*rules.columns, layout.count]
-    return source.relation.project(", ".join(quoted(name) for name in names))
 
 
 def _agreeing(layout: Layout, audits: Mapping[str, Audit]) -> Iterator[Check]:

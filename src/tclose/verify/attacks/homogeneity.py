@@ -24,7 +24,7 @@ def homogeneity(classes: Classes, attribute: str) -> Finding:
     shown = int(np.count_nonzero(tally.table))
     single = (np.diff(tally.histogram.start) == 1) & (shown > 1)
     harmed = of_classes(classes, tally, single)
-    affected = int(classes.size[harmed].sum())
+    affected = int(classes.class_rows[harmed].sum())
     if affected:
         sentence = (
             f"In {classes_text(int(harmed.sum()))} everybody has the same {attribute}: whoever "
@@ -46,7 +46,7 @@ def background_knowledge(classes: Classes, attribute: str) -> Finding:
     usual = int(np.count_nonzero(tally.table)) - 1
     harmed = of_classes(classes, tally, (needed == 1) & (needed < usual))
     fewest = -highest(classes, tally, -needed.astype(np.float64))
-    affected = int(classes.size[harmed].sum())
+    affected = int(classes.class_rows[harmed].sum())
     least = int(fewest.min())
     if affected:
         sentence = (
@@ -65,7 +65,7 @@ def background_knowledge(classes: Classes, attribute: str) -> Finding:
     }
     for count in range(1, min(MOST_EXCLUDED, usual) + 1):
         numbers[f"rows certain when {count} are excluded"] = int(
-            classes.size[fewest <= count].sum()
+            classes.class_rows[fewest <= count].sum()
         )
     return Finding(
         "background knowledge", attribute, sentence, affected, classes.rows,

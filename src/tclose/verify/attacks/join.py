@@ -20,10 +20,10 @@ def background_join(classes: Classes, attribute: str) -> Finding:
     single = np.diff(seen.histogram(attribute).start) == 1
     before = np.diff(classes.histogram(attribute).start) == 1
     fresh = single & ~before[seen.origin]
-    affected = int(seen.size[fresh].sum())
+    affected = int(seen.class_rows[fresh].sum())
     rows = np.zeros(classes.count, dtype=np.int64)
-    np.add.at(rows, seen.origin[fresh], seen.size[fresh].astype(np.int64))
-    alone = int(seen.size[seen.size == 1].sum())
+    np.add.at(rows, seen.origin[fresh], seen.class_rows[fresh].astype(np.int64))
+    alone = int(seen.class_rows[seen.size == 1].sum())
     known = " and ".join(others)
     if affected:
         sentence = (

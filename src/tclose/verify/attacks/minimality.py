@@ -37,7 +37,7 @@ Flags = NDArray[np.bool_]
 def minimality(found: Beside) -> Finding | None:
     """Classes that only sensitive values kept whole; None where `untried` says why."""
     promised = [line for line in sensitive_promises(found.original) if _judged_on_halves(line)]
-    if found.linked is None or not promised:
+    if found.linked is None or not promised or _counted_otherwise(found.original):
         return None
     cells, number = found.linked.first, found.release.classes.cell_class[found.linked.second]
     people = exploded(found.original.classes, cells, found.linked.weight)
@@ -81,6 +81,8 @@ def untried(bound: Bound) -> str:
     promised = {line.requirement.name for line in sensitive_promises(bound)}
     if not promised:
         return "nothing is promised about sensitive attributes"
+    if _counted_otherwise(bound):
+        return "it is tried only where every row counts as one"
     return f"{' and '.join(sorted(promised))} is not judged on halves of classes"
 
 
@@ -89,6 +91,11 @@ def sensitive_promises(bound: Bound) -> list[Line]:
     aside = bound.policy.model_copy(update={"k_map": None, "presence": None})
     lines = promises_of(replace(bound, policy=aside))
     return [line for line in lines if line.requirement.attribute is not None]
+
+
+def _counted_otherwise(bound: Bound) -> bool:
+    """Whether rows have weights, or persons several rows: halves would have to be counted anew."""
+    return bound.cells.mass is not None or bound.cells.persons is not None
 
 
 def _judged_on_halves(line: Line) -> bool:

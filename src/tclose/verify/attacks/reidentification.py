@@ -30,7 +30,7 @@ def threshold(bound: Bound) -> int:
 def reidentification(bound: Bound, population: Cells | None) -> Iterator[Finding]:
     """The three risks; the journalist's only where there is a population."""
     size = bound.classes.size.astype(np.int64)
-    yield _high(bound, "prosecutor", size, size, "in the release")
+    yield _high(bound, "prosecutor", size, "in the release")
     seen = size
     if population is not None:
         covering = covering_of(bound.classes, population, bound.hierarchies)
@@ -38,21 +38,20 @@ def reidentification(bound: Bound, population: Cells | None) -> Iterator[Finding
         seen = np.maximum(match, size)
         nobody = int(np.count_nonzero(match < size))
         extra = {"classes that fewer people fit than are in them": nobody}
-        yield _high(bound, "journalist", size, seen, "in the population", extra)
-    yield _marketer(bound, size, seen)
+        yield _high(bound, "journalist", seen, "in the population", extra)
+    yield _marketer(bound, seen)
 
 
 def _high(
     bound: Bound,
     attack: str,
-    size: NDArray[np.int64],
     among: NDArray[np.int64],
     where: str,
     extra: dict[str, int] | None = None,
 ) -> Finding:
     k = threshold(bound)
     harmed = among < k
-    affected, least = int(size[harmed].sum()), int(among.min())
+    affected, least = int(bound.classes.class_rows[harmed].sum()), int(among.min())
     if affected:
         sentence = (
             f"{rows_text(affected)} fit fewer than {k:,} people {where}; at worst a guess who it "
@@ -69,8 +68,8 @@ def _high(
     )
 
 
-def _marketer(bound: Bound, size: NDArray[np.int64], seen: NDArray[np.int64]) -> Finding:
-    expected = float((size / seen).sum())
+def _marketer(bound: Bound, seen: NDArray[np.int64]) -> Finding:
+    expected = float((bound.classes.class_rows / seen).sum())
     share, k = expected / bound.classes.rows, threshold(bound)
     high = share > 1 / k
     sentence = (

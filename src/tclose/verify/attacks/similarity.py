@@ -65,7 +65,7 @@ def _finding(
     numbers: dict[str, float | int | bool | None],
 ) -> Finding:
     harmed = of_classes(classes, tally, flagged)
-    affected, count = int(classes.size[harmed].sum()), int(harmed.sum())
+    affected, count = int(classes.class_rows[harmed].sum()), int(harmed.sum())
     kind = f"one group of level {numbers['level']}" if "level" in numbers else "a narrow range"
     if affected:
         sentence = (

@@ -25,10 +25,10 @@ MOST_VALUES = 20
 def skewness(classes: Classes, attribute: str, protected: Sequence[str] | None = None) -> Finding:
     """The largest gains in belief; `protected` values are marked in the details."""
     tally = classes.tally(attribute)
-    histogram, rows = tally.histogram, int(tally.table.sum())
+    histogram, rows = tally.histogram, tally.total
     wide = rows >= 2**29
     count = histogram.count.astype(object) if wide else histogram.count
-    size = histogram.size[histogram.owner()]
+    size = tally.size[histogram.owner()]
     in_table = tally.table[histogram.code]
     gain = count * rows - size * in_table
     large = (count * rows >= RATIO * size * in_table) & (DIFFERENCE * gain >= size * rows)
@@ -39,7 +39,7 @@ def skewness(classes: Classes, attribute: str, protected: Sequence[str] | None =
     ratio, rise = share / np.where(usual > 0, usual, np.nan), share - usual
     by_row = np.full(histogram.classes, -np.inf)
     np.maximum.at(by_row, histogram.owner(), np.nan_to_num(rise, nan=1.0))
-    affected = int(classes.size[harmed].sum())
+    affected = int(classes.class_rows[harmed].sum())
     sharpest = int(np.argmax(rise))
     told = f"from {usual[sharpest]:.1%} to {share[sharpest]:.1%}"
     if affected:
