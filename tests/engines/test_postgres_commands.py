@@ -158,7 +158,7 @@ def test_no_wrong_way_shows_the_password(database: Any, run: Any) -> None:
         database.run("DROP ROLE stranger")
 
 
-def test_no_mistake_of_typing_shows_the_password(database: Any, run: Any) -> None:
+def test_no_mistake_of_typing_shows_the_password(database: Any, run: Any, home: Path) -> None:
     url = put_hospital(database)
     policy = ["-p", "policy.toml"]
     run("audit", url, url, *policy, exit_code=2)
@@ -174,6 +174,10 @@ def test_no_mistake_of_typing_shows_the_password(database: Any, run: Any) -> Non
     run("audit", database.url(), *policy, "--query", "SELECT 1/0 AS a", exit_code=2)
     run("audit", url, "--quasi", "nothing", "--sensitive", "sex", exit_code=2)
     run("policy", "check", url, url, exit_code=2)
+    run("explain", url, *policy, "--svg", url, exit_code=2)
+    run("anonymize", url, *policy, "-o", "x.csv", "--certificate", url, exit_code=2)
+    run("split", url, *policy, "--form", "anatomy", "-o", url, exit_code=2)
+    assert not any("postgresql" in path.name for path in home.iterdir())
     with pytest.raises(UsageError, match="no path") as refused:
         tclose.audit(Path(url), quasi="sex", sensitive="diagnosis")
     assert not any(secret in str(refused.value) for secret in database.secrets)

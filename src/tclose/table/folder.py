@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tclose.errors import DataError
+from tclose.table.engine.address import refuse_address
 from tclose.table.write import not_written, umask
 
 
 def refuse_folder(path: str | Path) -> None:
     """Raises where no new folder could be made there, before any work is done for it."""
+    refuse_address(path)
     target = Path(os.path.realpath(path))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tclose.errors import DataError, UsageError
+from tclose.table.engine.address import refuse_address
 from tclose.table.places import is_read_from, suffix_of
 from tclose.table.writers import writer_for
 
@@ -123,6 +124,7 @@ def _text(part: Path, text: str) -> None:
 
 
 def _refuse_no_file(target: Path, path: str | Path) -> None:
+    refuse_address(path)
     if target.exists() and not target.is_file():
         kind = "a folder" if target.is_dir() else "a device or a pipe"
         raise DataError(f"this is {kind}, not a file", where=str(path), hint="name a file")

@@ -140,6 +140,12 @@ class Address:
         return f"Address({str(self)!r})"
 
 
+def refuse_address(path: str | Path) -> None:
+    """Raises where a file is wanted: the password would be a part of its name."""
+    if SCHEME.match(str(path)):
+        raise UsageError("a file is wanted here, not a table in a database", hint="name a file")
+
+
 def concealed(arguments: Sequence[str]) -> list[str]:
     """A command's arguments without passwords.
 
