@@ -21,7 +21,8 @@ import pyarrow as pa
 import pytest
 
 
-def needs_spark() -> None:
+@pytest.fixture(scope="session")
+def has_spark() -> None:
     """Skips where Spark cannot run."""
     if importlib.util.find_spec("pyspark") is None:
         pytest.skip("pyspark is not installed")
@@ -30,9 +31,8 @@ def needs_spark() -> None:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def spark(has_spark: None) -> Iterator[Any]:
     """A small local session whose tasks may fail three times before a job does."""
-    needs_spark()
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -22,8 +22,13 @@ class Place:
 
     @classmethod
     def named(cls, session: Any, path: str | Path) -> Place:
-        """A place by what a user calls it: what is relative starts where the user is."""
+        """A place by what a user calls it: what is relative starts where the user is.
+
+        A Path has eaten a slash of `hdfs://host/folder`; it gets it back.
+        """
         text = str(path)
+        if isinstance(path, Path):
+            text = re.sub(r"^(?!file:)([A-Za-z][A-Za-z0-9+.-]+):/(?!/)", r"\1://", text)
         if SCHEME.match(text) is None and cls(session, "/").is_local:
             text = os.path.abspath(text)
         return cls(session, text)
