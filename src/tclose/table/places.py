@@ -38,7 +38,7 @@ FOREIGN = {
     **dict.fromkeys((".json", ".jsonl", ".ndjson", ".xml", ".html", ".orc", ".avro"), EXPORT),
     **dict.fromkeys((".db", ".sqlite", ".sqlite3", ".duckdb", ".mdb", ".accdb"), EXPORT),
     **dict.fromkeys((".pkl", ".pickle", ".npy", ".npz", ".h5", ".hdf5"), EXPORT),
-    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz", *PACKED), UNPACK),
+    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz"), UNPACK),
     **dict.fromkeys((".pdf", ".doc", ".docx", ".md", ".toml", ".yaml", ".yml", ".py"), NO_TABLE),
 }
 """Kinds that are often meant and cannot be read, and what to do about each."""

@@ -36,15 +36,15 @@ def open_dataset(
         raise explained(error, name) from None
     read = tuple(map(Path, getattr(dataset, "files", ()))) if files is None else files
     return DuckSource(
-        name, tuple(names), relation, own, lambda: _rows(dataset), hashed, scratch,
+        name, tuple(names), relation, own, lambda: _rows(dataset, scratch), hashed, scratch,
         notes=notes, files=read,
     )  # fmt: skip
 
 
-def _rows(dataset: ds.Dataset) -> Rows:
-    """The rows, of which only a little is read ahead."""
+def _rows(dataset: ds.Dataset, scratch: Any) -> Rows:
+    """The rows, of which only a little is read ahead; their private folder lives as long as they."""
 
-    def batches() -> Any:
+    def batches(_: Any = scratch) -> Any:
         scanner = dataset.scanner(batch_size=BATCH, batch_readahead=4, fragment_readahead=1)
         return scanner.to_batches()
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -144,7 +145,8 @@ class DuckSource(Source):
         try:
             return query()
         except duckdb.Error as error:
-            raise explained(error, self.name, self.lines_before) from None
+            several = len(self.files) > 1
+            raise explained(error, self.name, self.lines_before, several=several) from None
 
 
 def _has_zone(kind: pa.DataType) -> bool:
@@ -188,9 +190,13 @@ def too_long(where: str) -> DataError:
     )
 
 
-def explained(error: duckdb.Error, name: str, lines_before: int = 0) -> DataError:
-    """The engine's complaint without the cell values it quotes."""
+def explained(
+    error: duckdb.Error, name: str, lines_before: int = 0, *, several: bool = False
+) -> DataError:
+    """The engine's complaint without the cell values it quotes; of several files, which it is."""
     message = str(error)
+    if several and (file := re.search(r"^ *file = (.+)$", message, re.MULTILINE)):
+        name = Path(file[1]).name
     line = re.search(r"on Line: (\d+)", message)
     where = f"{name}, line {int(line[1]) + lines_before}" if line else name
     if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):

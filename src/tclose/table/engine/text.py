@@ -54,12 +54,15 @@ def open_text(
     plain = all(one.is_plain for one in dialects)
     if not plain:
         copies = [rows_as_utf8(*both) for both in zip(texts, dialects, strict=True)]
-        texts = [Path(copy.name) / "table.csv" for copy in copies]
+        texts = [
+            (Path(copy.name) / "table.csv").rename(Path(copy.name) / text.name)
+            for copy, text in zip(copies, texts, strict=True)
+        ]
         scratch += copies
     for place, path in zip(texts, files.paths, strict=True):
         _refuse_endless(place, path.name)
     folders = partitions_of(files, typed=False).without(list(first.header))
-    table = _Table(connection, texts, first, header=plain, nulls=tuple(nulls), folders=folders)
+    table = _Table(connection, texts, first, plain, tuple(nulls), folders, tuple(scratch))
     try:
         relation = table.relation()
     except duckdb.Error as error:
@@ -88,6 +91,8 @@ class _Table:
     header: bool
     nulls: tuple[str, ...]
     folders: Partitions
+    scratch: tuple[Scratch, ...]
+    """Lives as long as the rows can be read."""
 
     def relation(self) -> Any:
         """All files together."""
