@@ -116,6 +116,7 @@ def test_an_audit_by_parts_is_the_audit(rows: list[tuple[Any, ...]], parts: int)
         if one.reading != "joint":
             assert mine.pop(one.title) == one.to_json()
     assert not mine
+    assert found.worst == known.worst
     for key in ("rows", "classes", "k", "holds", "counts"):
         assert getattr(found, key) == getattr(known, key)
 

@@ -102,7 +102,9 @@ class Placing:
                     raise dropped()
                 yield batch
 
-        rows = shuffled(watched(), made.schema()) if self.shuffle else watched()
+        rows = watched()
+        if self.shuffle:
+            rows = shuffled(rows, made.schema(), self.reading.memory)
         if isinstance(output, Address):
             placed(output, made.schema(), rows, lambda source: found.append(self._counted(source)))
             return

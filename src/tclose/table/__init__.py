@@ -3,7 +3,8 @@
 - `dialect`     how a CSV file is written: encoding, delimiter, header
 - `places`      which files a path stands for: one, a folder's, a pattern's
 - `kinds`       types of values that DuckDB has no word for
-- `source`      what every engine shows of a table; `opening` finds the engine
+- `source`      what every engine shows of a table; `opening` finds the engine,
+                `amount` reads how much memory it may take
 - `engine`      the engines: what counts and rewrites
 - `outline`     a table whose cells are too many for one place, and its parts; `bench` keeps them
 - `digest`      what identifies a table: the hash of a file, or of rows in any order

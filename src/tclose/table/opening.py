@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import duckdb
 import pyarrow.dataset as ds
 
 from tclose.errors import UsageError, nearest
+from tclose.table.amount import bytes_of
 from tclose.table.engine.address import Address
 from tclose.table.engine.dataset import open_dataset
 from tclose.table.engine.files import open_path
@@ -23,7 +23,6 @@ ENGINES = ("duckdb", "spark")
 """What can read files; the first does unless another is asked for."""
 CELL = 512
 """Bytes that a cell takes while it is searched, more or less."""
-AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])(i?)b?\s*$", re.IGNORECASE)
 
 
 def open_source(
@@ -70,11 +69,8 @@ def cells_in(memory: str | None) -> int | None:
     >>> cells_in("400MB"), cells_in(None)
     (781250, None)
     """
-    amount = AMOUNT.match(memory or "")
-    if amount is None:
-        return None
-    unit = 1024 if amount[3] else 1000
-    return int(float(amount[1]) * unit ** (1 + "kmgt".index(amount[2].lower())) / CELL)
+    amount = bytes_of(memory)
+    return None if amount is None else amount // CELL
 
 
 def chosen(engine: str | None) -> str:

@@ -23,7 +23,15 @@ from tclose.table.translation import Translation
 
 WEIGHT = "__tclose_weight__"
 BATCH = 131_072
+"""Rows that are looked at together at most."""
+READ = 8_192
+"""Rows that an engine is asked for at a time."""
+PIECE = 16 << 20
+"""Bytes that are looked at together at most, more or less: of long rows there are fewer."""
 NO_LIMIT = 2**62
+
+Spread = Callable[[Callable[[pa.Table], bytes]], list[bytes]]
+"""Works on every part of what was counted once, in the order of the parts."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +48,40 @@ class Rows:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in bounded memory, from the first again at every call."""
-        for batch in self.opened():
-            if batch.num_rows:
-                yield batch
+        return pieces(self.opened())
+
+
+def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows, as many at a time as are worth it: neither few short ones nor many long ones.
+
+    >>> many = [pa.record_batch({"a": [number]}) for number in range(5)]
+    >>> [piece.num_rows for piece in pieces(many)]
+    [5]
+    """
+    waiting: list[pa.RecordBatch] = []
+    rows, size = 0, 0
+    for batch in batches:
+        for part in _slices(batch):
+            if waiting and (rows + part.num_rows > BATCH or size + part.nbytes > PIECE):
+                yield _united(waiting)
+                waiting, rows, size = [], 0, 0
+            waiting.append(part)
+            rows, size = rows + part.num_rows, size + part.nbytes
+    if waiting:
+        yield _united(waiting)
+
+
+def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """A batch in parts that are small enough; none where it has no rows."""
+    rows = max(1, min(BATCH, batch.num_rows * PIECE // max(batch.nbytes, 1)))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
+
+
+def _united(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
 @dataclass(frozen=True)
@@ -124,10 +163,8 @@ class Source(ABC):
         """The released rows in the table's order, by a translation that a bench has made."""
         raise self._whole_only()
 
-    def spread(
-        self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
-    ) -> list[bytes]:
-        """Works on the cells of some columns in parts, where the engine is.
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+        """The cells of some columns in parts, to be worked on where the engine keeps them.
 
         Cells with equal values in the columns `by` are in one part; parts without cells have no
         result.

@@ -15,20 +15,23 @@ from tclose.errors import InternalError
 from tclose.table.cells import Cells
 from tclose.table.dictionary import Dictionary
 from tclose.table.digest import noted
-from tclose.table.source import BATCH
+from tclose.table.engine.connection import connected
+from tclose.table.source import READ
 
 Ints = NDArray[np.int64]
 
 
-def shuffled(parts: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def shuffled(
+    parts: Iterator[pa.RecordBatch], schema: pa.Schema, memory: str | None = None
+) -> Iterator[pa.RecordBatch]:
     """The rows in an order that nobody can foretell; out of core."""
-    connection = duckdb.connect()
+    connection = connected(memory)
     seed = secrets.randbelow(2**31) / 2**31
     connection.execute(f"SELECT setseed({seed})").fetchall()
     failed: list[BaseException] = []
     reader = pa.RecordBatchReader.from_batches(schema, noted(parts, failed))
     try:
-        for batch in connection.from_arrow(reader).order("random()").to_arrow_reader(BATCH):
+        for batch in connection.from_arrow(reader).order("random()").to_arrow_reader(READ):
             yield batch.cast(schema)
     except duckdb.Error:
         raise failed[0] if failed else InternalError("rows cannot be shuffled") from None

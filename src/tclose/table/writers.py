@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from tclose.errors import DataError
 from tclose.table.dialect import LINE
@@ -46,12 +48,39 @@ class CsvText:
         if pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         text = column.cast(pa.string())
+        if not self._may_need_quotes(text):
+            return pc.fill_null(text, self.missing)
         special = pc.match_substring_regex(text, self.special)
         if pc.any(special).as_py():
             doubled = pc.replace_substring(text, '"', '""')
             quoted = pc.binary_join_element_wise('"', doubled, '"', "")
             text = pc.if_else(special, quoted, text)
         return pc.fill_null(text, self.missing)
+
+    def _may_need_quotes(self, text: pa.Array) -> bool:
+        """Whether to look closer: most columns have none of these characters anywhere."""
+        letters, start, stop = _letters(text)
+        if any(mark in letters for mark in (b'"', b"\r", b"\n", self.delimiter.encode())):
+            return True
+        if pc.min(pc.binary_length(text)).as_py() == 0:
+            return True
+        at = np.frombuffer(letters, np.uint8)
+        return bool(np.isin(at[start], BLANKS).any() or np.isin(at[stop - 1], BLANKS).any())
+
+
+BLANKS = np.frombuffer(b" \t\n\v\f\r", np.uint8)
+
+
+def _letters(text: pa.Array) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64]]:
+    """All bytes of a column of texts, and where each text that is not empty begins and ends."""
+    if not len(text):
+        return b"", np.zeros(0, np.int64), np.zeros(0, np.int64)
+    _, offsets, data = text.buffers()
+    ends = np.frombuffer(offsets, np.int32, len(text) + 1, 4 * text.offset).astype(np.int64)
+    ends, first = ends - ends[0], int(ends[0])
+    letters = data[first : first + int(ends[-1])].to_pybytes() if data is not None else b""
+    full = np.flatnonzero(np.diff(ends))
+    return letters, ends[full], ends[full + 1]
 
 
 class CsvWriter:
@@ -92,7 +121,7 @@ def _refuse_odd_lines(lines: pa.Array) -> None:
         raise DataError(
             f"a row is longer than {LINE:,} bytes", where="CSV", hint="write a .parquet file"
         )
-    if pc.any(pc.match_substring(lines, "\0")).as_py():
+    if b"\0" in _letters(lines)[0]:
         raise DataError("a text holds a null byte", where="CSV", hint="write a .parquet file")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -44,10 +44,7 @@ class Verdict:
     @property
     def title(self) -> str:
         """The requirement and what it is about, in a few words."""
-        about = f" of {self.attribute}" if self.attribute else ""
-        by = f", {self.distance}" if self.distance else ""
-        how = f" ({self.reading})" if self.reading != "separate" else ""
-        return f"{self.requirement}{about}{by}{how}"
+        return _title(self.requirement, self.attribute, self.distance, self.reading)
 
     @property
     def achieved_text(self) -> str:
@@ -317,6 +314,18 @@ def counting_caveats(bound: Bound) -> Iterator[str]:
             )
 
 
+def title_of(line: Line) -> str:
+    """The requirement and what it is about, in a few words."""
+    return _title(*identity(line))
+
+
+def _title(name: str, attribute: str | None, distance: str | None, reading: str) -> str:
+    about = f" of {attribute}" if attribute else ""
+    by = f", {distance}" if distance else ""
+    how = f" ({reading})" if reading != "separate" else ""
+    return f"{name}{about}{by}{how}"
+
+
 def identity(line: Line) -> tuple[str, str | None, str | None, str]:
     """What tells a line from others: what is required, of what, by what distance, and how read."""
     requirement = line.requirement
@@ -325,29 +334,54 @@ def identity(line: Line) -> tuple[str, str | None, str | None, str]:
 
 def _worst(classes: Classes, verdicts: Sequence[Verdict]) -> tuple[ClassReport, ...]:
     """The classes that break the most promises, then those that break them by most."""
-    plain = [v for v in verdicts if v.reading != "cross" and v.required is not None]
-    if not plain:
-        return ()
-    broken = np.sum([v.measurement.fails for v in plain], axis=0)
-    slack = np.sum([_relative(v.measurement.margin) for v in plain], axis=0)
+    plain = {
+        v.title: v.measurement for v in verdicts if v.reading != "cross" and v.required is not None
+    }
+    spreads = [spread_of(measured.margin) for measured in plain.values()]
+    return tuple(report for _, report in ranked(classes, plain, spreads))
+
+
+Rank = tuple[int, float]
+"""Less is worse: of how many promises are broken, negative, and of by how much."""
+
+
+def ranked(
+    classes: Classes, measured: Mapping[str, Measurement], spreads: Sequence[float]
+) -> list[tuple[Rank, ClassReport]]:
+    """The worst classes by some requirements, each with its rank.
+
+    The spreads are those of the requirements' margins in the whole table.
+    """
+    if not measured:
+        return []
+    plain = list(measured.values())
+    broken = np.sum([one.fails for one in plain], axis=0)
+    scaled = [
+        # Margins of one requirement on a scale that can be added to those of another: −1 is worst.
+        np.clip(one.margin / (spread or 1.0), -1.0, 1.0)
+        for one, spread in zip(plain, spreads, strict=True)
+    ]
+    slack = np.sum(scaled, axis=0)
     order = np.lexsort((np.arange(classes.count), slack, -broken))[:MOST_REPORTED]
-    return tuple(
-        ClassReport(
-            number=int(at) + 1,
-            size=int(classes.class_rows[at]),
-            label=classes.label(int(at)),
-            margins={v.title: float(v.measurement.margin[at]) for v in plain},
-            breaks=tuple(v.title for v in plain if v.measurement.fails[at]),
+    return [
+        (
+            (-int(broken[at]), float(slack[at])),
+            ClassReport(
+                number=int(at) + 1,
+                size=int(classes.class_rows[at]),
+                label=classes.label(int(at)),
+                margins={title: float(one.margin[at]) for title, one in measured.items()},
+                breaks=tuple(title for title, one in measured.items() if one.fails[at]),
+            ),
         )
         for at in order
-    )
+    ]
 
 
-def _relative(margin: Any) -> Any:
-    """Margins of one requirement on a scale that can be added to those of another: −1 is worst."""
+def spread_of(margin: Any) -> float:
+    """The largest finite margin, whatever its sign."""
     finite = margin[np.isfinite(margin)]
-    spread = float(abs(finite).max()) if len(finite) else 0.0
-    return np.clip(margin / (spread or 1.0), -1.0, 1.0)
+    return float(abs(finite).max()) if len(finite) else 0.0
 
 
 def identifiers_left(policy: Policy, source: Source) -> list[str]:

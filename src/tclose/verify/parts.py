@@ -20,15 +20,20 @@ from tclose.privacy import Line, Measurement, measures_of, promises_of
 from tclose.privacy.joint import JointCloseness
 from tclose.table.classes import Classes
 from tclose.table.outline import Outline
-from tclose.table.source import Source
+from tclose.table.source import Source, Spread
 from tclose.verify.audit import (
+    MOST_REPORTED,
     Audit,
     ClassCounts,
+    ClassReport,
     Progress,
     Verdict,
     identifiers_kept,
     identifiers_left,
     identity,
+    ranked,
+    spread_of,
+    title_of,
 )
 
 Ints = NDArray[np.int64]
@@ -36,7 +41,7 @@ Key = tuple[int, ...]
 """The codes of a class's quasi-identifiers: classes are numbered in the order of their keys."""
 ROWS = 1_000_000
 """Rows of a part, more or less."""
-NOTE = "counted part by part: the worst classes and joint distributions are not listed"
+NOTE = "counted part by part: joint distributions are not listed"
 SAME = 1e-13
 """Values that are no fractions and differ by no more are taken as equal."""
 
@@ -55,6 +60,8 @@ class PartLine:
     small_is_bad: bool
     alone: int
     """Rows that stand alone where the other sensitive attributes are known."""
+    spread: float
+    """The largest finite margin."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,26 @@ class JudgeParts:
 
 
 @dataclass(frozen=True)
+class WorstParts:
+    """Finds the worst classes of a part; can be sent to wherever the part is."""
+
+    outline: Outline
+    spreads: tuple[float, ...]
+    """Of the promises that are read separately."""
+
+    def __call__(self, table: pa.Table) -> bytes:
+        """The worst classes, each with its rank and its key."""
+        classes = self.outline.part(table).classes
+        lines = [one for one in lines_of(self.outline, measure_all=False) if _judges_classes(one)]
+        measured = {title_of(line): line.requirement.measure(classes) for line in lines}
+        found = [
+            (rank, tuple(classes.key[report.number - 1].tolist()), report)
+            for rank, report in ranked(classes, measured, self.spreads)
+        ]
+        return pickle.dumps(found)
+
+
+@dataclass(frozen=True)
 class RankParts:
     """Counts the classes of a part that come before some classes; can be sent to the part."""
 
@@ -106,16 +133,15 @@ def audit_parts(
 ) -> Audit:
     """Measures a table part by part, where the engine keeps it."""
     number = max(1, math.ceil(outline.rows / ROWS))
-    wanted, by = outline.counted, outline.quasi
+    spread = source.spread(outline.counted, outline.quasi, number)
     progress("measuring part by part")
-    judge = JudgeParts(outline, measure_all)
-    parts = [pickle.loads(one) for one in source.spread(wanted, by, number, judge)]
+    parts = [pickle.loads(one) for one in spread(JudgeParts(outline, measure_all))]
     lines = lines_of(outline, measure_all=measure_all)
     worst = [_worst([part.lines[at] for part in parts]) for at in range(len(lines))]
+    farthest = _farthest(outline, lines, worst, spread) if measure_all else []
     progress("numbering the classes")
-    keys = tuple(dict.fromkeys(one.worst for one in worst))
-    rank = RankParts(outline, keys)
-    ranks = [pickle.loads(one) for one in source.spread(wanted, by, number, rank)]
+    keys = tuple(dict.fromkeys([one.worst for one in worst] + [key for key, _ in farthest]))
+    ranks = [pickle.loads(one) for one in spread(RankParts(outline, keys))]
     place = {key: 1 + sum(one[at] for one in ranks) for at, key in enumerate(keys)}
     verdicts = [
         _verdict(line, one, place[one.worst], outline.rows)
@@ -146,12 +172,31 @@ def audit_parts(
         holds=all(verdict.holds is True for verdict in requirements),
         requirements=requirements,
         measured=measured,
-        worst=(),
+        worst=tuple(replace(report, number=place[key]) for key, report in farthest),
         notes=tuple(notes),
         bound=replace(outline.example(), source=source),
         counts=counts,
         in_parts=True,
     )
+
+
+def _farthest(
+    outline: Outline, lines: Sequence[Line], worst: Sequence[PartLine], spread: Spread
+) -> list[tuple[Key, ClassReport]]:
+    """The classes that break the most promises, then those that break them by most."""
+    spreads = tuple(
+        one.spread for line, one in zip(lines, worst, strict=True) if _judges_classes(line)
+    )
+    if not spreads:
+        return []
+    parts = [pickle.loads(one) for one in spread(WorstParts(outline, spreads))]
+    found = sorted((one for part in parts for one in part), key=lambda one: one[:2])
+    return [(key, report) for _, key, report in found[:MOST_REPORTED]]
+
+
+def _judges_classes(line: Line) -> bool:
+    """Whether something is promised of the classes as they are released."""
+    return line.reading != "cross" and line.requirement.required is not None
 
 
 def lines_of(outline: Outline, *, measure_all: bool) -> list[Line]:
@@ -187,6 +232,7 @@ def _judged(line: Line, classes: Classes) -> PartLine:
         measured.note,
         measured.small_is_bad,
         alone,
+        spread_of(measured.margin),
     )
 
 
@@ -203,6 +249,7 @@ def _worst(parts: Sequence[PartLine]) -> PartLine:
         failing_rows=sum(one.failing_rows for one in parts),
         decided=all(one.decided for one in parts),
         alone=sum(one.alone for one in parts),
+        spread=max(one.spread for one in parts),
     )
 
 

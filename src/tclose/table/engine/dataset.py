@@ -10,9 +10,10 @@ import duckdb
 import pyarrow.dataset as ds
 
 from tclose.table.dialect import refuse_ambiguous
-from tclose.table.engine.duck import DuckSource, connected, explained
+from tclose.table.engine.connection import connected
+from tclose.table.engine.duck import DuckSource, explained
 from tclose.table.engine.scanning import arrow_relation
-from tclose.table.source import BATCH, Rows
+from tclose.table.source import READ, Rows
 
 
 def open_dataset(
@@ -45,7 +46,7 @@ def _rows(dataset: ds.Dataset, scratch: Any) -> Rows:
     """The rows, of which only a little is read ahead; their private folder lives as long as they."""
 
     def batches(_: Any = scratch) -> Any:
-        scanner = dataset.scanner(batch_size=BATCH, batch_readahead=4, fragment_readahead=1)
+        scanner = dataset.scanner(batch_size=READ, batch_readahead=4, fragment_readahead=1)
         return scanner.to_batches()
 
     return Rows(dataset.schema, batches)

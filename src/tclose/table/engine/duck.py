@@ -15,8 +15,9 @@ import pyarrow as pa
 from tclose.errors import DataError, TooManyCells
 from tclose.table.bench import Bench
 from tclose.table.dialect import LINE
+from tclose.table.engine.connection import connected
 from tclose.table.kinds import plain_times
-from tclose.table.source import BATCH, NO_LIMIT, WEIGHT, Rows, Source, quoted
+from tclose.table.source import BATCH, NO_LIMIT, READ, WEIGHT, Rows, Source, Spread, quoted
 from tclose.table.translation import Translation
 
 SCALAR = re.compile(
@@ -102,7 +103,7 @@ class DuckSource(Source):
         if self.rows_in_order is not None:
             return self.rows_in_order()
         nothing = self._run(lambda: self.relation.limit(0).to_arrow_table())
-        return Rows(nothing.schema, lambda: self.reader(BATCH))
+        return Rows(nothing.schema, lambda: self.reader(READ))
 
     def reader(self, rows: int) -> Any:
         """All rows in their own order, as the engine hands them out."""
@@ -124,18 +125,16 @@ class DuckSource(Source):
             self.connection.execute("SET preserve_insertion_order = true")
         return joined(self.relation, how, self.types)
 
-    def spread(
-        self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
-    ) -> list[bytes]:
-        """Works on the cells of some columns in parts, one after the other."""
-        from tclose.table.engine.duck_bench import spread
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+        """The cells of some columns in parts, which are worked on one after the other."""
+        from tclose.table.engine.duck_bench import Parts
 
-        return list(spread(self.relation, self._own, columns, by, parts, self.types, work))
+        return Parts(self.relation, self._own, columns, by, parts, self.types)
 
     @property
     def _own(self) -> Any:
         """A connection for what is put aside; the caller's relations have one of their own."""
-        return duckdb.connect() if self.connection is None else self.connection
+        return connected() if self.connection is None else self.connection
 
     def digest(self) -> str:
         """The hash of the file, or of the rows where there is none."""
@@ -151,20 +150,6 @@ class DuckSource(Source):
 
 def _has_zone(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is not None
-
-
-def connected(memory: str | None = None) -> Any:
-    """A connection of our own, with so much memory for counting."""
-    connection = duckdb.connect()
-    if memory:
-        try:
-            connection.execute("SET memory_limit = ?", [memory])
-        except duckdb.Error:
-            raise DataError("not an amount of memory", hint="for example --memory 4GB") from None
-    connection.execute("SET preserve_insertion_order = false")
-    # What the engine needed for counting goes back to the system while the counts are measured.
-    connection.execute("SET allocator_background_threads = true")
-    return connection
 
 
 def literal(text: str) -> str:
@@ -197,6 +182,8 @@ def explained(
     message = str(error)
     if several and (file := re.search(r"^ *file = (.+)$", message, re.MULTILINE)):
         name = Path(file[1]).name
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return _too_little(message, name)
     line = re.search(r"on Line: (\d+)", message)
     where = f"{name}, line {int(line[1]) + lines_before}" if line else name
     if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
@@ -220,10 +207,19 @@ def explained(
         return DataError(
             "a quoted field is not closed properly", where=where, hint="mend the quotes"
         )
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return DataError("not enough memory", where=name, hint="give more with --memory")
     return DataError(
         f"cannot be read ({type(error).__name__})",
         where=where,
         hint="the file may be damaged: write or fetch it again",
     )
+
+
+def _too_little(message: str, name: str) -> DataError:
+    """Which is too small: the disk, what the engine may take, or the machine."""
+    if "temp_directory" in message:
+        return DataError(
+            "not enough space on the disk to put counts aside",
+            where=name,
+            hint="make room, name a larger folder in TMPDIR, or give more with --memory",
+        )
+    return DataError("not enough memory", where=name, hint="give more with --memory")

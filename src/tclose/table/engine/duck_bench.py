@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tclose.table.bench import DEALS, FIRST, FRAGMENT, ORDER, STRATUM, TIE, Bench, Laid, Worked
 from tclose.table.engine.duck import explained, literal
 from tclose.table.engine.scratch import Scratch
-from tclose.table.source import BATCH, WEIGHT, quoted
+from tclose.table.source import BATCH, READ, WEIGHT, pieces, quoted
 from tclose.table.translation import KEY, Translation
 
 Ints = NDArray[np.int64]
@@ -117,26 +117,34 @@ class DuckBench(Bench):
         (self.folder / name).unlink(missing_ok=True)
 
 
-def spread(
-    relation: Any,
-    connection: Any,
-    columns: Sequence[str],
-    by: Sequence[str],
-    parts: int,
-    types: dict[str, str],
-    work: Callable[[pa.Table], bytes],
-) -> Iterator[bytes]:
-    """Works on cells part by part: those with equal values in some columns are in one part."""
-    scratch = Scratch()
-    place = Path(scratch.name) / "cells.parquet"
-    cells = grouped(relation, columns, types)
-    part = f"CAST(hash({', '.join(map(quoted, by))}) % {parts} AS INTEGER) AS {PART}"
-    store(cells.project(f"*, {part}").order(PART), place)
-    stored = connection.read_parquet(str(place))
-    for number in range(parts):
-        table = stored.filter(f"{PART} = {number}").to_arrow_table()
-        if table.num_rows:
-            yield work(table.drop_columns([PART]))
+class Parts:
+    """Cells in parts, in a file: those with equal values in some columns are in one part."""
+
+    def __init__(
+        self,
+        relation: Any,
+        connection: Any,
+        columns: Sequence[str],
+        by: Sequence[str],
+        parts: int,
+        types: dict[str, str],
+    ) -> None:
+        self.connection, self.parts = connection, parts
+        self.scratch = Scratch()
+        self.place = Path(self.scratch.name) / "cells.parquet"
+        cells = grouped(relation, columns, types)
+        part = f"CAST(hash({', '.join(map(quoted, by))}) % {parts} AS INTEGER) AS {PART}"
+        store(cells.project(f"*, {part}").order(PART), self.place)
+
+    def __call__(self, work: Callable[[pa.Table], bytes]) -> list[bytes]:
+        """Works on one part after the other."""
+        stored = self.connection.read_parquet(str(self.place))
+        done = []
+        for number in range(self.parts):
+            table = stored.filter(f"{PART} = {number}").to_arrow_table()
+            if table.num_rows:
+                done.append(work(table.drop_columns([PART])))
+        return done
 
 
 def joined(relation: Any, how: Translation, types: dict[str, str]) -> Iterator[pa.RecordBatch]:
@@ -158,7 +166,7 @@ def joined(relation: Any, how: Translation, types: dict[str, str]) -> Iterator[p
             wanted.append(f"r.{column}")
     hidden = [change.name for change in how.changes if change.kind == "pseudonym"]
     released = rows.join(lines, alike).project(", ".join(wanted)).order(PLACE)
-    for batch in released.to_arrow_reader(BATCH):
+    for batch in pieces(released.to_arrow_reader(READ)):
         table = batch.drop_columns([PLACE])
         for name in hidden:
             at = table.schema.get_field_index(name)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tclose.errors import DataError
 from tclose.table.engine.arrow import open_arrow
-from tclose.table.engine.duck import DuckSource, connected
+from tclose.table.engine.connection import connected
+from tclose.table.engine.duck import DuckSource
 from tclose.table.engine.excel import open_excel
 from tclose.table.engine.parquet import open_parquet
 from tclose.table.engine.text import open_text

@@ -23,7 +23,7 @@ from tclose.table.engine.database_copy import taken
 from tclose.table.engine.database_link import Borrowed
 from tclose.table.engine.relation import open_relation
 from tclose.table.engine.spooling import Spooling
-from tclose.table.source import BATCH, WEIGHT, Rows, Source
+from tclose.table.source import BATCH, WEIGHT, Rows, Source, Spread
 from tclose.table.translation import Translation
 
 ARROW = ("polars", "datafusion")
@@ -87,11 +87,9 @@ class IbisSource(Source):
         """The released rows, by a translation that a bench has made."""
         return self.asked.joined(how)
 
-    def spread(
-        self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
-    ) -> list[bytes]:
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """Works on the cells of some columns in parts, where the engine is."""
-        return self.asked.spread(columns, by, parts, work)
+        return self.asked.spread(columns, by, parts)
 
     @property
     def rewrites(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,13 +17,14 @@ import pyarrow as pa
 from tclose.errors import DataError, TooManyCells
 from tclose.table.bench import Bench
 from tclose.table.dialect import refuse_ambiguous
-from tclose.table.engine.duck import DuckSource, connected
+from tclose.table.engine.connection import connected
+from tclose.table.engine.duck import DuckSource
 from tclose.table.engine.parquet import open_parquet
 from tclose.table.engine.relation import lines_of
 from tclose.table.engine.scratch import Scratch
 from tclose.table.kinds import plain_times
 from tclose.table.places import files_at
-from tclose.table.source import BATCH, NO_LIMIT, WEIGHT, Rows, Source
+from tclose.table.source import BATCH, NO_LIMIT, WEIGHT, Rows, Source, Spread
 from tclose.table.translation import KEY, Change, Translation
 
 ROW = "__tclose_row__"
@@ -94,11 +95,9 @@ class LazySource(Source):
         """The cells of some columns, in files that are worked on one fragment after the other."""
         return self._copy(columns).bench(columns)
 
-    def spread(
-        self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
-    ) -> list[bytes]:
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """Works on the cells of some columns in parts, one after the other."""
-        return self._copy(columns).spread(columns, by, parts, work)
+        return self._copy(columns).spread(columns, by, parts)
 
     def _copy(self, columns: Sequence[str]) -> DuckSource:
         """Some columns in a file of a private folder."""

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from tclose.errors import DataError
 from tclose.table.dialect import refuse_ambiguous
-from tclose.table.engine.duck import DuckSource, connected
+from tclose.table.engine.connection import connected
+from tclose.table.engine.duck import DuckSource
 from tclose.table.engine.objects import refuse_mixed
 from tclose.table.engine.scanning import arrow_relation
 from tclose.table.source import BATCH, Rows

@@ -17,7 +17,7 @@ from tclose.table.engine.partitions import FILE, Partitions, partitions_of, scan
 from tclose.table.engine.scanning import columns_of
 from tclose.table.engine.uniting import fitted, united
 from tclose.table.places import Files
-from tclose.table.source import BATCH, Rows
+from tclose.table.source import READ, Rows
 
 
 def open_parquet(files: Files, connection: Any) -> DuckSource:
@@ -74,5 +74,5 @@ def _batches(files: Files, schema: pa.Schema, folders: Partitions) -> Iterator[p
     """The rows of one file after the other, as they are stored."""
     for at, path in enumerate(files.paths):
         with _file(path) as file:
-            for batch in file.iter_batches(BATCH):
+            for batch in file.iter_batches(READ):
                 yield fitted(batch, schema, folders.of_rows(at, batch.num_rows))

@@ -17,7 +17,7 @@ from tclose.table.bench import Bench
 from tclose.table.dialect import refuse_ambiguous
 from tclose.table.digest import united
 from tclose.table.engine.address import Address
-from tclose.table.engine.spark_bench import SparkBench, spread_out
+from tclose.table.engine.spark_bench import SparkBench, SparkParts
 from tclose.table.engine.spark_files import read_path, read_place
 from tclose.table.engine.spark_frames import (
     SCALAR,
@@ -33,7 +33,7 @@ from tclose.table.engine.spark_frames import (
 from tclose.table.engine.spark_places import Place
 from tclose.table.engine.spark_rows import sums_in, unpacked
 from tclose.table.engine.spark_store import FOLDERS, refuse_there, stored
-from tclose.table.source import WEIGHT, Rows, Source
+from tclose.table.source import WEIGHT, Rows, Source, Spread
 from tclose.table.translation import KEY, Change, Translation
 
 MANY, LARGEST = 20_000_000, 2**31 - 2
@@ -203,13 +203,11 @@ class SparkSource(Source):
         with asked(self.name):
             return SparkBench(self.grouped(columns), self._key_kinds(columns), self.name)
 
-    def spread(
-        self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
-    ) -> list[bytes]:
-        """Works on the cells of some columns in parts, on the cluster."""
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+        """The cells of some columns in parts, on the cluster."""
         with asked(self.name):
             keys = [named(name) for name in by]
-            return spread_out(self.grouped(columns), keys, parts, work)
+            return SparkParts(self.grouped(columns), keys, parts, self.name)
 
     def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows, by a translation that a bench has made."""

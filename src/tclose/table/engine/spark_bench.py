@@ -101,21 +101,21 @@ class SparkBench(Bench):
         return self.lines
 
 
-def spread_out(
-    cells: Any, by: Sequence[Any], parts: int, work: Callable[[pa.Table], bytes]
-) -> list[bytes]:
-    """Works on cells in parts; those with equal values in some columns are in one part."""
-    schema = cells.limit(0).toArrow().schema
-    part = functions.pmod(functions.xxhash64(*by), functions.lit(parts)).alias(PART)
-    marked = cells.select("*", part)
+class SparkParts:
+    """Cells in parts, on the cluster: those with equal values in some columns are in one part."""
 
-    def judged(table: pa.Table) -> pa.Table:
-        number = table.column(PART)[:1]
-        plain = _typed(table.drop_columns([PART]), schema)
-        return pa.table({PART: number, REPORT: pa.array([work(plain)], pa.binary())})
+    def __init__(self, cells: Any, by: Sequence[Any], parts: int, name: str) -> None:
+        self.schema, self.name = cells.limit(0).toArrow().schema, name
+        part = functions.pmod(functions.xxhash64(*by), functions.lit(parts)).alias(PART)
+        self.cells = kept(cells.select("*", part))
 
-    found = _applied(marked.groupBy(PART), judged, f"{PART} long, {REPORT} binary").collect()
-    return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
+    def __call__(self, work: Callable[[pa.Table], bytes]) -> list[bytes]:
+        """Works on all parts, wherever they are."""
+        judged = _part(work, self.schema)
+        made = _applied(self.cells.groupBy(PART), judged, f"{PART} long, {REPORT} binary")
+        with asked(self.name):
+            found = made.collect()
+        return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
 
 
 def _applied(groups: Any, work: Callable[[pa.Table], pa.Table], schema: Any) -> Any:
@@ -164,6 +164,15 @@ def _beside(
             yield from table.to_batches()
 
     return work
+
+
+def _part(work: Callable[[pa.Table], bytes], schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+    def judged(table: pa.Table) -> pa.Table:
+        number = table.column(PART)[:1]
+        plain = _typed(table.drop_columns([PART]), schema)
+        return pa.table({PART: number, REPORT: pa.array([work(plain)], pa.binary())})
+
+    return judged
 
 
 def _work(work: Callable[[pa.Table], Worked], schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:

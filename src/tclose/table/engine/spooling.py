@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +14,7 @@ from tclose.table.bench import Bench
 from tclose.table.engine.duck import DuckSource
 from tclose.table.engine.files import open_path
 from tclose.table.engine.scratch import Scratch
-from tclose.table.source import Source
+from tclose.table.source import Source, Spread
 from tclose.table.translation import Translation
 
 
@@ -31,11 +30,9 @@ class Spooling(Source):
         """The released rows in the table's order, by a translation that a bench has made."""
         return self._file.joined(how)
 
-    def spread(
-        self, columns: Sequence[str], by: Sequence[str], parts: int, work: Callable[[Any], bytes]
-    ) -> list[bytes]:
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """Works on the cells of some columns in parts, one after the other."""
-        return self._file.spread(columns, by, parts, work)
+        return self._file.spread(columns, by, parts)
 
     @cached_property
     def _file(self) -> DuckSource:

@@ -23,7 +23,7 @@ from tclose.table.engine.duck import DuckSource, explained, literal, too_long
 from tclose.table.engine.partitions import FILE, Partitions, partitions_of, scanned
 from tclose.table.engine.scratch import Scratch
 from tclose.table.places import PACKED, Files
-from tclose.table.source import BATCH, Rows
+from tclose.table.source import READ, Rows
 
 CHUNK = 1 << 20
 OTHERS = {
@@ -114,7 +114,7 @@ class _Table:
         for at, path in enumerate(self.texts):
             for batch in self.connection.sql(
                 f"SELECT * FROM {self._scan([str(path)])}"
-            ).to_arrow_reader(BATCH):
+            ).to_arrow_reader(READ):
                 more = self.folders.of_rows(at, batch.num_rows)
                 yield pa.RecordBatch.from_arrays([*batch.columns, *more], schema=schema)
 
@@ -125,7 +125,7 @@ class _Table:
             f", delim = {literal(self.dialect.delimiter)}, "
             f"""quote = '"', escape = '"', header = {str(self.header).lower()}, """
             f"columns = {{{columns}}}, auto_detect = false, strict_mode = true, "
-            f"nullstr = [{marks}], max_line_size = {LINE}"
+            f"nullstr = [{marks}], max_line_size = {LINE}, buffer_size = {2 * LINE}"
         )
         return scanned("read_csv", paths, options + (f", filename = '{told}'" if told else ""))
 
