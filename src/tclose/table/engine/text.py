@@ -125,7 +125,7 @@ class _Table:
             f", delim = {literal(self.dialect.delimiter)}, "
             f"""quote = '"', escape = '"', header = {str(self.header).lower()}, """
             f"columns = {{{columns}}}, auto_detect = false, strict_mode = true, "
-            f"nullstr = [{marks}], max_line_size = {LINE}, buffer_size = {2 * LINE}"
+            f"nullstr = [{marks}], max_line_size = {LINE}, buffer_size = {4 * LINE}"
         )
         return scanned("read_csv", paths, options + (f", filename = '{told}'" if told else ""))
 
