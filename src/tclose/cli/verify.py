@@ -14,6 +14,7 @@ from tclose.cli.split import verify_folder
 from tclose.errors import UsageError
 from tclose.policy import Policy
 from tclose.verify.certificate import load_certificate, recheck
+from tclose.verify.forms import CERTIFICATE
 
 
 @guarded
@@ -34,15 +35,16 @@ def verify(
     """Recount a released table from scratch, in exact integers: does the promise hold?
 
     With a certificate, every line of it is held against the fresh count; its own policy is judged
-    unless another is given. FILE may also be a folder that `tclose split` wrote. Exit code 0: all
-    holds; 1: it does not, or cannot be decided.
+    unless another is given. FILE may also be a folder of files, or one that `tclose split` wrote.
+    Exit code 0: all holds; 1: it does not, or cannot be decided.
     """
     from tclose import api, publish
     from tclose.report import audit_view, checks_view
     from tclose.report.saving import file_of, refuse_report
 
     refuse_report(report, edition, (file, policy, certificate, population))
-    if isinstance(file, Path) and file.is_dir():
+    told = policy is not None or certificate is not None
+    if isinstance(file, Path) and file.is_dir() and not (told and _is_table(file)):
         others = {"--certificate": certificate, "--population": population, "--report": report}
         verify_folder(file, policy, reading, others, as_json=as_json)
     if policy is None and certificate is None:
@@ -86,3 +88,8 @@ def verify(
     )
     sound = all(check.confirmed is not False for check in checks)
     raise typer.Exit(HOLDS if result.holds and sound else FAILS)
+
+
+def _is_table(folder: Path) -> bool:
+    """Whether a folder's files are one table, not those of a split release."""
+    return not (folder / CERTIFICATE).exists()
