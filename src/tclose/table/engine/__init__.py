@@ -11,9 +11,9 @@
 - `dataset` Arrow datasets, scanned by DuckDB
 - `relation` DuckDB relations, released as relations of the same connection
 - `lazy`    polars' lazy frames, counted and rewritten by polars
-- `database` tables and queries in PostgreSQL, by their `address`: `database_link` is the connection,
-            `database_types` its types and Arrow's, `database_copy` moves rows, `database_release`
-            makes new tables
+- `database` tables and queries in PostgreSQL, by their `address`: `database_link` connects,
+            `database_types` knows its types and Arrow's, `database_copy` moves rows,
+            `database_release` makes new tables
 - `ibis_tables` Ibis tables, counted by their backend; `ibis_release` makes theirs; `spooling` puts
             tables into a file whose engine cannot work on parts
 - `spark`   Spark frames, counted and rewritten on the cluster; `spark_frames` is what is done with

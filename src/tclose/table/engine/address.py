@@ -123,9 +123,7 @@ class Address:
             return UNKNOWN
         user = f"{parts['user']}@" if parts["user"] else ""
         shown = [
-            one
-            for one in (parts["options"] or "").split("&")
-            if one.partition("=")[0] in SHOWN
+            one for one in (parts["options"] or "").split("&") if one.partition("=")[0] in SHOWN
         ]
         return "".join(
             [
