@@ -19,5 +19,5 @@
 - `spark`   Spark frames, counted and rewritten on the cluster; `spark_frames` is what is done with
             any frame, `spark_rows` what workers do with rows; `spark_session` starts Spark,
             `spark_files` and `spark_store` read and write files, found by `spark_places`;
-            `spark_lines` looks at those of CSV first
+            `spark_lines` looks at those of CSV first; `spark_bench` keeps cells on the cluster
 """
