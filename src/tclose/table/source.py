@@ -62,20 +62,28 @@ def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     rows, size = 0, 0
     for batch in batches:
         for part in _slices(batch):
-            if waiting and (rows + part.num_rows > BATCH or size + part.nbytes > PIECE):
+            if waiting and (rows + part.num_rows > BATCH or size + _bytes(part) > PIECE):
                 yield _united(waiting)
                 waiting, rows, size = [], 0, 0
             waiting.append(part)
-            rows, size = rows + part.num_rows, size + part.nbytes
+            rows, size = rows + part.num_rows, size + _bytes(part)
     if waiting:
         yield _united(waiting)
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """A batch in parts that are small enough; none where it has no rows."""
-    rows = max(1, min(BATCH, batch.num_rows * PIECE // max(batch.nbytes, 1)))
+    rows = max(1, min(BATCH, batch.num_rows * PIECE // max(_bytes(batch), 1)))
     for start in range(0, batch.num_rows, rows):
         yield batch.slice(start, rows)
+
+
+def _bytes(batch: pa.RecordBatch) -> int:
+    """What the rows take; of texts seen as views, which some versions cannot tell, at most."""
+    try:
+        return int(batch.nbytes)
+    except pa.ArrowException:
+        return int(batch.get_total_buffer_size())
 
 
 def _united(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

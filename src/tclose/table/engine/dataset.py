@@ -43,7 +43,7 @@ def open_dataset(
 
 
 def _rows(dataset: ds.Dataset, scratch: Any) -> Rows:
-    """The rows, of which only a little is read ahead; their private folder lives as long as they."""
+    """The rows, of which little is read ahead; their private folder lives as long as they."""
 
     def batches(_: Any = scratch) -> Any:
         scanner = dataset.scanner(batch_size=READ, batch_readahead=4, fragment_readahead=1)

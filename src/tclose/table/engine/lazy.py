@@ -163,7 +163,8 @@ def _rows(frame: pl.LazyFrame, name: str) -> Rows:
         with _explained(name):
             parts = frame.collect_batches(chunk_size=BATCH, maintain_order=True, lazy=True)
             for part in parts:
-                yield from part.to_arrow().cast(schema).to_batches(BATCH)
+                # Unless it is copied, a structure would keep what another part needs of it.
+                yield from part.rechunk().to_arrow().cast(schema).to_batches(BATCH)
 
     return Rows(schema, batches)
 
