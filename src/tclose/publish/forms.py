@@ -30,8 +30,9 @@ from tclose.search.dealing import Groups, dealt_groups
 from tclose.table import Bound, Source, open_source, write_table
 from tclose.table.digest import file_hash
 from tclose.table.folder import refuse_folder, write_folder
-from tclose.table.frames import is_frame
+from tclose.table.frames import like
 from tclose.table.layout import FORMS, Form, Layout
+from tclose.table.places import files_at
 from tclose.utility import class_sizes
 from tclose.verify import Certificate
 from tclose.verify.attacks import Finding
@@ -227,7 +228,7 @@ def _published(made: _Made, output: str | Path | None) -> Split:
         sources = {file: open_source(table) for file, table in made.tables.items()}
         hashes = {file: source.digest() for file, source in sources.items()}
         recount, paper = made.certified(sources, hashes)
-        tables = {Path(file).stem: _native(made.data, one) for file, one in made.tables.items()}
+        tables = {Path(file).stem: like(made.data, one) for file, one in made.tables.items()}
         return Split(form, tables, None, paper, recount, made.findings)
 
     def fill(part: Path) -> None:
@@ -284,8 +285,7 @@ def _refuse(bound: Bound, form: Form, suffix: str | None) -> None:
 def _suffix(kind: str | None, data: Any) -> str:
     """How the files are written: as asked, or like the file that was read."""
     if kind is None:
-        suffix = Path(data).suffix.lower() if isinstance(data, str | Path) else ""
-        kind = {".pq": "parquet", ".feather": "arrow", ".ipc": "arrow"}.get(suffix, suffix[1:])
+        kind = files_at(Path(data)).kind if isinstance(data, str | Path) else "text"
         return f".{kind}" if kind in KINDS else ".csv"
     if kind not in KINDS:
         raise UsageError(f"tables are written as {', '.join(KINDS)}", where="--kind")

@@ -30,6 +30,24 @@ def is_frame(data: Any) -> bool:
     return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
 
 
+def like(data: Any, table: pa.Table) -> Any:
+    """A new table in the caller's own kind of frame; as it is where there is none.
+
+    >>> import polars as pl
+    >>> like(pl.LazyFrame({"a": [1]}), pa.table({"b": [2]})).collect().to_dicts()
+    [{'b': 2}]
+    """
+    if isinstance(data, ds.Dataset):
+        return ds.dataset(table)
+    known = nw.from_native(data, pass_through=True)
+    if isinstance(data, pa.Table) or not isinstance(known, nw.DataFrame | nw.LazyFrame):
+        return table
+    if not nw.dependencies.is_polars_lazyframe(data) and isinstance(known, nw.LazyFrame):
+        return table
+    frame = nw.from_arrow(table, backend=nw.get_native_namespace(known)).to_native()
+    return frame.lazy() if isinstance(known, nw.LazyFrame) else frame
+
+
 def framed(
     data: Any,
     recoded: pa.Table,
