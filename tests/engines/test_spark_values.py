@@ -192,3 +192,24 @@ def test_decimals_keep_their_places(spark: Any) -> None:
     table = pa.table({"d": pa.array([Decimal("1.20"), Decimal("-0.05"), None], TYPES["money"])})
     source = open_source(spark.createDataFrame(table))
     assert count_cells(source, ["d"]).dictionaries["d"].labels == ("-0.05", "1.20")
+
+
+def test_moments_inside_of_lists_and_structures(spark: Any) -> None:
+    zoned, moment = pa.timestamp("us", "UTC"), datetime(2024, 7, 1, 12, 30)
+    table = pa.table(
+        {
+            "list": pa.array([[moment, None], None], pa.list_(zoned)),
+            "struct": pa.array([{"a": moment}, None], pa.struct({"a": zoned})),
+            "map": pa.array([[("k", moment)], None], pa.map_(pa.string(), zoned)),
+            "deep": pa.array([[{"x": moment}], []], pa.list_(pa.struct({"x": zoned}))),
+        }
+    )
+    source = open_source(spark.createDataFrame(table))
+    assert source.digest() == open_source(table).digest()
+    assert counted(pa.Table.from_batches(source.stream().batches())) == counted(table)
+
+
+def test_a_frame_of_spark_connect_is_refused() -> None:
+    remote = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
+    with pytest.raises(DataError, match="Spark Connect"):
+        open_source(remote)

@@ -109,13 +109,17 @@ def shuffled(frame: Any) -> Any:
 @contextmanager
 def asked(name: str, too_large: DataError | None = None) -> Iterator[None]:
     """Spark's complaints in the house's words, without the cell values that Spark quotes."""
-    heard, LOG.disabled = LOG.disabled, True
+
+    def nothing(record: logging.LogRecord) -> bool:
+        return False
+
+    LOG.addFilter(nothing)
     try:
         yield
     except (PySparkException, Py4JError) as error:
         raise _explained(error, name, too_large) from None
     finally:
-        LOG.disabled = heard
+        LOG.removeFilter(nothing)
 
 
 def _explained(error: Exception, name: str, too_large: DataError | None) -> DataError:
