@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
@@ -297,11 +296,3 @@ def _form(form: str) -> Form:
         if form == known:
             return known
     raise UsageError("unknown form of release", where="form", hint=nearest(form, FORMS))
-
-
-def _native(data: Any, table: pa.Table) -> Any:
-    """A table in the caller's own kind of frame."""
-    if not is_frame(data) or isinstance(data, pa.Table):
-        return table
-    backend = nw.get_native_namespace(nw.from_native(data, eager_only=True))
-    return nw.from_arrow(table, backend=backend).to_native()
