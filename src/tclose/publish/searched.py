@@ -17,7 +17,7 @@ from tclose.publish.gathered import anonymize_parts
 from tclose.publish.placing import dropped
 from tclose.publish.targets import Targets
 from tclose.publish.written import Work, pseudonyms_of
-from tclose.recode import planned, recoded, with_leftover
+from tclose.recode import Recoding, planned, recoded_as_read, with_leftover
 from tclose.release import Release
 from tclose.search import (
     Budget,
@@ -95,9 +95,11 @@ def anonymize(
         outcome = method.run(problem, budget)
         if outcome.stopped == "cancelled" and not on_cancel(outcome):
             raise dropped()
+        outcome, recoding = recoded_as_read(bound, people, problem, outcome)
         return _released(
             work,
             outcome,
+            recoding,
             budget,
             command,
             lambda: outcome.stopped != "cancelled" and cancelled() and not on_cancel(outcome),
@@ -115,11 +117,16 @@ def anonymize(
 
 
 def _released(
-    work: Work, outcome: Outcome, budget: Budget, command: str, stopped: Callable[[], bool]
+    work: Work,
+    outcome: Outcome,
+    recoding: Recoding,
+    budget: Budget,
+    command: str,
+    stopped: Callable[[], bool],
 ) -> Release:
     """Publishes what a search proposed."""
     bound, rules = work.bound, policy_json(work.bound.policy)
-    recoding, leftover = with_leftover(bound, work.people, outcome, recoded(bound, outcome))
+    recoding, leftover = with_leftover(bound, work.people, outcome, recoding)
     plan = planned(bound, outcome, recoding, rules, budget.seed, fixed_hierarchies(bound))
     details = search_details(bound, outcome, budget, command)
     if leftover is not None:

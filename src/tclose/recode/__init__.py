@@ -25,7 +25,7 @@ from tclose.recode.identifiers import Pseudonyms
 from tclose.recode.insertion import Insertion, insert_cells
 from tclose.recode.leftover import Leftover, with_leftover
 from tclose.recode.plan import Plan
-from tclose.recode.proposal import planned, recoded
+from tclose.recode.proposal import planned, recoded, recoded_as_read
 from tclose.recode.recoding import Recoding
 from tclose.recode.rewrite import Rewriter
 from tclose.recode.values import Released, released_values
@@ -41,6 +41,7 @@ __all__ = [
     "insert_cells",
     "planned",
     "recoded",
+    "recoded_as_read",
     "released_values",
     "with_leftover",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,15 @@ from numpy.typing import NDArray
 
 from tclose.errors import InternalError
 from tclose.recode.borders import Step, borders_of
+from tclose.recode.judging import failing_cells
 from tclose.recode.levels import levelled
 from tclose.recode.plan import Plan, united
 from tclose.recode.recoding import Recoding
 from tclose.recode.values import Released, released_values
-from tclose.search import Outcome
+from tclose.search import Outcome, Problem
+from tclose.search.outcome import numbered
+from tclose.search.settle import mend
+from tclose.table.cells import Cells
 from tclose.table.check import Bound
 from tclose.table.classes import grouped
 from tclose.utility import Quasi, coded_quasi, partition_loss
@@ -34,6 +39,29 @@ def recoded(bound: Bound, outcome: Outcome) -> Recoding:
         partition_loss(quasi.columns, quasi.codes, bound.cells.weight, outcome.label),
         quasi,
     )
+
+
+def recoded_as_read(
+    bound: Bound, population: Cells | None, problem: Problem, outcome: Outcome
+) -> tuple[Outcome, Recoding]:
+    """The same where classes that are released alike, one class to every reader, keep the promise.
+
+    Their union does so by itself, unless classes have persons in common. Then such classes become
+    one before all are judged, and mended where they fail. Every round leaves fewer classes.
+    """
+    recoding = recoded(bound, outcome)
+    while problem.overlaps and outcome.levels is None:
+        label = recoding.label
+        if not failing_cells(bound, population, label, recoding.released).any():
+            break
+        name = np.append(united(recoding.released)[1], -1)
+        merged = mend(problem, numbered(name[label]))
+        if np.array_equal(merged, numbered(label)):
+            break
+        loss = problem.loss(merged).overall
+        outcome = replace(outcome, label=merged, loss=loss, cuts=None)
+        recoding = recoded(bound, outcome)
+    return outcome, recoding
 
 
 def level_names(quasi: Quasi, outcome: Outcome) -> dict[str, int]:
