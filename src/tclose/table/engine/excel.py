@@ -126,7 +126,8 @@ def _refuse_unreadable(path: Path, sheet: Any) -> None:
                     where=where,
                     hint="unmerge them and fill each cell; a header is one row of names",
                 )
-            if found := NOT_CALCULATED.search(kept):
+            formulas = b"<f" in kept or b":f" in kept
+            if formulas and (found := NOT_CALCULATED.search(kept)):
                 raise DataError(
                     f"the formula in {found[1].decode()} has no value",
                     where=where,
