@@ -100,9 +100,9 @@ def fragmented(
     bench = source.bench(outline.counted)
     cells = bench.cells
     _tell(budget, f"cutting {cells:,} cells into fragments")
-    sketching = Sketching.of(outline)
-    sketch = bench.sketch(sketching, (WEIGHT, CELLS))
-    laying = Laying.of(sketching, sketch, min(FRAGMENT_CELLS, source.cells))
+    sketching = Sketching.of(outline, source.cells)
+    size = min(FRAGMENT_CELLS, source.cells)
+    laying = Laying.of(sketching, bench.sketch(sketching, (WEIGHT, CELLS)), size)
     counts = bench.cut(laying, list(outline.attributes))
     label = united(laying.fragments, _Judge(outline, counts))
     final = int(label.max()) + 1

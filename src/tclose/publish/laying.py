@@ -26,8 +26,8 @@ from tclose.table.source import WEIGHT
 
 Ints = NDArray[np.int64]
 
-SKETCH = 2**22
-"""Cells of a sketch at most, more or less."""
+LEAST, SKETCH = 2**16, 2**22
+"""Cells of a sketch at most, more or less, however few or many are taken into one place."""
 MANY_TUPLES = 2**12
 CELLS = "__tclose_cells__"
 
@@ -41,10 +41,11 @@ class Sketching:
     """For each quasi-identifier, the code that each of its codes is snapped to."""
 
     @classmethod
-    def of(cls, outline: Outline) -> Sketching:
-        """The sketch of a table: as fine as its number of sensitive values allows."""
+    def of(cls, outline: Outline, cells: int = SKETCH) -> Sketching:
+        """The sketch of a table: as fine as so many cells and its sensitive values allow."""
         tuples = math.prod(one.values for one in outline.attributes.values())
-        room = int(math.log2(SKETCH / min(tuples, MANY_TUPLES)))
+        most = min(max(cells, LEAST), SKETCH)
+        room = int(math.log2(most / min(tuples, MANY_TUPLES)))
         each, more = divmod(room, max(len(outline.quasi), 1))
         wide = sorted(outline.quasi, key=lambda name: -outline.dictionaries[name].known)
         bits = {name: each + (at < more) for at, name in enumerate(wide)}

@@ -12,8 +12,9 @@ import duckdb
 from tclose.errors import DataError
 from tclose.table.amount import bytes_of
 
-SHARE = 100_000_000
+SHARE = 200_000_000
 """Bytes that a thread should have: with less, threads crowd each other out."""
+BUFFER = 32 << 20
 
 
 def connected(memory: str | None = None) -> Any:
@@ -44,3 +45,13 @@ def _limit(connection: Any, memory: str) -> None:
     if amount is not None:
         threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
         connection.execute(f"SET threads = {max(1, min(threads, amount // SHARE))}")
+
+
+def buffer_for(connection: Any, least: int) -> int:
+    """How many bytes of a file are read at a time: several buffers must leave room for counts.
+
+    >>> buffer_for(connected("100MB"), 9_000_000), buffer_for(connected("1GB"), 9_000_000)
+    (9000000, 33554432)
+    """
+    allowed = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
+    return max(least, min(BUFFER, (bytes_of(allowed) or BUFFER) // 16))

@@ -19,6 +19,7 @@ import pyarrow as pa
 from tclose.errors import DataError
 from tclose.table.dialect import LINE, Dialect, not_this_encoding, sniff
 from tclose.table.digest import file_hash, files_hash
+from tclose.table.engine.connection import buffer_for
 from tclose.table.engine.duck import DuckSource, explained, literal, too_long
 from tclose.table.engine.partitions import FILE, Partitions, partitions_of, scanned
 from tclose.table.engine.scratch import Scratch
@@ -125,7 +126,8 @@ class _Table:
             f", delim = {literal(self.dialect.delimiter)}, "
             f"""quote = '"', escape = '"', header = {str(self.header).lower()}, """
             f"columns = {{{columns}}}, auto_detect = false, strict_mode = true, "
-            f"nullstr = [{marks}], max_line_size = {LINE}, buffer_size = {4 * LINE}"
+            f"nullstr = [{marks}], max_line_size = {LINE}, "
+            f"buffer_size = {buffer_for(self.connection, LINE + CHUNK)}"
         )
         return scanned("read_csv", paths, options + (f", filename = '{told}'" if told else ""))
 
