@@ -9,6 +9,7 @@ from typing import Any
 
 from tclose.api import Reading
 from tclose.describe import hashes_of, policy_json, rows_from, versions
+from tclose.errors import UnprovenError
 from tclose.publish.placing import Placing
 from tclose.publish.reported import Original, release_report
 from tclose.publish.targets import Targets
@@ -17,7 +18,7 @@ from tclose.release import Release, recounted, save_json, sizes_of
 from tclose.report.document import Document
 from tclose.search import Outcome
 from tclose.search.frontier import Frontier
-from tclose.table import Bound, Cells
+from tclose.table import Bound, Cells, Source
 from tclose.table.source import Rows
 from tclose.verify import Audit, Certificate, certify
 
@@ -63,13 +64,19 @@ class Work:
             save_json(targets.plan, plan.to_json())
             return paper
 
+        def counted(source: Source) -> Audit:
+            audit = recounted(source, bound.policy, self.people)
+            if audit.bound.cells.rows != int(bound.cells.weight[recoding.label >= 0].sum()):
+                raise UnprovenError("the written release has not the rows that were released")
+            return audit
+
         placing = Placing(
             self.data,
             bound.source,
             self.reading,
             targets.output,
             bound.policy.release.rows == "shuffle",
-            lambda source: recounted(source, bound.policy, self.people),
+            counted,
             certified,
             stopped,
         )
