@@ -1,7 +1,8 @@
 """The engines behind a `Source`: each counts and hands out rows; some rewrite them by themselves.
 
 - `duck`    DuckDB, which counts everything that has no engine of its own, out of core;
-            `duck_bench` keeps cells in files, in a `scratch` folder, where they are too many;
+            `duck_bench` keeps cells in files, in a `scratch` folder, where they are too many, and
+            `duck_join` puts rows beside what was found there;
             `connection` is one that keeps to an amount of memory
 - `files`   one file or many, read by DuckDB: `text` (CSV, packed or not), `parquet`, `arrow`,
             `excel`; `uniting` makes one table of files with different columns, `partitions` reads

@@ -38,6 +38,8 @@ class DuckSource(Source):
     scratch: Any = field(default=None, repr=False)
     lines_before: int = 0
     """How many lines of the file stand before what the engine counts as its first."""
+    steady: bool = field(default=False, kw_only=True)
+    """Whether the engine reads the rows in the same order every time."""
 
     @cached_property
     def types(self) -> dict[str, str]:
@@ -119,11 +121,14 @@ class DuckSource(Source):
 
     def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the table's order, by a translation in the engine's own files."""
-        from tclose.table.engine.duck_bench import joined
+        from tclose.table.engine.duck_join import joined
 
         if self.connection is not None:
             self.connection.execute("SET preserve_insertion_order = true")
-        return joined(self.relation, how, self.types)
+        try:
+            yield from joined(self.relation, how, self.types, steady=self.steady)
+        except duckdb.Error as error:
+            raise explained(error, self.name, self.lines_before) from None
 
     def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """The cells of some columns in parts, which are worked on one after the other."""

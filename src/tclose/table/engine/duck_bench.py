@@ -13,17 +13,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tclose.table.bench import DEALS, FIRST, FRAGMENT, ORDER, STRATUM, TIE, Bench, Laid, Worked
-from tclose.table.engine.duck import explained, literal
+from tclose.table.engine.duck import explained
 from tclose.table.engine.scratch import Scratch
-from tclose.table.source import BATCH, READ, WEIGHT, pieces, quoted
-from tclose.table.translation import KEY, Translation
+from tclose.table.source import BATCH, WEIGHT, quoted
 
 Ints = NDArray[np.int64]
 
 GROUP = 100_000
 """Rows that are stored together, and skipped together where a part needs none of them."""
 PART = "__tclose_part__"
-PLACE = "__tclose_place__"
 
 
 class DuckBench(Bench):
@@ -147,44 +145,17 @@ class Parts:
         return done
 
 
-def joined(relation: Any, how: Translation, types: dict[str, str]) -> Iterator[pa.RecordBatch]:
-    """The released rows in their order: every row beside its line of the translation."""
-    rows = relation.project(f"*, row_number() OVER () AS {PLACE}").set_alias("r")
-    lines = how.cells.set_alias("l")
-    alike = " AND ".join(
-        f"{_plain('r.' + quoted(name), types[name])} IS NOT DISTINCT FROM l.{KEY.format(at)}"
-        for at, name in enumerate(how.keys)
-    )
-    wanted = [f"r.{PLACE}"]
-    for change in how.changes:
-        column = quoted(change.name)
-        if change.kind == "text":
-            wanted.append(f"l.{change.at} AS {column}")
-        elif change.kind == "mask":
-            wanted.append(f"{literal(how.mask)} AS {column}")
-        else:
-            wanted.append(f"r.{column}")
-    hidden = [change.name for change in how.changes if change.kind == "pseudonym"]
-    released = rows.join(lines, alike).project(", ".join(wanted)).order(PLACE)
-    for batch in pieces(released.to_arrow_reader(READ)):
-        table = batch.drop_columns([PLACE])
-        for name in hidden:
-            at = table.schema.get_field_index(name)
-            table = table.set_column(at, name, how.pseudonyms(table.column(name)))
-        yield table
-
-
 def grouped(relation: Any, columns: Sequence[str], types: dict[str, str]) -> Any:
     """The distinct tuples of some columns with their number of rows; NaN is missing, −0 is 0."""
     keys = []
     for name in columns:
-        keys.append(f"{_plain(quoted(name), types[name])} AS {quoted(name)}")
+        keys.append(f"{plain(quoted(name), types[name])} AS {quoted(name)}")
     listed = ", ".join(map(quoted, columns))
-    plain = relation.project(", ".join(keys))
-    return plain.aggregate(f"{listed}, count(*) AS {quoted(WEIGHT)}", listed)
+    told = relation.project(", ".join(keys))
+    return told.aggregate(f"{listed}, count(*) AS {quoted(WEIGHT)}", listed)
 
 
-def _plain(column: str, kind: str) -> str:
+def plain(column: str, kind: str) -> str:
     """A column as rows are told apart by it: NaN is missing, −0 is 0.
 
     NaN is looked for as text: of a Parquet file whose statistics leave it out the engine concludes

@@ -39,7 +39,7 @@ def open_parquet(files: Files, connection: Any) -> DuckSource:
 
     return DuckSource(
         files.name, tuple(schema.names), relation, connection, rows, hashed,
-        notes=tuple(notes), files=files.paths,
+        notes=tuple(notes), files=files.paths, steady=not folders,
     )  # fmt: skip
 
 

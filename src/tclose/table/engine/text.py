@@ -78,7 +78,7 @@ def open_text(
         files.name, (*first.header, *folders.names), relation, connection,
         table.rows if len(texts) > 1 else None, hashed, tuple(scratch),
         0 if plain else first.header_lines,
-        notes=tuple(notes), delimiter=first.delimiter, files=files.paths,
+        notes=tuple(notes), delimiter=first.delimiter, files=files.paths, steady=not folders,
     )  # fmt: skip
 
 
