@@ -63,12 +63,12 @@ def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for part in _slices(batch):
             if waiting and (rows + part.num_rows > BATCH or size + _bytes(part) > PIECE):
-                yield _united(waiting)
+                yield from _united(waiting)
                 waiting, rows, size = [], 0, 0
             waiting.append(part)
             rows, size = rows + part.num_rows, size + _bytes(part)
     if waiting:
-        yield _united(waiting)
+        yield from _united(waiting)
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -86,10 +86,13 @@ def _bytes(batch: pa.RecordBatch) -> int:
         return int(batch.get_total_buffer_size())
 
 
-def _united(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    if len(batches) == 1:
-        return batches[0]
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+def _united(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The batches as one; as they are where dictionaries do not fit into one."""
+    try:
+        whole = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    except pa.ArrowException:
+        return batches
+    return list(whole) if len(batches) > 1 else batches
 
 
 @dataclass(frozen=True)
