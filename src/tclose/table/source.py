@@ -87,12 +87,13 @@ def _bytes(batch: pa.RecordBatch) -> int:
 
 
 def _united(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """The batches as one; as they are where dictionaries do not fit into one."""
+    """The batches as one; as they are where their dictionaries do not fit into one."""
+    if len(batches) == 1:
+        return batches
     try:
-        whole = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        return list(pa.Table.from_batches(batches).combine_chunks().to_batches())
     except pa.ArrowException:
         return batches
-    return list(whole) if len(batches) > 1 else batches
 
 
 @dataclass(frozen=True)
