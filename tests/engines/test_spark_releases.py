@@ -67,7 +67,7 @@ def people(rows: int = 60) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("method", ["mondrian", "hybrid", "optimal", "incognito"])
+@pytest.mark.parametrize("method", ["hybrid", "optimal"])
 def test_every_search_gives_the_release_of_arrow(frame: Any, ward: Path, method: str) -> None:
     how = {"method": method, "effort": 0.5, "key": KEY}
     ours = tclose.anonymize(frame, ward / "policy.toml", **how)
@@ -77,7 +77,7 @@ def test_every_search_gives_the_release_of_arrow(frame: Any, ward: Path, method:
     assert ours.data.toArrow().schema == theirs.data.schema
 
 
-@pytest.mark.parametrize("parts", [1, 3, 7])
+@pytest.mark.parametrize("parts", [1, 7])
 def test_partitions_do_not_matter(spark: Any, ward: Path, parts: int) -> None:
     frame = spark.createDataFrame(hospital(ROWS)).repartition(parts)
     ours = tclose.anonymize(frame, ward / "policy.toml", method="mondrian", key=KEY)
@@ -94,8 +94,9 @@ def test_a_small_translation_keeps_the_order_of_the_rows(spark: Any, ward: Path)
     assert ours.data.toArrow().equals(theirs.data)
 
 
-@pytest.mark.parametrize("identifiers", ["drop", "mask", "pseudonym"])
-@pytest.mark.parametrize("order", ["keep", "shuffle"])
+@pytest.mark.parametrize(
+    ("identifiers", "order"), [("drop", "shuffle"), ("mask", "keep"), ("pseudonym", "keep")]
+)
 def test_identifiers_and_order(spark: Any, identifiers: str, order: str) -> None:
     policy = rules(release={"identifiers": identifiers, "rows": order})
     given = spark.createDataFrame(people(), "name string, age short, zip string, ill string, "
@@ -192,6 +193,8 @@ def test_a_release_is_saved_as_a_folder_and_certified(
 ) -> None:
     release = tclose.anonymize(frame, ward / "policy.toml", method="mondrian", key=KEY)
     paper = tmp_path / "paper.json"
+    release.save(f"file://{tmp_path}/url.parquet")
+    assert (tmp_path / "url.parquet").is_dir()
     for name in ("out.parquet", "out.csv", "out.arrow"):
         release.save(tmp_path / name, certificate=paper)
         assert (tmp_path / name).is_dir() == (name != "out.arrow")

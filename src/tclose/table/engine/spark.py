@@ -226,9 +226,9 @@ def open_spark(data: Any) -> SparkSource:
     """A Spark frame of the caller's own session."""
     if not hasattr(data, "_jdf"):
         raise DataError(
-            "only frames of a classic Spark session can be read, not those of Spark Connect",
+            "only classic Spark frames can be read, not those of Spark Connect or pandas on Spark",
             where="Spark frame",
-            hint="start the session with master(…), or write the table to files and name these",
+            hint="start the session with master(…), or give frame.to_spark()",
         )
     return source_of(data, "Spark frame")
 
