@@ -154,8 +154,18 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _walked(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder):
+    """The files of a folder, also behind links; raises where a folder may not be looked into."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    seen: set[str] = set()
+    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        real = os.path.realpath(place)
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        if real in seen:  # a link that leads back
+            folders[:], names = [], []
+        seen.add(real)
         for name in names:
             if not name.startswith((".", "_")):
                 yield Path(place) / name

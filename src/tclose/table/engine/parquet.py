@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def _file(path: Path) -> pq.ParquetFile:
 
 def _scan(files: Files, own: pa.Schema, folders: Partitions, connection: Any) -> Any:
     """What DuckDB counts; columns that it has no type for are there, and hold nothing."""
-    paths = [str(path) for path in files.paths]
+    paths = [os.path.abspath(path) for path in files.paths]
     several = "" if files.single else ", union_by_name = true"
     if folders:
         told = f", filename = '{FILE}'"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from glob import has_magic
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -18,6 +21,8 @@ from tclose.table.translation import KEY, Change, Translation
 
 ROW, NAME, VALUE = "__tclose_row__", "__tclose_name_{}", "__tclose_value_{}"
 VIEW = "__tclose_nothing__"
+LITERAL = re.compile(r"'((?:[^']|'')+)'")
+LONGEST = 4_096
 UNTOLD = ("UHUGEINT", "BIT", "BIGNUM", "VARINT", "TIME WITH TIME ZONE", "VARIANT", "UNION")
 """Types whose values change, or cannot be told, on the way to a file."""
 
@@ -143,6 +148,14 @@ class RelationSource(DuckSource):
         return found
 
 
+def _files(relation: Any) -> Iterator[Path]:
+    """The files that the relation's query names, as far as they can be told from other texts."""
+    for text in LITERAL.findall(relation.sql_query()):
+        path = Path(text.replace("''", "'"))
+        if len(text) < LONGEST and (has_magic(text) or path.is_file()):
+            yield path
+
+
 def lines_of(how: Translation) -> pa.Table:
     """The lines of a translation, also where a bench has made them on a connection of its own."""
     return how.cells if isinstance(how.cells, pa.Table) else how.cells.to_arrow_table()
@@ -170,4 +183,4 @@ def _told(one: Change, at: int, how: Translation) -> str:
 def open_relation(data: Any) -> RelationSource:
     """A relation of the caller's own connection."""
     refuse_ambiguous(list(data.columns), "relation")
-    return RelationSource("relation", tuple(data.columns), data)
+    return RelationSource("relation", tuple(data.columns), data, files=tuple(_files(data)))

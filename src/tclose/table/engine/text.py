@@ -6,6 +6,7 @@ So `007` and `7` are two postcodes, and 0.10 is exactly a tenth.
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import zlib
 from collections.abc import Iterator, Sequence
@@ -97,7 +98,7 @@ class _Table:
 
     def relation(self) -> Any:
         """All files together."""
-        paths = [str(path) for path in self.texts]
+        paths = [os.path.abspath(path) for path in self.texts]
         names = list(self.dialect.header)
         if self.folders:
             return self.folders.beside(self.connection, self._scan(paths, FILE), names, paths)
@@ -114,7 +115,7 @@ class _Table:
         self.connection.execute("SET preserve_insertion_order = true")
         for at, path in enumerate(self.texts):
             for batch in self.connection.sql(
-                f"SELECT * FROM {self._scan([str(path)])}"
+                f"SELECT * FROM {self._scan([os.path.abspath(path)])}"
             ).to_arrow_reader(READ):
                 more = self.folders.of_rows(at, batch.num_rows)
                 yield pa.RecordBatch.from_arrays([*batch.columns, *more], schema=schema)
