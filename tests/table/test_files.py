@@ -445,6 +445,36 @@ def test_nothing_is_written_into_a_folder_that_is_read(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "in").iterdir()] == ["a.csv"]
 
 
+def test_files_that_a_relation_reads_are_not_overwritten(tmp_path: Path) -> None:
+    import duckdb
+
+    store(tmp_path / "a.parquet", part(0, 8))
+    for text in (f"'{tmp_path / 'a.parquet'}'", f"read_parquet('{tmp_path}/*.parquet')"):
+        relation = duckdb.connect().sql(f"SELECT * FROM {text} WHERE ill <> '*'")
+        with pytest.raises(UsageError, match="is an input"):
+            tclose.anonymize(relation, POLICY, output=tmp_path / "a.parquet")
+    assert pq.read_table(tmp_path / "a.parquet").equals(part(0, 8))
+
+
+def test_folders_behind_links_are_read_once(tmp_path: Path) -> None:
+    store(tmp_path / "in" / "a.csv", part(0))
+    store(tmp_path / "other" / "b.csv", part(4))
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "other")
+    (tmp_path / "other" / "back").symlink_to(tmp_path / "in")
+    assert [int(n) for n in all_rows(tmp_path / "in").column("row").to_pylist()] == list(range(8))
+
+
+@pytest.mark.parametrize("name", ["~a", "a b", "a'b", 'a"b', "a%20b", "a{1,2}", "ü", "a\\b", "#a"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
+def test_files_may_have_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, suffix: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store(Path(name + suffix), part(0))
+    source = open_source(name + suffix)
+    assert source.rows == 4 == all_rows(name + suffix).num_rows
+
+
 def test_a_link_to_a_file_of_the_table_is_that_file(tmp_path: Path) -> None:
     store(tmp_path / "in" / "a.csv", part(0, 8))
     (tmp_path / "link.csv").symlink_to(tmp_path / "in" / "a.csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,13 +17,13 @@ from tclose.errors import DataError
 from tclose.table.dialect import refuse_ambiguous
 from tclose.table.digest import fingerprint
 from tclose.table.engine.duck import DuckSource, explained, literal
+from tclose.table.places import KINDS, suffix_of
 from tclose.table.source import BATCH, Rows, quoted
 from tclose.table.translation import KEY, Change, Translation
 
 ROW, NAME, VALUE = "__tclose_row__", "__tclose_name_{}", "__tclose_value_{}"
 VIEW = "__tclose_nothing__"
 LITERAL = re.compile(r"'((?:[^']|'')+)'")
-LONGEST = 4_096
 UNTOLD = ("UHUGEINT", "BIT", "BIGNUM", "VARINT", "TIME WITH TIME ZONE", "VARIANT", "UNION")
 """Types whose values change, or cannot be told, on the way to a file."""
 
@@ -151,9 +152,9 @@ class RelationSource(DuckSource):
 def _files(relation: Any) -> Iterator[Path]:
     """The files that the relation's query names, as far as they can be told from other texts."""
     for text in LITERAL.findall(relation.sql_query()):
-        path = Path(text.replace("''", "'"))
-        if len(text) < LONGEST and (has_magic(text) or path.is_file()):
-            yield path
+        path = text.replace("''", "'")
+        if os.path.isfile(path) or (has_magic(path) and suffix_of(path) in KINDS):
+            yield Path(path)
 
 
 def lines_of(how: Translation) -> pa.Table:
