@@ -114,6 +114,14 @@ def test_several_tables_are_refused_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_transformer_that_would_name_persons_is_refused() -> None:
+    pytest.importorskip("sklearn")
+    from tclose.learn import Anonymizer
+
+    with pytest.raises(ValueError, match=r"columns\.c: a transformer keeps no key"):
+        Anonymizer(rules(c="subject")).fit(table(["p", "q", "r", "s"]).to_pandas())
+
+
 def test_numbers_of_every_kind_are_read_as_they_are_written() -> None:
     short = tclose.audit(table([0.1, 0.2, 0.3, 0.4], pa.float32()), rules(c="weight"))
     text = tclose.audit(table(["0.1", "0.2", "0.3", "0.4"]), rules(c="weight"))

@@ -85,6 +85,8 @@ def draft(source: str, profiles: Sequence[Profile]) -> str:
         "# quasi        could be known to others and narrows people down",
         "# sensitive    what must not be learned about a person",
         "# insensitive  neither",
+        "# count, weight, subject: where a row is not just one row of one person, a column may say",
+        "# for how many it stands, what it weighs, or whose it is",
         "",
         "k = 5                          # least number of rows that look alike",
         "",

@@ -36,10 +36,10 @@ def counted_cells(
     """Counts the distinct tuples of some columns; `counting` is a role and the column that has it.
 
     >>> from tclose.table.opening import open_source
-    >>> table = open_source(pa.table({"a": ["x", "x", "y"], "w": ["0.5", "1.5", "1"]}))
+    >>> table = open_source(pa.table({"a": ["x", "x", "y"], "w": ["0.5", "0.5", "1"]}))
     >>> cells = counted_cells(table, ["a"], ("weight", "w"))
     >>> cells.weight.tolist(), cells.mass.tolist()
-    ([2, 1], [2, 1])
+    ([2, 1], [1, 1])
     """
     if counting is None:
         return count_cells(source, columns)
