@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -304,6 +305,22 @@ def test_whatever_is_written_to_a_sheet_is_read_back(
     for mine, theirs in zip(rows, found, strict=True):
         days = None if theirs[3] is None else theirs[3].date()
         assert [*theirs[:3], days, *theirs[4:]] == [*mine, "x"]
+
+
+def test_without_the_library_that_reads_sheets_none_is_read_or_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = book(tmp_path / "a.xlsx", ["age", "ill"], [1, "a"])
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    table = pa.table({"age": [1], "ill": ["a"], "note": ["x"]})
+    for ask in (
+        lambda: open_source(path),
+        lambda: tclose.anonymize(table, POLICY, output=tmp_path / "out.xlsx"),
+    ):
+        with pytest.raises(DataError, match="need openpyxl") as error:
+            ask()
+        assert "tclose[excel]" in error.value.hint
+    assert [one.name for one in tmp_path.iterdir()] == ["a.xlsx"]
 
 
 def test_columns_are_called_as_excel_calls_them() -> None:

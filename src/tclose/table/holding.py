@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose.errors import DataError
-from tclose.table.sheet import SheetWriter, refuse_in_sheet, refuse_too_large
+from tclose.table.sheet import SheetWriter, needs_openpyxl, refuse_in_sheet, refuse_too_large
 from tclose.table.writers import ArrowWriter, CsvWriter, writer_for
 
 types = pa.types
@@ -19,9 +19,7 @@ types = pa.types
 def refuse_unknown_kind(path: str | Path) -> None:
     """Raises where the end of a name says no kind of table that can be written here."""
     if writer_for(path) is SheetWriter and find_spec("openpyxl") is None:
-        raise DataError(
-            "Excel files need openpyxl", where=str(path), hint="pip install 'tclose[excel]'"
-        )
+        raise needs_openpyxl(path)
 
 
 def refuse_unholdable(

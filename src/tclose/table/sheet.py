@@ -110,6 +110,13 @@ class SheetWriter:
             raise DataError("too large for a spreadsheet", hint=INSTEAD) from None
 
 
+def needs_openpyxl(path: str | Path) -> DataError:
+    """What is raised where the library that reads Excel files is not there."""
+    return DataError(
+        "Excel files need openpyxl", where=str(path), hint="pip install 'tclose[excel]'"
+    )
+
+
 def refuse_too_large(rows: int, columns: int, where: str) -> None:
     """Raises where a sheet has no room for so many rows (without the header's) or columns."""
     if rows >= MOST_ROWS or columns > MOST_COLUMNS:

@@ -27,6 +27,7 @@ from tclose.table.engine.dataset import open_dataset
 from tclose.table.engine.duck import DuckSource
 from tclose.table.engine.scratch import Scratch
 from tclose.table.places import Files
+from tclose.table.sheet import needs_openpyxl
 
 ROWS = 8_192
 EXACT = 2**53
@@ -89,13 +90,6 @@ def _opened(path: Path) -> Iterator[Any]:
             yield book
         finally:
             book.close()
-
-
-def needs_openpyxl(path: Path) -> DataError:
-    """What is raised where the library that reads Excel files is not there."""
-    return DataError(
-        "Excel files need openpyxl", where=str(path), hint="pip install 'tclose[excel]'"
-    )
 
 
 def _sheet(book: Any, wanted: str | None, name: str) -> tuple[Any, list[str]]:
