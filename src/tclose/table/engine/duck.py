@@ -162,15 +162,6 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def plain_missing(table: pa.Table) -> pa.Table:
-    """Columns of nothing but missing values get a type that can be counted."""
-    for at, kind in enumerate(table.schema.types):
-        if pa.types.is_null(kind):
-            empty = pa.nulls(table.num_rows, pa.string())
-            table = table.set_column(at, table.schema.names[at], empty)
-    return table
-
-
 def too_long(where: str) -> DataError:
     """What is raised for a row that no table has."""
     return DataError(
