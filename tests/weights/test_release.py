@@ -291,6 +291,29 @@ def test_frontier_lattice_measure_and_reports_work_by_person(
     assert tclose.attack(release, RULES, original=visits).findings
 
 
+@pytest.mark.parametrize("role", ["count", "weight"])
+def test_weighted_rows_are_reported_measured_and_attacked(
+    role: str, weighed: Any, tmp_path: Path
+) -> None:
+    """Also where weights are beyond what 64 bits hold."""
+    given = ["1e30", "1e-30", "2", "3.5"] if role == "weight" else ["1", "2", "3", "4"]
+    rows = [
+        {"q": "abcd"[at % 4], "r": str(10 + at), "s": "12"[at % 2], "u": "xyx"[at % 3],
+         "c": given[at * 3 % 4]}
+        for at in range(24)
+    ]  # fmt: skip
+    table = weighed.Table(rows, role, ("q", "r"))
+    data, policy = table.arrow(), table.policy(k=2, t="1/2")
+    release = tclose.anonymize(data, policy, effort=0.1)
+    assert release.report(tmp_path / "r.html", edition="internal").sections
+    assert tclose.attack(release, policy, original=data).findings
+    loss = tclose.measure(data, release, policy)["loss"].overall
+    assert loss == pytest.approx(release.loss.overall)
+    points = tclose.frontier(data, policy, t=[0.3, 0.6], methods="mondrian", effort=0.2).points
+    assert points[0].loss >= points[1].loss
+    assert tclose.lattice(data, policy, effort=0.5).best is not None
+
+
 def test_the_certificate_says_what_linked_rows_tell(visits: pa.Table, tmp_path: Path) -> None:
     tclose.anonymize(
         visits, RULES, effort=0.3, output=tmp_path / "r.csv", certificate=tmp_path / "c.json"

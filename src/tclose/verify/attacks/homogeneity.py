@@ -79,10 +79,10 @@ def after_one(histogram: Histogram) -> NDArray[np.float64]:
     >>> after_one(Histogram.from_dense([[6, 3, 1], [2, 0, 0]])).round(3).tolist()
     [0.857, 1.0]
     """
-    order = np.lexsort((-histogram.count.astype(np.int64), histogram.owner()))
-    count = np.append(histogram.count[order].astype(np.float64), 0.0)
+    order = np.lexsort((-histogram.count, histogram.owner()))
+    count = np.append(histogram.count[order], 0)
     first = count[histogram.start[:-1]]
-    second = np.where(np.diff(histogram.start) > 1, count[histogram.start[:-1] + 1], 0.0)
-    size = histogram.size.astype(np.float64)
-    result: NDArray[np.float64] = first / (size - second)
+    second = np.where(np.diff(histogram.start) > 1, count[histogram.start[:-1] + 1], 0)
+    rest = (histogram.size - second).astype(np.float64)
+    result: NDArray[np.float64] = first.astype(np.float64) / rest
     return result
