@@ -118,7 +118,7 @@ Null = Annotated[
 ]
 Sheet = Annotated[str | None, of_files(metavar="NAME", help="Excel sheet, if not the first.")]
 Memory = Annotated[
-    str | None, of_files(metavar="SIZE", help="Most memory for counting, such as 4GB.")
+    str | None, of_files(metavar="SIZE", help="Most memory for the table, such as 4GB; the rest goes to the disk.")
 ]
 
 Cells = Annotated[

@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from tclose.errors import DataError, TooManyCells
+from tclose.table.amount import bytes_of
 from tclose.table.bench import Bench
 from tclose.table.dialect import LINE
 from tclose.table.engine.connection import connected
@@ -20,6 +21,8 @@ from tclose.table.kinds import plain_times
 from tclose.table.source import BATCH, NO_LIMIT, READ, WEIGHT, Rows, Source, Spread, quoted
 from tclose.table.translation import Translation
 
+USED = re.compile(r"of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)")
+"""What the engine asked for, had, and may have."""
 SCALAR = re.compile(
     r"(VARCHAR|ENUM|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL|DATE|"
     r"TIMESTAMP(TZ)?(_\w+)?|TIME(_NS)?|UUID)\b"
@@ -212,10 +215,15 @@ def explained(
 
 def _too_little(message: str, name: str) -> DataError:
     """Which is too small: the disk, what the engine may take, or the machine."""
-    if "temp_directory" in message:
+    if "max_temp_directory_size" in message:
         return DataError(
             "not enough space on the disk to put counts aside",
             where=name,
             hint="make room, name a larger folder in TMPDIR, or give more with --memory",
         )
-    return DataError("not enough memory", where=name, hint="give more with --memory")
+    told = USED.search(message)
+    asked, used, most = (bytes_of(amount) or 0 for amount in told.groups()) if told else (0, 0, 0)
+    hint = "give more with --memory"
+    if used + asked < most:  # the system had less than the engine was allowed
+        hint = "free some, or give less with --memory: more goes to the disk then"
+    return DataError("not enough memory", where=name, hint=hint)
