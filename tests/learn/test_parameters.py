@@ -86,11 +86,21 @@ def test_k_and_t_take_the_place_of_what_the_policy_says() -> None:
         ({"release": {"rows": "shuffle"}}, "keeps the order"),
         ({"release": {"identifiers": "pseudonym"}}, "no key"),
         ({"release": {"leftover": "hide"}}, "does not change sensitive values"),
+        ({"columns": {**POLICY["columns"], "x1": "subject"}}, "no key for the pseudonyms"),
     ],
 )
 def test_what_no_transformer_can_do_is_refused(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         Anonymizer(POLICY | changed).fit(X)
+
+
+def test_rows_may_have_weights() -> None:
+    weighted = np.column_stack([X, np.array([1, 1, 1, 1, 1, 9])])
+    policy = POLICY | {"columns": {**POLICY["columns"], "x3": "weight"}}
+    model = Anonymizer(policy).fit(weighted)
+    released = model.transform(weighted)
+    assert released[:, 3].tolist() == [1, 1, 1, 1, 1, 9]
+    assert model.audit(weighted).holds
 
 
 def test_a_policy_and_named_columns_are_one_too_many() -> None:

@@ -150,6 +150,11 @@ def _refuse_unsuited(policy: Policy) -> None:
             "a transformer keeps no key for the pseudonyms of persons",
         ),
         (
+            policy.subject is not None,
+            f"columns.{policy.subject}",
+            "a transformer keeps no key for the pseudonyms of persons",
+        ),
+        (
             release.leftover not in ("drop", "root"),
             "release.leftover",
             "a transformer does not change sensitive values",
