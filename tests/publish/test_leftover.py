@@ -26,7 +26,7 @@ from tclose.errors import PolicyError, UsageError
 from tclose.publish.searched import _released
 from tclose.publish.targets import Targets
 from tclose.publish.written import Work
-from tclose.recode import Pseudonyms
+from tclose.recode import Pseudonyms, recoded
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.outcome import numbered
 from tclose.table.frames import reframed
@@ -112,7 +112,7 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     label = numbered(label)
     work = Work(table, AS_FOUND, bound, bound.source.stream(), Targets(), None, Pseudonyms())
     without = replace(outcome, label=label, cuts=None)
-    return _released(work, without, Budget(), "", lambda: False)
+    return _released(work, without, recoded(bound, without), Budget(), "", lambda: False)
 
 
 @pytest.mark.parametrize("leftover", ["root", "hide", "generalize"])
