@@ -21,7 +21,7 @@ from tclose.table.dictionary import as_text
 from tclose.table.labels import coverage, covers_missing
 
 quick = settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.generate],
@@ -95,7 +95,7 @@ def test_fitted_rows_keep_the_promise_and_what_they_become_is_true(
             assert equal_distance(mine, frame["s"]) <= t + 1e-9
 
 
-@settings(quick, max_examples=8)
+@settings(quick, max_examples=5)
 @given(frames(), st.randoms(use_true_random=False))
 def test_a_row_becomes_the_same_whatever_other_rows_there_are(
     frame: pd.DataFrame, random: Any
@@ -151,7 +151,7 @@ def test_central_values_are_those_of_the_fitted_classes(frame: pd.DataFrame, how
     assert min(classes_of(released).values()) >= 3
 
 
-@settings(quick, max_examples=12)
+@settings(quick, max_examples=8)
 @given(frames(), st.sampled_from(["mondrian", "optimal"]), st.booleans())
 def test_groups_that_are_built_from_values_do_not_depend_on_the_batch(
     frame: pd.DataFrame, method: str, gaps: bool

@@ -21,7 +21,7 @@ from tclose.policy.model import Policy
 from tclose.publish import anonymize
 from tclose.recode.plan import Plan
 from tclose.recode.territory import spread
-from tclose.table.check import Bound
+from tclose.table import Bound, open_source
 from tclose.verify import Audit, Certificate, certify
 from tclose.verify.certificate import json_hash
 
@@ -109,8 +109,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             policy = self._roles().settled(given.table.column_names)
             table = self._with_target(given, y)
             plan, bound = _planned(table, policy, self.method, self.effort)
-            recoder = Recoder.learned(bound, plan, policy, self.target)
-            located = self._located(recoder, given)
+            recoder, located = Recoder.learned(bound, plan, policy, self.target)
+            self._refuse_outside(located)
             audit = recoder.audit(table, located)
             _refuse_broken(audit, "the fitted rows as they would be transformed")
         self._recoder, self.plan_, self.policy_ = recoder, plan, policy
@@ -125,7 +125,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         with refusing():
             given = taken(self, X, reset=False)
-            located = self._located(self._recoder, given)
+            located = self._recoder.locate(given.table)
+            self._refuse_outside(located)
             if self.verify:
                 _refuse_broken(self._recoder.audit(given.table, located), "these rows")
             names = self.get_feature_names_out().tolist()
@@ -144,7 +145,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         with refusing():
             given = taken(self, X, reset=False)
-            located = self._located(self._recoder, given)
+            located = self._recoder.locate(given.table)
+            self._refuse_outside(located)
             return self._recoder.audit(self._with_target(given, y), located)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -205,17 +207,16 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise RefusedError("the promise is about y, which is not given", where="y")
         return given.table.append_column(self.target, target_column(y, given.rows))
 
-    def _located(self, recoder: Recoder, given: Taken) -> Located:
-        """The class of each row; raises where a row has none and that is not allowed."""
-        located = recoder.locate(given.table)
+    def _refuse_outside(self, located: Located) -> None:
+        """Raises where a row has no class and that is not allowed."""
         if located.outside and self.outside == "refuse":
             faulty = [f"{name!r} ({rows:,} rows)" for name, rows in located.faults.items() if rows]
+            rows = f"{located.outside:,} of {len(located.label):,} rows"
             raise RefusedError(
-                f"{located.outside:,} of {given.rows:,} rows are outside of what was fitted",
+                f"{rows} are outside of what was fitted",
                 where=f"columns {', '.join(faulty)}" if faulty else "X",
                 hint='outside="cover" releases such rows as the root',
             )
-        return located
 
 
 def _planned(
@@ -225,14 +226,15 @@ def _planned(
     words = policy.release.model_copy(update={"recoding": "local", "leftover": "drop"})
     local = policy.model_copy(update={"release": words}).at(policy.base)
     asked = method_of(policy, method)
-    plan = anonymize(table, local, method=asked, effort=effort).plan
+    source = open_source(table)
+    plan = anonymize(source, local, method=asked, effort=effort).plan
     if plan is None or plan.way == "classes":
         raise RefusedError(
             f"the classes of {asked!r} do not tell which other rows belong to them",
             where="method",
             hint='use "mondrian", "mondrian-median", "nt-mondrian", "optimal" or "incognito"',
         )
-    bound = check(table, local)
+    bound = check(source, local)
     return (spread(plan, bound) if plan.way == "cuts" else plan), bound
 
 

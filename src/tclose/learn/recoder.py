@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,28 +57,30 @@ class Recoder:
     trees: Mapping[str, Hierarchy]
 
     @classmethod
-    def learned(cls, bound: Bound, plan: Plan, policy: Policy, target: str | None) -> Recoder:
-        """From the table that a plan was made from: released words, or central values of it."""
-        recoding = policy.release.recoding
+    def learned(
+        cls, bound: Bound, plan: Plan, policy: Policy, target: str | None
+    ) -> tuple[Recoder, Located]:
+        """From the table that a plan was made from, and where its own rows are.
+
+        Classes are released as the plan's words, or as central values of the table.
+        """
+        recoding, found = policy.release.recoding, placed(bound, plan)
         if recoding == "local":
             words = {one.column: pa.array([*one.values, ANYTHING]) for one in plan.columns}
         else:
-            words = _central(bound, placed(bound, plan), recoding)
+            words = _central(bound, found, recoding)
         specs = {name: bound.policy.columns[name].hierarchy for name in bound.hierarchies}
         fixed = [name for name, spec in specs.items() if spec is not None and spec.kind in FIXED]
         trees = {name: bound.hierarchies[name] for name in fixed}
-        return cls(policy, target, plan, words, trees)
+        columns = [*bound.classes.quasi, *bound.attributes]
+        located = _located(bound, found, columns, bound.source.stream().batches())
+        return cls(policy, target, plan, words, trees), located
 
     def locate(self, table: pa.Table) -> Located:
         """The class of each row of a table."""
         bound = self._bound(table)
         found = placed(bound, self.plan)
-        index = RowIndex(bound.cells, bound.classes.quasi)
-        rows = [index.locate(batch) for batch in table.combine_chunks().to_batches()]
-        cell = np.concatenate(rows)
-        weight = bound.cells.weight
-        faults = {name: int(weight[fault].sum()) for name, fault in found.faults.items()}
-        return Located(found.label[cell], faults)
+        return _located(bound, found, bound.classes.quasi, table.to_batches())
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -114,6 +116,17 @@ class Recoder:
                 labels = cells.dictionaries[name].labels
                 trees[name] = resolve(spec, name, labels, self.policy.base)
         return Bound(self.policy, source, cells, form_classes(cells, quasi, {}), trees)
+
+
+def _located(
+    bound: Bound, found: Placing, columns: Sequence[str], rows: Iterable[pa.RecordBatch]
+) -> Located:
+    """Rows in the classes of their cells, which these columns tell."""
+    index = RowIndex(bound.cells, columns)
+    cell = np.concatenate([index.locate(batch) for batch in rows])
+    weight = np.bincount(cell, minlength=len(found.label))
+    faults = {name: int(weight[fault].sum()) for name, fault in found.faults.items()}
+    return Located(found.label[cell], faults)
 
 
 def _central(bound: Bound, found: Placing, recoding: str) -> dict[str, pa.Array]:
