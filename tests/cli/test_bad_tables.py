@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import tclose
-from tclose.errors import DataError
 
 HEADER = "age,zip,disease\n"
 ROWS = "1,2,flu\n1,2,ulcer\n"

@@ -118,7 +118,8 @@ Null = Annotated[
 ]
 Sheet = Annotated[str | None, of_files(metavar="NAME", help="Excel sheet, if not the first.")]
 Memory = Annotated[
-    str | None, of_files(metavar="SIZE", help="Most memory for the table, such as 4GB; the rest goes to the disk.")
+    str | None,
+    of_files(metavar="SIZE", help="Most memory for the table, such as 4GB; the rest goes to disk."),
 ]
 
 Cells = Annotated[
