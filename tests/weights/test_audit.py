@@ -75,7 +75,7 @@ def test_a_superset_is_large_by_what_its_rows_count(
 
 
 @pytest.mark.parametrize("role", ROLES)
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_a_threshold_is_met_exactly_where_its_value_is(
     role: str, data: st.DataObject, weighed: Any
