@@ -371,7 +371,9 @@ def on_postgres(stack: contextlib.ExitStack) -> Jobs:
             "CREATE TABLE people (age int, sex text, region text, diagnosis text, stay int, "
             "note text)"
         )
-        rows = duckdb.read_parquet(str(folder / "in.parquet"))
+        rows = duckdb.connect().execute(
+            "SELECT * FROM read_parquet(?)", [str(folder / "in.parquet")]
+        )
         with connection.cursor().copy("COPY people FROM STDIN (FORMAT csv)") as copy:
             while part := rows.fetchmany(50_000):
                 lines = [",".join(map(str, row)) + "\n" for row in part]
