@@ -6,12 +6,15 @@ import datetime as dt
 from fractions import Fraction
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tclose
+from tclose.errors import DataError
 from tclose.table import Dictionary
 from tclose.table.classes import grouped
 from tclose.table.labels import coverage, is_label, span
@@ -153,3 +156,24 @@ def test_intervals_cover_what_lies_between_their_ends(
 def test_a_text_that_looks_like_a_monstrous_number_is_only_a_text() -> None:
     assert not coverage("[0, 5]")("1e999999999")
     assert coverage("1e999999999")("1e999999999")
+
+
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ"])
+@pytest.mark.parametrize("value", ["infinity", "-infinity", "10000-01-01", "0044-03-15 (BC)"])
+@pytest.mark.parametrize("role", ["quasi", "sensitive"])
+def test_a_date_without_a_place_in_time_is_refused(kind: str, value: str, role: str) -> None:
+    connection = duckdb.connect()
+    seen = f"SELECT unnest(['2024-05-01', '{value}'])::{kind} AS seen, 'x' AS other"
+    other = "sensitive" if role == "quasi" else "quasi"
+    with pytest.raises(DataError, match="column 'seen': a date is infinite") as error:
+        tclose.audit(connection.sql(seen), {"columns": {"seen": role, "other": other}})
+    assert value[:5] not in str(error.value)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+def test_the_first_and_the_last_date_have_a_place(unit: str) -> None:
+    ends = [dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59)]
+    for seen in (pa.array(ends, pa.timestamp(unit)), pa.array([e.date() for e in ends])):
+        table = pa.table({"seen": seen, "other": ["x", "y"]})
+        rules = {"columns": {"seen": "quasi", "other": "sensitive"}}
+        assert tclose.audit(table, rules).classes == 2

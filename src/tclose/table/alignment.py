@@ -226,4 +226,4 @@ def row_codes(source: Source, column: str) -> tuple[Dictionary, Ints]:
             hint=nearest(column, source.columns),
         )
     parts = [batch.column(column) for batch in source.stream().batches()]
-    return Dictionary.encode(pa.chunked_array(parts))
+    return Dictionary.encode(pa.chunked_array(parts), column)

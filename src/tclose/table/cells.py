@@ -91,7 +91,7 @@ def encoded(
     dictionaries: dict[str, Dictionary] = {}
     codes: dict[str, NDArray[np.int64]] = {}
     for name in columns:
-        dictionaries[name], codes[name] = Dictionary.encode(table.column(name))
+        dictionaries[name], codes[name] = Dictionary.encode(table.column(name), name)
     return dictionaries, codes
 
 

@@ -53,7 +53,7 @@ def counted_cells(
     if table.num_rows == 0:
         return count_cells(source, columns)
     rows = table.column(WEIGHT).to_numpy().astype(np.int64)
-    own, code = Dictionary.encode(table.column(name))
+    own, code = Dictionary.encode(table.column(name), name)
     dictionaries, codes = encoded(table, columns)
     del table
     if role == "subject":
@@ -74,7 +74,7 @@ def counted_cells(
 def miscounted(source: Source, role: str, name: str) -> int:
     """How many rows do not say what they count for."""
     table = source.group([name])
-    own, code = Dictionary.encode(table.column(name))
+    own, code = Dictionary.encode(table.column(name), name)
     return _wrong(role, _exact(own), code, table.column(WEIGHT).to_numpy().astype(np.int64))
 
 

@@ -16,10 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tclose.errors import DataError
+
 Kind = Literal["number", "date", "text"]
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$")
 UNIT = re.compile(r"((?:\D*[^\w+-])?)([+-]?\d+(?:\.\d+)?)(\D*)$")
 """A number with a unit. Letters directly before it make it a code: C34 is no amount of anything."""
+
+
+EPOCH = date(1970, 1, 1).toordinal()
+FIRST_DAY, LAST_DAY = date.min.toordinal() - EPOCH, date.max.toordinal() - EPOCH
+TICKS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+"""How many units of time a day has."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +43,12 @@ class Dictionary:
     has_missing: bool
 
     @classmethod
-    def encode(cls, column: pa.ChunkedArray) -> tuple[Dictionary, NDArray[np.int64]]:
-        """The dictionary of a column and the code of each of its entries."""
+    def encode(
+        cls, column: pa.ChunkedArray, name: str = ""
+    ) -> tuple[Dictionary, NDArray[np.int64]]:
+        """The dictionary of a column and the code of each of its entries; messages name it so."""
         plain = _decoded(column)
+        _refuse_beyond(plain, name)
         encoded = pc.dictionary_encode(plain)
         chunk = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
         values = chunk.dictionary
@@ -112,6 +123,22 @@ class Dictionary:
         """Whether a number is infinite."""
         floating = pa.types.is_floating(self.values.type)
         return floating and bool(pc.any(pc.is_inf(self.values)).as_py())
+
+
+def _refuse_beyond(column: pa.ChunkedArray, name: str) -> None:
+    """Raises where a moment is infinite or in no year from 1 to 9999: it has no place in time."""
+    kind = column.type
+    if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        return
+    day = 1 if pa.types.is_date32(kind) else TICKS[getattr(kind, "unit", "ms")]
+    ends = pc.min_max(column.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())).as_py()
+    low, high = ends["min"], ends["max"]
+    if low is not None and (low < FIRST_DAY * day or high >= (LAST_DAY + 1) * day):
+        raise DataError(
+            "a date is infinite, or not in the years 1 to 9999",
+            where=f"column {name!r}" if name else "",
+            hint="make it a missing value, or give it a year",
+        )
 
 
 def as_text(value: Any) -> str:

@@ -144,7 +144,7 @@ def outline_of(policy: Policy | None, source: Source, problems: Sequence[Problem
     roomy = replace(source, cells=max(source.cells, VALUES))
     for name in usable:
         table = roomy.group([name])
-        dictionary, code = Dictionary.encode(table.column(name))
+        dictionary, code = Dictionary.encode(table.column(name), name)
         weight = np.zeros(dictionary.known + 1, dtype=np.int64)
         np.add.at(weight, code, table.column(WEIGHT).to_numpy().astype(np.int64))
         margins.dictionaries[name], margins.weight[name] = dictionary, weight
