@@ -167,7 +167,7 @@ def test_a_date_without_a_place_in_time_is_refused(kind: str, value: str, role: 
     other = "sensitive" if role == "quasi" else "quasi"
     with pytest.raises(DataError, match="column 'seen': a date is infinite") as error:
         tclose.audit(connection.sql(seen), {"columns": {"seen": role, "other": other}})
-    assert value[:5] not in str(error.value)
+    assert not any(told in str(error.value) for told in ("10000", "0044", "2147483647"))
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us"])
