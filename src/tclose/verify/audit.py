@@ -264,21 +264,13 @@ class _Judge:
         if line.reading == "cross" and requirement.attribute:
             seen = self._known_others(requirement.attribute)
         measured = requirement.measure(seen)
-        failing = int(np.count_nonzero(measured.fails))
-        return Verdict(
-            requirement=requirement.name,
-            attribute=requirement.attribute,
-            distance=requirement.distance,
-            reading=line.reading,
-            required=requirement.required,
-            achieved=measured.achieved,
-            achieved_exact=measured.exact,
-            holds=None if failing and not measured.decided else failing == 0,
+        return verdict_of(
+            line,
+            measured,
             worst_class=int(seen.origin[measured.worst]) + 1,
-            failing_classes=failing,
+            failing_classes=int(np.count_nonzero(measured.fails)),
             failing_rows=int(seen.class_rows[measured.fails].sum()),
-            note=_joined(measured.note, _alone(seen) if line.reading == "cross" else ""),
-            measurement=measured,
+            alone=alone_in(seen) / seen.rows,
         )
 
     def _known_others(self, attribute: str) -> Classes:
@@ -288,10 +280,42 @@ class _Judge:
         return self.crossed[attribute]
 
 
-def _alone(classes: Classes) -> str:
-    """How many people the quasi-identifiers and the other sensitive attributes single out."""
-    share = float(classes.class_rows[classes.size == 1].sum()) / classes.rows
-    return f"{share:.1%} of the rows stand alone when the other sensitive attributes are known"
+def alone_in(classes: Classes) -> int:
+    """The rows of whoever the quasi-identifiers and the other sensitive attributes single out."""
+    return int(classes.class_rows[classes.size == 1].sum())
+
+
+def verdict_of(
+    line: Line,
+    measured: Measurement,
+    *,
+    worst_class: int,
+    failing_classes: int,
+    failing_rows: int,
+    alone: float,
+) -> Verdict:
+    """What was measured of a requirement, as it is told.
+
+    `alone` is the share of the rows that stand alone where other sensitive attributes are known.
+    """
+    requirement, seen = line.requirement, ""
+    if line.reading == "cross":
+        seen = f"{alone:.1%} of the rows stand alone when the other sensitive attributes are known"
+    return Verdict(
+        requirement=requirement.name,
+        attribute=requirement.attribute,
+        distance=requirement.distance,
+        reading=line.reading,
+        required=requirement.required,
+        achieved=measured.achieved,
+        achieved_exact=measured.exact,
+        holds=None if failing_classes and not measured.decided else failing_classes == 0,
+        worst_class=worst_class,
+        failing_classes=failing_classes,
+        failing_rows=failing_rows,
+        note=_joined(measured.note, seen),
+        measurement=measured,
+    )
 
 
 def counting_caveats(bound: Bound) -> Iterator[str]:

@@ -27,13 +27,14 @@ from tclose.verify.audit import (
     ClassCounts,
     ClassReport,
     Progress,
-    Verdict,
+    alone_in,
     identifiers_kept,
     identifiers_left,
     identity,
     ranked,
     spread_of,
     title_of,
+    verdict_of,
 )
 
 Ints = NDArray[np.int64]
@@ -144,7 +145,14 @@ def audit_parts(
     ranks = [pickle.loads(one) for one in spread(RankParts(outline, keys))]
     place = {key: 1 + sum(one[at] for one in ranks) for at, key in enumerate(keys)}
     verdicts = [
-        _verdict(line, one, place[one.worst], outline.rows)
+        verdict_of(
+            line,
+            _measured(one),
+            worst_class=place[one.worst],
+            failing_classes=one.failing_classes,
+            failing_rows=one.failing_rows,
+            alone=one.alone / outline.rows,
+        )
         for line, one in zip(lines, worst, strict=True)
     ]
     stated = len(promises_of(outline.example()))
@@ -219,7 +227,7 @@ def _judged(line: Line, classes: Classes) -> PartLine:
     name = line.requirement.attribute
     if line.reading == "cross" and name:
         seen = classes.regrouped([one for one in classes.attributes if one != name])
-        alone = int(seen.size[seen.size == 1].sum())
+        alone = alone_in(seen)
     measured = line.requirement.measure(seen)
     key = classes.key[int(seen.origin[measured.worst])]
     return PartLine(
@@ -227,7 +235,7 @@ def _judged(line: Line, classes: Classes) -> PartLine:
         measured.exact,
         tuple(int(code) for code in key),
         int(np.count_nonzero(measured.fails)),
-        int(seen.size[measured.fails].sum()),
+        int(seen.class_rows[measured.fails].sum()),
         measured.decided,
         measured.note,
         measured.small_is_bad,
@@ -273,32 +281,16 @@ def _before(keys: Ints, key: Key) -> int:
     return count
 
 
-def _verdict(line: Line, found: PartLine, number: int, rows: int) -> Verdict:
-    requirement, failing = line.requirement, found.failing_classes
-    told = f"{found.alone / rows:.1%} of the rows stand alone when the other sensitive "
-    notes = [found.note, f"{told}attributes are known" if line.reading == "cross" else ""]
-    return Verdict(
-        requirement=requirement.name,
-        attribute=requirement.attribute,
-        distance=requirement.distance,
-        reading=line.reading,
-        required=requirement.required,
+def _measured(found: PartLine) -> Measurement:
+    """What the table attains, without its classes: these are where the engine keeps them."""
+    return Measurement(
+        value=np.array([found.achieved]),
+        fails=np.array([found.failing_classes > 0]),
         achieved=found.achieved,
-        achieved_exact=found.exact,
-        holds=None if failing and not found.decided else failing == 0,
-        worst_class=number,
-        failing_classes=failing,
-        failing_rows=found.failing_rows,
-        note="; ".join(note for note in notes if note),
-        measurement=Measurement(
-            value=np.array([found.achieved]),
-            fails=np.array([failing > 0]),
-            achieved=found.achieved,
-            exact=found.exact,
-            worst=0,
-            margin=np.array([np.nan]),
-            decided=found.decided,
-            note=found.note,
-            small_is_bad=found.small_is_bad,
-        ),
+        exact=found.exact,
+        worst=0,
+        margin=np.array([np.nan]),
+        decided=found.decided,
+        note=found.note,
+        small_is_bad=found.small_is_bad,
     )
