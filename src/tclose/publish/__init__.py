@@ -12,7 +12,7 @@ moved into place, and a release that does not keep its promise is never made.
 - `applied`   a release of new rows, recoded by an earlier plan
 - `forms`     a release in several tables; `parted` which columns are where, `projected` several
               releases, `recounted` a folder counted again
-- `written`   a recoding written or framed, counted again, certified; `placing` puts it there
+- `written`   a recoding written or framed, counted again, certified; `delivery` puts it there
 - `reported`  the reports on audits and releases
 - `targets`   where to, and what is refused beforehand
 """

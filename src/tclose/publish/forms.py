@@ -14,8 +14,8 @@ from tclose.api import AS_FOUND, PolicyLike, Reading, check
 from tclose.describe import policy_json, tree_hash, versions
 from tclose.errors import UnprovenError, UsageError, nearest
 from tclose.publish.asked import budget_of
+from tclose.publish.delivery import dropped
 from tclose.publish.parted import layout_of, sets_of
-from tclose.publish.placing import dropped
 from tclose.publish.projected import project
 from tclose.publish.recounted import opened
 from tclose.publish.searched import refuse_infeasible

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tclose.api import PolicyLike, Reading, outline
 from tclose.describe import policy_json, tree_hash, versions
 from tclose.errors import UnprovenError, UsageError
+from tclose.publish.delivery import Delivery
 from tclose.publish.fragmented import Fragmented, fragmented
-from tclose.publish.placing import Placing
 from tclose.publish.targets import Targets
 from tclose.recode import Pseudonyms
 from tclose.release import Release, save_json, sizes_of
@@ -74,11 +74,11 @@ def anonymize_parts(
         return paper
 
     shuffle = table.policy.release.rows == "shuffle"
-    placing = Placing(
+    delivery = Delivery(
         data, source, reading, targets.output, shuffle,
         lambda written: recounted_parts(written, table), certified, budget.cancelled,
     )  # fmt: skip
-    data, audit, paper = placing.put(_Gathered(source, rows, found))
+    data, audit, paper = delivery.put(_Gathered(source, rows, found))
     return Release(
         data=data,
         path=targets.output,

@@ -13,8 +13,8 @@ from tclose.describe import fixed_hierarchies, policy_json, rows_from, search_de
 from tclose.errors import TooManyCells, UnprovenError, UsageError
 from tclose.policy.model import Policy, Search
 from tclose.publish.asked import budget_of
+from tclose.publish.delivery import dropped
 from tclose.publish.gathered import anonymize_parts
-from tclose.publish.placing import dropped
 from tclose.publish.targets import Targets
 from tclose.publish.written import Work, pseudonyms_of
 from tclose.recode import Recoding, planned, recoded_as_read, with_leftover

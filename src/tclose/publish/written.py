@@ -10,7 +10,7 @@ from typing import Any
 from tclose.api import Reading
 from tclose.describe import hashes_of, policy_json, rows_from, versions
 from tclose.errors import UnprovenError
-from tclose.publish.placing import Placing
+from tclose.publish.delivery import Delivery
 from tclose.publish.reported import Original, release_report
 from tclose.publish.targets import Targets
 from tclose.recode import Plan, Pseudonyms, Recoding, Rewriter
@@ -70,7 +70,7 @@ class Work:
                 raise UnprovenError("the written release has not the rows that were released")
             return audit
 
-        placing = Placing(
+        delivery = Delivery(
             self.data,
             bound.source,
             self.reading,
@@ -80,7 +80,7 @@ class Work:
             certified,
             stopped,
         )
-        data, audit, paper = placing.put(Rewriter(bound, self.rows, recoding, self.pseudonyms))
+        data, audit, paper = delivery.put(Rewriter(bound, self.rows, recoding, self.pseudonyms))
         return Release(
             data=data,
             path=targets.output,

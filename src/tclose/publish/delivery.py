@@ -44,7 +44,7 @@ class Made(Protocol):
         ...
 
 
-class Placed(NamedTuple):
+class Delivered(NamedTuple):
     """A release that was counted: its data unless it was written, its audit and certificate."""
 
     data: Any
@@ -53,7 +53,7 @@ class Placed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Placing:
+class Delivery:
     """Where a release goes, and who counts and certifies it."""
 
     data: Any
@@ -67,18 +67,18 @@ class Placing:
     """Certifies what was counted and has this hash; writes what lies beside the release."""
     stopped: Callable[[], bool] = lambda: False
 
-    def put(self, made: Made) -> Placed:
+    def put(self, made: Made) -> Delivered:
         """Puts the release in its place, or raises and leaves nothing."""
         placed = self._put(made)
         self.source.rest()
         return placed
 
-    def _put(self, made: Made) -> Placed:
+    def _put(self, made: Made) -> Delivered:
         if self.output is None:
             rewrites = self.source.rewrites
             data = self.source.recoded(made.translation()) if rewrites else made.framed(self.data)
             return self._counted(open_source(data, cells=self.source.cells), data)
-        found: list[Placed] = []
+        found: list[Delivered] = []
         if self.source.stores(self.output):
             self.source.store(
                 made.translation(), self.output, lambda source: found.append(self._counted(source))
@@ -87,13 +87,13 @@ class Placing:
             self._write(made, self.output, found)
         return found[0]
 
-    def _counted(self, source: Source, data: Any = None) -> Placed:
+    def _counted(self, source: Source, data: Any = None) -> Delivered:
         audit = self.recount(source)
         if self.stopped():
             raise dropped()
-        return Placed(data, audit, self.certify(audit, source.digest()))
+        return Delivered(data, audit, self.certify(audit, source.digest()))
 
-    def _write(self, made: Made, output: Path | Address, found: list[Placed]) -> None:
+    def _write(self, made: Made, output: Path | Address, found: list[Delivered]) -> None:
         """Writes the release beside its target, has it counted, then moves it there."""
 
         def watched() -> Iterator[pa.RecordBatch]:
