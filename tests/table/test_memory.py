@@ -1,8 +1,9 @@
 """Files larger than memory are audited and anonymized, under a limit that the system enforces.
 
-The limit is on what a process may have of its own (RLIMIT_DATA), 1 GiB. A limit of the whole
-address space (RLIMIT_AS) would count some 400 MB of mapped libraries, too, and every limit counts
-what allocators reserve and do not use; so these are told to reserve nothing.
+The limit is 1 GiB, twice: on what a process may have of its own (RLIMIT_DATA), and, where the
+system lets us make a control group, on all memory of that group, cached pages of files included.
+A limit of the whole address space (RLIMIT_AS) would count some 400 MB of mapped libraries, too, and
+every limit counts what allocators reserve and do not use; so these are told to reserve nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -41,7 +42,9 @@ PLAIN = {
     "DUCKDB_JE_MALLOC_CONF": "retain:false,dirty_decay_ms:0,muzzy_decay_ms:0,narenas:2",
 }
 LAUNCH = """
-import os, resource, sys
+import os, pathlib, resource, sys
+if {group!r}:
+    pathlib.Path({group!r}, "cgroup.procs").write_text(str(os.getpid()))
 resource.setrlimit(resource.RLIMIT_DATA, ({limit}, {limit}))
 os.execv(sys.executable, [sys.executable, "-m", "tclose", *sys.argv[1:]])
 """
@@ -77,9 +80,9 @@ def tclose(folder: Path, *words: str) -> Run:
     paths = os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, **PLAIN, "TMPDIR": str(aside), "PYTHONPATH": paths}
     output = folder / "told.txt"
-    with output.open("w") as told:
+    with output.open("w") as told, control_group() as group:
         process = subprocess.Popen(
-            [sys.executable, "-c", LAUNCH.format(limit=LIMIT), *words],
+            [sys.executable, "-c", LAUNCH.format(limit=LIMIT, group=group), *words],
             cwd=folder, env=env, stdout=told, stderr=subprocess.STDOUT,
         )  # fmt: skip
         peak = spilled = 0
@@ -87,9 +90,47 @@ def tclose(folder: Path, *words: str) -> Run:
             peak, spilled = max(peak, most_of(process.pid)), max(spilled, put_aside(aside))
             time.sleep(0.02)
     run = Run(process.returncode, output.read_text(), peak, spilled)
-    print(f"{words[0]}: {run.peak >> 20} MB at most, {run.spilled >> 20} MB put aside")
+    told = "and of its group" if group else "alone"
+    limits = f"under the limit of the process {told}"
+    print(f"{words[0]}: {run.peak >> 20} MB, {run.spilled >> 20} MB put aside, {limits}")
     assert list(aside.iterdir()) == [], "something was left behind"
     return run
+
+
+@contextmanager
+def control_group() -> Iterator[str]:
+    """A group of processes that share the limit; an empty text where none can be made."""
+    made = next(filter(None, map(limited_group, group_folders())), None)
+    try:
+        yield "" if made is None else str(made)
+    finally:
+        if made is not None:
+            made.rmdir()
+
+
+def group_folders() -> Iterator[tuple[Path, str]]:
+    """Where a group could be made, and the name of its limit, by both versions of the system."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            yield Path(f"/sys/fs/cgroup/memory{path}"), "memory.limit_in_bytes"
+        elif not controllers:
+            yield Path(f"/sys/fs/cgroup{path}"), "memory.max"
+
+
+def limited_group(place: tuple[Path, str]) -> Path | None:
+    folder, limit = place
+    group = folder / f"tclose-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError:
+        return None
+    try:
+        (group / limit).write_text(str(LIMIT))
+    except OSError:
+        group.rmdir()
+        return None
+    return group
 
 
 def most_of(process: int) -> int:
