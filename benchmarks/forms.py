@@ -18,7 +18,7 @@ import numpy as np
 
 import tclose
 from tclose.search import Budget, problem_of
-from tclose.search.dealing import dealt_groups
+from tclose.search.anatomy.dealing import dealt_groups
 from tclose.utility import pair_of
 from tclose.utility.queries import LEAST, actual_counts, draw, estimated_counts
 

@@ -32,9 +32,9 @@ import tclose
 from search import occupation
 from tclose.search import Budget, problem_of
 from tclose.search.budget import Clock
-from tclose.search.fulldomain import domain_of
-from tclose.search.incognito import minimal_nodes
-from tclose.search.optimal import least_loss
+from tclose.search.full_domain.generalization import domain_of
+from tclose.search.full_domain.incognito import minimal_nodes
+from tclose.search.full_domain.optimal import least_loss
 
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"]
 CASES = [("equal", "0.2"), ("equal", "0.15"), ("hierarchical", "0.2"), ("hierarchical", "0.15")]

@@ -33,7 +33,7 @@ import tclose
 from tclose.sample.folder import write_hospital
 from tclose.sample.policy import HOSPITAL_POLICY
 from tclose.search import METHODS, Budget, Outcome, Problem, method_named, problem_of
-from tclose.search.judge import Judge
+from tclose.search.exact_judge import Judge
 
 TREES = ["workclass", "education", "native-country", "marital-status", "race", "sex"]
 ADULT_LIMITS = [

@@ -24,7 +24,7 @@ from typing import Any
 import duckdb
 
 import tclose
-from tclose import publish
+from tclose import workflows as publish
 from tclose.search import Budget, method_named, problem_of
 
 TREES = ["workclass", "education", "native-country", "marital-status", "race", "sex"]

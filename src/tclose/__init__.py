@@ -15,7 +15,7 @@ judges from scratch), `recode` (writes classes), `search` (proposes them), `priv
 and `errors`. Imports only go downwards.
 """
 
-from tclose.api import Reading, attack, audit, check, explain, measure, verify
+from tclose.attacks import AttackReport, Finding
 from tclose.errors import (
     DataError,
     HierarchyError,
@@ -27,24 +27,16 @@ from tclose.errors import (
 )
 from tclose.hierarchy import Hierarchy
 from tclose.policy import Policy
-from tclose.publish import (
-    anonymize,
-    apply,
-    audit_report,
-    frontier,
-    lattice,
-    split,
-    verify_split,
-)
-from tclose.publish.forms import Split
 from tclose.recode import Plan
 from tclose.release import Release
-from tclose.search.frontier import Frontier
-from tclose.search.survey import Survey
+from tclose.search.frontier.curves import Frontier
+from tclose.search.full_domain.survey import Survey
 from tclose.utility import Measure, Utility
 from tclose.verify import Audit, Explanation, Verdict
-from tclose.verify.attacks import AttackReport, Finding
 from tclose.version import VERSION
+from tclose.workflows import anonymize, apply, audit_report, frontier, lattice, split, verify_split
+from tclose.workflows.api import Reading, attack, audit, check, explain, measure, verify
+from tclose.workflows.split import Split
 
 __version__ = VERSION
 

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tclose.data import Bound
 from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Policy
 from tclose.recode import Plan
-from tclose.recode.reading import FIXED
+from tclose.recode.plan.parsing import FIXED
 from tclose.search import Budget, Outcome
-from tclose.table import Bound
 from tclose.utility import Quasi
 from tclose.verify.certificate import json_hash
 from tclose.version import VERSION

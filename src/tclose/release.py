@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tclose.data import Cells, Source, bind, open_source, write_table
+from tclose.data.engines.postgres.address import Address
+from tclose.data.engines.postgres.release import placed, refuse_taken
+from tclose.data.io.capacity import refuse_unholdable
+from tclose.data.io.files import delimiter_for, write_text
 from tclose.errors import UnprovenError, UsageError
 from tclose.policy.model import Policy
 from tclose.recode import Leftover, Plan
-from tclose.recode.plan import Way
+from tclose.recode.plan.model import Way
 from tclose.search import Outcome
-from tclose.search.frontier import Frontier
-from tclose.table import Cells, Source, bind, open_source, write_table
-from tclose.table.engine.address import Address
-from tclose.table.engine.database_release import placed, refuse_taken
-from tclose.table.holding import refuse_unholdable
-from tclose.table.write import delimiter_for, write_text
+from tclose.search.frontier.curves import Frontier
 from tclose.utility import LossReport, Sizes
 from tclose.verify import Audit, Certificate, audit_bound
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import tclose
+from tclose.attacks import minimality
 from tclose.errors import DataError, UsageError
-from tclose.verify.attacks import minimality
 
 RULES: dict[str, Any] = {"k": 2, "columns": {"zip": "quasi", "ill": "sensitive"}}
 STOMACH = {"stomach": ["ulcer", "gastritis", "cancer"], "lung": ["flu", "bronchitis", "asthma"]}

@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tclose.data import write_atomically, write_table
+from tclose.data.io.files import write_text
 from tclose.errors import DataError
-from tclose.table import write_atomically, write_table
-from tclose.table.write import write_text
 
 SCHEMA = pa.schema([("a", pa.int64())])
 

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 import tclose
+from tclose.data import open_source
+from tclose.data.engines.ibis.source import is_ibis
 from tclose.errors import DataError
-from tclose.table import open_source
-from tclose.table.engine.ibis_tables import is_ibis
 
 ibis = pytest.importorskip("ibis", reason="ibis-framework is not installed")
 pytestmark = [

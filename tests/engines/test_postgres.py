@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose import TcloseError
+from tclose.data import open_source
+from tclose.data.source import WEIGHT
 from tclose.errors import DataError, UsageError
 from tclose.sample import write_hospital
 from tclose.sample.hospital import HOSPITAL_SCHEMA, hospital_blocks
-from tclose.table import open_source
-from tclose.table.source import WEIGHT
 
 KEY = b"sixteen bytes or more"
 

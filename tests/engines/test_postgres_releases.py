@@ -12,13 +12,13 @@ import pytest
 
 import tclose
 from tclose import TcloseError
+from tclose.data import open_source
+from tclose.data.engines.postgres.address import Address
+from tclose.data.engines.postgres.release import placed, refuse_taken
 from tclose.errors import DataError
 from tclose.policy import load_policy
 from tclose.sample import write_hospital
 from tclose.sample.hospital import HOSPITAL_SCHEMA, hospital_blocks
-from tclose.table import open_source
-from tclose.table.engine.address import Address
-from tclose.table.engine.database_release import placed, refuse_taken
 
 KEY = b"sixteen bytes or more"
 

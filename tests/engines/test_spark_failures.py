@@ -39,7 +39,7 @@ def values(found: pa.Table) -> list[str]:
 
 def failing(spark: Any, when: Callable[[], bool], attempts: int) -> Any:
     """A frame of three parts, the last of which fails so many times whenever it is computed."""
-    from tclose.table.engine.spark_rows import mapped
+    from tclose.data.engines.spark.rows import mapped
 
     def work(batches: Any) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext

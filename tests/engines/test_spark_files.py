@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose import DataError, Reading, TcloseError
-from tclose.table import Source, open_source
+from tclose.data import Source, open_source
 
 FIELDS = st.sampled_from(
     ["", "x", " x ", "a,b", 'say "hi"', "two\nlines", "two\r\nlines", "\\", "#c", "ü", "日本", "NA",
@@ -88,7 +88,7 @@ def states(lines: list[str], mark: str, state: int) -> int:
 @settings(max_examples=300)
 @given(st.lists(st.text('",;x ', max_size=8), min_size=1, max_size=4), st.sampled_from([",", ";"]))
 def test_lines_are_followed_as_letter_by_letter(lines: list[str], mark: str) -> None:
-    from tclose.table.engine.spark_lines import Lines
+    from tclose.data.engines.spark.lines import Lines
 
     found = Lines(mark).look(pa.array(lines))
     assert found.after.tolist() == [states(lines, mark, 0), states(lines, mark, 1), 2]
@@ -233,7 +233,7 @@ ROUND = pa.table(
 def test_a_folder_holds_what_a_file_would(
     spark: Any, tmp_path: Path, kind: str, parts: int
 ) -> None:
-    from tclose.table import write_table
+    from tclose.data import write_table
 
     frame = spark.createDataFrame(ROUND).repartition(parts)
     seen: list[int] = []

@@ -10,8 +10,8 @@ import pytest
 
 import tclose
 from tclose import DataError, Reading, UsageError
+from tclose.data import open_source
 from tclose.sample import hospital, write_hospital
-from tclose.table import open_source
 
 ROWS = 400
 KEY = b"a key of the steward"
@@ -270,7 +270,7 @@ def test_a_table_that_changes_while_it_is_read_is_not_released(spark: Any, tmp_p
         for batch in batches:
             yield batch.slice(0, count)
 
-    from tclose.table.engine.spark_rows import mapped
+    from tclose.data.engines.spark.rows import mapped
 
     given = people().drop_columns(["note"])
     one = spark.createDataFrame(given).coalesce(1)
@@ -289,7 +289,7 @@ def test_a_table_that_changes_while_it_is_read_is_not_released(spark: Any, tmp_p
 
 
 def test_a_checkpoint_directory_is_used_where_there_is_one(spark: Any, tmp_path: Path) -> None:
-    from tclose.table.engine.spark_frames import pinned
+    from tclose.data.engines.spark.frames import pinned
 
     spark.sparkContext.setCheckpointDir(str(tmp_path))
     try:

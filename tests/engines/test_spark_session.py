@@ -11,7 +11,7 @@ from tclose import DataError
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
-from tclose.table.engine.spark_session import _defaults, _started, _told
+from tclose.data.engines.spark.session import _defaults, _started, _told
 
 OURS = ("PYSPARK_PYTHON", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "MASTER")
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose import DataError
-from tclose.table import count_cells, open_source
-from tclose.table.source import WEIGHT
+from tclose.data import count_cells, open_source
+from tclose.data.source import WEIGHT
 
 TYPES: dict[str, pa.DataType] = {
     "text": pa.string(),

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tclose
+from tclose.data.io.fingerprint import file_hash
+from tclose.data.io.folders import write_folder
 from tclose.errors import DataError, UsageError
-from tclose.table.digest import file_hash
-from tclose.table.folder import write_folder
 from tclose.verify.certificate import json_hash
 
 RULES: dict[str, Any] = {
@@ -95,7 +95,7 @@ def test_a_killed_process_leaves_no_folder(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from tclose.table.folder import write_folder\n"
+        "from tclose.data.io.folders import write_folder\n"
         "def fill(part):\n"
         "    (part / 'half.csv').write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -118,8 +118,8 @@ def test_a_release_that_does_not_hold_is_never_made(
     """A search that is wrong: every row a group of its own."""
     import numpy as np
 
-    from tclose.publish import forms
-    from tclose.search.dealing import Groups
+    from tclose.search.anatomy.dealing import Groups
+    from tclose.workflows import split as forms
 
     alone = Groups(np.arange(48), "wrong", "finished", ())
     monkeypatch.setattr(forms, "dealt_groups", lambda problem, budget: alone)

@@ -16,9 +16,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import tclose
+from tclose.data.encode.dictionary import as_text
+from tclose.data.encode.labels import coverage, covers_missing
 from tclose.learn import Anonymizer
-from tclose.table.dictionary import as_text
-from tclose.table.labels import coverage, covers_missing
 
 quick = settings(
     max_examples=12,

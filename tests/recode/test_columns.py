@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tclose import publish
+from tclose import workflows as publish
 from tclose.errors import TcloseError
 from tclose.recode import Pseudonyms
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tclose import publish
+from tclose import workflows as publish
 from tclose.errors import UsageError
 from tclose.recode import Plan
 

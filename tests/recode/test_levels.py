@@ -18,13 +18,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from tclose import publish
+from tclose import workflows as publish
 from tclose.cli import app
+from tclose.data.encode.classes import grouped
 from tclose.errors import UsageError
 from tclose.recode import Plan, recoded
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.outcome import numbered
-from tclose.table.classes import grouped
 
 ABOVE = {"a": "x", "b": "x", "c": "x", "d": "y", "e": "y"}
 RULES: dict[str, Any] = {

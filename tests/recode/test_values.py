@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.api import check
+from tclose.data.encode.labels import coverage, covers_missing, set_members
 from tclose.recode import Plan, planned, recoded, released_values
 from tclose.recode.values import set_member
 from tclose.search import Outcome
-from tclose.table.labels import coverage, covers_missing, set_members
 from tclose.utility import coded_quasi
+from tclose.workflows.api import check
 
 
 def labels(values: Any, label: list[int], recoding: str = "local", **column: Any) -> list:

@@ -18,8 +18,8 @@ from pyarrow import csv
 
 import tclose
 from tclose.report.document import Document
-from tclose.report.frontier_page import frontier_document
-from tclose.report.html import document_html
+from tclose.report.render.html import document_html
+from tclose.report.sections.frontier import frontier_document
 
 ROWS = 240
 POLICY: dict[str, Any] = {

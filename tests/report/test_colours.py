@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tclose.report.flow import CLASS, TABLE
-from tclose.report.style import SERIES
-from tclose.report.svg import COLOURS, DASHES
+from tclose.report.charts.colours import SERIES
+from tclose.report.charts.flow import CLASS, TABLE
+from tclose.report.charts.svg import COLOURS, DASHES
 
 # Linear red, green and blue as seen without one kind of cone (Machado et al. 2009).
 EYES = {

@@ -11,7 +11,7 @@ import pytest
 
 import tclose
 from tclose.report import flow_svg
-from tclose.report.flow import MOST_MOVES, MOST_VALUES
+from tclose.report.charts.flow import MOST_MOVES, MOST_VALUES
 from tclose.verify.explanation import Explanation
 
 SVG = "{http://www.w3.org/2000/svg}"

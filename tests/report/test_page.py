@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tclose
-from tclose.report.charts import chart_svg, ticks
-from tclose.report.curves import frontier_svg
+from tclose.report.charts.bars import chart_svg, ticks
+from tclose.report.charts.colours import TEXT_ON
+from tclose.report.charts.frontier import frontier_svg
 from tclose.report.document import Bars, Document, Histogram, Limit, Section, Series, Table
-from tclose.report.frontier import told
-from tclose.report.frontier_page import frontier_document
-from tclose.report.html import document_html
-from tclose.report.style import TEXT_ON
+from tclose.report.render.frontier import told
+from tclose.report.render.html import document_html
+from tclose.report.sections.frontier import frontier_document
 
 SVG = "{http://www.w3.org/2000/svg}"
 ODD = ["<b>&amp;</b>", '"quote"', "]]>", "x\x07y\x1b[31m", "\ufffe", "é 漢 🩺", "a\nb", "-->", "{}"]

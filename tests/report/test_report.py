@@ -26,10 +26,10 @@ from tclose.report.document import (
     Table,
     texts,
 )
-from tclose.report.html import document_html
-from tclose.report.presets import ABOUT_T, PRESETS
-from tclose.report.saving import save_document
-from tclose.report.screen import document_text
+from tclose.report.render.html import document_html
+from tclose.report.render.saving import save_document
+from tclose.report.render.screen import document_text
+from tclose.report.sections.presets import ABOUT_T, PRESETS
 from tclose.verify import Check
 
 RELEASE = [

@@ -11,11 +11,11 @@ from rich.console import Console, RenderableType
 
 import tclose
 from tclose.report import audit_view, explanation_view
-from tclose.report.attacks import attack_view
-from tclose.report.released import MOST_STEPS, release_view, worth_showing
-from tclose.report.screen import document_text
-from tclose.report.terminal import MOST_ROWS
-from tclose.report.utility import utility_view
+from tclose.report.render.attacks import attack_view
+from tclose.report.render.release import MOST_STEPS, release_view, worth_showing
+from tclose.report.render.screen import document_text
+from tclose.report.render.terminal import MOST_ROWS
+from tclose.report.render.utility import utility_view
 from tclose.search import Outcome, Trial
 
 

@@ -22,10 +22,10 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from tclose.data import Bound, bind
+from tclose.data.source import WEIGHT
 from tclose.policy.model import Policy
 from tclose.search import Budget, Outcome, infeasible, method_named, problem_of
-from tclose.table import Bound, bind
-from tclose.table.source import WEIGHT
 
 getcontext().prec = 60
 F = Fraction

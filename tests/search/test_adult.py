@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tclose.data import bind, open_source
 from tclose.policy.model import Policy
 from tclose.search import Budget, Problem, method_named, problem_of
-from tclose.table import bind, open_source
 
 TREES = ["workclass", "education", "native-country", "marital-status", "race", "sex"]
 

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose.search import Budget, Problem, infeasible, method_named, problem_of
-from tclose.search.methods import suited
 from tclose.search.portfolio import EXTRA, challengers_of
+from tclose.search.registry import suited
 
 quick = settings(
     max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None

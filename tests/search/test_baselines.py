@@ -11,12 +11,18 @@ from hypothesis import strategies as st
 
 from tclose.errors import UsageError
 from tclose.search import Budget, infeasible, method_named, problem_of
+from tclose.search.baselines.frequency import _build as deal_by_frequency
+from tclose.search.baselines.wang import (
+    _by_clusters,
+    _by_component,
+    apart_from,
+    component,
+    coordinates,
+)
 from tclose.search.budget import Clock
-from tclose.search.close import close_of
-from tclose.search.construct import Construction, by_rows
-from tclose.search.frequency import _build as deal_by_frequency
-from tclose.search.subsets import lengths
-from tclose.search.wang import _by_clusters, _by_component, apart_from, component, coordinates
+from tclose.search.by_construction.construct import Construction, by_rows
+from tclose.search.by_construction.emd_bounds import close_of
+from tclose.search.microaggregation.subsets import lengths
 
 quick = settings(
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None

@@ -10,17 +10,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tclose.data import bind, open_source
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
-from tclose.search import METHODS, Budget, Problem, infeasible, method_named, problem_of, unite
+from tclose.search import METHODS, Budget, Problem, infeasible, method_named, problem_of
 from tclose.search.budget import Clock
-from tclose.search.close import bounds_of, close_of
-from tclose.search.construct import Construction, by_rows
-from tclose.search.fragmentation import OWN_WIDTH, fragmentation
-from tclose.search.fragments import fragment_plans
-from tclose.search.matching import match
-from tclose.search.quotas import common_divisor, dealt, most_classes
-from tclose.table import bind, open_source
+from tclose.search.by_construction import unite
+from tclose.search.by_construction.construct import Construction, by_rows
+from tclose.search.by_construction.emd_bounds import bounds_of, close_of
+from tclose.search.by_construction.fragmentation import OWN_WIDTH, fragmentation
+from tclose.search.by_construction.fragments import fragment_plans
+from tclose.search.by_construction.matching import match
+from tclose.search.by_construction.quotas import common_divisor, dealt, most_classes
 
 NAMES = ["fragments", "fragments-thesis", "matching", "sabre", "sabre-curve"]
 quick = settings(

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose.search import Problem, problem_of
-from tclose.search.close import Close, bounds_of, close_of
-from tclose.search.fragmentation import OWN_WIDTH, _between_siblings, fragmentation
-from tclose.search.matching import bucket_bound, buckets_needed
-from tclose.search.quotas import common_divisor, dealt, halved, most_classes
+from tclose.search.by_construction.emd_bounds import Close, bounds_of, close_of
+from tclose.search.by_construction.fragmentation import OWN_WIDTH, _between_siblings, fragmentation
+from tclose.search.by_construction.matching import bucket_bound, buckets_needed
+from tclose.search.by_construction.quotas import common_divisor, dealt, halved, most_classes
 
 MISSING = "(missing)"
 GROUP_OF = {leaf: group for group in ("abc", "de", "f") for leaf in group}

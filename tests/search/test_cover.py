@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tclose.search import Budget, infeasible, method_named, problem_of
 from tclose.search.budget import Clock
-from tclose.search.cover import PRICES
-from tclose.search.covering import covered
-from tclose.search.hybrid import Run
+from tclose.search.full_domain.cover import PRICES
+from tclose.search.full_domain.covering import covered
+from tclose.search.local_search.hybrid import Run
 
 quick = settings(
     max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tclose.kernels.tables import CURVE, GRID, TIED
 from tclose.search import Budget, method_named, problem_of
-from tclose.search.tables import CURVE, GRID, TIED
 
 KINDS = ["flu", "cold", "ulcer"]
 

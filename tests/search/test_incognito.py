@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tclose.errors import UsageError
 from tclose.search import Budget, method_named, problem_of
-from tclose.search import incognito as incognito_module
-from tclose.search.incognito import minimal_nodes
+from tclose.search.full_domain import incognito as incognito_module
+from tclose.search.full_domain.incognito import minimal_nodes
 
 quick = settings(
     max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None

@@ -18,10 +18,10 @@ from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Policy
 from tclose.search import problem_of
-from tclose.search.lattice import Lattice, below
-from tclose.search.levels import ladder_of, ladders_of, limits_of, packed, rungs_of
-from tclose.search.measures import MEASURES, measure_of
-from tclose.search.rollup import Roller
+from tclose.search.full_domain.lattice import Lattice, below
+from tclose.search.full_domain.levels import ladder_of, ladders_of, limits_of, packed, rungs_of
+from tclose.search.full_domain.measures import MEASURES, measure_of
+from tclose.search.full_domain.rollup import Roller
 from tclose.utility import ColumnLoss
 
 UNEVEN = [["cat", "pet", "animal", "*"], ["dog", "pet", "animal", "*"], ["wolf", "animal", "*"],

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tclose.search import Budget, infeasible, mend, problem_of
+from tclose.search import Budget, infeasible, problem_of
 from tclose.search.budget import Clock
-from tclose.search.close import close_of
-from tclose.search.construct import Construction, by_rows
-from tclose.search.gather import LEFT, MADE, NEXT, gather, make_flock
-from tclose.search.near import distances
-from tclose.search.subsets import (
+from tclose.search.by_construction.construct import Construction, by_rows
+from tclose.search.by_construction.emd_bounds import close_of
+from tclose.search.by_construction.near import distances
+from tclose.search.microaggregation import mend
+from tclose.search.microaggregation.gather import LEFT, MADE, NEXT, gather, make_flock
+from tclose.search.microaggregation.subsets import (
     along_order,
     lengths,
     one_of_each,

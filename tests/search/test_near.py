@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose.search import Problem, problem_of
-from tclose.search.construct import fill
-from tclose.search.near import (
+from tclose.search.by_construction.construct import fill
+from tclose.search.by_construction.near import (
     HELD,
     LEFT,
     RIGHT,

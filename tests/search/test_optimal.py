@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tclose.data import bind, open_source
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.search import METHODS, Budget, Outcome, Problem, method_named, problem_of
-from tclose.search import optimal as optimal_module
-from tclose.search.measures import MEASURES
-from tclose.search.optimal import least_loss
-from tclose.table import bind, open_source
+from tclose.search.full_domain import optimal as optimal_module
+from tclose.search.full_domain.measures import MEASURES
+from tclose.search.full_domain.optimal import least_loss
 
 quick = settings(
     max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tclose.errors import UsageError
 from tclose.search import Budget, method_named, problem_of
-from tclose.search.incognito import minimal_nodes
+from tclose.search.full_domain.incognito import minimal_nodes
 
 GROUPS = {"left": ["a", "b"], "right": ["c", "d"]}
 GROUP = {leaf: name for name, leaves in GROUPS.items() for leaf in leaves}

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tclose.data.encode.boxes import boxes_of
+from tclose.data.encode.dictionary import Dictionary
+from tclose.data.encode.hierarchies import covered
+from tclose.data.encode.labels import covers_missing
 from tclose.hierarchy import Hierarchy
-from tclose.table.boxes import boxes_of
-from tclose.table.dictionary import Dictionary
-from tclose.table.hierarchies import covered
-from tclose.table.labels import covers_missing
 
 NUMBERS = ["3", "5", "7", "10", "12.5", "40"]
 WORDS = ["cat", "cow", "dog", "oak", "(missing)", "a, b"]

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tclose
-from tclose.api import check
 from tclose.errors import DataError, UsageError
 from tclose.utility import pair_of
 from tclose.utility.features import raw_features, released_features
 from tclose.utility.learning import auc
+from tclose.workflows.api import check
 
 RULES = {"columns": {"age": "quasi", "hue": "quasi", "ill": "sensitive", "won": "insensitive"}}
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.errors import DataError
-from tclose.search.methods import METHODS
+from tclose.search.registry import METHODS
 
 QUASI = ("age", "town", "hue")
 SEEDS = st.integers(0, 10**6)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.api import check
 from tclose.errors import UsageError
 from tclose.utility import pair_of
 from tclose.utility.queries import actual_counts, draw, estimated_counts
+from tclose.workflows.api import check
 
 QUASI = ("age", "town", "hue")
 SEEDS = st.integers(0, 10**6)

@@ -19,9 +19,9 @@ from tclose.errors import TcloseError
 from tclose.recode import recoded, recoded_as_read
 from tclose.recode.judging import failing_cells
 from tclose.search import Outcome, problem_of
-from tclose.search.judge import Judge
-from tclose.search.methods import METHODS
-from tclose.search.settle import mend
+from tclose.search.exact_judge import Judge
+from tclose.search.finalize import mend
+from tclose.search.registry import METHODS
 
 ROLES = ("count", "weight", "subject")
 T, ALPHA, K = Fraction(2, 5), Fraction(4, 5), 2

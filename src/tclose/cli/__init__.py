@@ -84,7 +84,7 @@ def _top(
 
 def main() -> None:
     """Runs the command line; whatever it complains about, no password is seen."""
-    from tclose.table.engine.address import conceal
+    from tclose.data.engines.postgres.address import conceal
 
     sys.argv[1:] = conceal(sys.argv[1:])
     app(prog_name="tclose")

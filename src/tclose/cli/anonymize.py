@@ -45,10 +45,10 @@ def anonymize(
 
     The file appears only after it has been read back and every requirement recounted on it.
     """
-    from tclose import publish
-    from tclose.report.released import release_view
-    from tclose.report.saving import file_of, refuse_report
-    from tclose.table.write import refuse_overwriting
+    from tclose import workflows as publish
+    from tclose.data.io.files import refuse_overwriting
+    from tclose.report.render.release import release_view
+    from tclose.report.render.saving import file_of, refuse_report
 
     written = (output, certificate, plan)
     refuse_report(report, edition, (file, policy, population, key_file), written)

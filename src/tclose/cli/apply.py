@@ -35,10 +35,10 @@ def apply(
     that would break the promise, are held back and counted. The promise is the plan's own policy
     unless one is given; its relative paths start from the plan.
     """
-    from tclose import publish
+    from tclose import workflows as publish
+    from tclose.data.io.files import refuse_overwriting
     from tclose.recode import Plan
-    from tclose.report.released import release_view
-    from tclose.table.write import refuse_overwriting
+    from tclose.report.render.release import release_view
 
     try:
         made = Plan.from_json(json.loads(plan.read_text(encoding="utf-8")))

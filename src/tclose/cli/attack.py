@@ -37,8 +37,8 @@ def attack(
     against the policy's promise (`tclose verify` does that), so the exit code is 0 whatever is
     found.
     """
-    from tclose import api
-    from tclose.report.attacks import attack_view
+    from tclose.report.render.attacks import attack_view
+    from tclose.workflows import api
 
     with progress() as step:
         report = api.attack(

@@ -23,9 +23,10 @@ def audit(
 
     Exit code 0: the promise holds (or none was made); 1: it does not.
     """
-    from tclose import api, publish
+    from tclose import workflows as publish
     from tclose.report import audit_view
-    from tclose.report.saving import file_of, refuse_report
+    from tclose.report.render.saving import file_of, refuse_report
+    from tclose.workflows import api
 
     refuse_report(report, edition, (file, declared["policy"], population))
     document = None

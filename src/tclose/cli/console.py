@@ -66,13 +66,13 @@ def show(
     Its document, where there is one, is a part of the object; people see it if that is what they
     asked for in place of a file, and are told otherwise where it was written.
     """
-    from tclose.report.saving import SCREEN
+    from tclose.report.render.saving import SCREEN
 
     if as_json:
         told = plain(result)
         print_json(told if document is None else told | {"report": document.to_json()})
     elif document is not None and report == SCREEN:
-        from tclose.report.screen import document_view
+        from tclose.report.render.screen import document_view
 
         stdout().print(document_view(document))
     else:
@@ -83,7 +83,7 @@ def show(
 
 def command_line() -> str:
     """What was typed, for certificates: without passwords, and without the values in a query."""
-    from tclose.table.engine.address import concealed
+    from tclose.data.engines.postgres.address import concealed
 
     words = concealed(sys.argv[1:])
     for at, word in enumerate(words):

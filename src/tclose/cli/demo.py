@@ -27,11 +27,12 @@ def demo(
     effort: Annotated[float, typer.Option(min=0, help="How much work, in seconds.")] = 10,
 ) -> None:
     """Make up a hospital table, audit it, anonymize it, verify and explain the release."""
-    from tclose import api, publish
+    from tclose import workflows as publish
+    from tclose.data.io.files import write_text
     from tclose.report import flow_svg
-    from tclose.report.saving import save_document
+    from tclose.report.render.saving import save_document
     from tclose.sample import write_hospital
-    from tclose.table.write import write_text
+    from tclose.workflows import api
 
     certificate = output / "certificate.json"
     with searching() as watch:

@@ -46,12 +46,12 @@ def frontier(
 
     Ctrl-C stops after the points that are done. Nothing is released, and nothing is chosen.
     """
-    from tclose import publish
-    from tclose.report.curves import frontier_svg
-    from tclose.report.frontier import frontier_view
-    from tclose.report.frontier_page import frontier_document
-    from tclose.report.saving import file_of, refuse_report, save_document
-    from tclose.table.write import refuse_overwriting, refuse_unwritable, write_text
+    from tclose import workflows as publish
+    from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
+    from tclose.report.charts.frontier import frontier_svg
+    from tclose.report.render.frontier import frontier_view
+    from tclose.report.render.saving import file_of, refuse_report, save_document
+    from tclose.report.sections.frontier import frontier_document
 
     refuse_unwritable(svg)
     refuse_overwriting(svg, (file, policy, population), "the picture")

@@ -21,8 +21,8 @@ def generate(
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal tables.")] = 1,
 ) -> None:
     """Write a made-up hospital table: no real person, but realistic relations and gaps."""
+    from tclose.data import write_table
     from tclose.sample import HOSPITAL_SCHEMA, hospital_blocks
-    from tclose.table import write_table
 
     with progress() as step:
 

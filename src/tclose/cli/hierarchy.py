@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from tclose.api import Reading
 from tclose.cli import options
 from tclose.cli.console import guarded, say
 from tclose.cli.groups import Group
 from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
 from tclose.hierarchy import Hierarchy, arx, preview
+from tclose.workflows.api import Reading
 
 app = typer.Typer(help="Preview or export a generalization hierarchy.", no_args_is_help=True)
 
@@ -84,7 +84,7 @@ def export_command(
     reading: options.Reading,
 ) -> None:
     """Write the hierarchy as CSV: no header, leaf first, root last, `;` between."""
-    from tclose.table.write import refuse_overwriting, write_atomically
+    from tclose.data.io.files import refuse_overwriting, write_atomically
 
     refuse_overwriting(output, (file, policy))
     tree = _hierarchy(file, policy, column, builder, reading)
@@ -103,9 +103,9 @@ def _hierarchy(
         if policy is not None or built is not None:
             raise UsageError("which column?", hint="name it with --column")
         return _from_file(file, reading)
+    from tclose.data.encode.cells import count_cells
+    from tclose.data.encode.hierarchies import resolve
     from tclose.policy.load import parse_policy, read_raw
-    from tclose.table.cells import count_cells
-    from tclose.table.hierarchies import resolve
 
     base = Path() if policy is None else policy.parent
     reading.refuse_unasked(file)

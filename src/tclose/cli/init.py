@@ -29,9 +29,9 @@ def init(
 
     Suggestions end in a question mark, and the draft does not run until they are confirmed.
     """
+    from tclose.data.io.files import refuse_overwriting, write_text
+    from tclose.data.profile import profiles
     from tclose.policy.draft import draft
-    from tclose.table.profile import profiles
-    from tclose.table.write import refuse_overwriting, write_text
 
     if output is not None:
         refuse_overwriting(output, (file,))

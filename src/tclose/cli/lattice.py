@@ -31,9 +31,9 @@ def lattice(
     A lattice of up to 20 000 nodes is looked at node by node and, up to 5 000, drawn; of a larger
     one the best node is searched for, with a bound on what any node loses.
     """
-    from tclose import publish
-    from tclose.report.lattice import lattice_json, lattice_svg, lattice_view
-    from tclose.table.write import refuse_overwriting, refuse_unwritable, write_text
+    from tclose import workflows as publish
+    from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
+    from tclose.report.charts.lattice import lattice_json, lattice_svg, lattice_view
 
     refuse_unwritable(svg)
     refuse_overwriting(svg, (file, policy, population), "the picture")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from tclose import api
 from tclose.cli.groups import Group
+from tclose.data.engines.postgres.address import Address
 from tclose.errors import UsageError
-from tclose.table.engine.address import Address
+from tclose.workflows import api
 
 if TYPE_CHECKING:
     Place = Path | Address

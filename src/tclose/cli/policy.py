@@ -47,8 +47,8 @@ def check(
     as_json: options.AsJson = False,
 ) -> None:
     """Report everything that is wrong with a policy, by itself or for a table."""
-    from tclose import api
     from tclose.policy import load_policy
+    from tclose.workflows import api
 
     if file is None:
         load_policy(policy)
@@ -66,8 +66,8 @@ def check(
 @guarded
 def confirm(policy: PolicyArgument) -> None:
     """Confirm every role that is still only suggested: removes the question marks."""
+    from tclose.data.io.files import write_text
     from tclose.policy.load import parse_policy, read_raw
-    from tclose.table.write import write_text
 
     read_raw(policy)
     text, count = SUGGESTED.subn(r"\1\2\1", policy.read_text(encoding="utf-8"))

@@ -9,11 +9,11 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.text import Text
 
-from tclose.api import Reading
 from tclose.cli import options
 from tclose.cli.console import FAILS, HOLDS, command_line, guarded, print_json, stdout
 from tclose.cli.searching import searching
 from tclose.errors import UsageError
+from tclose.workflows.api import Reading
 
 
 @guarded
@@ -49,7 +49,7 @@ def split(
     The folder appears only after its files have been read back and recounted (`tclose verify
     FOLDER` does that again).
     """
-    from tclose import publish
+    from tclose import workflows as publish
 
     with searching() as watch:
         made = publish.split(
@@ -96,7 +96,7 @@ def verify_folder(
         raise UsageError(
             f"{wrong[0]} is about a single file", where=str(folder), hint="leave it out"
         )
-    from tclose import publish
+    from tclose import workflows as publish
     from tclose.report import checks_view
 
     found = publish.verify_split(folder, policy, memory=reading.memory)
@@ -110,7 +110,7 @@ def verify_folder(
 
 def show(found: Any) -> None:
     """What was counted on every table."""
-    from tclose.report.terminal import verdict_table
+    from tclose.report.render.terminal import verdict_table
 
     groups = "classes or more" if found.layout.form == "projections" else "groups"
     head = f"{found.layout.form}: {found.rows:,} rows in {found.groups:,} {groups}. "

@@ -50,8 +50,8 @@ def utility(
     Works for a release of any tool whose values can be read (intervals, sets, masks, labels of the
     policy's hierarchies).
     """
-    from tclose import api
-    from tclose.report.utility import utility_view
+    from tclose.report.render.utility import utility_view
+    from tclose.workflows import api
 
     with progress() as step:
         result = api.measure(

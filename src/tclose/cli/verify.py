@@ -38,9 +38,10 @@ def verify(
     unless another is given. FILE may also be a folder of files, or one that `tclose split` wrote.
     Exit code 0: all holds; 1: it does not, or cannot be decided.
     """
-    from tclose import api, publish
+    from tclose import workflows as publish
     from tclose.report import audit_view, checks_view
-    from tclose.report.saving import file_of, refuse_report
+    from tclose.report.render.saving import file_of, refuse_report
+    from tclose.workflows import api
 
     refuse_report(report, edition, (file, policy, certificate, population))
     told = policy is not None or certificate is not None

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from tclose.api import PolicyLike, check
+from tclose.data import Bound, open_source
 from tclose.describe import policy_json, versions
 from tclose.learn.containers import Taken, taken, target_column
 from tclose.learn.recoder import Located, Recoder
 from tclose.learn.refusing import RefusedError, refusing
 from tclose.learn.roles import LEAST, Roles, method_of
 from tclose.policy.model import Policy
-from tclose.publish import anonymize
-from tclose.recode.plan import Plan
-from tclose.recode.territory import spread
-from tclose.table import Bound, open_source
+from tclose.recode.plan.model import Plan
+from tclose.recode.plan.regions import spread
 from tclose.verify import Audit, Certificate, certify
 from tclose.verify.certificate import json_hash
+from tclose.workflows import anonymize
+from tclose.workflows.api import PolicyLike, check
 
 OUTSIDE = ("refuse", "cover")
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
+from tclose.data.engines.frames.release import is_frame, reframed
 from tclose.learn.refusing import RefusedError
-from tclose.table.frames import is_frame, reframed
 
 
 @dataclass(frozen=True)

@@ -9,22 +9,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.api import verify
+from tclose.data import Bound, count_cells, form_classes, open_source
+from tclose.data.encode.dictionary import NUMBER, Dictionary
+from tclose.data.encode.hierarchies import resolve
+from tclose.data.encode.labels import ANYTHING
+from tclose.data.encode.rows import RowIndex
 from tclose.hierarchy import Hierarchy
 from tclose.learn.roles import without
 from tclose.policy.model import Policy
 from tclose.recode import Plan
 from tclose.recode.identifiers import MASK
-from tclose.recode.placing import Placing, placed
-from tclose.recode.reading import FIXED
+from tclose.recode.plan.assignment import Placing, placed
+from tclose.recode.plan.parsing import FIXED
 from tclose.recode.values import Writer
-from tclose.table import Bound, count_cells, form_classes, open_source
-from tclose.table.dictionary import NUMBER, Dictionary
-from tclose.table.hierarchies import resolve
-from tclose.table.labels import ANYTHING
-from tclose.table.stream import RowIndex
 from tclose.utility import coded_quasi
 from tclose.verify import Audit
+from tclose.workflows.api import verify
 
 Ints = NDArray[np.int64]
 

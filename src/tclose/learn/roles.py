@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from tclose.api import PolicyLike, policy_of
 from tclose.describe import policy_json
 from tclose.errors import PolicyError, Problem, nearest
 from tclose.learn.refusing import RefusedError
 from tclose.policy.load import policy_from
 from tclose.policy.model import Policy
+from tclose.workflows.api import PolicyLike, policy_of
 
 LEAST = 5
 """The size of classes where neither a policy nor a parameter says one."""

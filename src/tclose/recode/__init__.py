@@ -22,9 +22,9 @@
 """
 
 from tclose.recode.identifiers import Pseudonyms
-from tclose.recode.insertion import Insertion, insert_cells
 from tclose.recode.leftover import Leftover, with_leftover
-from tclose.recode.plan import Plan
+from tclose.recode.plan.insertion import Insertion, insert_cells
+from tclose.recode.plan.model import Plan
 from tclose.recode.proposal import planned, recoded, recoded_as_read
 from tclose.recode.recoding import Recoding
 from tclose.recode.rewrite import Rewriter

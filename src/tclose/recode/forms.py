@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tclose.data.binding import Bound
+from tclose.data.encode.classes import grouped
+from tclose.data.encode.rows import RowIndex
+from tclose.data.source import Rows
 from tclose.errors import DataError
 from tclose.recode.identifiers import Pseudonyms, masked
 from tclose.recode.rewrite import released_columns
-from tclose.table.check import Bound
-from tclose.table.classes import grouped
-from tclose.table.source import Rows
-from tclose.table.stream import RowIndex
 
 Ints = NDArray[np.int64]
 

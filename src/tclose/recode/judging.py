@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tclose.data.binding import Bound, narrowed
+from tclose.data.encode.cells import Cells
+from tclose.data.encode.classes import form_classes
+from tclose.data.encode.dictionary import Dictionary
 from tclose.errors import PolicyError
-from tclose.privacy import promises_of
 from tclose.recode.values import Released
-from tclose.table.cells import Cells
-from tclose.table.check import Bound, narrowed
-from tclose.table.classes import form_classes
-from tclose.table.dictionary import Dictionary
+from tclose.requirements import promises_of
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

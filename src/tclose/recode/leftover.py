@@ -23,18 +23,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.recode.insertion import Guests, recoding_of
+from tclose.data.binding import Bound
+from tclose.data.encode.cells import Cells
+from tclose.data.encode.labels import ANYTHING
 from tclose.recode.judging import failing_cells
 from tclose.recode.merging import merged
-from tclose.recode.nearest import nearest_classes
-from tclose.recode.reading import shapes_of
+from tclose.recode.plan.insertion import Guests, recoding_of
+from tclose.recode.plan.nearest import nearest_classes
+from tclose.recode.plan.parsing import shapes_of
 from tclose.recode.recoding import Recoding
 from tclose.recode.sensitive import Veil, level_count
 from tclose.recode.values import Released, released_values
 from tclose.search import Outcome
-from tclose.table.cells import Cells
-from tclose.table.check import Bound
-from tclose.table.labels import ANYTHING
 from tclose.utility.loss import class_losses, weighed_loss
 
 Treatment = Literal["drop", "root", "hide", "generalize"]

@@ -13,14 +13,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.binding import Bound
+from tclose.data.encode.classes import grouped
+from tclose.data.encode.labels import ANYTHING
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.recode.line import Line, interval_ends
-from tclose.recode.reading import tree_for
+from tclose.recode.plan.number_line import Line, interval_ends
+from tclose.recode.plan.parsing import tree_for
 from tclose.recode.values import Released
-from tclose.table.check import Bound
-from tclose.table.classes import grouped
-from tclose.table.labels import ANYTHING
 from tclose.utility import ColumnLoss, Quasi
 
 Ints = NDArray[np.int64]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.binding import Bound
+from tclose.data.encode.cells import Cells
 from tclose.search import problem_of
-from tclose.search.exchange import load
-from tclose.search.leave import mended
+from tclose.search.local_search.exchange import load
+from tclose.search.local_search.leave import mended
 from tclose.search.outcome import numbered
-from tclose.table.cells import Cells
-from tclose.table.check import Bound
 
 Ints = NDArray[np.int64]
 

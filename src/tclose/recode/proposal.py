@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.binding import Bound
+from tclose.data.encode.cells import Cells
+from tclose.data.encode.classes import grouped
 from tclose.errors import InternalError
-from tclose.recode.borders import Step, borders_of
 from tclose.recode.judging import failing_cells
 from tclose.recode.levels import levelled
-from tclose.recode.plan import Plan, united
+from tclose.recode.plan.cuts import Step, borders_of
+from tclose.recode.plan.model import Plan, united
 from tclose.recode.recoding import Recoding
 from tclose.recode.values import Released, released_values
 from tclose.search import Outcome, Problem
+from tclose.search.finalize import mend
 from tclose.search.outcome import numbered
-from tclose.search.settle import mend
-from tclose.table.cells import Cells
-from tclose.table.check import Bound
-from tclose.table.classes import grouped
 from tclose.utility import Quasi, coded_quasi, partition_loss
 from tclose.utility.loss import weighed_loss
 

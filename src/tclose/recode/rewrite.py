@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tclose.data.binding import Bound
+from tclose.data.encode.rows import RowIndex
+from tclose.data.engines.frames.release import framed
+from tclose.data.engines.translation import Translation
+from tclose.data.source import Rows
 from tclose.errors import DataError
 from tclose.recode.identifiers import Pseudonyms, masked
 from tclose.recode.recoding import Recoding, Sensitive
 from tclose.recode.translate import translation_of
-from tclose.table.check import Bound
-from tclose.table.frames import framed
-from tclose.table.source import Rows
-from tclose.table.stream import RowIndex
-from tclose.table.translation import Translation
 
 
 @dataclass(frozen=True)

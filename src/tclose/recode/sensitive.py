@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tclose.data.binding import Bound, narrowed
+from tclose.data.encode.attribute import Attribute
+from tclose.data.encode.dictionary import Dictionary
 from tclose.recode.recoding import Sensitive
-from tclose.table.attribute import Attribute
-from tclose.table.check import Bound, narrowed
-from tclose.table.dictionary import Dictionary
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

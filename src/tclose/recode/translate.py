@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tclose.data.binding import Bound
+from tclose.data.encode.classes import grouped
+from tclose.data.engines.translation import KEY, NEW, Change, Translation
 from tclose.recode.identifiers import MASK, Pseudonyms
 from tclose.recode.recoding import Recoding
-from tclose.table.check import Bound
-from tclose.table.classes import grouped
-from tclose.table.translation import KEY, NEW, Change, Translation
 
 Ints = NDArray[np.int64]
 

@@ -9,7 +9,7 @@
 | nothing but missing values | missing |
 
 Members of a set that hold `,`, `{`, `}`, quotes or outer blanks are written in double quotes, as
-JSON writes strings. `tclose.table.labels` reads all of these back.
+JSON writes strings. `tclose.data.encode.labels` reads all of these back.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.table.check import Bound
-from tclose.table.dictionary import NUMBER, UNIT, Dictionary
-from tclose.table.labels import ANYTHING, MISSING
+from tclose.data.binding import Bound
+from tclose.data.encode.dictionary import NUMBER, UNIT, Dictionary
+from tclose.data.encode.labels import ANYTHING, MISSING
 from tclose.utility import ColumnLoss, Quasi
 from tclose.utility.loss import ends
 

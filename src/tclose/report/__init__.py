@@ -15,10 +15,10 @@
 - `html`, `charts`, `style`, `screen`, `saving`   a document as a page, a terminal view, a file
 """
 
-from tclose.report.curves import frontier_svg
-from tclose.report.flow import flow_svg
-from tclose.report.frontier import frontier_view
-from tclose.report.terminal import audit_view, checks_view, explanation_view
+from tclose.report.charts.flow import flow_svg
+from tclose.report.charts.frontier import frontier_svg
+from tclose.report.render.frontier import frontier_view
+from tclose.report.render.terminal import audit_view, checks_view, explanation_view
 
 __all__ = [
     "audit_view",

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tclose.report.document import Document, Section
-from tclose.report.findings import (
+from tclose.report.sections.findings import (
     attacks_section,
     limits_section,
     losses_section,
     method_section,
     presets_section,
 )
-from tclose.report.overview import before_section, measures_section, promise_section, risk_section
-from tclose.report.spread import spread_section
+from tclose.report.sections.overview import (
+    before_section,
+    measures_section,
+    promise_section,
+    risk_section,
+)
+from tclose.report.sections.spread import spread_section
+from tclose.report.sections.worst import worst_section
 from tclose.report.subject import Subject
-from tclose.report.worst import worst_section
 from tclose.verify.audit import rows_text
 
 TITLES = {

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tclose.attacks import AttackReport
 from tclose.report.document import Edition
-from tclose.verify.attacks import AttackReport
 from tclose.verify.audit import Audit, Verdict
 from tclose.verify.certificate import Check
 

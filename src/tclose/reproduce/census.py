@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data import Bound, Source, bind, open_source
 from tclose.errors import DataError, InternalError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.load import parse_policy
 from tclose.reproduce import paper
 from tclose.reproduce.measures import Measure, anonymity
 from tclose.search import Problem, problem_of
-from tclose.table import Bound, Source, bind, open_source
 
 Ints = NDArray[np.int64]
 TABLE = "adult.csv"

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tclose.report import svg
-from tclose.report.charts import ticks as from_zero
-from tclose.report.svg import COLOURS, FAINT, GRID, INK, box, line, text
+from tclose.report.charts import svg
+from tclose.report.charts.bars import ticks as from_zero
+from tclose.report.charts.svg import COLOURS, FAINT, GRID, INK, box, line, text
 
 WIDTH, HEIGHT = 720, 340
 LEFT, RIGHT, TOP, BOTTOM = 84, 216, 40, 52

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tclose.report.svg import escape
+from tclose.report.charts.svg import escape
 from tclose.reproduce import paper
 from tclose.reproduce.chart import Axis, Series, bar_chart, line_chart, number
 from tclose.reproduce.claims import Claim, claims_of, curve, kinds

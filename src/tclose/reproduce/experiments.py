@@ -24,8 +24,8 @@ from tclose.reproduce.census import Census, Column
 from tclose.reproduce.measures import Measure, five
 from tclose.search import Budget, Problem
 from tclose.search.budget import Clock
-from tclose.search.fulldomain import domain_of
-from tclose.search.incognito import Minimal, minimal_nodes
+from tclose.search.full_domain.generalization import domain_of
+from tclose.search.full_domain.incognito import Minimal, minimal_nodes
 from tclose.search.outcome import numbered
 
 Ints = NDArray[np.int64]

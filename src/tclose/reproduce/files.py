@@ -8,11 +8,11 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tclose.data.io.files import refuse_unwritable, write_text
 from tclose.reproduce import paper
 from tclose.reproduce.claims import claims_of
 from tclose.reproduce.document import FIGURE_ONLY, page
 from tclose.reproduce.experiments import Experiments, Run
-from tclose.table.write import refuse_unwritable, write_text
 
 PAGE = "li2007.html"
 NAMES = (PAGE, "claims.csv", "similarity.csv", "tables.csv", "efficiency.csv", "quality.csv")

@@ -33,10 +33,10 @@
 """
 
 from tclose.search.budget import Budget, Progress
-from tclose.search.feasible import Infeasible, infeasible
-from tclose.search.methods import METHODS, Method, method_named
+from tclose.search.feasibility import Infeasible, infeasible
 from tclose.search.outcome import Cuts, Outcome, Trial
 from tclose.search.problem import Problem, problem_of
+from tclose.search.registry import METHODS, Method, method_named
 
 __all__ = [
     "METHODS",

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.kernels.tables import Tables
 from tclose.search.budget import Clock
+from tclose.search.finalize import settled
 from tclose.search.outcome import Cuts, Outcome, Trial
 from tclose.search.problem import Problem
-from tclose.search.settle import settled
-from tclose.search.tables import Tables
 
 Ints = NDArray[np.int64]
 

@@ -22,11 +22,11 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.search.budget import Budget
-from tclose.search.close import closeness, on_a_line
-from tclose.search.cover import cover
-from tclose.search.fragments import fragments
-from tclose.search.hybrid import hybrid
-from tclose.search.matching import matching
+from tclose.search.by_construction.emd_bounds import closeness, on_a_line
+from tclose.search.by_construction.fragments import fragments
+from tclose.search.by_construction.matching import matching
+from tclose.search.full_domain.cover import cover
+from tclose.search.local_search.hybrid import hybrid
 from tclose.search.outcome import Outcome, Trial
 from tclose.search.problem import Problem
 

@@ -8,16 +8,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.privacy import promises_of
-from tclose.search.aims import Aims, aims_of
-from tclose.search.near import along_curve
-from tclose.search.promise import Promise, compile_promise
-from tclose.search.rulebook import recount
-from tclose.search.tables import Tables, make_tables
-from tclose.table.cells import Cells
-from tclose.table.check import Bound
-from tclose.table.classes import Classes
-from tclose.table.persons import distinct_sizes
+from tclose.data.binding import Bound
+from tclose.data.encode.cells import Cells
+from tclose.data.encode.classes import Classes
+from tclose.data.encode.persons import distinct_sizes
+from tclose.kernels.tables import Tables, make_tables
+from tclose.requirements import promises_of
+from tclose.search.by_construction.near import along_curve
+from tclose.search.constraints import Promise, compile_promise
+from tclose.search.full_domain.rulebook import recount
+from tclose.search.objective import Aims, aims_of
 from tclose.utility import ColumnLoss, LossReport, coded_quasi, partition_loss
 
 Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.table.cells import equal_parts
+from tclose.data.encode.cells import equal_parts
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.table.boxes import Boxes
+from tclose.data.encode.boxes import Boxes
 from tclose.utility.pair import Pair
 
 MOST_INDICATORS = 48

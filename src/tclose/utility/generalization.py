@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.table.boxes import Boxes
+from tclose.data.encode.boxes import Boxes
 from tclose.utility.pair import Pair
 from tclose.utility.result import Measure
 

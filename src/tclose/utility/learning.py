@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.encode.alignment import row_cells, row_codes
+from tclose.data.encode.dictionary import Dictionary
 from tclose.errors import DataError, UsageError
-from tclose.table.alignment import row_cells, row_codes
-from tclose.table.dictionary import Dictionary
 from tclose.utility.features import raw_features, released_features
 from tclose.utility.pair import Pair
 from tclose.utility.result import Measure

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.binding import Bound
+from tclose.data.encode.alignment import Beside, beside
 from tclose.distance.histogram import Counts
-from tclose.table.alignment import Beside, beside
-from tclose.table.check import Bound
 
 Ints = NDArray[np.int64]
 
@@ -80,6 +80,6 @@ class Pair(Beside):
 
 
 def pair_of(original: Bound, release: Bound, *, key: str | None = None) -> Pair:
-    """Holds a release against its original (see `tclose.table.alignment.beside`)."""
+    """Holds a release against its original (see `tclose.data.encode.alignment.beside`)."""
     found = beside(original, release, key)
     return Pair(found.original, found.release, found.covering, found.linked)

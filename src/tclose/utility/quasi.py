@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.binding import Bound
+from tclose.data.encode.dictionary import Dictionary
 from tclose.errors import PolicyError, Problem
-from tclose.table.check import Bound
-from tclose.table.dictionary import Dictionary
 from tclose.utility.loss import ColumnLoss
 
 HUGE = 10**300

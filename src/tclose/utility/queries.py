@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.encode.alignment import translated
 from tclose.distance.kernel import compiled
 from tclose.errors import UsageError
-from tclose.table.alignment import translated
 from tclose.utility.pair import Pair
 from tclose.utility.result import Measure
 

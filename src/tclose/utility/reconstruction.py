@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.encode.alignment import translated
+from tclose.data.encode.classes import grouped
+from tclose.data.encode.coverage import holds, spot
 from tclose.distance.kernel import compiled
-from tclose.table.alignment import translated
-from tclose.table.classes import grouped
-from tclose.table.covering import holds, spot
 from tclose.utility.pair import Pair
 from tclose.utility.result import Measure
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tclose.data.binding import Bound
+from tclose.data.encode.cells import Cells
+from tclose.data.encode.classes import Classes
+from tclose.data.source import WEIGHT, Source
 from tclose.distance.histogram import Counts
 from tclose.policy.model import Policy
-from tclose.privacy import Line, Measurement, measures_of, promises_of
-from tclose.table.cells import Cells
-from tclose.table.check import Bound
-from tclose.table.classes import Classes
-from tclose.table.source import WEIGHT, Source
+from tclose.requirements import Line, Measurement, measures_of, promises_of
 
 MOST_REPORTED = 20
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tclose.data.binding import Bound
+from tclose.data.encode.attribute import Attribute
+from tclose.data.encode.classes import Classes
 from tclose.distance import EarthMover, Histogram, Move, TreeMetric, actions, transport
 from tclose.distance.histogram import Counts
 from tclose.errors import UsageError, nearest
-from tclose.table.attribute import Attribute
-from tclose.table.check import Bound
-from tclose.table.classes import Classes
 
 
 @dataclass(frozen=True)

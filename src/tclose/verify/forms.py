@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from tclose.data.binding import bind
+from tclose.data.encode.row_counts import miscounted
+from tclose.data.io.fingerprint import file_hash
+from tclose.data.io.layout import Form, Layout, Part
+from tclose.data.source import Source
 from tclose.errors import DataError, UsageError
 from tclose.policy.model import Column, Policy, Search
-from tclose.table.check import bind
-from tclose.table.counting import miscounted
-from tclose.table.digest import file_hash
-from tclose.table.layout import Form, Layout, Part
-from tclose.table.source import Source
 from tclose.verify.audit import Audit, audit_bound
 from tclose.verify.certificate import NOT_HERE, Certificate, Check, json_hash
 

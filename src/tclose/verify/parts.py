@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.privacy import Line, Measurement, measures_of, promises_of
-from tclose.privacy.joint import JointCloseness
-from tclose.table.classes import Classes
-from tclose.table.outline import Outline
-from tclose.table.source import Source, Spread
+from tclose.data.encode.classes import Classes
+from tclose.data.source import Source, Spread
+from tclose.data.summary import Outline
+from tclose.requirements import Line, Measurement, measures_of, promises_of
+from tclose.requirements.joint import JointCloseness
 from tclose.verify.audit import (
     MOST_REPORTED,
     Audit,

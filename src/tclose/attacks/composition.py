@@ -1,0 +1,161 @@
+"""Composition: two releases about the same people, each harmless alone (Ganta et al. 2008).
+
+Whoever is in class A of the one and in class B of the other has a value that both show. Plainly:
+the values that A and B share; one left is certainty. By belief: with the classes independent given
+the value, the posterior is proportional to P_A(s) · P_B(s) / Q(s).
+
+Rows of the two are linked by a key column that both have, or by their order where both have equally
+many; in either case the sensitive values of linked rows must agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.attacks.finding import Finding, worst
+from tclose.attacks.reidentification import threshold
+from tclose.data.binding import Bound
+from tclose.data.encode.alignment import Linked, translated
+from tclose.data.encode.classes import grouped
+from tclose.distance import Histogram
+from tclose.distance.kernel import compiled
+from tclose.verify.audit import rows_text
+
+NEARLY = 0.95
+"""The belief from which on a value counts as nearly certain."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Composed:
+    """What each pair of classes leaves: values, the strongest belief, how far beliefs moved."""
+
+    left: Ints
+    strongest: Floats
+    moved: Floats
+
+
+def composition(first: Bound, second: Bound, linked: Linked, attribute: str) -> Finding:
+    """Rows whose value two releases make certain, though neither does alone."""
+    mine, theirs, rows = _pairs(first, second, linked)
+    histogram = first.classes.histogram(attribute)
+    other = _translated(first, second, attribute)
+    found = composed(histogram, other, mine, theirs)
+    single = (np.diff(histogram.start) == 1)[mine] | (np.diff(other.start) == 1)[theirs]
+    certain = (found.left == 1) & ~single
+    affected = int(rows[certain].sum())
+    harmed = np.zeros(first.classes.count, dtype=np.int64)
+    np.add.at(harmed, mine[certain], rows[certain])
+    alone = highest_shares(histogram)[mine]
+    nearly = (found.strongest >= NEARLY) & (alone < NEARLY)
+    k = threshold(first)
+    if affected:
+        sentence = (
+            f"Both releases together make the {attribute} of {rows_text(affected)} certain, though "
+            "neither does alone."
+        )
+    else:
+        sentence = (
+            f"Both releases together make nobody's {attribute} certain; the strongest belief is "
+            f"{float(found.strongest.max()):.1%}."
+        )
+    numbers = {
+        "fewest values left": int(found.left.min()),
+        "strongest belief": float(found.strongest.max()),
+        "rows newly believed with 95 % or more": int(rows[nearly].sum()),
+        "farthest from the table": float(found.moved.max()),
+        f"rows in common groups below {k}": int(rows[rows < k].sum()),
+        "rows linked": linked.rows,
+    }
+    return Finding(
+        "composition", attribute, sentence, affected, linked.rows, worst(harmed > 0, harmed),
+        numbers,
+    )  # fmt: skip
+
+
+def composed(mine: Histogram, theirs: Histogram, first: Ints, second: Ints) -> Composed:
+    """What pairs of classes leave of an attribute.
+
+    >>> one, two = Histogram.from_dense([[1, 1, 0]]), Histogram.from_dense([[0, 1, 1]])
+    >>> composed(one, two, np.array([0]), np.array([0])).left.tolist()
+    [1]
+    """
+    table = mine.total().astype(np.float64)
+    left = np.zeros(len(first), dtype=np.int64)
+    strongest, moved = np.zeros(len(first)), np.zeros(len(first))
+    _compose(
+        mine.start, mine.code, mine.count.astype(np.float64), mine.size.astype(np.float64),
+        theirs.start, theirs.code, theirs.count.astype(np.float64), theirs.size.astype(np.float64),
+        table / table.sum(), first, second, left, strongest, moved,
+    )  # fmt: skip
+    return Composed(left, strongest, moved)
+
+
+def highest_shares(histogram: Histogram) -> Floats:
+    """The share of each class's commonest value."""
+    top = np.maximum.reduceat(histogram.count.astype(np.float64), histogram.start[:-1])
+    result: Floats = top / histogram.size.astype(np.float64)
+    return result
+
+
+def _pairs(first: Bound, second: Bound, linked: Linked) -> tuple[Ints, Ints, Ints]:
+    """The pairs of classes that share people, and how many."""
+    mine = first.classes.cell_class[linked.first]
+    theirs = second.classes.cell_class[linked.second]
+    label, one = grouped([mine, theirs])
+    rows = np.zeros(len(one), dtype=np.int64)
+    np.add.at(rows, label, linked.weight)
+    return mine[one], theirs[one], rows
+
+
+def _translated(first: Bound, second: Bound, attribute: str) -> Histogram:
+    """The second release's histogram in the codes of the first; values it lacks do not count."""
+    histogram = second.classes.histogram(attribute)
+    code = translated(second.attributes[attribute], first.attributes[attribute])
+    values = first.classes.histogram(attribute).values
+    # A missing value that may be any is the last of both.
+    code[-1] = values - 1 if values > first.attributes[attribute].values else -2
+    kept = code[histogram.code] >= 0
+    return Histogram.from_cells(
+        histogram.owner()[kept], code[histogram.code[kept]], histogram.count[kept],
+        classes=histogram.classes, values=values,
+    )  # fmt: skip
+
+
+@compiled
+def _compose(
+    start: Any, code: Any, count: Any, size: Any, start2: Any, code2: Any, count2: Any,
+    size2: Any, table: Any, first: Any, second: Any, left: Any, strongest: Any, moved: Any,
+) -> None:  # fmt: skip
+    """Walks both sorted lists of values side by side, twice: to add up, then to compare."""
+    for pair in range(len(first)):
+        total = 0.0
+        for again in range(2):
+            a, b = start[first[pair]], start2[second[pair]]
+            inside = 0.0
+            while a < start[first[pair] + 1] and b < start2[second[pair] + 1]:
+                if code[a] < code2[b]:
+                    a += 1
+                elif code[a] > code2[b]:
+                    b += 1
+                else:
+                    usual = table[code[a]]
+                    belief = count[a] / size[first[pair]] * count2[b] / size2[second[pair]] / usual
+                    if again:
+                        belief /= total
+                        strongest[pair] = max(strongest[pair], belief)
+                        moved[pair] += abs(belief - usual)
+                        inside += usual
+                    else:
+                        total += belief
+                        left[pair] += 1
+                    a += 1
+                    b += 1
+            if again:
+                moved[pair] = (moved[pair] + 1.0 - inside) / 2

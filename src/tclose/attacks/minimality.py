@@ -1,0 +1,182 @@
+"""Minimality: classes that only their sensitive values explain (Wong et al. 2007).
+
+A method that generalizes no more than it must tells something by what it did not do. Somebody with
+everybody's quasi-identifiers tries to cut each class in two, along every column and between any two
+of its values. Where some cut leaves k rows on both sides, but every such cut would break what is
+promised about sensitive values, these values are why the class was left whole: they lie unevenly
+inside it. One cut that breaks nothing, and the class is not blamed on them.
+
+In a large table with many different values only some cuts are tried, spread evenly (`LARGEST`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.attacks.finding import Finding, worst
+from tclose.attacks.reidentification import threshold
+from tclose.data.binding import Bound
+from tclose.data.encode.alignment import Beside
+from tclose.data.encode.classes import Classes, grouped, partitioned
+from tclose.requirements import Line, promises_of
+from tclose.verify.audit import classes_text, rows_text
+
+LARGEST = 40_000_000
+"""How many times a cell may be put on a side of a cut: cells, times columns, times cuts."""
+FEWEST = 15
+"""How many cuts of a class along a column are tried, however large the table is."""
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+def minimality(found: Beside) -> Finding | None:
+    """Classes that only sensitive values kept whole; None where `untried` says why."""
+    promised = [line for line in sensitive_promises(found.original) if _judged_on_halves(line)]
+    if found.linked is None or not promised or _counted_otherwise(found.original):
+        return None
+    cells, number = found.linked.first, found.release.classes.cell_class[found.linked.second]
+    people = exploded(found.original.classes, cells, found.linked.weight)
+    places = found.covering.places(found.original.cells)[cells]
+    size, k = found.release.classes.size, threshold(found.release)
+    most = max(LARGEST // max(places.size, 1), FEWEST)
+    possible, harmless = np.zeros(len(size), dtype=bool), np.zeros(len(size), dtype=bool)
+    every = True
+    for place in places.T:
+        rank, cuts = ranks(number, place, len(size))
+        every &= bool(cuts.max(initial=0) <= most)
+        for border in borders(cuts, most):
+            side = rank >= border[number]
+            allowed = _both_sides(number, side, people.cell_weight, len(size), k)
+            possible |= allowed
+            allowed &= ~harmless
+            harmless |= allowed & ~_breaks(people, number, side, allowed, promised)
+    harmed = possible & ~harmless
+    affected = int(size[harmed].sum())
+    if affected:
+        sentence = (
+            f"{classes_text(int(harmed.sum()))} with {rows_text(affected)} could be cut in two as "
+            "far as their size goes, but not without breaking what is promised about sensitive "
+            "values: whoever knows the method can tell that these lie unevenly inside."
+        )
+    else:
+        sentence = "No class was left whole because of its sensitive values alone."
+    numbers = {
+        "classes large enough to be cut": int(possible.sum()),
+        "of them held together by sensitive values": int(harmed.sum()),
+        "every cut was tried": every,
+    }
+    return Finding(
+        "minimality", None, sentence, affected, found.release.classes.rows, worst(harmed, size),
+        numbers,
+    )  # fmt: skip
+
+
+def untried(bound: Bound) -> str:
+    """Why no class can be cut for the sake of what is promised about sensitive values."""
+    promised = {line.requirement.name for line in sensitive_promises(bound)}
+    if not promised:
+        return "nothing is promised about sensitive attributes"
+    if _counted_otherwise(bound):
+        return "it is tried only where every row counts as one"
+    return f"{' and '.join(sorted(promised))} is not judged on halves of classes"
+
+
+def sensitive_promises(bound: Bound) -> list[Line]:
+    """What is promised about sensitive attributes."""
+    aside = bound.policy.model_copy(update={"k_map": None, "presence": None})
+    lines = promises_of(replace(bound, policy=aside))
+    return [line for line in lines if line.requirement.attribute is not None]
+
+
+def _counted_otherwise(bound: Bound) -> bool:
+    """Whether rows have weights, or persons several rows: halves would have to be counted anew."""
+    return bound.cells.mass is not None or bound.cells.persons is not None
+
+
+def _judged_on_halves(line: Line) -> bool:
+    """Whether it can be judged on any classes: (n, t)-closeness needs those of the lattice."""
+    return not line.requirement.capabilities.needs
+
+
+def exploded(classes: Classes, cells: Ints, weight: Ints) -> Classes:
+    """The cells of a table, some of them several times, with weights of their own."""
+    return replace(
+        classes,
+        cell_class=classes.cell_class[cells],
+        cell_codes={name: codes[cells] for name, codes in classes.cell_codes.items()},
+        cell_weight=weight,
+    )
+
+
+def ranks(number: Ints, place: Ints, classes: int) -> tuple[Ints, Ints]:
+    """The rank of each cell's value among those of its class, and the highest of each class.
+
+    >>> ranks(np.array([0, 1, 0, 0]), np.array([9, 4, 5, 9]), 2)
+    (array([1, 0, 0, 1]), array([1, 0]))
+    """
+    label, first = grouped([number, place])
+    owner = number[first]
+    start = np.searchsorted(owner, np.arange(classes))
+    return label - start[number], np.bincount(owner, minlength=classes) - 1
+
+
+def borders(cuts: Ints, most: int) -> Iterator[Ints]:
+    """Cut after cut: the rank at which the upper side of each class begins; past all, if no more.
+
+    >>> [border.tolist() for border in borders(np.array([3, 1]), 9)]
+    [[1, 1], [2, 2], [3, 2]]
+    >>> [border.tolist() for border in borders(np.array([100]), 2)]
+    [[26], [76]]
+    """
+    tried = np.minimum(cuts, most)
+    for turn in range(int(tried.max(initial=0))):
+        border = 1 + (2 * turn + 1) * cuts // np.maximum(2 * tried, 1)
+        yield np.where(turn < tried, border, cuts + 1)
+
+
+def _both_sides(number: Ints, side: Flags, weight: Ints, classes: int, k: int) -> Flags:
+    rows = np.zeros((classes, 2), dtype=np.int64)
+    np.add.at(rows, (number, side.astype(np.int64)), weight)
+    result: Flags = rows.min(axis=1) >= k
+    return result
+
+
+def _breaks(
+    people: Classes, number: Ints, side: Flags, cut: Flags, promised: Sequence[Line]
+) -> Flags:
+    """Which classes have a side that breaks a promise, of those that are to be cut."""
+    result = np.zeros(len(cut), dtype=bool)
+    if not cut.any():
+        return result
+    seen = _halved(people, number, side, cut)
+    for line in promised:
+        parts, where = seen, seen.origin
+        if line.reading == "cross":
+            known = [name for name in seen.attributes if name != line.requirement.attribute]
+            parts = seen.regrouped(known)
+            where = where[parts.origin]
+        broken = where[line.requirement.measure(parts).fails] // 2
+        result[broken[broken < len(cut)]] = True
+    return result
+
+
+def _halved(people: Classes, number: Ints, side: Flags, cut: Flags) -> Classes:
+    """Both sides of the classes that are cut, and all other rows as one class, so that the whole
+    table stays as it is."""
+    inside = cut[number]
+    kept, rest = np.flatnonzero(inside), np.flatnonzero(~inside)
+    alike, first = grouped([codes[rest] for codes in people.cell_codes.values()])
+    weight = np.zeros(len(first), dtype=people.cell_weight.dtype)
+    np.add.at(weight, alike, people.cell_weight[rest])
+    fewer = exploded(
+        people,
+        np.concatenate([kept, rest[first]]),
+        np.concatenate([people.cell_weight[kept], weight]),
+    )
+    halves = 2 * number[kept] + side[kept]
+    return partitioned(fewer, np.concatenate([halves, np.full(len(first), 2 * len(cut))]))

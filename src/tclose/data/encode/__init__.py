@@ -1,0 +1,1 @@
+"""The table as integers: dictionaries, cells, weights and persons, classes."""

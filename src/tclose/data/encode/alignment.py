@@ -1,0 +1,229 @@
+"""Rows of two tables that belong to the same people: by a key that both have, or by their order.
+
+A release that is held against its original, or against another release, is held here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tclose.data.binding import Bound
+from tclose.data.encode.attribute import MISSING, Attribute
+from tclose.data.encode.classes import grouped
+from tclose.data.encode.coverage import Covering, covering_of
+from tclose.data.encode.dictionary import Dictionary
+from tclose.data.encode.rows import RowIndex
+from tclose.data.source import Source
+from tclose.errors import DataError, nearest
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Pairs of cells of two tables, and how many people are in both."""
+
+    first: Ints
+    second: Ints
+    weight: Ints
+
+    @property
+    def rows(self) -> int:
+        """How many people were linked."""
+        return int(self.weight.sum())
+
+
+def linked_rows(first: Bound, second: Bound, key: str | None = None) -> Linked | None:
+    """Links the rows of two tables by a key, or by their order where both have equally many.
+
+    None where there is no key and the numbers of rows differ: nothing then says who is who. That
+    rows in equal places are of equal people is the caller's claim; whoever uses it checks what can
+    be checked.
+    """
+    mine, theirs, each = row_cells(first), row_cells(second), _row_counts(second)
+    if key is not None:
+        at = _found(_keys(first.source, key), _keys(second.source, key), first.source)
+        shared = np.flatnonzero(at >= 0)
+        mine, theirs, each = mine[at[shared]], theirs[shared], each[shared]
+    elif len(mine) != len(theirs):
+        return None
+    label, one = grouped([mine, theirs])
+    weight = np.zeros(len(one), dtype=np.int64)
+    np.add.at(weight, label, each)
+    return Linked(mine[one], theirs[one], weight)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A release held against its original: what its classes cover, and whose row is whose."""
+
+    original: Bound
+    release: Bound
+    covering: Covering
+    linked: Linked | None
+
+    @property
+    def central(self) -> bool:
+        """Whether classes are released by a central value rather than by what they cover."""
+        return self.release.policy.release.recoding != "local"
+
+
+def beside(original: Bound, release: Bound, key: str | None = None) -> Beside:
+    """Holds a release against its original; links their rows where that can be done.
+
+    Without a key rows are linked by their order, if there are equally many, if all sensitive values
+    agree, and if every released value covers the original one.
+    """
+    if release.cells.rows > original.cells.rows:
+        raise DataError(
+            f"the release has {release.cells.rows:,} rows, the original {original.cells.rows:,}",
+            where=release.source.name,
+            hint="is it a release of this table?",
+        )
+    central = release.policy.release.recoding != "local"
+    covering = covering_of(
+        release.classes,
+        original.cells,
+        original.hierarchies,
+        central=central,
+        nominal=_prefixed(original),
+    )
+    linked = None
+    if key is not None or release.cells.rows == original.cells.rows:
+        linked = linked_rows(original, release, key)
+    found = Beside(original, release, covering, linked)
+    if linked is None or (agreeing(original, release, linked) and _covered(found, linked)):
+        return found
+    if key is not None:
+        raise DataError(
+            "rows with equal keys do not belong together: a sensitive value differs, or a released "
+            "value does not cover the original one",
+            where=release.source.name,
+            hint="is the key unique to a person, and the release made from this table?",
+        )
+    return replace(found, linked=None)
+
+
+def _prefixed(bound: Bound) -> list[str]:
+    """The quasi-identifiers that are generalized character by character, as postcodes are."""
+    specs = {name: bound.policy.columns[name].hierarchy for name in bound.classes.quasi}
+    return [name for name, spec in specs.items() if spec is not None and spec.kind == "prefix"]
+
+
+def agreeing(first: Bound, second: Bound, linked: Linked) -> bool:
+    """Whether linked rows have the same sensitive values.
+
+    Where the policy hides or generalizes those of rows that a search left out, a value may also be
+    missing in the one table, or a group of the other's.
+    """
+    for name, mine in first.attributes.items():
+        theirs = second.attributes[name]
+        one = first.classes.cell_codes[name][linked.first]
+        two = second.classes.cell_codes[name][linked.second]
+        differ = np.flatnonzero(translated(mine, theirs)[one] != two)
+        _, some = grouped([one[differ], two[differ]])
+        at = differ[some]
+        for a, b in zip(one[at].tolist(), two[at].tolist(), strict=True):
+            if not _coarser(first, mine, a, theirs, b):
+                return False
+    return True
+
+
+def _coarser(bound: Bound, mine: Attribute, a: int, theirs: Attribute, b: int) -> bool:
+    """Whether one of two values can be the other, hidden or generalized."""
+    how = bound.policy.release.leftover
+    one = MISSING if a < 0 else mine.labels[a]
+    two = MISSING if b < 0 else theirs.labels[b]
+    if MISSING in (one, two):
+        return how == "hide"
+    tree = mine.hierarchy
+    if how != "generalize" or tree is None or not (tree.contains(one) and tree.contains(two)):
+        return False
+    return tree.lca_of_labels([one, two]) in (one, two)
+
+
+def _covered(found: Beside, linked: Linked) -> bool:
+    """Whether every released value covers its original one (a central one need not)."""
+    if found.central:
+        return True
+    places = found.covering.places(found.original.cells)[linked.first]
+    number = found.release.classes.cell_class[linked.second]
+    return all(
+        bool(one.covers(found.covering.key[number, at], places[:, at]).all())
+        for at, one in enumerate(found.covering.columns)
+    )
+
+
+def translated(mine: Attribute, theirs: Attribute) -> Ints:
+    """The other table's code of each of an attribute's codes: −2 for none, last −1 for missing."""
+    code = {label: at for at, label in enumerate(theirs.labels)}
+    return np.array([*(code.get(label, -2) for label in mine.labels), -1], dtype=np.int64)
+
+
+def row_cells(bound: Bound) -> Ints:
+    """The cell of every row of a table, in its own order."""
+    index = RowIndex(bound.cells, [*bound.classes.quasi, *bound.attributes])
+    parts = [index.locate(batch) for batch in bound.source.stream().batches()]
+    result = np.concatenate(parts)
+    if (result < 0).any():
+        raise DataError(
+            "the table gave other rows when it was read again",
+            where=bound.source.name,
+            hint="has it changed meanwhile?",
+        )
+    return result
+
+
+def _row_counts(bound: Bound) -> Ints:
+    """How many rows every row of a table stands for, in its own order."""
+    name = next(iter(bound.policy.with_role("count")), None)
+    if name is None:
+        return np.ones(bound.cells.rows, dtype=np.int64)
+    dictionary, code = row_codes(bound.source, name)
+    return np.array([int(Decimal(text)) for text in dictionary.labels], dtype=np.int64)[code]
+
+
+def _keys(source: Source, key: str) -> pa.ChunkedArray:
+    """The key of every row, as text."""
+    if key not in source.columns:
+        raise DataError(
+            f"there is no column {key!r} to link rows by",
+            where=source.name,
+            hint="name a column that both tables have",
+        )
+    parts = [batch.column(key) for batch in source.stream().batches()]
+    column = pa.chunked_array([part.cast(pa.string()) for part in parts])
+    if column.null_count or pc.count_distinct(column).as_py() < len(column):
+        raise DataError(
+            f"column {key!r} does not tell rows apart: some keys are missing or stand twice",
+            where=source.name,
+            hint="name a column with a value of its own for every row",
+        )
+    return column
+
+
+def _found(known: pa.ChunkedArray, keys: pa.ChunkedArray, source: Source) -> Ints:
+    """The row of the first table with each key of the second; −1 where there is none."""
+    at = pc.index_in(keys, value_set=known.combine_chunks()).fill_null(-1)
+    result: Ints = at.to_numpy().astype(np.int64)
+    if (result < 0).all():
+        raise DataError("no key stands in both tables", where=source.name)
+    return result
+
+
+def row_codes(source: Source, column: str) -> tuple[Dictionary, Ints]:
+    """The values of one column, and the code of every row, in the table's order."""
+    if column not in source.columns:
+        raise DataError(
+            f"there is no column {column!r}",
+            where=source.name,
+            hint=nearest(column, source.columns),
+        )
+    parts = [batch.column(column) for batch in source.stream().batches()]
+    return Dictionary.encode(pa.chunked_array(parts), column)

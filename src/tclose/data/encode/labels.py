@@ -1,0 +1,190 @@
+"""What a generalized value covers: intervals, sets, masks, inner nodes of a hierarchy.
+
+| form | covers |
+|---|---|
+| `*` | everything |
+| `[25, 37]`, `[20, 25)`, `(-∞, 18)`, `25-37` | numbers (or dates) between the ends |
+| `≥ 40`, `>=40`, `<40` | numbers on one side |
+| `{flu, cough}` | the values named; `(missing)` among them is a missing value |
+| `476**`, `2*` | values with these characters, `*` standing for one each or, last, for any rest |
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, time
+from fractions import Fraction
+
+from tclose.data.encode.dictionary import UNIT, days_of
+from tclose.distance.numbers import exact
+
+ANYTHING = "*"
+MISSING = "(missing)"
+
+INTERVAL = re.compile(r"([\[(])\s*(\S[^,;]*?|)\s*[,;]\s*(\S[^,;]*?|)\s*([\])])$")
+DASH = re.compile(r"(\d+(?:\.\d+)?)\s*[-–]\s*(\d+(?:\.\d+)?)$")
+SIDE = re.compile(r"(>=|≥|>|<=|≤|<)\s*(\S.*)$")
+SET = re.compile(r"\{(.*)\}$", re.DOTALL)
+MEMBER = re.compile(r'("(?:[^"\\]|\\.)*")|([^,"]+)')
+INFINITE = {"", "-∞", "∞", "+∞", "-inf", "inf"}
+
+
+@dataclass(frozen=True)
+class Span:
+    """Numbers between two ends; None is no end."""
+
+    low: Fraction | None
+    high: Fraction | None
+    with_low: bool
+    with_high: bool
+    unit: tuple[str, str] | None = None
+    """What stands before and after the number, in ends such as `3K` and in every value covered."""
+
+    def covers(self, value: str) -> bool:
+        """Whether the number (or date) written lies between the ends."""
+        at = place(value) if self.unit is None else _without(self.unit, value)
+        if at is None:
+            return False
+        above = self.low is None or at > self.low or (self.with_low and at == self.low)
+        under = self.high is None or at < self.high or (self.with_high and at == self.high)
+        return above and under
+
+
+def place(text: str) -> Fraction | None:
+    """A number, an ISO date (a moment of it) or a time of day on the number line."""
+    try:
+        return exact(text)
+    except ValueError:
+        pass
+    for kind in (datetime, time):
+        try:
+            return days_of(kind.fromisoformat(text))
+        except ValueError:
+            pass
+    return None
+
+
+def _without(unit: tuple[str, str], text: str) -> Fraction | None:
+    """The number in a text that has this unit, or None."""
+    found = UNIT.match(text)
+    return exact(found[2]) if found and (found[1], found[3]) == unit else None
+
+
+def span(label: str) -> Span | None:
+    """The interval that a label writes, or None.
+
+    >>> span("[25, 37]").covers("37"), span("[20, 25)").covers("25"), span("flu")
+    (True, False, None)
+    """
+    if found := INTERVAL.match(label):
+        ends = [place(end) for end in (found[2], found[3])]
+        known = [
+            end is not None or text in INFINITE
+            for end, text in zip(ends, found.group(2, 3), strict=True)
+        ]
+        if all(known):
+            return Span(ends[0], ends[1], found[1] == "[", found[4] == "]")
+        if measure := UNIT.match(found[2]):
+            unit = (measure[1], measure[3])
+            low, high = (_without(unit, end) for end in found.group(2, 3))
+            if low is not None and high is not None:
+                return Span(low, high, found[1] == "[", found[4] == "]", unit)
+    if (found := DASH.match(label)) and Fraction(found[1]) <= Fraction(found[2]):
+        return Span(Fraction(found[1]), Fraction(found[2]), True, True)
+    if (found := SIDE.match(label)) and (at := place(found[2])) is not None:
+        closed = found[1] in (">=", "≥", "<=", "≤")
+        upward = found[1] in (">", ">=", "≥")
+        return Span(at if upward else None, None if upward else at, closed, closed)
+    return None
+
+
+def raw_values(label: str) -> list[str]:
+    """Raw values that a label names: the ends of an interval, the members of a set, or itself.
+
+    >>> raw_values("[25, 37]"), raw_values("{a, b}"), raw_values("≥ 40"), raw_values("*")
+    (['25', '37'], ['a', 'b'], ['40'], [])
+    """
+    if span(label) is None:
+        found = SET.match(label)
+        return set_members(found[1]) if found else [] if label.strip("*") == "" else [label]
+    for form in (INTERVAL, DASH, SIDE):
+        if found := form.match(label):
+            return [part for part in found.groups() if part and place(part) is not None]
+    return []
+
+
+def is_label(text: str) -> bool:
+    """Whether a text is written like a generalized value rather than a raw one.
+
+    >>> is_label("476**"), is_label("≥ 40"), is_label("{a, b}"), is_label("flu")
+    (True, True, True, False)
+    """
+    return "*" in text or span(text) is not None or SET.match(text) is not None
+
+
+def coverage(label: str) -> Callable[[str], bool]:
+    """The test of whether a raw value lies under a generalized one.
+
+    >>> covers = coverage("476**")
+    >>> covers("47677"), covers("47905"), coverage("*")("anything")
+    (True, False, True)
+    """
+    if label == "*":
+        return lambda value: True
+    if (interval := span(label)) is not None:
+        return lambda value: value == label or interval.covers(value)
+    if found := SET.match(label):
+        members = {text for text, quoted in _members(found[1]) if quoted or text != MISSING}
+        return lambda value: value == label or value in members
+    if "*" in label:
+        pattern = re.compile(_mask(label))
+        return lambda value: pattern.fullmatch(value) is not None
+    return lambda value: value == label
+
+
+def set_members(inside: str) -> list[str]:
+    """The values that a set names; those in double quotes are written as JSON writes strings.
+
+    >>> set_members('flu, "a, b"')
+    ['flu', 'a, b']
+    """
+    return [text for text, _ in _members(inside)]
+
+
+def covers_missing(label: str) -> bool:
+    """Whether a missing value lies under a generalized one.
+
+    >>> covers_missing("*"), covers_missing("{a, (missing)}"), covers_missing('{"(missing)", a}')
+    (True, True, False)
+    """
+    found = SET.match(label)
+    return label == ANYTHING or (found is not None and (MISSING, False) in _members(found[1]))
+
+
+def _members(inside: str) -> list[tuple[str, bool]]:
+    """What a set names, and whether each stands in quotes."""
+    members = []
+    for quoted, plain in MEMBER.findall(inside):
+        if quoted:
+            members.append((_unquoted(quoted), True))
+        elif plain.strip():
+            members.append((plain.strip(), False))
+    return members
+
+
+def _unquoted(text: str) -> str:
+    """A text in quotes, as JSON reads it or, where that fails, as it stands between them."""
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return text[1:-1]
+
+
+def _mask(label: str) -> str:
+    """A mask as a pattern: a single trailing star stands for any rest, others for one character."""
+    if label.count("*") == 1 and label.endswith("*"):
+        return re.escape(label[:-1]) + ".*"
+    return "".join("." if character == "*" else re.escape(character) for character in label)

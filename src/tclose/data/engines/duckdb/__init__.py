@@ -1,0 +1,1 @@
+"""Tables that DuckDB counts: files out of core, frames without copying, relations."""

@@ -1,0 +1,187 @@
+"""DuckDB relations: counted where they are, and released as relations of the same connection."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from glob import has_magic
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from tclose.data.engines.duckdb.source import DuckSource, explained, literal
+from tclose.data.engines.translation import KEY, Change, Translation
+from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.io.fingerprint import fingerprint
+from tclose.data.io.paths import KINDS, suffix_of
+from tclose.data.source import BATCH, Rows, quoted
+from tclose.errors import DataError
+
+ROW, NAME, VALUE = "__tclose_row__", "__tclose_name_{}", "__tclose_value_{}"
+VIEW = "__tclose_nothing__"
+LITERAL = re.compile(r"'((?:[^']|'')+)'")
+UNTOLD = ("UHUGEINT", "BIT", "BIGNUM", "VARINT", "TIME WITH TIME ZONE", "VARIANT", "UNION")
+"""Types whose values change, or cannot be told, on the way to a file."""
+
+
+@dataclass(frozen=True)
+class RelationSource(DuckSource):
+    """A relation of the caller's own connection."""
+
+    @property
+    def rewrites(self) -> bool:
+        """The release is a relation, too."""
+        return True
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values that can be told as they are."""
+        return not self.types[column].startswith(UNTOLD) and super().is_scalar(column)
+
+    def stream(self) -> Rows:
+        """All rows, in the order that the relation has."""
+        nothing = self._run(lambda: self.relation.limit(0).to_arrow_table())
+        return Rows(nothing.schema, self._batches)
+
+    def digest(self) -> str:
+        """The hash of the rows, whatever their order."""
+        casts = [
+            f"CAST({quoted(name)} AS VARCHAR)" if kind.startswith(UNTOLD) else quoted(name)
+            for name, kind in self.types.items()
+        ]
+        told = self.relation.project(", ".join(casts))
+        schema = self._run(lambda: told.limit(0).to_arrow_table()).schema
+        named = pa.schema(zip(self.columns, schema.types, strict=True))
+        return str(self._run(lambda: fingerprint(named, told.to_arrow_reader(BATCH))))
+
+    def recoded(self, how: Translation) -> Any:
+        """The release as a relation: nothing is computed before it is asked for.
+
+        The translation comes onto the caller's connection as an Arrow table that the relation
+        holds on to; nothing is created in the database. Rows keep their order, unless they are to
+        be shuffled or the connection does not preserve one.
+        """
+        try:
+            return self._joined(how)
+        except duckdb.CatalogException:
+            raise DataError(
+                "the connection does not find tables of Python",
+                where=self.name,
+                hint="SET python_enable_replacements = true",
+            ) from None
+        except duckdb.Error as error:
+            raise explained(error, self.name) from None
+
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows in the relation's order, by a translation that a bench has made."""
+        rows = self.recoded(replace(how, shuffle=False))
+        yield from self._run(lambda: rows.to_arrow_reader(BATCH))
+
+    def _batches(self) -> Any:
+        for name, kind in self.types.items():
+            if kind.startswith(UNTOLD):
+                raise DataError(
+                    f"values of type {kind} cannot be told outside the database",
+                    where=f"column {name!r}",
+                    hint="cast it to VARCHAR first",
+                )
+        return self._run(lambda: self.relation.to_arrow_reader(BATCH))
+
+    def _joined(self, how: Translation) -> Any:
+        rows, names = self.relation, ", ".join(map(quoted, self.columns))
+        ordered = not how.shuffle and self._has_order()
+        if ordered:
+            rows = rows.project(f"row_number() OVER () AS {quoted(ROW)}, {names}")
+        cells = self._beside(lines_of(how))
+        kinds = dict(zip(cells.columns, cells.types, strict=True))
+        match = [
+            f"{self._key(name, kinds[KEY.format(at)])} IS NOT DISTINCT FROM {KEY.format(at)}"
+            for at, name in enumerate(how.keys)
+        ]
+        rows = _join(rows, cells, " AND ".join(match))
+        for at, one in enumerate(how.changes):
+            if one.kind == "pseudonym":
+                rows = self._named(rows, one.name, at, how)
+        if ordered or how.shuffle:
+            rows = rows.order(quoted(ROW) if ordered else "random()")
+        return rows.project(", ".join(_told(one, at, how) for at, one in enumerate(how.changes)))
+
+    def _key(self, name: str, kind: Any) -> str:
+        """A value as the translation has it: NaN is missing, and −0 is 0."""
+        column = quoted(name)
+        if self.types[name] in ("FLOAT", "DOUBLE"):
+            # As text: of files whose statistics leave NaN out the engine concludes there is none.
+            nan = f"CAST({column} AS VARCHAR) = 'nan'"
+            column = f"CASE WHEN {nan} THEN NULL ELSE {column} + 0 END"
+        return f"CAST({column} AS {kind})"
+
+    def _named(self, rows: Any, name: str, at: int, how: Translation) -> Any:
+        """The rows with a pseudonym for each value of a column, from a table of all of them."""
+        value = quoted(VALUE.format(at))
+        parts = []
+        different = self.relation.project(f"{quoted(name)} AS {value}").distinct()
+        for batch in different.to_arrow_reader(BATCH):
+            columns = [batch.column(0), how.pseudonyms(batch.column(0))]
+            parts.append(pa.record_batch(columns, [VALUE.format(at), NAME.format(at)]))
+        names = self._beside(pa.Table.from_batches(parts))
+        return _join(rows, names, f"{quoted(name)} IS NOT DISTINCT FROM {value}")
+
+    def _has_order(self) -> bool:
+        """Whether the connection keeps the order of rows, which is its default."""
+        setting = self._query("SELECT current_setting('preserve_insertion_order')")
+        return bool(setting.fetchall()[0][0])
+
+    def _beside(self, table: pa.Table) -> Any:
+        """An Arrow table as a relation of the caller's connection."""
+        return self._query("SELECT * FROM __tclose_table__", table)
+
+    def _query(self, sql: str, __tclose_table__: pa.Table | None = None) -> Any:
+        """A query on the caller's connection, which finds the table by the argument's name.
+
+        Older engines leave the view behind that stands for the relation; it is not used here.
+        """
+        nothing = self.relation.limit(0)
+        found = nothing.query(VIEW, sql)
+        nothing.query(VIEW, f"DROP VIEW IF EXISTS {VIEW}")
+        return found
+
+
+def _files(relation: Any) -> Iterator[Path]:
+    """The files that the relation's query names, as far as they can be told from other texts."""
+    for text in LITERAL.findall(relation.sql_query()):
+        path = text.replace("''", "'")
+        if os.path.isfile(path) or (has_magic(path) and suffix_of(path) in KINDS):
+            yield Path(path)
+
+
+def lines_of(how: Translation) -> pa.Table:
+    """The lines of a translation, also where a bench has made them on a connection of its own."""
+    return how.cells if isinstance(how.cells, pa.Table) else how.cells.to_arrow_table()
+
+
+def _join(rows: Any, table: Any, match: str) -> Any:
+    return rows.set_alias("__tclose_rows__").join(table.set_alias("__tclose_beside__"), match)
+
+
+def _told(one: Change, at: int, how: Translation) -> str:
+    """What becomes of a column."""
+    name, new = quoted(one.name), quoted(one.at)
+    match one.kind:
+        case "same":
+            return name
+        case "text":
+            return f"{new} AS {name}"
+        case "hidden":
+            return f"CASE WHEN {new} THEN NULL ELSE {name} END AS {name}"
+        case "mask":
+            return f"{literal(how.mask)} AS {name}"
+    return f"{quoted(NAME.format(at))} AS {name}"
+
+
+def open_relation(data: Any) -> RelationSource:
+    """A relation of the caller's own connection."""
+    refuse_ambiguous(list(data.columns), "relation")
+    return RelationSource("relation", tuple(data.columns), data, files=tuple(_files(data)))

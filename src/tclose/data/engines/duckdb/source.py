@@ -1,0 +1,229 @@
+"""Tables that DuckDB counts: files out of core, frames without copying, its own relations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from tclose.data.cell_store import Bench
+from tclose.data.engines.arrow_types import plain_times
+from tclose.data.engines.duckdb.connection import connected
+from tclose.data.engines.translation import Translation
+from tclose.data.io.dialect import LINE
+from tclose.data.io.memory_amount import bytes_of
+from tclose.data.source import BATCH, NO_LIMIT, READ, WEIGHT, Rows, Source, Spread, quoted
+from tclose.errors import DataError, TooManyCells
+
+USED = re.compile(r"of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)")
+"""What the engine asked for, had, and may have."""
+SCALAR = re.compile(
+    r"(VARCHAR|ENUM|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL|DATE|"
+    r"TIMESTAMP(TZ)?(_\w+)?|TIME(_NS)?|UUID)\b"
+)
+
+
+@dataclass(frozen=True)
+class DuckSource(Source):
+    """A table that DuckDB counts."""
+
+    relation: Any = field(repr=False)
+    connection: Any = field(default=None, repr=False)
+    rows_in_order: Callable[[], Rows] | None = field(default=None, repr=False)
+    """Reads the rows without the engine, which has no word for some types (dictionaries, zones)."""
+    hashed: Callable[[], str] | None = field(default=None, repr=False)
+    scratch: Any = field(default=None, repr=False)
+    lines_before: int = 0
+    """How many lines of the file stand before what the engine counts as its first."""
+    steady: bool = field(default=False, kw_only=True)
+    """Whether the engine reads the rows in the same order every time."""
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """Each column's type, in the engine's words."""
+        return {
+            name: str(kind) for name, kind in zip(self.columns, self.relation.types, strict=True)
+        }
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.single_row("count(*)")[0])
+
+    def different(self, column: str) -> int:
+        """How many different values a column has; a missing one is a value here."""
+        name = quoted(column)
+        gaps = f"(count(*) > count({name}))::INT"
+        return int(self.single_row(f"count(DISTINCT {name}) + {gaps}")[0])
+
+    def single_row(self, aggregates: str) -> tuple[Any, ...]:
+        """The values of some SQL aggregates over the whole table."""
+        return tuple(self._run(lambda: self.relation.aggregate(aggregates).fetchall())[0])
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values, not lists, structures or bytes."""
+        kind = self.types[column]
+        return SCALAR.match(kind) is not None and not kind.endswith("]")
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
+        names = [quoted(name) for name in columns]
+        listed = ", ".join(names)
+        wanted = ", ".join([*names, f"count(*) AS {quoted(WEIGHT)}"])
+        tuples = self.relation.aggregate(wanted, listed)
+        if self.cells == NO_LIMIT:
+            return self._zoned(plain_times(self._run(lambda: tuples.to_arrow_table())))
+        return self._zoned(plain_times(self._run(lambda: self._limited(tuples))))
+
+    def _zoned(self, table: pa.Table) -> pa.Table:
+        """Moments in the zones that the table itself names: the engine knows only its own."""
+        if self.rows_in_order is None or not any(map(_has_zone, table.schema.types)):
+            return table
+        own = self.rows_in_order().schema
+        for at, one in enumerate(table.schema):
+            if _has_zone(one.type) and _has_zone(own.field(one.name).type):
+                zone = pa.timestamp(one.type.unit, own.field(one.name).type.tz)
+                table = table.set_column(at, one.name, table.column(at).cast(zone))
+        return table
+
+    def _limited(self, tuples: Any) -> pa.Table:
+        """The tuples, if they are not too many; no more of them are taken than that takes."""
+        reader, parts, found = tuples.to_arrow_reader(BATCH), [], 0
+        for part in reader:
+            found += part.num_rows
+            if found > self.cells:
+                reader.close()
+                raise TooManyCells(self.cells, self.name)
+            parts.append(part)
+        return pa.Table.from_batches(parts, reader.schema)
+
+    def stream(self) -> Rows:
+        """All rows in their own order."""
+        if self.rows_in_order is not None:
+            return self.rows_in_order()
+        nothing = self._run(lambda: self.relation.limit(0).to_arrow_table())
+        return Rows(nothing.schema, lambda: self.reader(READ))
+
+    def reader(self, rows: int) -> Any:
+        """All rows in their own order, as the engine hands them out."""
+        if self.connection is not None:
+            self.connection.execute("SET preserve_insertion_order = true")
+        return self._run(lambda: self.relation.to_arrow_reader(rows))
+
+    def bench(self, columns: Sequence[str]) -> Bench:
+        """The cells of some columns, in files that are worked on one fragment after the other."""
+        from tclose.data.engines.duckdb.partitioned import DuckBench
+
+        return DuckBench(self.relation, self._own, columns, self.types)
+
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows in the table's order, by a translation in the engine's own files."""
+        from tclose.data.engines.duckdb.release import joined
+
+        if self.connection is not None:
+            self.connection.execute("SET preserve_insertion_order = true")
+        try:
+            yield from joined(self.relation, how, self.types, steady=self.steady)
+        except duckdb.Error as error:
+            raise explained(error, self.name, self.lines_before) from None
+
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+        """The cells of some columns in parts, which are worked on one after the other."""
+        from tclose.data.engines.duckdb.partitioned import Parts
+
+        return Parts(self.relation, self._own, columns, by, parts, self.types)
+
+    @property
+    def _own(self) -> Any:
+        """A connection for what is put aside; the caller's relations have one of their own."""
+        return connected() if self.connection is None else self.connection
+
+    def digest(self) -> str:
+        """The hash of the file, or of the rows where there is none."""
+        return super().digest() if self.hashed is None else self.hashed()
+
+    def _run(self, query: Any) -> Any:
+        try:
+            return query()
+        except duckdb.Error as error:
+            several = len(self.files) > 1
+            raise explained(error, self.name, self.lines_before, several=several) from None
+
+
+def _has_zone(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is not None
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def too_long(where: str) -> DataError:
+    """What is raised for a row that no table has."""
+    return DataError(
+        f"a row is longer than {LINE:,} bytes",
+        where=where,
+        hint="is a quote or a line end missing?",
+    )
+
+
+def explained(
+    error: duckdb.Error, name: str, lines_before: int = 0, *, several: bool = False
+) -> DataError:
+    """The engine's complaint without the cell values it quotes; of several files, which it is."""
+    message = str(error)
+    if several and (file := re.search(r"^ *file = (.+)$", message, re.MULTILINE)):
+        name = Path(file[1]).name
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return _too_little(message, name)
+    line = re.search(r"on Line: (\d+)", message)
+    where = f"{name}, line {int(line[1]) + lines_before}" if line else name
+    if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        what = f"{fields[2]} fields where the header has {fields[1]}"
+        return DataError(what, where=where, hint="mend that row, or give --delimiter")
+    if "unicode" in message or "utf-8" in message.lower():
+        return DataError("not UTF-8 text", where=where, hint="give --encoding, such as latin-1")
+    if (
+        "Maximum line size" in message
+        or "Parallel CSV Reader" in message
+        or "buffer" in message.lower()
+    ):
+        return too_long(where)
+    if "invalid state" in message:
+        return DataError(
+            "its line ends are mixed, or a quote stands where none belongs",
+            where=where,
+            hint="save it again with one kind of line end",
+        )
+    if "quote" in message:
+        return DataError(
+            "a quoted field is not closed properly", where=where, hint="mend the quotes"
+        )
+    return DataError(
+        f"cannot be read ({type(error).__name__})",
+        where=where,
+        hint="the file may be damaged: write or fetch it again",
+    )
+
+
+def _too_little(message: str, name: str) -> DataError:
+    """Which is too small: the disk, what the engine may take, or the machine."""
+    if "max_temp_directory_size" in message:
+        return DataError(
+            "not enough space on the disk to put counts aside",
+            where=name,
+            hint="make room, name a larger folder in TMPDIR, or give more with --memory",
+        )
+    told = USED.search(message)
+    asked, used, most = (bytes_of(amount) or 0 for amount in told.groups()) if told else (0, 0, 0)
+    hint = "give more with --memory"
+    if used + asked < most:  # the system had less than the engine was allowed
+        hint = "free some, or give less with --memory: more goes to the disk then"
+    return DataError("not enough memory", where=name, hint=hint)

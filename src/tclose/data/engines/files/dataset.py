@@ -1,0 +1,52 @@
+"""Arrow datasets: scanned by DuckDB out of core, handed out in their own order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.dataset as ds
+
+from tclose.data.engines.duckdb.connection import connected
+from tclose.data.engines.duckdb.scanning import arrow_relation
+from tclose.data.engines.duckdb.source import DuckSource, explained
+from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.source import READ, Rows
+
+
+def open_dataset(
+    dataset: ds.Dataset,
+    name: str = "dataset",
+    *,
+    connection: Any = None,
+    memory: str | None = None,
+    hashed: Callable[[], str] | None = None,
+    scratch: Any = None,
+    notes: tuple[str, ...] = (),
+    files: tuple[Path, ...] | None = None,
+) -> DuckSource:
+    """A dataset of any kind, in files or in memory."""
+    names = list(dataset.schema.names)
+    refuse_ambiguous(names, name)
+    own = connected(memory) if connection is None else connection
+    try:
+        relation = arrow_relation(own, dataset)
+    except duckdb.Error as error:
+        raise explained(error, name) from None
+    read = tuple(map(Path, getattr(dataset, "files", ()))) if files is None else files
+    return DuckSource(
+        name, tuple(names), relation, own, lambda: _rows(dataset, scratch), hashed, scratch,
+        notes=notes, files=read,
+    )  # fmt: skip
+
+
+def _rows(dataset: ds.Dataset, scratch: Any) -> Rows:
+    """The rows, of which little is read ahead; their private folder lives as long as they."""
+
+    def batches(_: Any = scratch) -> Any:
+        scanner = dataset.scanner(batch_size=READ, batch_readahead=4, fragment_readahead=1)
+        return scanner.to_batches()
+
+    return Rows(dataset.schema, batches)

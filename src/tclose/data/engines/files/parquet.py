@@ -1,0 +1,79 @@
+"""Parquet files, one or many: counted by DuckDB, handed out row by row as they are stored."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tclose.data.engines.duckdb.scanning import columns_of
+from tclose.data.engines.duckdb.source import DuckSource, explained
+from tclose.data.engines.files.folder_columns import FILE, Partitions, partitions_of, scanned
+from tclose.data.engines.files.union import fitted, united
+from tclose.data.io.fingerprint import file_hash, files_hash
+from tclose.data.io.paths import Files
+from tclose.data.source import READ, Rows
+from tclose.errors import DataError
+
+
+def open_parquet(files: Files, connection: Any) -> DuckSource:
+    """The table in one or several Parquet files, columns united by name."""
+    own, notes = united([_schema(path) for path in files.paths], files.paths)
+    folders = partitions_of(files, typed=True).without(list(own.names))
+    schema = pa.schema([*own, *folders.values.schema])
+    try:
+        relation = _scan(files, own, folders, connection)
+    except duckdb.Error as error:
+        raise explained(error, files.name) from None
+
+    def rows() -> Rows:
+        return Rows(schema, lambda: _batches(files, schema, folders))
+
+    def hashed() -> str:
+        single = files.single
+        return file_hash(files.paths[0]) if single else files_hash(files.root, files.paths)
+
+    return DuckSource(
+        files.name, tuple(schema.names), relation, connection, rows, hashed,
+        notes=tuple(notes), files=files.paths, steady=not folders,
+    )  # fmt: skip
+
+
+def _schema(path: Path) -> pa.Schema:
+    try:
+        return _file(path).schema_arrow
+    except pa.ArrowException:
+        raise DataError(
+            "not a Parquet file, or damaged", where=path.name, hint="write or fetch it again"
+        ) from None
+
+
+def _file(path: Path) -> pq.ParquetFile:
+    """Old moments of 96 bits are read to the microsecond: as nanoseconds they end in 2262."""
+    return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+
+
+def _scan(files: Files, own: pa.Schema, folders: Partitions, connection: Any) -> Any:
+    """What DuckDB counts; columns that it has no type for are there, and hold nothing."""
+    paths = [os.path.abspath(path) for path in files.paths]
+    several = "" if files.single else ", union_by_name = true"
+    if folders:
+        told = f", filename = '{FILE}'"
+        scan = scanned("read_parquet", paths, several + told)
+        both = folders.beside(connection, scan, list(own.names), paths)
+    else:
+        both = connection.sql(f"SELECT * FROM {scanned('read_parquet', paths, several)}")
+    return both.project(columns_of(pa.schema([*own, *folders.values.schema])))
+
+
+def _batches(files: Files, schema: pa.Schema, folders: Partitions) -> Iterator[pa.RecordBatch]:
+    """The rows of one file after the other, as they are stored."""
+    for at, path in enumerate(files.paths):
+        with _file(path) as file:
+            for batch in file.iter_batches(READ):
+                yield fitted(batch, schema, folders.of_rows(at, batch.num_rows))

@@ -1,0 +1,1 @@
+"""Frames in memory and polars' lazy frames."""

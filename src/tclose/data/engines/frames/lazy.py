@@ -1,0 +1,195 @@
+"""Polars' lazy frames: counted and rewritten by polars' streaming engine, never collected whole."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from tclose.data.cell_store import Bench
+from tclose.data.engines.arrow_types import plain_times
+from tclose.data.engines.duckdb.connection import connected
+from tclose.data.engines.duckdb.relation import lines_of
+from tclose.data.engines.duckdb.scratch import Scratch
+from tclose.data.engines.duckdb.source import DuckSource
+from tclose.data.engines.files.parquet import open_parquet
+from tclose.data.engines.translation import KEY, Change, Translation
+from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.io.paths import files_at
+from tclose.data.source import BATCH, NO_LIMIT, WEIGHT, Rows, Source, Spread
+from tclose.errors import DataError, TooManyCells
+
+ROW = "__tclose_row__"
+UNTOLD = ("Object", "Int128", "UInt128")
+"""Types that Arrow has no word for."""
+SCANNED = re.compile(r"SCAN \[([^\]]+)\]")
+OLD = "pip install 'polars>=1.34'"
+
+
+@dataclass(frozen=True)
+class LazySource(Source):
+    """A lazy frame of polars. Every look at it runs its query again."""
+
+    frame: pl.LazyFrame = field(repr=False)
+    kinds: dict[str, Any] = field(repr=False)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self._run(self.frame.select(pl.len())).item())
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values, not lists, structures or bytes."""
+        kind = self.kinds[column]
+        return not kind.is_nested() and kind not in (pl.Binary, pl.Duration)
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
+        keys = [self._plain(name) for name in columns]
+        cells = self.frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(WEIGHT))
+        if self.cells != NO_LIMIT:
+            cells = cells.head(self.cells + 1)
+        found = self._run(cells)
+        if found.height > self.cells:
+            raise TooManyCells(self.cells, self.name)
+        return plain_times(found.to_arrow())
+
+    def stream(self) -> Rows:
+        """All rows, in the order that the query gives, in bounded memory."""
+        return _rows(self.frame, self.name)
+
+    @property
+    def rewrites(self) -> bool:
+        """The release is a lazy frame, too."""
+        return True
+
+    def recoded(self, how: Translation) -> pl.LazyFrame:
+        """The release as a lazy frame; rows keep the order that the query gives."""
+        cells: Any = pl.from_arrow(lines_of(how))
+        keys = [
+            self._key(name).cast(cells.schema[KEY.format(at)]).alias(KEY.format(at))
+            for at, name in enumerate(how.keys)
+        ]
+        rows = self.frame.with_columns(keys).join(
+            cells.lazy(), on=[KEY.format(at) for at in range(len(keys))],
+            how="inner", nulls_equal=True, maintain_order="left",
+        )  # fmt: skip
+        if how.shuffle:
+            place = pl.int_range(pl.len()).shuffle(secrets.randbelow(2**63)).alias(ROW)
+            rows = rows.with_columns(place).sort(ROW)
+        return rows.select(_told(one, how) for one in how.changes)
+
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows in the frame's order, by a translation that a bench has made."""
+        return _rows(self.recoded(replace(how, shuffle=False)), self.name).batches()
+
+    def bench(self, columns: Sequence[str]) -> Bench:
+        """The cells of some columns, in files that are worked on one fragment after the other."""
+        return self._copy(columns).bench(columns)
+
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+        """Works on the cells of some columns in parts, one after the other."""
+        return self._copy(columns).spread(columns, by, parts)
+
+    def _copy(self, columns: Sequence[str]) -> DuckSource:
+        """Some columns in a file of a private folder."""
+        scratch = Scratch()
+        path = Path(scratch.name) / "table.parquet"
+        told = self.frame.select(self._plain(name) for name in dict.fromkeys(columns))
+        with _explained(self.name):
+            told.sink_parquet(path)
+        return replace(open_parquet(files_at(path), connected()), scratch=scratch)
+
+    def _plain(self, name: str) -> pl.Expr:
+        """A column with a type that others know as well."""
+        column = pl.col(name)
+        return column.cast(pl.String) if self.kinds[name] == pl.Null else column
+
+    def _key(self, name: str) -> pl.Expr:
+        """A value as the translation has it: NaN is missing, and −0 is 0."""
+        column = pl.col(name)
+        if not self.kinds[name].is_float():
+            return column
+        return pl.when(column.is_nan()).then(None).otherwise(column + 0.0)
+
+    def _run(self, query: pl.LazyFrame) -> pl.DataFrame:
+        with _explained(self.name):
+            return query.collect(engine="streaming")
+
+
+def open_lazy(frame: pl.LazyFrame) -> LazySource:
+    """A lazy frame of polars."""
+    if not hasattr(frame, "collect_batches"):
+        raise DataError("this polars is too old for lazy frames", where="frame", hint=OLD)
+    with _explained("lazy frame"):
+        kinds = dict(frame.collect_schema())
+    refuse_ambiguous(list(kinds), "lazy frame")
+    for name, kind in kinds.items():
+        if str(kind) in UNTOLD:
+            raise DataError(
+                f"the column cannot be read ({kind})",
+                where=f"column {name!r}",
+                hint="cast it to a type that Arrow has, too",
+            )
+    return LazySource("lazy frame", tuple(kinds), frame, kinds, files=tuple(_files(frame)))
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Turns the engine's complaints into words without the values that they may quote."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(
+            f"the query cannot be run ({type(error).__name__})",
+            where=name,
+            hint="collect it to see what is wrong with it",
+        ) from None
+
+
+def _rows(frame: pl.LazyFrame, name: str) -> Rows:
+    with _explained(name):
+        schema = frame.head(0).collect().to_arrow().schema
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with _explained(name):
+            parts = frame.collect_batches(chunk_size=BATCH, maintain_order=True, lazy=True)
+            for part in parts:
+                # Unless it is copied, a structure would keep what another part needs of it.
+                yield from part.rechunk().to_arrow().cast(schema).to_batches(BATCH)
+
+    return Rows(schema, batches)
+
+
+def _told(one: Change, how: Translation) -> pl.Expr:
+    """What becomes of a column."""
+    column = pl.col(one.name)
+    match one.kind:
+        case "same":
+            return column
+        case "text":
+            return pl.col(one.at).cast(pl.String).alias(one.name)
+        case "hidden":
+            return pl.when(pl.col(one.at)).then(None).otherwise(column).alias(one.name)
+        case "mask":
+            return pl.lit(how.mask).alias(one.name)
+
+    def named(values: pl.Series) -> pl.Series:
+        found = pa.chunked_array([values.to_arrow()]).combine_chunks()
+        return pl.Series(values.name, how.pseudonyms(found), pl.String)
+
+    return column.map_batches(named, return_dtype=pl.String, is_elementwise=True)
+
+
+def _files(frame: pl.LazyFrame) -> Iterator[Path]:
+    """The files that the query scans, as far as its plan names them."""
+    for listed in SCANNED.findall(frame.explain(optimized=False)):
+        yield from (Path(one) for one in listed.split(", ") if "://" not in one)

@@ -1,0 +1,112 @@
+"""Frames in memory: pandas, polars and pyarrow, counted by DuckDB without copying."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from tclose.data.engines.duckdb.connection import connected
+from tclose.data.engines.duckdb.scanning import arrow_relation
+from tclose.data.engines.duckdb.source import DuckSource
+from tclose.data.engines.frames.objects import refuse_mixed
+from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.source import BATCH, Rows
+from tclose.errors import DataError
+
+INSTEAD = "give a path, a pandas, polars or pyarrow table, or a DuckDB relation"
+NO_TABLE = {
+    pa.RecordBatchReader: "a reader can be read only once: give reader.read_all(), or a file",
+    pa.RecordBatch: "give pa.Table.from_batches([batch])",
+    dict: "make a table of it: pyarrow.table(data), polars.DataFrame(data), pandas.DataFrame(data)",
+    list: "make a table of it: pyarrow.Table.from_pylist(data), pandas.DataFrame(data)",
+}
+"""What is often meant to be a table, and how it becomes one."""
+
+
+def open_frame(data: Any) -> DuckSource:
+    """A frame of any library that narwhals knows."""
+    frame = _known(data)
+    table = _as_arrow(frame)
+    connection = connected()
+    relation = arrow_relation(connection, table)
+    rows = Rows(table.schema, lambda: table.to_batches(BATCH))
+    names = tuple(table.column_names)
+    return DuckSource("frame", names, relation, connection, lambda: rows, notes=_notes(data))
+
+
+def _known(data: Any) -> nw.DataFrame[Any]:
+    """The frame; raises where it is none, or its columns have no names to tell them apart."""
+    for kind, hint in NO_TABLE.items():
+        if isinstance(data, kind):
+            raise DataError(f"a {kind.__name__} is no table", where="frame", hint=hint)
+    try:
+        names = (
+            list(getattr(data, "columns", ())) if nw.dependencies.is_pandas_dataframe(data) else []
+        )
+        _refuse_names(names)
+        frame = nw.from_native(data)
+    except TypeError:
+        raise DataError("this kind of table is not known", where="frame", hint=INSTEAD) from None
+    if isinstance(frame, nw.LazyFrame):
+        raise DataError(
+            "lazy frames of this library are not known", where="frame",
+            hint="collect it first; polars, DuckDB and Spark may stay lazy",
+        )  # fmt: skip
+    _refuse_names(list(frame.columns))
+    known: nw.DataFrame[Any] = frame
+    return known
+
+
+def _refuse_names(names: list[Any]) -> None:
+    if any(not isinstance(name, str) for name in names):
+        raise DataError("column names must be text", where="frame", hint="rename the columns")
+    refuse_ambiguous(names, "frame")
+
+
+def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
+    """The columns as Arrow's, mostly without copying; raises naming one that cannot be."""
+    native = frame.to_native()
+    if nw.dependencies.is_pandas_dataframe(native):
+        for name in frame.columns:
+            refuse_mixed(name, native[name])
+    for name, kind in frame.schema.items():
+        if kind == nw.Object and nw.dependencies.is_polars_dataframe(native):
+            raise _unreadable(name, "it holds Python objects")
+    try:
+        return _table(frame)
+    except Exception as error:
+        for name in frame.columns:
+            try:
+                _table(frame.select(name))
+            except Exception as found:
+                raise _unreadable(name, type(found).__name__) from None
+        raise DataError(
+            f"the frame cannot be read ({type(error).__name__})", where="frame", hint=INSTEAD
+        ) from None
+
+
+def _table(frame: nw.DataFrame[Any]) -> pa.Table:
+    native = frame.to_native()
+    if nw.dependencies.is_pandas_dataframe(native):
+        # An index is no column.
+        return pa.Table.from_pandas(native, preserve_index=False)
+    return frame.to_arrow().select(frame.columns)
+
+
+def _unreadable(name: str, why: str) -> DataError:
+    return DataError(
+        f"the column cannot be read ({why})",
+        where=f"column {name!r}",
+        hint="each column must hold one kind of value that Arrow has a type for",
+    )
+
+
+def _notes(data: Any) -> tuple[str, ...]:
+    """What stays in a released frame though no policy says anything about it."""
+    if not nw.dependencies.is_pandas_dataframe(data) or type(data.index).__name__ == "RangeIndex":
+        return ()
+    return (
+        "the frame's index is kept and has no role: reset it if it tells who the rows are about",
+    )

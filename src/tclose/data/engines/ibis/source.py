@@ -1,0 +1,261 @@
+"""Ibis tables: counted and rewritten by the backend that they are in.
+
+DuckDB and PostgreSQL are asked in their own words, which are exact. Of other backends Ibis asks;
+what it might lose on the way (long integers, decimals) is sent as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from tclose.data.cell_store import Bench
+from tclose.data.engines.duckdb.relation import open_relation
+from tclose.data.engines.postgres.connection import Borrowed
+from tclose.data.engines.postgres.copy import taken
+from tclose.data.engines.postgres.source import source_of
+from tclose.data.engines.spool import Spooling
+from tclose.data.engines.translation import Translation
+from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.io.fingerprint import sums_of, united
+from tclose.data.source import BATCH, WEIGHT, Rows, Source, Spread
+from tclose.errors import DataError, TcloseError
+
+ARROW = ("polars", "datafusion")
+"""Backends whose answers are Arrow from the start."""
+PLAIN = ("string", "boolean", "integer", "floating", "decimal", "date", "time", "timestamp")
+TEXTS = ("uuid", "inet", "macaddr")
+"""Types of plain values that are told as text."""
+MOST_DIGITS = 38
+Parts = Generator[pa.RecordBatch, None, None]
+
+
+def is_ibis(data: Any) -> bool:
+    """Whether this is a table of Ibis; Ibis itself is not needed to tell."""
+    return any(
+        kind.__name__ == "Table" and kind.__module__ == "ibis.expr.types.relations"
+        for kind in type(data).__mro__
+    )
+
+
+@dataclass(frozen=True)
+class IbisSource(Source):
+    """An Ibis table: its backend counts it, and a release is an Ibis table of the same backend.
+
+    The rows are those that the backend finds each time, in the order that it finds them.
+    """
+
+    table: Any = field(repr=False)
+    asked: Source = field(repr=False)
+    """The same table as its backend shows it."""
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.asked.rows
+
+    def different(self, column: str) -> int:
+        """How many different values a column has; a missing one is a value here."""
+        return self.asked.different(column)
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values, not lists, structures or bytes."""
+        return self.asked.is_scalar(column)
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
+        return replace(self.asked, cells=self.cells).group(columns)
+
+    def stream(self) -> Rows:
+        """All rows."""
+        return self.asked.stream()
+
+    def digest(self) -> str:
+        """What identifies the table: of its rows as text, whatever their order and the engine."""
+        return self.asked.digest()
+
+    def bench(self, columns: Sequence[str]) -> Bench:
+        """The cells of some columns, kept by the engine to be worked on there."""
+        return self.asked.bench(columns)
+
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows, by a translation that a bench has made."""
+        return self.asked.joined(how)
+
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+        """Works on the cells of some columns in parts, where the engine is."""
+        return self.asked.spread(columns, by, parts)
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether the engine makes the release itself."""
+        return True
+
+    def recoded(self, how: Translation) -> Any:
+        """The release as an Ibis table of the same backend, evaluated when it is asked for."""
+        from tclose.data.engines.ibis.release import released
+
+        with told(self.name):
+            return released(self, how)
+
+
+@dataclass(frozen=True)
+class Answers(Spooling):
+    """A table of any backend, as far as Ibis knows it."""
+
+    table: Any = field(repr=False)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        with told(self.name):
+            return int(self.table.count().to_pyarrow().as_py())
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values, not lists, structures or bytes."""
+        return _is(self.table[column].type(), *PLAIN, *TEXTS)
+
+    def plain(self, column: str) -> Any:
+        """A column's values as the backend can compare them."""
+        values = self.table[column]
+        kind = values.type()
+        if self._backend == "sqlite":
+            # Text is joined with nothing, so that no collation takes different words for one.
+            loose = _is(kind, "boolean", "integer", "floating", "binary")
+            return values if loose else values.cast("string").concat("")
+        return values if _is(kind, *PLAIN) or kind.is_nested() else values.cast("string")
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
+        with told(self.name):
+            keys = self.table.select(**{name: self.plain(name) for name in columns})
+            counted = keys.group_by(list(columns)).aggregate(**{WEIGHT: keys.count()})
+            schema, parts = self._read(counted)
+            with closing(parts()) as batches:
+                return taken(batches, schema, self)
+
+    def stream(self) -> Rows:
+        """All rows."""
+        with told(self.name):
+            schema, parts = self._read(
+                self.table.select(**{name: self.plain(name) for name in self.columns})
+            )
+        return Rows(schema, parts)
+
+    def digest(self) -> str:
+        """What identifies the table: of its rows as text, whatever their order and the engine."""
+        rows = self.stream()
+        # Batch by batch, in this thread: SQLite answers no other.
+        return united(rows.schema.names, (sums_of(rows.schema, [one]) for one in rows.batches()))
+
+    @property
+    def _backend(self) -> str:
+        return str(self.table.get_backend().name)
+
+    def _read(self, table: Any) -> tuple[pa.Schema, Callable[[], Parts]]:
+        """The types and the rows of a table; what may be lost on the way is sent as text."""
+        kinds = {name: _arrow(kind) for name, kind in table.schema().items()}
+        schema = pa.schema(list(kinds.items()))
+        sent = table
+        if self._backend not in (*ARROW, "sqlite"):
+            sent = table.select(
+                **{
+                    name: table[name].cast("string") if _fragile(kind) else table[name]
+                    for name, kind in kinds.items()
+                }
+            )
+
+        def parts() -> Parts:
+            with told(self.name):
+                batches = _fetched(sent, schema) if self._backend == "sqlite" else _sent(sent)
+                for batch in batches:
+                    columns = [batch.column(at).cast(one.type) for at, one in enumerate(schema)]
+                    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        return schema, parts
+
+
+def open_ibis(table: Any) -> IbisSource:
+    """An Ibis table of any backend."""
+    name = "Ibis table"
+    with told(name):
+        backend = table.get_backend()
+        name = _named(table, str(backend.name))
+        refuse_ambiguous(list(table.columns), name)
+        # Tables in memory that it is made from are with the backend after that.
+        table.limit(0).count().to_pyarrow()
+        columns = tuple(table.columns)
+        if backend.name == "duckdb":
+            relation = backend.con.sql(str(backend.compile(table)))
+            asked: Source = replace(open_relation(relation), name=name)
+        elif backend.name == "postgres":
+            asked = source_of(Borrowed(backend.con, name), str(backend.compile(table)), name)
+        else:
+            asked = Answers(name, columns, table)
+    return IbisSource(name, columns, table, asked)
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """Turns what a backend complains about into an error that shows no value and no password."""
+    try:
+        yield
+    except (TcloseError, GeneratorExit):
+        raise
+    except Exception as error:
+        raise DataError(
+            f"the backend refuses ({type(error).__name__})",
+            where=name,
+            hint="does `table.head().execute()` work, and does each column hold one kind of value?",
+        ) from None
+
+
+def _named(table: Any, backend: str) -> str:
+    try:
+        return f"table {table.get_name()} in {backend}"
+    except Exception:
+        return f"Ibis table in {backend}"
+
+
+def _is(kind: Any, *words: str) -> bool:
+    return any(bool(getattr(kind, f"is_{word}")()) for word in words)
+
+
+def _arrow(kind: Any) -> pa.DataType:
+    if kind.is_decimal() and (kind.precision is None or kind.precision > MOST_DIGITS):
+        return pa.string()
+    return kind.to_pyarrow()
+
+
+def _fragile(kind: pa.DataType) -> bool:
+    """Whether values of a type may pass through floats on their way."""
+    fragile = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_string)
+    return any(one(kind) for one in fragile)
+
+
+def _sent(table: Any) -> Iterator[pa.RecordBatch]:
+    with table.to_pyarrow_batches(chunk_size=BATCH) as batches:
+        yield from batches
+
+
+def _fetched(table: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Rows of SQLite, which Ibis would read all at once."""
+    backend = table.get_backend()
+    cursor = backend.con.cursor()
+    try:
+        cursor.execute(str(backend.compile(table)))
+        while rows := cursor.fetchmany(BATCH):
+            columns = [
+                pa.array(values, pa.int64()).cast(one.type)
+                if pa.types.is_boolean(one.type)
+                else pa.array(values, one.type)
+                for values, one in zip(zip(*rows, strict=True), schema, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+    finally:
+        cursor.close()

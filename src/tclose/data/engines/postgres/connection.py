@@ -1,0 +1,235 @@
+"""A connection to PostgreSQL: one look at the tables, and errors that show no password or value."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tclose.data.engines.postgres.address import Address
+from tclose.errors import DataError, InternalError, TcloseError
+
+WAIT = 15
+"""Seconds until a server that does not answer is given up."""
+PLAIN = {
+    "client_encoding": "UTF8",
+    "TimeZone": "UTC",
+    "DateStyle": "ISO",
+    "IntervalStyle": "iso_8601",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "synchronize_seqscans": "off",
+}
+"""How values are written: the same for every server, user and place."""
+IN_ORDER = {"max_parallel_workers_per_gather": "0"}
+PATIENT = {"idle_in_transaction_session_timeout": "0"}
+
+REFUSED = {
+    "password authentication failed": ("the password is wrong", "check user and password"),
+    "no password supplied": (
+        "the server wants a password",
+        "give it in PGPASSWORD or a password file",
+    ),
+    "could not translate host name": ("there is no such host", "check the address"),
+    "failed to resolve": ("there is no such host", "check the address"),
+    "not known": ("there is no such host", "check the address"),
+    "could not resolve": ("there is no such host", "check the address"),
+    "Connection refused": ("no server answers there", "check host and port; is it running?"),
+    "No such file or directory": ("no server answers there", "check host and port; is it running?"),
+    "timeout expired": ("the server does not answer", "check host and port, and the network"),
+    "no pg_hba.conf entry": ("the server lets nobody in from here", "ask who runs it"),
+    "SSL": ("no safe connection to the server", "check sslmode and the certificates"),
+    "too many": ("the server has no connection left", "try again later"),
+}
+"""What the library says when it cannot connect, what that means, and what to do."""
+OF_WORDS = ("42", "3D", "3F")
+LOST = ("08", "57P", "25P03", "25P04")
+SPACE = {"53100": "the server's disk is full", "53200": "the server has no memory left"}
+
+
+def driver() -> Any:
+    """The library that speaks with PostgreSQL."""
+    try:
+        import psycopg
+    except ImportError:
+        raise DataError(
+            "PostgreSQL needs a library that is not installed",
+            hint="pip install 'tclose[postgres]'",
+        ) from None
+    return psycopg
+
+
+class Link:
+    """A connection that is opened when it is needed, and one transaction in it.
+
+    What is read in it is read from one snapshot: rows that others commit meanwhile are not seen. It
+    only reads, unless it `writes`; `like` is another link whose snapshot it shares.
+    """
+
+    def __init__(self, address: Address, *, writes: bool = False, like: Link | None = None) -> None:
+        self.address = address
+        self.writes = writes
+        self.like = like
+        self._open: Any = None
+        self._end: Any = None
+        self._busy = False
+
+    @property
+    def where(self) -> str:
+        """What errors call the place."""
+        return self.address.name
+
+    @property
+    def connection(self) -> Any:
+        """The connection, in its transaction."""
+        if self._open is None or self._open.closed:
+            self._open = self._connected()
+            self._end = weakref.finalize(self, _closed, self._open)
+        return self._open
+
+    def rest(self) -> None:
+        """Ends the transaction, undoing what was written; whatever is read next is read anew."""
+        if self._end is not None:
+            self._end()
+        self._open = self._end = None
+
+    def commit(self) -> None:
+        """Lets others see what was written."""
+        with self.explained():
+            self.connection.commit()
+        self.rest()
+        self.writes, self.like = False, None
+
+    @contextmanager
+    def reading(self, **settings: str) -> Iterator[Any]:
+        """A cursor under which values are written plainly; nothing that it does is kept."""
+        if self._busy:
+            raise InternalError("two readings of one connection at once", where=self.where)
+        with self.explained(), self.connection.transaction(force_rollback=True):
+            self._busy = True
+            try:
+                with self.connection.cursor() as cursor:
+                    configure(cursor, {**PLAIN, **settings})
+                    yield cursor
+            finally:
+                self._busy = False
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turns the library's errors into ours, which show neither password nor value."""
+        try:
+            yield
+        except driver().Error as error:
+            raise explained(error, self.address, self.where) from None
+
+    def _connected(self) -> Any:
+        psycopg, given = driver(), {}
+        try:
+            known = psycopg.conninfo.conninfo_to_dict(self.address.link)
+            if "connect_timeout" not in known and "PGCONNECT_TIMEOUT" not in os.environ:
+                given["connect_timeout"] = WAIT
+            connection = psycopg.connect(
+                self.address.link, fallback_application_name="tclose", **given
+            )
+        except psycopg.Error as error:
+            raise unreachable(error, self.where) from None
+        try:
+            self._begin(connection, psycopg)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, psycopg.Error):
+                raise explained(error, self.address, self.where) from None
+            raise
+        return connection
+
+    def _begin(self, connection: Any, psycopg: Any) -> None:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = None if self.writes else True
+        with connection.cursor() as cursor:
+            if self.like is not None:
+                with self.like.connection.cursor() as other:
+                    (name,) = other.execute("SELECT pg_export_snapshot()").fetchone()
+                cursor.execute(f"SET TRANSACTION SNAPSHOT '{name}'")
+            configure(cursor, PATIENT)
+
+
+class Borrowed(Link):
+    """Somebody else's connection, whose settings and transactions stay as they are."""
+
+    def __init__(self, connection: Any, where: str) -> None:
+        super().__init__(Address("postgresql://"))
+        self._theirs = connection
+        self._where = where
+
+    @property
+    def where(self) -> str:
+        """What errors call the place."""
+        return self._where
+
+    @property
+    def connection(self) -> Any:
+        """The connection."""
+        return self._theirs
+
+    def rest(self) -> None:
+        """Leaves the connection alone."""
+
+
+def configure(cursor: Any, settings: dict[str, str]) -> None:
+    """Settings for the rest of a transaction."""
+    calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
+    cursor.execute(f"SELECT {calls}", [word for pair in settings.items() for word in pair])
+
+
+def _closed(connection: Any) -> None:
+    connection.close()
+
+
+def unreachable(error: Exception, where: str) -> TcloseError:
+    """What is raised where there is no connection to be had."""
+    message = str(error)
+    for sign, (what, hint) in REFUSED.items():
+        if sign in message:
+            return DataError(what, where=where, hint=hint)
+    if "does not exist" in message:
+        return DataError(
+            "the server knows no such database or user", where=where, hint="check the address"
+        )
+    return DataError(
+        f"cannot connect ({type(error).__name__})", where=where, hint="does `psql` connect there?"
+    )
+
+
+def explained(error: Any, address: Address, where: str) -> TcloseError:
+    """The server's complaint, without passwords, and without the values that some complaints quote.
+
+    Only errors in the words of a query, or in names, are told in the server's own.
+    """
+    code = error.sqlstate or ""
+    if code.startswith(OF_WORDS):
+        what = str(error.diag.message_primary)
+        for secret in address.secrets:
+            what = what.replace(secret, "…")
+        hint = "ask for that permission" if code == "42501" else ""
+        return DataError(what, where=where, hint=hint)
+    if code in SPACE:
+        return DataError(SPACE[code], where=where)
+    if code == "57014":
+        return DataError(
+            "the server stopped the query", where=where, hint="does it have a statement_timeout?"
+        )
+    if code.startswith(LOST) or (not code and type(error).__name__ == "OperationalError"):
+        return DataError("the connection was lost", where=where, hint="try again")
+    if code == "25006":
+        return DataError(
+            "this server or user only reads", where=where, hint="write to another database"
+        )
+    if code.startswith("22"):
+        return DataError(
+            f"the server cannot write or compute a value ({type(error).__name__})",
+            where=where,
+            hint="PostgreSQL knows no character NUL, and not every number and date",
+        )
+    return DataError(f"the server refuses ({type(error).__name__})", where=where)

@@ -1,0 +1,174 @@
+"""Tables and queries in PostgreSQL: counted there, read by COPY, all from one snapshot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tclose.data.engines.postgres.address import Address
+from tclose.data.engines.postgres.connection import IN_ORDER, Link
+from tclose.data.engines.postgres.copy import copied_out, taken
+from tclose.data.engines.postgres.types import Column, columns_of, described
+from tclose.data.engines.spool import Spooling
+from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.source import WEIGHT, Rows, Source, quoted
+from tclose.errors import DataError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from tclose.data.engines.translation import Translation
+
+ASKS = re.compile(
+    r"\s*(--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(select|with|values|table)\b", re.I | re.S
+)
+TABLES = (
+    "SELECT DISTINCT unnest(array[table_name, table_schema || '.' || table_name])::text "
+    "FROM information_schema.tables "
+    "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
+)
+
+
+@dataclass(frozen=True)
+class DatabaseSource(Spooling):
+    """What a query finds in PostgreSQL, always from the same snapshot.
+
+    Its rows come in the order that the query asks for; those of a table as they are stored, the
+    same each time as long as nobody changes them.
+    """
+
+    link: Link = field(repr=False)
+    query: str = field(repr=False)
+    types: dict[str, Column] = field(repr=False)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self._number("count(*)")
+
+    def different(self, column: str) -> int:
+        """How many different values a column has; a missing one is a value here."""
+        told = self.types[column].told
+        return self._number(f"count(DISTINCT {told}) + (count(*) > count({told}))::int")
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values, not lists, structures or bytes."""
+        return self.types[column].is_scalar
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
+        told = [self.types[name] for name in columns]
+        places = ", ".join(str(at) for at in range(1, len(told) + 1))
+        listed = ", ".join([*(one.told for one in told), "count(*)"])
+        query = f"SELECT {listed} FROM {self.parenthesized} GROUP BY {places}"
+        schema = pa.schema([*(one.field for one in told), pa.field(WEIGHT, pa.int64())])
+        with closing(copied_out(self.link, query, schema)) as parts:
+            return taken(parts, schema, self)
+
+    def stream(self) -> Rows:
+        """All rows."""
+        listed = ", ".join(one.told for one in self.types.values())
+        query = f"SELECT {listed} FROM {self.parenthesized}"
+        schema = pa.schema([one.field for one in self.types.values()])
+        return Rows(schema, lambda: copied_out(self.link, query, schema, **IN_ORDER))
+
+    def stores(self, output: Address | str | Path) -> bool:
+        """Whether the release can be made by the server: in the same database, by one who may."""
+        from tclose.data.engines.postgres.release import reaches
+
+        return isinstance(output, Address) and reaches(self, output)
+
+    def refuse_taken(self, output: Address | str | Path) -> None:
+        """Raises where no such new table can be made."""
+        from tclose.data.engines.postgres.release import refuse_taken
+
+        assert isinstance(output, Address)
+        refuse_taken(output)
+
+    def store(
+        self,
+        how: Translation,
+        output: Address | str | Path,
+        check: Callable[[Source], None],
+    ) -> None:
+        """Has the server make the release, in one transaction that ends after `check`."""
+        from tclose.data.engines.postgres.release import released
+
+        assert isinstance(output, Address)
+        released(self, how, output, check)
+
+    def rest(self) -> None:
+        """Ends the transaction: the server need not keep this snapshot any longer."""
+        self.link.rest()
+
+    @property
+    def parenthesized(self) -> str:
+        """The query as it stands after FROM."""
+        return f"(\n{self.query}\n) AS t"
+
+    def _number(self, told: str) -> int:
+        with self.link.reading() as cursor:
+            (number,) = cursor.execute(f"SELECT {told} FROM {self.parenthesized}").fetchone()
+        return int(number)
+
+
+def open_address(address: Address, query: str | None = None) -> DatabaseSource:
+    """The table that an address names, or what a query finds in its database."""
+    link = Link(address)
+    if query is None:
+        return table_source(link, address.table)
+    return source_of(link, _one_query(link, query), f"a query in {_database(link)}")
+
+
+def table_source(link: Link, table: tuple[str, ...]) -> DatabaseSource:
+    """A table, as a link sees it."""
+    if not table:
+        raise UsageError(
+            "which table?", where=link.where, hint="add #schema.table to the address, or --query"
+        )
+    name = ".".join(quoted(part) for part in table)
+    with link.reading() as cursor:
+        (there,) = cursor.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
+        if not there:
+            cursor.execute(TABLES)
+            others = sorted(str(other) for (other,) in cursor.fetchall())
+            raise DataError(
+                "there is no such table, or none that this user may see",
+                where=link.where,
+                hint=nearest(".".join(table), others),
+            )
+    place = f"table {'.'.join(table)} in {_database(link)}"
+    return source_of(link, f"SELECT * FROM {name}", place)
+
+
+def source_of(link: Link, query: str, name: str) -> DatabaseSource:
+    """What a query finds, under a name for messages."""
+    with link.explained():
+        columns = columns_of(link, f"SELECT * FROM (\n{query}\n) AS t")
+    names = [column.name for column in columns]
+    refuse_ambiguous(names, name)
+    if not names:
+        raise DataError("the table has no columns", where=name)
+    return DatabaseSource(name, tuple(names), link, query, dict(zip(names, columns, strict=True)))
+
+
+def _one_query(link: Link, query: str) -> str:
+    """A query that can stand in parentheses: one SELECT, nothing before or behind it."""
+    text = query.strip().rstrip(";").rstrip()
+    if ASKS.match(text) is None:
+        raise UsageError(
+            "a query must be one SELECT", where=link.where, hint='such as --query "SELECT …"'
+        )
+    with link.reading():
+        described(link, text)
+    return text
+
+
+def _database(link: Link) -> str:
+    with link.explained():
+        return str(link.connection.info.dbname)

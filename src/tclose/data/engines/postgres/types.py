@@ -1,0 +1,241 @@
+"""Types of PostgreSQL and of Arrow: how a value of the one is told exactly in the other.
+
+What Arrow has no word for (numbers of any length, uuid, enums, json, arrays, …) is told as the text
+that PostgreSQL writes for it, and read from that text again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from tclose.data.engines.postgres.connection import Link
+from tclose.data.source import quoted
+from tclose.errors import DataError
+
+SQL_TYPE = b"postgresql"
+"""The key of an Arrow field's metadata under which the column's type in the database is kept."""
+MOST_DIGITS = 38
+LONGEST_NAME = 63
+FIRST_OWN = 16_384
+"""From this number on, types are not known in every database."""
+UUID, NUMERIC, MONEY, OID, BYTEA = 2950, 1700, 790, 26, 17
+PLAIN = {
+    16: pa.bool_(),
+    20: pa.int64(),
+    21: pa.int16(),
+    23: pa.int32(),
+    1082: pa.date32(),
+    1083: pa.time64("us"),
+    1114: pa.timestamp("us"),
+    1184: pa.timestamp("us", "UTC"),
+}
+FLOATS = {700: pa.float32(), 701: pa.float64()}
+SCALAR = "BDEINSV"
+"""Categories of plain types: truth, dates, enums, addresses, numbers, text, bits."""
+WRITTEN: tuple[tuple[Any, str], ...] = (
+    (pa.types.is_boolean, "boolean"),
+    (pa.types.is_uint64, "numeric(20,0)"),
+    (lambda kind: pa.types.is_int64(kind) or pa.types.is_uint32(kind), "bigint"),
+    (lambda kind: pa.types.is_int32(kind) or pa.types.is_uint16(kind), "integer"),
+    (pa.types.is_integer, "smallint"),
+    (pa.types.is_float64, "double precision"),
+    (pa.types.is_floating, "real"),
+    (pa.types.is_date, "date"),
+    (pa.types.is_time, "time"),
+    (lambda kind: pa.types.is_string(kind) or pa.types.is_null(kind), "text"),
+)
+MODIFIER = re.compile(r"\(\d+(,-?\d+)?\)")
+ZERO = {
+    "boolean": "false",
+    "date": "'2000-01-01'::date",
+    "time": "'00:00'::time",
+    "timestamp": "'2000-01-01'::timestamp",
+    "timestamptz": "'2000-01-01'::timestamptz",
+    "text": "''",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table in the database."""
+
+    name: str
+    told: str
+    """The SQL that tells its value in a table t: NaN as missing, as text where it must be."""
+    kind: pa.DataType
+    """What that is in Arrow."""
+    declared: str
+    """Its type in the database."""
+    is_scalar: bool
+    known_everywhere: bool
+    """Whether every database has that type and reads what another writes."""
+
+    @property
+    def field(self) -> pa.Field:
+        """The column in an Arrow schema, which remembers its type in the database."""
+        kept = {SQL_TYPE: self.declared.encode()} if self.known_everywhere else None
+        return pa.field(self.name, self.kind, metadata=kept)
+
+
+def columns_of(link: Link, query: str) -> list[Column]:
+    """The columns that a query has, from its description alone."""
+    with link.reading() as cursor:
+        result = described(link, query)
+        found = [
+            (result.fname(at).decode(), result.ftype(at), result.fmod(at))
+            for at in range(result.nfields)
+        ]
+        cursor.execute(
+            "SELECT format_type(o, m), typcategory FROM unnest(%s::oid[], %s::int4[]) WITH "
+            "ORDINALITY AS u (o, m, n) JOIN pg_type ON pg_type.oid = o ORDER BY n",
+            ([oid for _, oid, _ in found], [modifier for _, _, modifier in found]),
+        )
+        types = cursor.fetchall()
+    return [
+        _column(name, oid, modifier, str(declared), category)
+        for (name, oid, modifier), (declared, category) in zip(found, types, strict=True)
+    ]
+
+
+def described(link: Link, query: str) -> Any:
+    """What the server says of one statement without running it; more than one are refused."""
+    from psycopg import pq
+    from psycopg.errors import error_from_result
+
+    connection = link.connection.pgconn
+    for result in (
+        connection.prepare(b"", query.encode()),
+        answer := connection.describe_prepared(b""),
+    ):
+        if result.status != pq.ExecStatus.COMMAND_OK:
+            raise error_from_result(result)
+    return answer
+
+
+def _column(name: str, oid: int, modifier: int, declared: str, category: str) -> Column:
+    told, kind = _told(f"t.{quoted(name)}", oid, modifier)
+    scalar = category in SCALAR or oid == UUID
+    return Column(name, told, kind, declared, scalar, oid < FIRST_OWN and oid != MONEY)
+
+
+def _told(name: str, oid: int, modifier: int) -> tuple[str, pa.DataType]:
+    if oid in PLAIN:
+        return name, PLAIN[oid]
+    if oid == OID:
+        return f"{name}::bigint", pa.int64()
+    if oid in FLOATS:
+        return f"NULLIF({name}, 'NaN')", FLOATS[oid]
+    if oid == NUMERIC:
+        digits = _digits(modifier)
+        if digits is not None:
+            return f"NULLIF({name}, 'NaN')", pa.decimal128(*digits)
+        return f"""trim_scale(NULLIF({name}, 'NaN'))::text COLLATE "C\"""", pa.string()
+    if oid == BYTEA:
+        return f"'\\x' || encode({name}, 'hex')", pa.string()
+    if oid == MONEY:
+        return f"""trim_scale({name}::numeric)::text COLLATE "C\"""", pa.string()
+    return f"""{name}::text COLLATE "C\"""", pa.string()
+
+
+def _digits(modifier: int) -> tuple[int, int] | None:
+    """Precision and scale of a number, where it has both and Arrow has room.
+
+    >>> _digits((10 << 16 | 2) + 4), _digits(-1)
+    ((10, 2), None)
+    """
+    if modifier < 0:
+        return None
+    precision, scale = (modifier - 4) >> 16 & 0xFFFF, (modifier - 4) & 0x7FF
+    return (precision, scale) if scale <= precision <= MOST_DIGITS else None
+
+
+def sql_type(kind: pa.DataType) -> str | None:
+    """The type of the database that holds every value of an Arrow type; None: there is none.
+
+    >>> sql_type(pa.decimal128(10, 2)), sql_type(pa.list_(pa.int8()))
+    ('numeric(10,2)', None)
+    """
+    if pa.types.is_dictionary(kind):
+        return sql_type(kind.value_type)
+    if pa.types.is_decimal(kind):
+        return f"numeric({kind.precision},{kind.scale})" if kind.scale >= 0 else "numeric"
+    if pa.types.is_timestamp(kind):
+        return "timestamptz" if kind.tz else "timestamp"
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return "text"
+    return next((name for fits, name in WRITTEN if fits(kind)), None)
+
+
+def declarations(schema: pa.Schema, known: Collection[str] = ()) -> list[str]:
+    """The columns of a new table; raises where one has no type or name in the database.
+
+    A column keeps the type that it had in a database, if that is one of the `known`.
+    """
+    made = []
+    for one in schema:
+        kept = (one.metadata or {}).get(SQL_TYPE, b"").decode()
+        kind = kept if MODIFIER.sub("", kept, count=1) in known else sql_type(one.type)
+        if kind is None:
+            raise DataError(
+                "a table in PostgreSQL cannot be given lists, structures, bytes or durations",
+                where=f"column {one.name!r}",
+                hint="write a .parquet file",
+            )
+        refuse_long([one.name], f"column {one.name!r}")
+        made.append(f"{quoted(one.name)} {kind}")
+    return made
+
+
+def refuse_long(names: Iterable[str], where: str) -> None:
+    """Raises where the database would cut a name short."""
+    if any(len(name.encode()) > LONGEST_NAME or "\0" in name for name in names):
+        raise DataError(
+            f"PostgreSQL knows no names of more than {LONGEST_NAME} bytes",
+            where=where,
+            hint="choose another",
+        )
+
+
+def known_types(cursor: Any) -> set[str]:
+    """The names of the types that every database has."""
+    cursor.execute("SELECT format_type(oid, NULL) FROM pg_type WHERE oid < %s", (FIRST_OWN,))
+    return {str(name) for (name,) in cursor.fetchall()}
+
+
+def zero_of(kind: pa.DataType) -> str:
+    """Some value of a type, to stand where a missing one could not be compared."""
+    return ZERO.get(str(sql_type(kind)), "0")
+
+
+def storable(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same values in types that are written as the database reads them."""
+    arrays = [_storable(name, batch.column(name)) for name in batch.schema.names]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def _storable(name: str, values: pa.Array) -> pa.Array:
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return _storable(name, values.cast(kind.value_type))
+    wanted = kind
+    if pa.types.is_string_view(kind):
+        wanted = pa.string()
+    elif pa.types.is_float16(kind):
+        wanted = pa.float32()
+    elif pa.types.is_timestamp(kind):
+        wanted = pa.timestamp("us", "UTC" if kind.tz else None)
+    elif pa.types.is_time64(kind):
+        wanted = pa.time64("us")
+    try:
+        return values if kind == wanted else values.cast(wanted)
+    except pa.ArrowInvalid:
+        raise DataError(
+            "PostgreSQL tells moments to the microsecond, and some here are finer or too far off",
+            where=f"column {name!r}",
+            hint="round them, or write a .parquet file",
+        ) from None

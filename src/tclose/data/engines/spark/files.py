@@ -1,0 +1,224 @@
+"""Files that Spark reads: folders and patterns of Parquet, and CSV as text, as DuckDB reads it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark.sql import functions
+
+from tclose.data.engines.duckdb.scratch import Scratch
+from tclose.data.engines.files.csv import rows_as_utf8
+from tclose.data.engines.spark.frames import asked, named
+from tclose.data.engines.spark.lines import INSIDE, LOOK, WRONG, followed, looked_at
+from tclose.data.engines.spark.paths import Place
+from tclose.data.engines.spark.rows import mapped
+from tclose.data.engines.spark.session import session
+from tclose.data.io.dialect import SAMPLE, Dialect, sniffed
+from tclose.data.io.fingerprint import file_hash, files_hash
+from tclose.data.io.paths import PACKED, Files, files_at, kind_of
+from tclose.errors import DataError
+
+SHORT = 1 << 16
+Hash = Callable[[], str] | None
+
+
+class Read(NamedTuple):
+    """What was read from files, and what is known about them."""
+
+    frame: Any
+    name: str
+    hashed: Hash
+    scratch: Scratch | None = None
+    delimiter: str = ","
+    notes: tuple[str, ...] = ()
+
+
+def read_path(
+    path: str | Path,
+    delimiter: str | None,
+    encoding: str | None,
+    nulls: Sequence[str],
+    memory: str | None,
+) -> Read:
+    """The table in a file, in the files of a folder, or in those that a pattern matches."""
+    with asked(str(path)):
+        return read_place(Place.named(session(memory), path), delimiter, encoding, nulls)
+
+
+def read_place(
+    place: Place,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    nulls: Sequence[str] = ("",),
+) -> Read:
+    """The table at a place; of files on this machine, what DuckDB would take for it."""
+    if place.local is not None:
+        found = files_at(place.local)
+        kind, single = found.kind, found.single
+        files = [Place(place.session, str(one)) for one in found.paths]
+        hashed = partial(_hash, found)
+    else:
+        files, hashed, single = place.files(), None, False
+        if not files:
+            raise DataError("there is no such file", where=place.text, hint="check the path")
+        kind = kind_of(Path(files[0].name))
+    if kind == "parquet":
+        return read_parquet(place, hashed, single=single)
+    if kind == "text":
+        return read_csv(place, files, hashed, delimiter, encoding, nulls)
+    raise DataError(
+        f"Spark does not read {kind.title()} files",
+        where=place.name,
+        hint="read it with --engine duckdb",
+    )
+
+
+def read_parquet(place: Place, hashed: Hash, *, single: bool) -> Read:
+    """A table of Parquet files, columns united by name."""
+    text = place.literal if place.exists() else place.text
+    frame = place.session.read.option("mergeSchema", not single).parquet(text)
+    return Read(frame, place.name, hashed)
+
+
+def read_csv(
+    place: Place,
+    files: Sequence[Place],
+    hashed: Hash,
+    delimiter: str | None,
+    encoding: str | None,
+    nulls: Sequence[str],
+) -> Read:
+    """A table of CSV files with one header; every field is text."""
+    _refuse_packed(place, files)
+    dialect, line_end = _dialect(files, delimiter, encoding)
+    scratch: Scratch | None = None
+    paths = [one.literal for one in files]
+    if not dialect.is_plain:
+        scratch = _copied(files, dialect, place)
+        paths = [str(Path(scratch.name) / "table.csv")]
+    frame = _rows(place, paths, dialect, line_end, nulls)
+    return Read(frame, place.name, hashed, scratch, dialect.delimiter, dialect.notes)
+
+
+def _hash(files: Files) -> str:
+    """The hash of the files of a table; where they are on other machines, rows are hashed."""
+    single = files.single
+    return file_hash(files.paths[0]) if single else files_hash(files.root, files.paths)
+
+
+def _refuse_packed(place: Place, files: Sequence[Place]) -> None:
+    """Raises for text that DuckDB reads and Spark does not, or not alike."""
+    below = [one.text.removeprefix(place.text) for one in files]
+    if any("=" in folder for one in below for folder in one.split("/")[:-1]):
+        what = "Spark reads no CSV files whose folders name columns"
+    elif any(Path(one.name).suffix.lower() in PACKED for one in files):
+        what = "Spark reads no packed CSV files"
+    else:
+        return
+    raise DataError(what, where=place.name, hint="read them with --engine duckdb")
+
+
+def _dialect(
+    files: Sequence[Place], delimiter: str | None, encoding: str | None
+) -> tuple[Dialect, str]:
+    """How the files are written, and what ends their lines; raises unless all are alike."""
+    with asked(files[0].name):
+        first = files[0].beginning(SAMPLE)
+        rest = [(one, one.beginning(SHORT)) for one in files[1:]]
+    dialect = sniffed(first, files[0].name, encoding=encoding, delimiter=delimiter)
+    for one, sample in rest:
+        other = sniffed(
+            sample, one.name, encoding=dialect.encoding, delimiter=dialect.delimiter, most=SHORT
+        )
+        if (other.header, other.header_lines) != (dialect.header, dialect.header_lines):
+            raise DataError(
+                f"its header is not that of {files[0].name}",
+                where=one.name,
+                hint="files of one table have one header",
+            )
+    return dialect, _line_end(first.decode(dialect.encoding, "ignore"), dialect.header_lines)
+
+
+def _line_end(text: str, header_lines: int) -> str:
+    """What ends the header, and so the rows.
+
+    >>> _line_end("a\\r\\n1", 1) == "\\r\\n", _line_end("a", 1) == "\\n"
+    (True, True)
+    """
+    header = list(islice(io.StringIO(text, newline=""), header_lines))[-1]
+    return header[len(header.rstrip("\r\n")) :][-2:] or "\n"
+
+
+def _copied(files: Sequence[Place], dialect: Dialect, place: Place) -> Scratch:
+    """A copy in UTF-8 with a header of one line, where all workers are on this machine."""
+    local = files[0].local if len(files) == 1 else None
+    if local is None or not place.session.sparkContext.master.startswith("local"):
+        raise DataError(
+            "Spark reads CSV only as UTF-8 with a header of one line",
+            where=place.name,
+            hint="convert it first, or read it with --engine duckdb",
+        )
+    return rows_as_utf8(local, dialect)
+
+
+def _rows(
+    place: Place, paths: list[str], dialect: Dialect, line_end: str, nulls: Sequence[str]
+) -> Any:
+    across = _refuse_untidy(place, paths, dialect)
+    schema = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in dialect.header)
+    options = {
+        "sep": dialect.delimiter,
+        "quote": '"',
+        "escape": '"',
+        "header": dialect.is_plain,
+        "encoding": "UTF-8",
+        "multiLine": across,
+        "mode": "FAILFAST",
+        # A row with too few fields is one, whichever columns are asked for.
+        "columnPruning": False,
+        "unescapedQuoteHandling": "RAISE_ERROR",
+        "maxColumns": len(dialect.header) + 1,
+    }
+    if across:
+        # Left to itself, Spark takes line ends inside of fields for those between rows.
+        options["lineSep"] = line_end
+    with asked(place.name):
+        read = place.session.read.schema(schema).options(**options).csv(paths)
+        return read.select(*_with_nulls(dialect.header, nulls))
+
+
+def _with_nulls(header: Iterable[str], nulls: Sequence[str]) -> list[Any]:
+    """The columns, some words of which mean that there is no value."""
+    return [functions.when(~named(name).isin(*nulls), named(name)).alias(name) for name in header]
+
+
+def _refuse_untidy(place: Place, paths: list[str], dialect: Dialect) -> bool:
+    """Raises for what Spark would read as something else; says whether rows run across lines."""
+    with asked(place.name):
+        lines = place.session.read.text(paths).select(
+            functions.col("_metadata.file_path"),
+            functions.col("_metadata.file_block_start"),
+            "value",
+            functions.is_valid_utf8("value"),
+        )
+        looks = mapped(lines, looked_at(dialect.delimiter), LOOK).collect()
+    if any(one.bad for one in looks):
+        raise DataError("not UTF-8 text", where=place.name, hint="give --encoding, such as latin-1")
+    if len(dialect.header) == 1 and any(one.blank for one in looks):
+        raise DataError(
+            "a blank line in a table of one column", where=place.name,
+            hint='write "" where a value is missing',
+        )  # fmt: skip
+    across, end = followed(looks)
+    if end == INSIDE:
+        raise DataError("a quoted field is not closed", where=place.name, hint="mend the quotes")
+    if end == WRONG:
+        raise DataError(
+            "text stands beside a quoted field", where=place.name, hint="mend the quotes"
+        )
+    return across

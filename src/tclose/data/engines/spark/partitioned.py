@@ -1,0 +1,186 @@
+"""Cells that Spark keeps: sketched, dealt out, searched and judged where they are.
+
+Nothing here depends on how many workers there are: cells are numbered in an order that their values
+determine, and each fragment is one group, whoever works on it. Cells are kept on the workers' disks
+and computed again, alike, where a worker is lost.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark import StorageLevel
+from pyspark.sql import Window, functions
+from pyspark.sql import types as kinds
+
+from tclose.data.cell_store import DEALS, FIRST, FRAGMENT, ORDER, STRATUM, TIE, Bench, Laid, Worked
+from tclose.data.engines.spark.frames import asked
+from tclose.data.engines.spark.rows import Batches, mapped, typed
+from tclose.data.source import WEIGHT
+
+Ints = NDArray[np.int64]
+
+NUMBER, REPORT, PART = "__tclose_number__", "__tclose_report__", "__tclose_part__"
+
+
+class SparkBench(Bench):
+    """The cells of a frame, as a frame that stays on the cluster."""
+
+    def __init__(self, frame: Any, keys: dict[str, Any], name: str) -> None:
+        self.frame, self.keys, self.name = kept(frame), keys, name
+        self.schema = self.frame.limit(0).toArrow().schema
+        self.fragments: Any = None
+        self.lines: Any = None
+
+    @cached_property
+    def cells(self) -> int:
+        """How many cells there are."""
+        with asked(self.name):
+            return int(self.frame.count())
+
+    def sketch(self, snap: Callable[[pa.Table], pa.Table], numbers: Sequence[str]) -> pa.Table:
+        """Cells as `snap` makes them, equal ones united: their `numbers` add up."""
+        made = [name for name in self.schema.names if name != WEIGHT] + list(numbers)
+        struct = kinds.StructType([kinds.StructField(name, kinds.LongType()) for name in made])
+        snapped = mapped(self.frame, _each(snap, self.schema, made), struct)
+        names = [quoted(name) for name in made if name not in numbers]
+        sums = [functions.sum(quoted(name)).alias(name) for name in numbers]
+        with asked(self.name):
+            return snapped.groupBy(*names).agg(*sums).toArrow()
+
+    def cut(self, laid: Callable[[pa.Table], Laid], columns: Sequence[str]) -> pa.Table:
+        """Deals the cells of every stratum out to its fragments, in turn along the order."""
+        empty = pa.Table.from_batches([], self.schema)
+        places = list(laid(empty).columns())
+        fields = [*self.frame.schema.fields]
+        fields += [kinds.StructField(name, kinds.LongType()) for name in places]
+        placed = mapped(self.frame, _beside(laid, self.schema), kinds.StructType(fields))
+        ties = [name for name in places if name.startswith(TIE.format(""))]
+        along = Window.partitionBy(STRATUM).orderBy(ORDER, *ties)
+        turn = functions.row_number().over(along) - 1
+        fragment = (functions.col(FIRST) + turn % functions.col(DEALS)).alias(FRAGMENT)
+        own = [quoted(name) for name in self.schema.names]
+        self.fragments = kept(placed.select(*own, fragment))
+        names = [quoted(name) for name in columns]
+        rows = functions.sum(WEIGHT).alias(WEIGHT)
+        with asked(self.name):
+            return self.fragments.groupBy(FRAGMENT, *names).agg(rows).toArrow()
+
+    def work(
+        self, united: Ints, work: Callable[[pa.Table], Worked], schema: pa.Schema
+    ) -> list[bytes]:
+        """Works on every fragment wherever it is."""
+        session = self.frame.sparkSession
+        names = pa.table({FRAGMENT: np.arange(len(united)), NUMBER: united})
+        numbered = self.fragments.join(
+            functions.broadcast(session.createDataFrame(names)), FRAGMENT
+        ).drop(FRAGMENT)
+        fields = [
+            kinds.StructField(name, self.keys.get(name, kinds.StringType()))
+            for name in schema.names
+        ]
+        fields += [kinds.StructField(NUMBER, kinds.LongType())]
+        fields += [kinds.StructField(REPORT, kinds.BinaryType())]
+        done = _work(work, self.schema)
+        worked = kept(_applied(numbered.groupBy(NUMBER), done, kinds.StructType(fields)))
+        reports = worked.where(functions.col(REPORT).isNotNull()).select(NUMBER, REPORT)
+        with asked(self.name):
+            found = reports.collect()
+        self.lines = worked.drop(NUMBER, REPORT)
+        return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
+
+    @property
+    def translation(self) -> Any:
+        """The lines of all fragments, as a frame."""
+        return self.lines
+
+
+class SparkParts:
+    """Cells in parts, on the cluster: those with equal values in some columns are in one part."""
+
+    def __init__(self, cells: Any, by: Sequence[Any], parts: int, name: str) -> None:
+        self.schema, self.name = cells.limit(0).toArrow().schema, name
+        part = functions.pmod(functions.xxhash64(*by), functions.lit(parts)).alias(PART)
+        self.cells = kept(cells.select("*", part))
+
+    def __call__(self, work: Callable[[pa.Table], bytes]) -> list[bytes]:
+        """Works on all parts, wherever they are."""
+        judged = _part(work, self.schema)
+        made = _applied(self.cells.groupBy(PART), judged, f"{PART} long, {REPORT} binary")
+        with asked(self.name):
+            found = made.collect()
+        return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
+
+
+def _applied(groups: Any, work: Callable[[pa.Table], pa.Table], schema: Any) -> Any:
+    """A frame with what `work` makes from each group; lazy."""
+    with warnings.catch_warnings():
+        # It speaks of pandas, which has to be there but takes no part in this.
+        warnings.simplefilter("ignore", FutureWarning)
+        return groups.applyInArrow(work, schema)
+
+
+def kept(frame: Any) -> Any:
+    """A frame whose rows are kept on the workers' disks once they were computed."""
+    return frame.persist(StorageLevel.DISK_ONLY)
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark's expressions write it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    batches = [typed(batch, schema) for batch in table.to_batches()]
+    return pa.Table.from_batches(batches, schema)
+
+
+def _each(
+    snap: Callable[[pa.Table], pa.Table], schema: pa.Schema, names: Sequence[str]
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    def work(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            made = snap(pa.Table.from_batches([typed(batch, schema)], schema))
+            yield from made.select(list(names)).to_batches()
+
+    return work
+
+
+def _beside(
+    laid: Callable[[pa.Table], Laid], schema: pa.Schema
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    def work(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            places = laid(pa.Table.from_batches([typed(batch, schema)], schema))
+            for name, numbers in places.columns().items():
+                table = table.append_column(name, pa.array(numbers, pa.int64()))
+            yield from table.to_batches()
+
+    return work
+
+
+def _part(work: Callable[[pa.Table], bytes], schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+    def judged(table: pa.Table) -> pa.Table:
+        number = table.column(PART)[:1]
+        plain = _typed(table.drop_columns([PART]), schema)
+        return pa.table({PART: number, REPORT: pa.array([work(plain)], pa.binary())})
+
+    return judged
+
+
+def _work(work: Callable[[pa.Table], Worked], schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+    def fragment(table: pa.Table) -> pa.Table:
+        number = table.column(NUMBER)[0].as_py()
+        cells, report = work(_typed(table.drop_columns([NUMBER]), schema))
+        told = pa.array([report, *[None] * (cells.num_rows - 1)], pa.binary())
+        numbers = pa.array(np.full(cells.num_rows, number, dtype=np.int64))
+        return cells.append_column(NUMBER, numbers).append_column(REPORT, told)
+
+    return fragment

@@ -1,0 +1,56 @@
+"""Folders of files that Spark writes: whole or not at all, and judged before they appear."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from pathlib import PurePosixPath
+from typing import Any
+
+from tclose.data.engines.spark.frames import schema_of
+from tclose.data.engines.spark.paths import Place
+from tclose.data.engines.spark.rows import lined, mapped
+from tclose.errors import DataError
+
+FOLDERS = (".parquet", ".csv")
+
+
+def stored(frame: Any, target: Place, judge: Callable[[Place], None], delimiter: str = ",") -> None:
+    """Writes a frame as a folder of Parquet or CSV files, by the suffix of the target.
+
+    It is written to a hidden folder beside it, which `judge` may refuse by raising, and then
+    renamed. Whatever fails, nothing is left.
+    """
+    refuse_there(target)
+    name = PurePosixPath(target.name)
+    part = target.beside(f".{name.stem}.{secrets.token_hex(4)}.part{name.suffix}")
+    try:
+        if name.suffix.lower() == ".csv":
+            _write_csv(frame, part, delimiter)
+        else:
+            frame.write.parquet(part.text)
+        judge(part)
+        if not part.moved(target):
+            refuse_there(target)
+            raise DataError("cannot be written", where=target.text, hint="who may write there?")
+    except BaseException:
+        part.remove()
+        raise
+
+
+def refuse_there(target: Place) -> None:
+    """Raises where there is something already."""
+    if target.exists():
+        raise DataError(
+            "there is something already, and Spark replaces nothing",
+            where=target.text,
+            hint="name another folder, or remove this one",
+        )
+
+
+def _write_csv(frame: Any, part: Place, delimiter: str) -> None:
+    """CSV files of the house's own writing, each with the header."""
+    schema = schema_of(frame, "release")
+    mapped(frame, lined(schema, delimiter), "value string").write.text(part.text)
+    for file in part.files():
+        file.renamed(file.name.removesuffix(".txt") + ".csv")

@@ -1,0 +1,267 @@
+"""Tables that Spark counts and rewrites, on whatever cluster the session has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import functions, types
+
+from tclose.data.cell_store import Bench
+from tclose.data.engines.postgres.address import Address
+from tclose.data.engines.spark.files import read_path, read_place
+from tclose.data.engines.spark.frames import (
+    SCALAR,
+    asked,
+    framed,
+    is_text,
+    named,
+    pinned,
+    renamed,
+    schema_of,
+    shuffled,
+)
+from tclose.data.engines.spark.partitioned import SparkBench, SparkParts
+from tclose.data.engines.spark.paths import Place
+from tclose.data.engines.spark.release import FOLDERS, refuse_there, stored
+from tclose.data.engines.spark.rows import sums_in, unpacked
+from tclose.data.engines.translation import KEY, Change, Translation
+from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.io.fingerprint import united
+from tclose.data.source import WEIGHT, Rows, Source, Spread
+from tclose.errors import DataError, TooManyCells
+
+MANY, LARGEST = 20_000_000, 2**31 - 2
+"""How many cells are taken to the driver where nothing is said, and at most."""
+SMALL = 32 << 20
+UNSTEADY = re.compile(r"(?<!Broadcast)Exchange\b")
+
+
+@dataclass(frozen=True)
+class SparkSource(Source):
+    """A table that Spark counts."""
+
+    frame: Any = field(repr=False)
+    hashed: Callable[[], str] | None = field(default=None, repr=False)
+    scratch: Any = field(default=None, repr=False)
+
+    @cached_property
+    def kinds(self) -> dict[str, Any]:
+        """Each column's type, in Spark's words."""
+        return {one.name: one.dataType for one in self.frame.schema.fields}
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns as Arrow has them; moments are in UTC."""
+        with asked(self.name):
+            return schema_of(self.frame, self.name)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        with asked(self.name):
+            return int(self.frame.count())
+
+    def different(self, column: str) -> int:
+        """How many different values a column has; a missing one is a value here."""
+        with asked(self.name):
+            return int(self.frame.select(self.key(column)).distinct().count())
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values, not lists, structures or bytes."""
+        return self.kinds[column].typeName() in SCALAR
+
+    def key(self, column: str) -> Any:
+        """A column as rows are told apart by it: NaN is missing, −0 is 0, texts by their bytes."""
+        kind, value = self.kinds[column], named(column)
+        if kind.typeName() in ("float", "double"):
+            zero = functions.lit(0.0).cast(kind)
+            return functions.when(~functions.isnan(value), value + zero).alias(column)
+        return value.cast("string").alias(column) if is_text(kind) else value
+
+    def grouped(self, columns: Sequence[str]) -> Any:
+        """The distinct tuples of some columns with their number of rows, as a lazy frame."""
+        keys = [self.key(name) for name in columns]
+        return self.frame.groupBy(*keys).agg(functions.count(functions.lit(1)).alias(WEIGHT))
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
+        most = min(self.cells, LARGEST)
+        with asked(self.name, too_large=TooManyCells(most, self.name)):
+            table = self.grouped(columns).limit(most + 1).toArrow()
+        if table.num_rows > most:
+            raise TooManyCells(most, self.name)
+        return table
+
+    def stream(self) -> Rows:
+        """All rows, partition by partition, in the same order every time."""
+        return Rows(self.schema, self._batches)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        with asked(self.name):
+            yield from unpacked(self._steady, self.schema)
+
+    @cached_property
+    def _steady(self) -> Any:
+        """The rows in an order that stays: what comes out of a shuffle has none of its own."""
+        plan = self.frame._jdf.queryExecution().executedPlan().toString()
+        return pinned(self.frame) if UNSTEADY.search(plan) else self.frame
+
+    def digest(self) -> str:
+        """The hash of the file, or of the rows where there is none: workers add up their own."""
+        if self.hashed is not None:
+            return self.hashed()
+        with asked(self.name):
+            return united(self.columns, sums_in(self.frame))
+
+    @property
+    def rewrites(self) -> bool:
+        """Spark makes the release itself."""
+        return True
+
+    def recoded(self, how: Translation) -> Any:
+        """The release as a Spark frame, pinned: what is counted again is what the caller gets."""
+        with asked(self.name):
+            made = pinned(self.released(how))
+            self.refuse_changed(how, made.count())
+        return made
+
+    def refuse_changed(self, how: Translation, rows: int) -> None:
+        """Raises where the release has not as many rows as were counted."""
+        if rows != how.rows:
+            raise DataError(
+                "the table gave other rows when it was read again; nothing was released",
+                where=self.name,
+                hint="write it to files first, or give a checkpoint of it",
+            )
+
+    def stores(self, output: str | Path | Address) -> bool:
+        """Spark writes folders of Parquet and CSV files; anything else is written by the driver."""
+        return isinstance(output, str | Path) and Path(output).suffix.lower() in FOLDERS
+
+    def refuse_taken(self, output: str | Path | Address) -> None:
+        """Raises where there is something already."""
+        with asked(self.name):
+            refuse_there(Place.named(self.frame.sparkSession, str(output)))
+
+    def store(
+        self, how: Translation, output: str | Path | Address, check: Callable[[Source], None]
+    ) -> None:
+        """Writes the release to a folder of files, counted before it appears."""
+
+        def judge(written: Source) -> None:
+            self.refuse_changed(how, written.rows)
+            check(written)
+
+        with asked(self.name):
+            frame = self.released(how)
+        replace(self, frame=frame).save(output, judge)
+
+    def save(self, output: str | Path | Address, check: Callable[[Source], None]) -> None:
+        """Writes a folder of files beside the target, has it counted, then renames it."""
+        target = Place.named(self.frame.sparkSession, str(output))
+        with asked(self.name):
+            stored(
+                self.frame,
+                target,
+                lambda part: check(source_of(*read_place(part, self.delimiter))),
+                self.delimiter,
+            )
+
+    def released(self, how: Translation) -> Any:
+        """The release as a lazy frame: the rows joined with the translation's cells."""
+        cells = self.framed_cells(how)
+        if isinstance(how.cells, pa.Table) and how.cells.nbytes <= SMALL:
+            cells = functions.broadcast(cells)
+        alike = [
+            self.key(name).eqNullSafe(named(KEY.format(at))) for at, name in enumerate(how.keys)
+        ]
+        columns = [self._changed(change, how) for change in how.changes]
+        made = self.frame.join(cells, alike, "inner").select(*columns)
+        hidden = tuple(change.name for change in how.changes if change.kind == "pseudonym")
+        made = renamed(made, hidden, how) if hidden else made
+        return shuffled(made) if how.shuffle else made
+
+    def framed_cells(self, how: Translation) -> Any:
+        """The translation's cells as a frame whose keys have the types of the rows' own."""
+        if not isinstance(how.cells, pa.Table):
+            return how.cells
+        return framed(self.frame.sparkSession, how.cells, self._key_kinds(how.keys))
+
+    def _key_kinds(self, columns: Sequence[str]) -> dict[str, Any]:
+        """The types of a translation's keys: those of the rows' own columns."""
+        kinds = {KEY.format(at): self.kinds[name] for at, name in enumerate(columns)}
+        return {key: types.StringType() if is_text(kind) else kind for key, kind in kinds.items()}
+
+    def bench(self, columns: Sequence[str]) -> Bench:
+        """The cells of some columns, kept on the cluster."""
+        with asked(self.name):
+            return SparkBench(self.grouped(columns), self._key_kinds(columns), self.name)
+
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+        """The cells of some columns in parts, on the cluster."""
+        with asked(self.name):
+            keys = [named(name) for name in by]
+            return SparkParts(self.grouped(columns), keys, parts, self.name)
+
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows, by a translation that a bench has made."""
+        yield from replace(self, frame=self.released(how)).stream().batches()
+
+    def _changed(self, change: Change, how: Translation) -> Any:
+        value = named(change.name)
+        if change.kind == "text":
+            return named(change.at).alias(change.name)
+        if change.kind == "hidden":
+            return functions.when(~named(change.at), value).alias(change.name)
+        return functions.lit(how.mask).alias(change.name) if change.kind == "mask" else value
+
+
+def open_spark(data: Any) -> SparkSource:
+    """A Spark frame of the caller's own session."""
+    if not hasattr(data, "_jdf"):
+        raise DataError(
+            "only classic Spark frames can be read, not those of Spark Connect or pandas on Spark",
+            where="Spark frame",
+            hint="start the session with master(…), or give frame.to_spark()",
+        )
+    return source_of(data, "Spark frame")
+
+
+def open_spark_path(
+    path: str | Path,
+    delimiter: str | None,
+    encoding: str | None,
+    nulls: Sequence[str],
+    memory: str | None,
+) -> SparkSource:
+    """Files that Spark reads."""
+    return source_of(*read_path(path, delimiter, encoding, nulls, memory))
+
+
+def source_of(
+    frame: Any,
+    name: str,
+    hashed: Callable[[], str] | None = None,
+    scratch: Any = None,
+    delimiter: str = ",",
+    notes: tuple[str, ...] = (),
+) -> SparkSource:
+    """A source over a frame; what no release could be made of is refused at once."""
+    if frame.isStreaming:
+        raise DataError("a stream has no end to count to", where=name, hint="read it as a batch")
+    refuse_ambiguous(list(frame.columns), name)
+    with asked(name):
+        schema_of(frame, name)
+        if not frame._jdf.queryExecution().analyzed().deterministic():
+            frame = pinned(frame)
+            notes = (*notes, "its rows come out anew at each reading, so the first was kept")
+    return SparkSource(
+        name, tuple(frame.columns), frame, hashed, scratch,
+        notes=notes, delimiter=delimiter, cells=MANY,
+    )  # fmt: skip

@@ -1,0 +1,46 @@
+"""Tables of engines that cannot work on parts: put into a file first where their cells are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tclose.data.cell_store import Bench
+from tclose.data.engines.duckdb.scratch import Scratch
+from tclose.data.engines.duckdb.source import DuckSource
+from tclose.data.engines.files.source import open_path
+from tclose.data.engines.translation import Translation
+from tclose.data.source import Source, Spread
+
+
+@dataclass(frozen=True)
+class Spooling(Source):
+    """A source whose rows go to a private file once they are to be worked on part by part."""
+
+    def bench(self, columns: Sequence[str]) -> Bench:
+        """The cells of some columns, kept in files."""
+        return self._file.bench(columns)
+
+    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+        """The released rows in the table's order, by a translation that a bench has made."""
+        return self._file.joined(how)
+
+    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+        """Works on the cells of some columns in parts, one after the other."""
+        return self._file.spread(columns, by, parts)
+
+    @cached_property
+    def _file(self) -> DuckSource:
+        """The same table in a file, for as long as this one is kept."""
+        scratch, rows = Scratch(), self.stream()
+        path = Path(scratch.name) / "table.parquet"
+        with pq.ParquetWriter(path, rows.schema) as writer:
+            for batch in rows.batches():
+                writer.write_batch(batch)
+        opened = open_path(path, None, None, (), None)
+        return replace(opened, name=self.name, scratch=scratch, cells=self.cells)

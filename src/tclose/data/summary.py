@@ -1,0 +1,176 @@
+"""A table whose cells are too many for one place: what is known of all of it, and its parts.
+
+Every column is counted by itself, which gives the values, their order, and the distribution of
+each sensitive attribute. A part is then any set of cells, coded with the values of the whole table
+and compared with the whole table's distributions: it can be searched and judged by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose.data.binding import Bound, columns_of, meanings
+from tclose.data.encode.attribute import Attribute
+from tclose.data.encode.cells import Cells, united
+from tclose.data.encode.classes import form_classes
+from tclose.data.encode.dictionary import Dictionary
+from tclose.data.encode.rows import codes_of
+from tclose.data.source import WEIGHT, Rows, Source
+from tclose.distance.histogram import Counts, lexicographic
+from tclose.errors import DataError, InternalError, PolicyError, Problem, UsageError
+from tclose.hierarchy import Hierarchy
+from tclose.policy.model import Policy
+
+Ints = NDArray[np.int64]
+
+VALUES = 2_000_000
+"""Values of a column that are taken into one place, however few cells are."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A policy and the columns of a table that agree; holds no source, so that it can be sent."""
+
+    policy: Policy
+    name: str
+    columns: tuple[str, ...]
+    dictionaries: dict[str, Dictionary]
+    weight: dict[str, Ints]
+    """For each column, the rows with each value; those without one last."""
+    hierarchies: dict[str, Hierarchy]
+    attributes: dict[str, Attribute]
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers, in the order of the table."""
+        return tuple(name for name in self.columns if name in self.policy.quasi)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns that make a cell."""
+        return (*self.quasi, *self.attributes)
+
+    @property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return int(next(iter(self.weight.values())).sum())
+
+    @cached_property
+    def whole(self) -> Mapping[str, Counts]:
+        """The counts of each sensitive attribute's values in the whole table."""
+        result = {}
+        for name, attribute in self.attributes.items():
+            known = attribute.recode >= 0
+            count = np.zeros(attribute.values, dtype=np.int64)
+            np.add.at(count, attribute.recode[known], self.weight[name][known])
+            result[name] = count
+        return result
+
+    def example(self) -> Bound:
+        """One cell, bound like a table: for what depends on the values only, not on the counts."""
+        codes = {name: np.zeros(1, dtype=np.int64) for name in self.counted}
+        return self.bound(Cells(self.dictionaries, codes, np.ones(1, dtype=np.int64)))
+
+    def part(self, table: pa.Table) -> Bound:
+        """Some cells (values and weights, as an engine counts them), bound like a table."""
+        codes = self.codes(table)
+        order = lexicographic(*codes.values())
+        codes = {name: code[order] for name, code in codes.items()}
+        weight = table.column(WEIGHT).to_numpy().astype(np.int64)[order]
+        cells = united(self.dictionaries, codes, weight)[0]
+        return self.bound(cells)
+
+    def codes(self, table: pa.Table, columns: Sequence[str] = ()) -> dict[str, Ints]:
+        """The codes of some cells' values in the whole table; of all columns, or of those given."""
+        codes = {}
+        for name in columns or self.counted:
+            codes[name], unknown = codes_of(self.dictionaries[name], table.column(name))
+            if unknown.any():
+                raise DataError(
+                    "the table changed while it was counted", where=self.name, hint="begin again"
+                )
+        return codes
+
+    def bound(self, cells: Cells) -> Bound:
+        """Coded cells, bound like a table and compared with all of it."""
+        classes = form_classes(cells, self.quasi, self.attributes)
+        classes = replace(classes, whole=self.whole)
+        source = _Elsewhere(self.name, self.columns)
+        return Bound(self.policy, source, cells, classes, self.hierarchies)
+
+
+class _Elsewhere(Source):
+    """The table of a part: its rows are with the engine that counted it."""
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """Cannot be counted from here."""
+        raise InternalError("the rows of a part are elsewhere", where=self.name)
+
+    def stream(self) -> Rows:
+        """Cannot be read from here."""
+        raise InternalError("the rows of a part are elsewhere", where=self.name)
+
+    def is_scalar(self, column: str) -> bool:
+        """Whether the column holds plain values; all that were counted do."""
+        return True
+
+
+@dataclass(frozen=True)
+class _Margins:
+    """The values of every column, and how many rows have each; those without one last."""
+
+    dictionaries: dict[str, Dictionary]
+    weight: dict[str, Ints]
+
+    def missing(self, column: str) -> int:
+        """How many rows miss a value in a column."""
+        return int(self.weight[column][-1])
+
+
+def outline_of(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()) -> Outline:
+    """Counts every column by itself and ties the policy to them; raises with all that is wrong."""
+    if policy is None:
+        raise PolicyError(problems)
+    found = list(problems)
+    usable = columns_of(policy, source, found)
+    _refuse(policy)
+    margins = _Margins({}, {})
+    roomy = replace(source, cells=max(source.cells, VALUES))
+    for name in usable:
+        table = roomy.group([name])
+        dictionary, code = Dictionary.encode(table.column(name), name)
+        weight = np.zeros(dictionary.known + 1, dtype=np.int64)
+        np.add.at(weight, code, table.column(WEIGHT).to_numpy().astype(np.int64))
+        margins.dictionaries[name], margins.weight[name] = dictionary, weight
+    trees, attributes = meanings(policy, margins, usable, found)
+    return Outline(
+        policy, source.name, source.columns, margins.dictionaries, margins.weight, trees, attributes
+    )
+
+
+def _refuse(policy: Policy) -> None:
+    """Raises where a part cannot be judged without the others."""
+    reasons = []
+    if policy.counting is not None:
+        reasons.append(f"a {policy.counting[0]} column")
+    if any(policy.columns[name].missing == "any" for name in policy.quasi):
+        reasons.append('quasi-identifiers with missing = "any"')
+    if policy.joint:
+        reasons.append("joint closeness")
+    if any(one.n is not None for one in policy.columns.values()):
+        reasons.append("(n, t)-closeness")
+    if policy.k_map is not None or policy.presence is not None:
+        reasons.append("promises about a population")
+    if reasons:
+        raise UsageError(
+            f"the table has too many cells for one place, and {', '.join(reasons)} cannot be "
+            "judged part by part",
+            where="policy",
+            hint="allow more cells (--cells), generalize columns beforehand, or promise without it",
+        )

@@ -1,0 +1,1 @@
+"""All compiled code: what the searches and distances do in their innermost loops."""

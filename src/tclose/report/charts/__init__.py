@@ -1,0 +1,1 @@
+"""Pictures as SVG: axes, ticks, marks and colours."""

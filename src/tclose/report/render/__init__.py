@@ -1,0 +1,1 @@
+"""A document as a page, a terminal view, or a file; and the terminal views of the commands."""

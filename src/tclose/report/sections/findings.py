@@ -1,0 +1,266 @@
+"""What attacks found, what each column lost, what is not covered, and how to check it all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tclose.attacks import AttackReport, Finding
+from tclose.report.document import Bars, Paragraph, Part, Points, Section, Series, Table
+from tclose.report.sections.presets import ABOUT_T, PRESETS, largest_reached
+from tclose.report.subject import Subject
+from tclose.verify.audit import rows_text
+from tclose.version import VERSION
+
+RISKS = ("prosecutor", "journalist", "marketer")
+COMPARABLE = ("homogeneity", "skewness")
+"""Others count only what the class alone does not give away, so they find less where it does."""
+
+
+def attacks_section(subject: Subject) -> Section:
+    """Every attack that was tried, in a sentence each."""
+    report = subject.now.attacks
+    found = [one for one in report.found if one.attack not in RISKS]
+    quiet = [one for one in report.findings if not one.found and one.attack not in RISKS]
+    parts: list[Part] = [
+        Paragraph(
+            "What could somebody learn who means ill? These attacks were tried on the "
+            f"{subject.thing}. They go beyond the promise, and none of them is judged against it: "
+            "whether a finding is acceptable is for a person to decide."
+        )
+    ]
+    if found:
+        parts.append(Paragraph(f"{len(found)} found something, most rows first:", "note"))
+        parts.append(_told(found, subject))
+    else:
+        parts.append(Paragraph("No attack that was tried found anything.", "good"))
+    if quiet:
+        parts.append(Paragraph(f"{len(quiet)} found nothing:"))
+        parts.append(_told(quiet, subject))
+    if report.not_tried:
+        parts.append(Points(tuple(("Not tried:", f"{line}.") for line in report.not_tried)))
+    return Section("attacks", "Attacks that were tried", tuple(parts))
+
+
+def _told(findings: list[Finding], subject: Subject) -> Points:
+    """A sentence each, led by how many rows it affects and affected before."""
+    entries = []
+    for one in findings:
+        about = f", {one.attribute}" if one.attribute else ""
+        was = "" if subject.before is None else _affected(subject.before.attacks, one)
+        counted = f"{one.affected:,} of {rows_text(one.total)}{was}"
+        words = one.sentence
+        if subject.internal and one.classes:
+            worst = ", ".join(f"{number:,}" for number in one.classes[:5])
+            words += f" Worst classes: {worst}."
+        entries.append((f"{one.attack[:1].upper()}{one.attack[1:]}{about}: {counted}.", words))
+    return Points(tuple(entries))
+
+
+def _affected(report: AttackReport, finding: Finding) -> str:
+    if finding.attack not in COMPARABLE:
+        return ""
+    same = [one for one in report.of(finding.attack) if one.attribute == finding.attribute]
+    return f" (before: {same[0].affected:,})" if same else ""
+
+
+def losses_section(subject: Subject) -> Section | None:
+    """What each column lost, where it is known."""
+    columns = subject.lost
+    if not columns:
+        return None
+    told = (
+        "Values of these columns were made coarser so that people look alike. 0% means that a "
+        "column is as it was, 100% that nothing of it is left; in between, it is the share of the "
+        "column's range that a released value covers on the average. Other columns are unchanged "
+        "unless this report says otherwise."
+    )
+    if subject.kind == "verify":
+        told += " They stand in the certificate; the original was not there to recount them."
+    chart = Bars(
+        "Detail lost by each column",
+        "share of detail lost",
+        tuple(columns),
+        (Series("lost", tuple(columns.values())),),
+    )
+    parts: list[Part] = [Paragraph(told), chart, *_left_out(subject)]
+    return Section("losses", "What each column lost", tuple(parts))
+
+
+def _left_out(subject: Subject) -> Iterator[Part]:
+    content = subject.certificate
+    gone = content.get("left_out")
+    if isinstance(gone, dict) and subject.left_out:
+        yield Paragraph(
+            f"{subject.left_out:,} rows are not in the release. Nothing about them can be learned "
+            "from it, and it says less about people like them.",
+            "note",
+        )
+        if subject.internal and isinstance(gone.get("from"), dict):
+            rows = tuple(
+                (name, str(part), str(count))
+                for name, parts in gone["from"].items()
+                if isinstance(parts, dict)
+                for part, count in parts.items()
+            )
+            yield Table("Where they came from", ("column", "part", "rows"), rows, (2,))
+    leftover = content.get("leftover")
+    if isinstance(leftover, dict):
+        words = {
+            "rooted": "kept with every identifying column blank",
+            "hidden": "kept with their sensitive values hidden",
+            "generalized": "kept with their sensitive values made coarser",
+        }
+        for key, told in words.items():
+            if leftover.get(key):
+                yield Paragraph(f"{leftover[key]} rows were {told}.", "note")
+
+
+SEVERAL_ROWS = "Several rows of one person."
+NOT_COVERED = (
+    (
+        "Facts about everybody.",
+        "If the table shows that smokers die younger, everybody learns it, also about people who "
+        "are not in it. That is what publishing is for.",
+    ),
+    (
+        "Being in the table.",
+        "Nobody is kept from learning that a person is in it, unless the promise names presence.",
+    ),
+    (
+        "Several releases.",
+        "Two releases about the same people, each of them safe, can give a person away together, "
+        "whoever published them. This report is about one table.",
+    ),
+    (
+        "What others know already.",
+        "Somebody who can rule values out, or knows nearly a whole row, learns more than the class "
+        "shows.",
+    ),
+    (
+        "How the release was made.",
+        "Whoever knows the method may infer why a class was not split further, and something "
+        "about its values from that.",
+    ),
+    (
+        "Columns called harmless.",
+        "They were not looked at. A note in free text, an exact date or a price to the cent may "
+        "identify a person.",
+    ),
+    (
+        "Learning across classes.",
+        "A model trained on the whole release may guess better than a person's class suggests.",
+    ),
+    (
+        SEVERAL_ROWS,
+        "Every row is taken to be a different person. Where that is not so, a class hides fewer "
+        "people than it has rows.",
+    ),
+    (
+        "Differential privacy.",
+        "This is a different kind of guarantee; neither follows from the other.",
+    ),
+    (
+        "The law.",
+        "No number here makes data anonymous in the eyes of a law. Whether a table may be "
+        "published is a judgement about data, recipients and harm; this report is evidence for it.",
+    ),
+)
+"""The limits of every guarantee here, as docs/promise.md tells them."""
+LINKED_ROWS = (
+    "Rows of one person taken together.",
+    "Persons are counted once, whatever rows they have. But their rows can be told to belong "
+    "together: whoever knows several of them looks for a person who is in all their classes, and "
+    "these may have few persons, or one, in common.",
+)
+"""In place of what is said about several rows of one person, where persons are counted."""
+
+
+def limits_section(subject: Subject) -> Section:
+    """What the guarantee does not cover."""
+    lead = Paragraph("The promise is about what a class shows. It does not cover:")
+    told: tuple[tuple[str, str], ...] = NOT_COVERED
+    if subject.now.audit.bound.policy.subject is not None:
+        told = tuple(LINKED_ROWS if one[0] == SEVERAL_ROWS else one for one in NOT_COVERED)
+    return Section("limits", "What this does not cover", (lead, Points(told)))
+
+
+def presets_section(subject: Subject) -> Section:
+    """Thresholds that others use, beside what was attained."""
+    reached = largest_reached(subject.now.audit.k)
+    told = f"The smallest class has {subject.now.audit.k_text}, "
+    if reached is not None:
+        told += f"so it reaches the thresholds up to {reached.k}."
+    else:
+        told += "fewer than any threshold in this list."
+    entries = tuple((f"k = {one.k}, {one.name}.", f"{one.source}. {one.says}") for one in PRESETS)
+    parts = (
+        Paragraph(f"{told} What a source says is about its own tables, and is no verdict on this."),
+        Points(entries),
+        Paragraph(ABOUT_T, "note"),
+    )
+    return Section("thresholds", "Thresholds that others use", parts)
+
+
+def method_section(subject: Subject) -> Section:
+    """How it came about, and how anybody can check it."""
+    content = subject.certificate
+    rows = [(name, told) for name, told in _method(content, internal=subject.internal)]
+    rows += [(f"sha256 of the {name}", value) for name, value in _hashes(subject)]
+    rows.append(("counted by", f"tclose {VERSION}"))
+    parts: list[Part] = []
+    if subject.kind != "audit":
+        parts.append(
+            Paragraph(
+                "The promise was counted on the written file by code that shares nothing with the "
+                "search, in whole numbers. Whoever has the file and the policy can repeat it: "
+                "tclose verify."
+            )
+        )
+    caption = "Method, seed and hashes" if subject.internal else "Method and hashes"
+    parts.append(Table(caption, ("what", "value"), tuple(rows)))
+    if subject.checks:
+        parts.append(_checks(subject))
+    return Section("method", "How it was made and how to check it", tuple(parts))
+
+
+def _method(content: Mapping[str, Any], *, internal: bool) -> Iterator[tuple[str, str]]:
+    shown = {
+        "method": "method",
+        "effort": "work allowed (seconds of an ordinary core)",
+        "seconds": "seconds allowed",
+        "suppression": "share of rows that may be left out",
+        "stopped": "the search ended",
+        "input_rows": "rows read",
+    }
+    for key, name in shown.items():
+        if content.get(key) is not None:
+            value = content[key]
+            yield name, f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(content.get("levels"), dict):
+        yield "levels", ", ".join(f"{name} {level}" for name, level in content["levels"].items())
+    if isinstance(content.get("versions"), dict):
+        told = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
+        yield "made with", told
+    # Whoever reasons about how classes were made is helped by the seed (docs/promise.md), and a
+    # command names folders and files of the house.
+    if content.get("seed") is not None:
+        yield "seed", str(content["seed"]) if internal else "kept by the steward"
+    if internal and content.get("command"):
+        yield "command", str(content["command"])
+
+
+def _hashes(subject: Subject) -> Iterator[tuple[str, str]]:
+    hashes = {**subject.hashes, **subject.certificate.get("hashes", {})}
+    for name, value in hashes.items():
+        if isinstance(value, dict):
+            yield from ((f"hierarchy of {column}", str(one)) for column, one in value.items())
+        else:
+            yield str(name), str(value)
+
+
+def _checks(subject: Subject) -> Table:
+    told = {True: "confirmed", False: "REFUTED", None: "not checked"}
+    rows = tuple((one.line, one.stated, one.counted, told[one.confirmed]) for one in subject.checks)
+    heads = ("line", "stated", "counted", "")
+    return Table("The certificate, line by line", heads, rows)

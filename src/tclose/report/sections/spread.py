@@ -1,0 +1,209 @@
+"""How the rows are spread: over sizes of classes, and over distances from the whole table.
+
+Bins end where the limit is, and a class stands on the side of the limit on which it was judged:
+the picture cannot contradict the verdict by a rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.report.document import Histogram, Limit, Paragraph, Part, Section, Series
+from tclose.report.sections.words import BITS
+from tclose.report.subject import Subject
+from tclose.verify.audit import Audit, Verdict
+
+SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""Where bins of class sizes start; the promised k is put among them."""
+BINS = 20
+MOST_BELOW = 10
+MOST_MARKS = 11
+MOST_BINS = 60
+
+Floats = NDArray[np.float64]
+
+
+def spread_section(subject: Subject) -> Section:
+    """The distributions of class sizes and distances, with the limits drawn."""
+    parts: list[Part] = [
+        Paragraph(
+            "Each bar is a share of the rows. A limit that was promised stands between the bars; "
+            "nothing may be beyond it, in smaller classes or at greater distances."
+        ),
+        sizes_chart(subject),
+    ]
+    parts += [
+        distance_chart(subject, one)
+        for one in subject.now.audit.requirements
+        if _drawable(subject.now.audit, one)
+    ]
+    return Section("spread", "How large and how close the classes are", tuple(parts))
+
+
+def sizes_chart(subject: Subject) -> Histogram:
+    """How many rows are in classes of which size."""
+    k = subject.now.audit.bound.policy.k
+    sizes = [one.bound.classes.size.astype(np.float64) for one in _audits(subject)]
+    rows = [_sizes(one) for one in _audits(subject)]
+    largest = max(k or 1, *(float(one.max()) for one in sizes))
+    starts = sorted({one for one in SIZES if one <= largest} | ({k} if k is not None else set()))
+    edges = np.array([*starts, np.inf], dtype=np.float64)
+    bins = tuple(
+        _range(start, starts[at + 1] - 1 if at + 1 < len(starts) else None)
+        for at, start in enumerate(starts)
+    )
+    series = tuple(
+        Series(name, _shares(np.searchsorted(edges, size, side="right") - 1, each, len(bins)))
+        for name, size, each in zip(_names(subject), sizes, rows, strict=True)
+    )
+    what = "rows" if subject.now.audit.bound.policy.subject is None else "persons"
+    limit = None if k is None else Limit(f"at least {k:,} {what}", starts.index(k), "after")
+    across = f"{what} in the class"
+    return Histogram(
+        "Rows by the size of their class", across, "share of rows", bins, series, limit
+    )
+
+
+def distance_chart(subject: Subject, verdict: Verdict) -> Histogram:
+    """How many rows are in classes how far from the whole table."""
+    pairs = [(subject.now.audit, verdict)]
+    was = subject.was(verdict)
+    if subject.before is not None and was is not None:
+        pairs.insert(0, (subject.before.audit, was))
+    limit = limit_of(verdict)
+    scale = _scale(max(float(np.max(_finite(one.measurement.value))) for _, one in pairs), limit)
+    series = tuple(
+        Series(name, _shares(_placed(one, scale), _sizes(audit), scale.count))
+        for name, (audit, one) in zip(_names(subject)[-len(pairs) :], pairs, strict=True)
+    )
+    unit = "bits" if verdict.distance in BITS else "0 alike, 1 as different as can be"
+    return Histogram(
+        f"Rows by how far their class is from the whole table: {verdict.attribute}",
+        f"distance ({verdict.distance}; {unit})",
+        "share of rows",
+        scale.bins,
+        series,
+        None if limit is None else Limit(f"at most {verdict.required}", scale.below, "before"),
+        scale.edges,
+    )
+
+
+def limit_of(verdict: Verdict) -> float | None:
+    """The limit of a requirement as a number: what a class attains plus what it is short of it."""
+    if verdict.required is None:
+        return None
+    known = np.flatnonzero(np.isfinite(verdict.measurement.value))
+    if not len(known):
+        return None
+    at = int(known[0])
+    return float(verdict.measurement.value[at] + verdict.measurement.margin[at])
+
+
+def _drawable(audit: Audit, verdict: Verdict) -> bool:
+    """Whether the distances of a requirement are those of the classes, and there are any."""
+    value = verdict.measurement.value
+    return (
+        verdict.distance is not None
+        and verdict.reading != "cross"
+        and len(value) == audit.classes
+        and bool(np.isfinite(value).any())
+    )
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Bins of equal width over a distance, so many of them below the limit."""
+
+    step: float
+    below: int
+    count: int
+    zero: bool = False
+    """The first bin is for classes exactly like the table, where the limit is 0."""
+    more: bool = False
+    """The last bin holds everything farther away, too."""
+
+    @property
+    def edges(self) -> tuple[str, ...]:
+        """What is written between the bins; not everywhere, where there are many."""
+        marks = ["", *self._marks] if self.zero else self._marks
+        every = -(-len(marks) // MOST_MARKS)
+        return tuple(mark if at % every == self.zero else "" for at, mark in enumerate(marks))
+
+    @property
+    def bins(self) -> tuple[str, ...]:
+        """What each bin holds."""
+        first = ["exactly 0"] if self.zero else []
+        names = [*first, *(f"{low} to {high}" for low, high in pairwise(self._marks))]
+        return (*names[:-1], f"{self._marks[-2]} and more" if self.more else names[-1])
+
+    @property
+    def _marks(self) -> list[str]:
+        return [f"{self.step * at:.3g}" for at in range(self.count - self.zero + 1)]
+
+
+def _scale(most: float, limit: float | None) -> Scale:
+    """Bins up to the largest distance, of which one ends at the limit."""
+    if limit is None:
+        return Scale((most or 1.0) / BINS, 0, BINS)
+    if limit <= 0:
+        return Scale((most or 1.0) / BINS, 1, BINS + 1, zero=True)
+    # Beside a large distance a small limit gets fewer bins, at least one.
+    below = max(1, min(MOST_BELOW, int(BINS * limit / most))) if most else MOST_BELOW
+    below = _round(limit, below)
+    step = limit / below
+    count = int(np.ceil(most / step - 1e-9))
+    return Scale(step, below, max(min(count, MOST_BINS), below + 1), more=count > MOST_BINS)
+
+
+def _round(limit: float, most: int) -> int:
+    """Of nearly as many parts as there may be, the number that cuts a limit into round steps.
+
+    >>> _round(0.35, 8), _round(0.3, 10), _round(1 / 3, 10)
+    (7, 10, 10)
+    """
+    some = range(most, most // 2, -1)
+    return min(some, key=lambda parts: min(len(f"{limit / parts:.5g}"), 6))
+
+
+def _placed(verdict: Verdict, scale: Scale) -> NDArray[np.int64]:
+    """The bin of each class: by its distance, but on the side of the limit where it was judged."""
+    measured, last = verdict.measurement, scale.count - 1
+    value = np.where(np.isfinite(measured.value), measured.value, scale.step * scale.count)
+    place = np.clip(np.ceil(value / scale.step - 1e-9) - 1 + scale.zero, 0, last)
+    if scale.below:
+        good = np.minimum(place, scale.below - 1)
+        place = np.where(measured.fails, np.maximum(place, scale.below), good)
+    return np.asarray(np.minimum(place, last), dtype=np.int64)
+
+
+def _shares(place: NDArray[np.int64], size: Floats, count: int) -> tuple[float, ...]:
+    rows = np.bincount(place, weights=size, minlength=count)
+    return tuple(float(one) / float(size.sum()) for one in rows)
+
+
+def _audits(subject: Subject) -> list[Audit]:
+    before = [] if subject.before is None else [subject.before.audit]
+    return [*before, subject.now.audit]
+
+
+def _names(subject: Subject) -> list[str]:
+    return [subject.thing] if subject.before is None else ["before", "after"]
+
+
+def _sizes(audit: Audit) -> Floats:
+    return audit.bound.classes.class_rows.astype(np.float64)
+
+
+def _finite(value: Floats) -> Floats:
+    known = value[np.isfinite(value)]
+    return known if len(known) else np.zeros(1)
+
+
+def _range(start: int, end: int | None) -> str:
+    if end is None:
+        return f"{start:,}+"
+    return f"{start:,}" if start == end else f"{start:,}–{end:,}"

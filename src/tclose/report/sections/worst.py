@@ -1,0 +1,106 @@
+"""The classes that are worst off: with their values and flows inside the house, as counts outside.
+
+An external document names no class, not even by its number: with the release beside it a number
+would lead to the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tclose.report.charts.flow import flow_svg
+from tclose.report.document import Paragraph, Part, Picture, Section, Table
+from tclose.report.subject import Subject
+from tclose.verify.audit import Audit, ClassReport, number_text
+from tclose.verify.explanation import Explanation, explain_class
+
+MOST_CLASSES = 10
+MOST_FLOWS = 4
+MOST_VALUES = 12
+
+
+def worst_section(subject: Subject) -> Section:
+    """The worst classes, as far as this edition may tell of them."""
+    audit = subject.now.audit
+    parts: list[Part] = [_lead(subject)]
+    if audit.promised:
+        parts.append(_failing(audit))
+    if subject.internal:
+        if audit.worst:
+            parts.append(_named(audit.worst[:MOST_CLASSES]))
+        parts += list(_flows(audit))
+    return Section("worst", "The classes that are worst off", tuple(parts))
+
+
+def _lead(subject: Subject) -> Paragraph:
+    audit = subject.now.audit
+    if not audit.promised:
+        told = "Nothing was promised, so no class breaks anything."
+    elif any(report.breaks for report in audit.worst):
+        told = "Some classes break the promise."
+    else:
+        told = "No class breaks the promise."
+    if subject.internal:
+        return Paragraph(f"{told} The pictures show which shares would have to move where.")
+    return Paragraph(
+        f"{told} This edition tells only how many there are; the internal edition names the worst "
+        "ones and shows what is in them."
+    )
+
+
+def _failing(audit: Audit) -> Table:
+    """How many classes break what, and how near the worst of them comes to the limit."""
+    rows = tuple(
+        (
+            one.title,
+            one.required or "",
+            one.achieved_text,
+            f"{one.failing_classes:,} of {len(one.measurement.fails):,}",
+            f"{one.failing_rows:,} of {audit.rows:,}",
+        )
+        for one in audit.requirements
+    )
+    heads = ("requirement", "asked", "the worst class attains", "classes breaking it", "their rows")
+    return Table("How many classes break the promise", heads, rows, (1, 2, 3, 4))
+
+
+def _named(reports: tuple[ClassReport, ...]) -> Table:
+    titles = list(reports[0].margins)
+    rows = tuple(
+        (
+            f"{report.number:,}",
+            ", ".join(f"{name} {value}" for name, value in report.label.items()),
+            f"{report.size:,}",
+            *(_margin(report.margins[title]) for title in titles),
+        )
+        for report in reports
+    )
+    caption = "The worst classes, and how far each is from breaking a requirement (minus: it does)"
+    numeric = (0, *range(2, 3 + len(titles)))
+    return Table(caption, ("class", "who", "rows", *titles), rows, numeric)
+
+
+def _margin(value: float) -> str:
+    return number_text(value).replace("-", "−")
+
+
+def _flows(audit: Audit) -> Iterator[Picture]:
+    """The farthest class of each attribute."""
+    for name in list(audit.bound.attributes)[:MOST_FLOWS]:
+        why = explain_class(audit.bound, None, name)
+        yield Picture(_title(why), flow_svg(why), _numbers(why))
+
+
+def _title(why: Explanation) -> str:
+    return f"The class that is farthest from the table in {why.attribute}: class {why.number:,}"
+
+
+def _numbers(why: Explanation) -> Table:
+    shown = sorted(why.shares, key=lambda one: -abs(one.in_class - one.in_table))[:MOST_VALUES]
+    rows = tuple(
+        (one.value, f"{float(one.in_class):.1%}", f"{float(one.in_table):.1%}")
+        for one in why.shares
+        if one in shown
+    )
+    caption = f"Shares of {why.attribute} that differ most"
+    return Table(caption, (why.attribute, "in the class", "in the table"), rows, (1, 2))

@@ -1,0 +1,128 @@
+"""β-likeness: how much belief in a value may grow, relative to the whole table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.data.encode.classes import Classes, Tally
+from tclose.distance import Ratios
+from tclose.distance.numbers import compare, decimal_of
+from tclose.requirements.requirement import Capabilities, Measurement, settle, shown
+
+
+@dataclass(frozen=True)
+class BasicBetaLikeness:
+    """(p − q)/q ≤ β for every value: its share in a class over its share in the table."""
+
+    attribute: str
+    beta: Fraction | None = None
+    name: str = "basic-beta-likeness"
+    distance: str | None = None
+    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, follows_table=True)
+
+    @property
+    def required(self) -> str | None:
+        """The largest gain allowed."""
+        return shown(self.beta)
+
+    def measure(self, classes: Classes) -> Measurement:
+        """The largest gain in belief."""
+        tally = classes.tally(self.attribute)
+        gain = gains(tally)
+        fails = np.zeros(len(gain.value), dtype=bool)
+        if self.beta is not None:
+            fails = ~gain.within(1 + self.beta)
+        return _settled(classes, tally, gain, gain.value - 1, fails, self.beta)
+
+
+@dataclass(frozen=True)
+class EnhancedBetaLikeness:
+    """(p − q)/q ≤ min(β, −ln q): a common value may not gain as much as a rare one."""
+
+    attribute: str
+    beta: Fraction | None = None
+    name: str = "enhanced-beta-likeness"
+    distance: str | None = None
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        monotone=True, follows_table=True, exact=False
+    )
+
+    @property
+    def required(self) -> str | None:
+        """The largest gain allowed."""
+        return shown(self.beta)
+
+    def measure(self, classes: Classes) -> Measurement:
+        """The largest gain; infinite where a gain passes −ln q, which no β allows."""
+        tally = classes.tally(self.attribute)
+        gain = gains(tally)
+        beyond = _beyond_logarithm(tally, gain)
+        value = np.where(beyond, np.inf, gain.value - 1)
+        fails = beyond.copy()
+        if self.beta is not None:
+            fails |= ~gain.within(1 + self.beta)
+        else:
+            fails[:] = False
+        return _settled(classes, tally, gain, value, fails, self.beta)
+
+
+def gains(tally: Tally) -> Ratios:
+    """p/q = (c·n)/(r·N) of every entry of the histogram."""
+    histogram, rows = tally.histogram, tally.total
+    total = np.broadcast_to(
+        np.array(rows, np.int64 if rows < 2**62 else object), histogram.code.shape
+    )
+    size = tally.size[histogram.owner()]
+    return Ratios((histogram.count, total), (size, tally.table[histogram.code]))
+
+
+def _beyond_logarithm(tally: Tally, gain: Ratios) -> NDArray[np.bool_]:
+    """Which entries have p/q − 1 > −ln q, decided with as many digits as it takes."""
+    total = tally.total
+    counts = tally.table[tally.histogram.code]
+    share = counts.astype(float) / total
+    # A value that the table lacks gains infinitely, which is beyond any logarithm.
+    difference = gain.value - 1 + np.log(np.where(share > 0, share, 1.0))
+    result = difference > 0
+
+    @cache
+    def passes(ratio: Fraction, count: int) -> bool:
+        def excess() -> Decimal:
+            return decimal_of(ratio) - 1 + decimal_of(Fraction(count, total)).ln()
+
+        return compare(excess, 0.0, Fraction(0)) > 0
+
+    for index in np.flatnonzero(abs(difference) < 1e-8):
+        result[index] = passes(gain.exact(int(index)) or Fraction(0), int(counts[index]))
+    return result
+
+
+def _settled(
+    classes: Classes,
+    tally: Tally,
+    gain: Ratios,
+    value: NDArray[np.float64],
+    fails: NDArray[np.bool_],
+    limit: Fraction | None,
+) -> Measurement:
+    """From entries to distributions: the worst value of each counts."""
+    owner = tally.histogram.owner()
+    finite = not np.isinf(value).any()
+    entry = gain.largest() if finite else int(np.argmax(value))
+    exact = gain.exact(entry)
+    by_row = np.full(tally.histogram.classes, -np.inf)
+    np.maximum.at(by_row, owner, value)
+    broken = np.zeros(tally.histogram.classes, dtype=bool)
+    broken[owner[fails]] = True
+    return settle(
+        classes, tally, by_row, broken, int(owner[entry]),
+        limit=None if limit is None else float(limit),
+        exact=exact - 1 if exact is not None and finite else None,
+    )  # fmt: skip

@@ -1,0 +1,165 @@
+"""(n, t)-closeness: every class is near some natural superset of at least n rows.
+
+A natural superset of a class holds all rows whose quasi-identifiers fit a broader version of the
+class's own. Without the tree by which a release was made, the broader versions are those of the
+generalization lattice: each quasi-identifier at a level of its hierarchy. A column without a
+hierarchy (or with labels that its hierarchy does not know) can only be kept or dropped; a class
+that finds no close superset that way might have one that cannot be seen from here, and the answer
+is then "not decided" instead of "fails".
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.data.encode.classes import Classes, grouped
+from tclose.distance import Distance, Distances, Reference
+from tclose.hierarchy import Hierarchy
+from tclose.requirements.requirement import Capabilities, Measurement, shown
+
+MOST_NODES = 20_000
+
+Levels = list[NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class NTCloseness:
+    """Some superset S of n or more rows has D[class, S] ≤ t. Not kept by merging classes."""
+
+    attribute: str
+    measure_by: Distance
+    n: int
+    t: Fraction | None
+    trees: Mapping[str, Hierarchy] = field(default_factory=dict)
+    name: str = "(n,t)-closeness"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        monotone=False, follows_table=True, needs="hierarchies"
+    )
+
+    @property
+    def distance(self) -> str:
+        """The name of the distance."""
+        return self.measure_by.name
+
+    @property
+    def required(self) -> str | None:
+        """n and t."""
+        return f"n={self.n}, t={shown(self.t)}"
+
+    def measure(self, classes: Classes) -> Measurement:
+        """The largest, over classes, of the distance to the nearest superset."""
+        return self.measure_along(classes, *self._levels(classes))
+
+    def measure_along(
+        self, classes: Classes, levels: list[Levels], unseen: Sequence[str] = ()
+    ) -> Measurement:
+        """The same where each quasi-identifier's codes at each level are given."""
+        lattice = _Lattice(classes, self.attribute, levels, self.n)
+        value = np.full(classes.count, np.inf)
+        close = np.zeros(classes.count, dtype=bool)
+        for members, distances in lattice.compared(self.measure_by):
+            value[members] = np.minimum(value[members], distances.value)
+            if self.t is not None:
+                close[members] |= distances.within(self.t)
+        worst = int(np.argmax(value))
+        fails = ~close if self.t is not None else np.zeros(classes.count, dtype=bool)
+        exact = self._nearest(lattice, worst)
+        limit = np.inf if self.t is None else float(self.t)
+        # No superset, seen or unseen, is larger than the table.
+        possible = self.n <= classes.everyone
+        undecided = bool(fails.any()) and possible and (bool(unseen) or lattice.cut_short)
+        return Measurement(
+            value=value, fails=fails, achieved=float(value[worst]), exact=exact, worst=worst,
+            margin=limit - value, decided=not undecided,
+            note=_why(unseen, lattice.cut_short) if undecided else "",
+        )  # fmt: skip
+
+    def _nearest(self, lattice: _Lattice, index: int) -> Fraction | None:
+        """The exact distance of one class from its nearest superset."""
+        found = []
+        for members, distances in lattice.compared(self.measure_by, only=index):
+            found += [distances.exact(int(at)) for at in np.flatnonzero(members == index)]
+        whole = [distance for distance in found if distance is not None]
+        return min(whole) if whole and len(whole) == len(found) else None
+
+    def _levels(self, classes: Classes) -> tuple[list[Levels], list[str]]:
+        """Each quasi-identifier's codes at each level, and the columns that cannot be climbed."""
+        levels, unseen = [], []
+        for at, name in enumerate(classes.quasi):
+            dictionary, tree = classes.dictionaries[name], self.trees.get(name)
+            here = classes.key[:, at]
+            if tree is not None and all(tree.contains(label) for label in dictionary.labels):
+                levels.append(_climbed(tree, dictionary.labels, here))
+            else:
+                unseen.append(name)
+                levels.append([here, np.zeros_like(here)])
+        return levels, unseen
+
+
+class _Lattice:
+    """The broader versions of all classes, level vector by level vector."""
+
+    def __init__(self, classes: Classes, attribute: str, levels: list[Levels], least: int) -> None:
+        self.classes, self.attribute = classes, attribute
+        self.histogram = classes.histogram(attribute)
+        self.levels = levels
+        self.least = least
+        self.cut_short = False
+
+    def compared(
+        self, distance: Distance, only: int | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], Distances]]:
+        """For every level vector: the classes inside large enough groups, and their distances."""
+        for vector in self._vectors():
+            label, first = grouped(
+                [codes[at] for codes, at in zip(self.levels, vector, strict=True)]
+            )
+            large = self.classes.sizes(label, len(first)) >= self.least
+            members = np.flatnonzero(large[label])
+            if only is not None:
+                members = members[members == only]
+            if not len(members):
+                continue
+            groups, of_class = np.unique(label[members], return_inverse=True)
+            place = np.full(len(first), -1, dtype=np.int64)
+            place[groups] = np.arange(len(groups))
+            merged = self.classes.united_histogram(self.attribute, place[label], len(groups))
+            reference = Reference(merged.dense(), of_class.astype(np.int64))
+            yield members, distance.against(self.histogram.take(members), reference)
+
+    def _vectors(self) -> Iterator[tuple[int, ...]]:
+        """Level vectors from the narrowest up, as many as can be afforded."""
+        every = itertools.product(*(range(len(codes)) for codes in self.levels))
+        total = int(np.prod([float(len(codes)) for codes in self.levels]))
+        self.cut_short = total > MOST_NODES
+        if not self.cut_short:
+            yield from every
+            return
+        top = tuple(len(codes) - 1 for codes in self.levels)
+        yield from itertools.islice(every, MOST_NODES - 1)
+        yield top
+
+
+def _climbed(tree: Hierarchy, labels: tuple[str, ...], key: NDArray[np.int64]) -> Levels:
+    """Codes of the classes' values at each level of a hierarchy; a missing value stays itself."""
+    missing = len(tree.labels)
+    result = []
+    for level in range(tree.levels):
+        node = np.array([tree.node_at(label, level) for label in labels] + [missing], np.int64)
+        result.append(node[key])
+    result.append(np.zeros_like(key))
+    return result
+
+
+def _why(unseen: Sequence[str], cut_short: bool) -> str:
+    if cut_short:
+        return f"only {MOST_NODES:,} of the possible supersets were tried"
+    columns = ", ".join(repr(name) for name in unseen)
+    return f"without a hierarchy that knows every label of {columns}, supersets may exist unseen"

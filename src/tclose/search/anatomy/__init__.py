@@ -1,0 +1,1 @@
+"""Groups of rows for releases in several tables, whatever their quasi-identifiers."""

@@ -1,0 +1,1 @@
+"""Published methods kept for comparison."""

@@ -1,0 +1,308 @@
+"""Promises of closeness laid out for methods that keep them by construction, and their bounds.
+
+An *attribute* here is one promise EMD ≤ t by a tree metric. Records with equal values of all such
+attributes are alike to these methods, so everything is counted by *tuples* of values.
+
+**Theorem A.** For a ground distance d and a distribution P on a set B of values, the farthest that
+any distribution on B can be from P is D(P, B) = max_{v ∈ B} Σ_i P(i)·d(i, v).
+
+*Proof.* EMD(P, ·) is the optimal value of a linear program in its right-hand side, hence convex; a
+convex function on a simplex is largest at a vertex, a point mass at some v; and the only plan to a
+point mass moves everything there, which costs Σ P(i)·d(i, v). ∎ Along a line Σ P(i)·|i − v| is
+convex in v, so only the two ends of B count: D = max(g − a, b − g) with g the mean. For the equal
+distance D = 1 − min_v P(v), if B has two values or more.
+
+**Theorem B.** Let the records be parted into fragments F with distributions R_F, and let a class E
+of r records take c_F of them from F, whichever. Then
+
+    EMD(E, Q) ≤ U(c) := Σ_F (c_F / r)·D(R_F)  +  EMD(Σ_F (c_F / r)·R_F, Q).
+
+*Proof.* Put mix = Σ (c_F / r)·R_F. By the triangle inequality EMD(E, Q) ≤ EMD(E, mix) +
+EMD(mix, Q). Moving within fragments only, EMD(E, mix) ≤ Σ (c_F / r)·EMD(E_F, R_F), and each of
+those is at most D(R_F) by Theorem A, since E_F lives on the values that F has. ∎
+
+Nothing was said about the number of attributes: c is one vector of counts, and U is computed for
+each attribute by itself, on the fragments or on any coarser partition of the records (c of a union
+is the sum), whichever bound is the least. If c_F / r is each fragment's share of the table, the
+second term is 0. It is known before any record is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.data.encode.classes import grouped
+from tclose.kernels import compiling
+from tclose.kernels import rules as kinds
+from tclose.kernels.rules import Rules
+from tclose.search.constraints import Promise, Rule
+from tclose.search.problem import Problem
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+ROUNDING = 1e-12
+"""Bounds are planned in floats and kept this far below t; classes are accepted exactly."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One promise of closeness: the tree that its values hang on, and where each tuple is."""
+
+    name: str
+    t: float
+    node: Ints
+    """[tuples]: where a tuple's value hangs."""
+    parent: Ints
+    """Children come before parents; −1 at the root, which is last."""
+    stretch: Floats
+    """The length of the edge to the parent, as a share of the diameter."""
+    rank: Ints
+    """[tuples]: the value's place in an order that keeps near values together."""
+
+    @cached_property
+    def position(self) -> Floats | None:
+        """The place of each node where all values lie on one line, else None."""
+        nodes = len(self.parent)
+        if not np.array_equal(self.parent[:-1], np.arange(1, nodes)):
+            return None
+        return np.append(0.0, np.cumsum(self.stretch[:-1]))
+
+    @cached_property
+    def along_lines(self) -> bool:
+        """Whether values have an order: one line, or two that meet where a missing value hangs."""
+        return _along_lines(self.node, self.parent)
+
+    def meeting(self, one: Ints, other: Ints) -> Ints:
+        """The lowest node above both of two nodes, pair by pair."""
+        one, other = one.copy(), other.copy()
+        while (apart := one != other).any():
+            lower = apart & (one < other)  # children come before parents
+            higher = apart & ~lower
+            one[lower], other[higher] = self.parent[one[lower]], self.parent[other[higher]]
+        return one
+
+    def held(self, rows: Ints, group: Ints, groups: int) -> Floats:
+        """[groups, nodes]: the rows of each group at each node, from those of each tuple."""
+        nodes = len(self.parent)
+        spot = group * nodes + self.node
+        count = np.asarray(np.bincount(spot, rows, groups * nodes), dtype=np.float64)
+        return count.reshape(groups, nodes)
+
+    def below(self, mass: Floats) -> Floats:
+        """[groups, nodes]: the mass below each node, from that at each node."""
+        if self.position is not None:
+            return np.cumsum(mass, axis=1)
+        result = mass.copy()
+        for node in range(len(self.parent) - 1):
+            result[:, self.parent[node]] += result[:, node]
+        return result
+
+    def farthest(self, mass: Floats) -> Floats:
+        """Σ_i mass(i)·d(i, v) of each row of masses at its worst value v (Theorem A).
+
+        From the root down, a step into an edge nears the mass below it and leaves the rest.
+        """
+        below, total = self.below(mass), mass.sum(axis=1)
+        cost = np.zeros_like(below)
+        cost[:, -1] = below[:, :-1] @ self.stretch[:-1]
+        step = self.stretch * (total[:, None] - 2 * below)
+        if self.position is not None:
+            onward = np.cumsum(step[:, -2::-1], axis=1)[:, ::-1]
+            cost[:, :-1] = cost[:, -1:] + onward
+        else:
+            for node in range(len(self.parent) - 2, -1, -1):
+                cost[:, node] = cost[:, self.parent[node]] + step[:, node]
+        worst: Floats = np.where(mass > 0, cost, 0.0).max(axis=1, initial=0.0)
+        return worst
+
+
+@dataclass(frozen=True)
+class Close:
+    """All promises of closeness of a problem, over its tuples of sensitive values."""
+
+    attributes: tuple[Attribute, ...]
+    tuple_of: Ints
+    """[cells]"""
+    rows: Ints
+    """[tuples]"""
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return int(self.rows.sum())
+
+
+def closeness(promise: Promise) -> tuple[Rule, ...]:
+    """The rules of a promise that say EMD ≤ t against the whole table."""
+    return tuple(rule for rule in promise.rules if _is_closeness(rule))
+
+
+def _is_closeness(rule: Rule) -> bool:
+    return rule.kind == kinds.EMD and not rule.need
+
+
+def on_a_line(promise: Promise) -> bool:
+    """Whether all promises of closeness are about numbers or ranks, and no value is missing."""
+    return all(
+        rule.metric is not None
+        and np.array_equal(rule.metric.parent[:-1], np.arange(1, len(rule.metric.parent)))
+        and not promise.fields[rule.field].hides
+        for rule in closeness(promise)
+    )
+
+
+def close_of(problem: Problem, rules: Rules) -> Close:
+    """The promises of closeness of a problem; `rules` are those of its tables.
+
+    A missing value that may be any value is taken for a value at half the diameter from the root:
+    a plan, not a guarantee; the exact rules have the last word about it.
+    """
+    promise = problem.promise
+    chosen = [at for at, rule in enumerate(promise.rules) if _is_closeness(rule)]
+    fields = sorted({promise.rules[at].field for at in chosen})
+    tuple_of, first = grouped([promise.fields[field].codes for field in fields])
+    rows = np.zeros(len(first), dtype=np.int64)
+    np.add.at(rows, tuple_of, problem.weight)
+    made = [_attribute(promise, at, first, rows, rules) for at in chosen]
+    return Close(tuple(made), tuple_of, rows)
+
+
+def _attribute(promise: Promise, at: int, first: Ints, rows: Ints, rules: Rules) -> Attribute:
+    rule, head = promise.rules[at], rules.head[at]
+    field = promise.fields[rule.field]
+    low, high = int(head[kinds.FIRST]), int(head[kinds.LAST])
+    begin = int(head[kinds.AT])
+    leaf = rules.leaf[begin : begin + field.values] - low
+    parent = np.maximum(rules.node[kinds.PARENT, low:high] - low, -1)
+    stretch = rules.stretch[low:high].copy()
+    code = field.codes[first]
+    if field.hides:
+        leaf, parent = np.append(leaf + 1, 0), np.append(len(parent), parent + 1)
+        parent[-1] = -1
+        stretch = np.append(0.5, stretch)
+        code = np.where(code < 0, field.values, code)
+    node = leaf[code]
+    return Attribute(
+        field.name, float(rule.threshold), node, parent.astype(np.int64), stretch,
+        _ranks(node, parent, code, rows),
+    )  # fmt: skip
+
+
+def _ranks(node: Ints, parent: Ints, code: Ints, rows: Ints) -> Ints:
+    """Values in an order in which runs are close: the line's, the tree's, the commonest first."""
+    root = len(parent) - 1
+    if _along_lines(node, parent):
+        key = code
+    elif (parent[:-1] == root).all():
+        count = np.bincount(node, weights=rows, minlength=root + 1)
+        key = np.argsort(np.argsort(-count, kind="stable"), kind="stable")[node]
+    else:
+        key = _tree_order(parent)[node]
+    ranked: Ints = np.unique(key * (int(code.max(initial=0)) + 1) + code, return_inverse=True)[1]
+    return ranked
+
+
+def _along_lines(node: Ints, parent: Ints) -> bool:
+    """Whether only the root branches, and values sit on the way to it: codes are in their order."""
+    children = np.bincount(parent[:-1], minlength=len(parent))
+    return bool((children[:-1] <= 1).all() and np.isin(node, parent).any())
+
+
+def _tree_order(parent: Ints) -> Ints:
+    """The place of each node in a walk through the tree that visits a node before its children."""
+    size = np.ones(len(parent), dtype=np.int64)
+    for node in range(len(parent) - 1):
+        size[parent[node]] += size[node]
+    place = np.zeros(len(parent), dtype=np.int64)
+    free = np.ones(len(parent), dtype=np.int64)
+    for node in range(len(parent) - 2, -1, -1):
+        up = parent[node]
+        place[node] = place[up] + free[up]
+        free[up] += size[node]
+    return place
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Theorem B for one attribute, ready for any counts: what its two terms need of each fragment.
+
+    There may be several ways to bound it, each on fragments or on a coarser partition of them.
+    """
+
+    t: float
+    far: Floats
+    """[ways, fragments]: D of the fragment, or of what it is part of."""
+    edge: Floats
+    """[ways, fragments, edges]: the share of that below each edge, times the edge's length."""
+    table: Floats
+    """[edges]: the same of the whole table."""
+
+    def of(self, counts: Ints) -> Floats:
+        """U of each row of counts [classes, fragments]: the least of all ways."""
+        found: Floats = least_bounds(counts, self.far, self.edge, self.table, np.inf)
+        return found
+
+
+def bounds_of(close: Close, fragment: Ints, coarser: Sequence[Sequence[Ints]]) -> tuple[Bound, ...]:
+    """The bound of each attribute, with one way for each grouping of the fragments (`coarser`).
+
+    `fragment` is that of each tuple; a grouping names the group of each fragment.
+    """
+    made = []
+    for attribute, groupings in zip(close.attributes, coarser, strict=True):
+        table = attribute.held(close.rows, np.zeros_like(fragment), 1) / close.total
+        ways = [_way(close, attribute, fragment, group) for group in groupings]
+        far, edge = (np.stack(one) for one in zip(*ways, strict=True))
+        below = attribute.below(table)[0, :-1] * attribute.stretch[:-1]
+        made.append(Bound(attribute.t, far, edge, below))
+    return tuple(made)
+
+
+def _way(close: Close, attribute: Attribute, fragment: Ints, group: Ints) -> tuple[Floats, Floats]:
+    held = attribute.held(close.rows, group[fragment], int(group.max()) + 1)
+    share = held / held.sum(axis=1, keepdims=True)
+    below = attribute.below(share)[:, :-1] * attribute.stretch[:-1]
+    return attribute.farthest(share)[group], below[group]
+
+
+def within(bounds: Sequence[Bound], counts: Ints) -> bool:
+    """Whether every class with such counts is close in every attribute, whichever its records."""
+    for one in bounds:
+        limit = one.t - ROUNDING
+        if least_bounds(counts, one.far, one.edge, one.table, limit)[-1] > limit:
+            return False
+    return True
+
+
+@compiling.maker
+def least_bounds(counts: Any, far: Any, edge: Any, table: Any, limit: Any) -> Any:
+    """The least bound of each row of counts; ends with the first that is beyond the limit."""
+    ways, edges = far.shape[0], len(table)
+    found = np.zeros(len(counts))
+    mix = np.zeros(edges)
+    for c in range(len(counts)):
+        size = counts[c].sum()
+        found[c] = np.inf
+        for way in range(ways):
+            value = 0.0
+            for e in range(edges):
+                mix[e] = -table[e]
+            for f in range(counts.shape[1]):
+                if counts[c, f] > 0:
+                    share = counts[c, f] / size
+                    value += share * far[way, f]
+                    for e in range(edges):
+                        mix[e] += share * edge[way, f, e]
+            for e in range(edges):
+                value += abs(mix[e])
+            found[c] = min(found[c], value)
+        if found[c] > limit:
+            return found[: c + 1]
+    return found

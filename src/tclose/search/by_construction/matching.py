@@ -1,0 +1,252 @@
+"""Bucket matching: two sensitive attributes at once, classes of one record per bucket of each.
+
+Sort the records by the first attribute and cut the row into K buckets of s records, likewise by the
+second. A record is an edge between its two buckets, so the records are the edges of a bipartite
+multigraph in which every bucket has s edges. A class is a *perfect matching*: K records, one from
+every bucket of either attribute.
+
+**Never stuck.** A regular bipartite multigraph is a union of perfect matchings (König), so every
+edge lies in one; taking one away leaves a regular multigraph. Hence whatever record is the seed, a
+class with it exists, and so does a partition of all that are left. ∎
+
+**Guarantee.** A class takes one record of each of K buckets of equal size, so by Theorem B
+(`close`) with the buckets as fragments its counts are in proportion and
+
+    EMD ≤ Σ_b (1/K) · D(bucket b)
+
+in both attributes, with classes of K records, not K². For ordered and numeric distances that is at
+most 1/K, since the buckets' widths add up to at most 1. ∎ Three attributes have no such theorem.
+
+Of all classes with a given seed the one nearest to it is found by the Hungarian method over the
+nearest record left in every pair of buckets. Rows beyond a multiple of K, fewer than K and spread
+over the orders, are put into the classes nearest to them that stay close, decided exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.kernels import compiling
+from tclose.search.budget import Budget
+from tclose.search.by_construction.construct import Construction, run
+from tclose.search.by_construction.emd_bounds import ROUNDING, Attribute, Close
+from tclose.search.by_construction.near import (
+    Box,
+    make_box,
+    make_shelves,
+    onwards,
+    open_box,
+    pick,
+    take,
+)
+from tclose.search.outcome import Outcome
+from tclose.search.problem import Problem
+
+Ints = NDArray[np.int64]
+
+LADDER = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3)
+"""Numbers of buckets that are tried, as shares of what the guarantee needs, while the loss falls:
+with fewer buckets some classes break a promise and are united with others."""
+BUILDING = 0.5
+MOST_BUCKETS = 400
+"""An assignment takes time with the cube of the buckets."""
+TURNS = (0.6180339887498949, 0.41421356237309515)
+"""Equal values go to buckets by turns along the curve, a different turn for each attribute: every
+bucket then has records everywhere, and near ones can be matched."""
+NOWHERE = 1e6
+"""What a pair of buckets without a record costs; more than any class."""
+
+
+def matching(problem: Problem, budget: Budget) -> Outcome:
+    """Classes by perfect matchings, with as many buckets as the promises need, or fewer."""
+    return run("matching", _build, problem, budget)
+
+
+def _build(made: Construction) -> None:
+    needed, most = buckets_needed(made.close, made.k), made.problem.rows
+    tried = {min(max(made.k, round(share * needed)), most) for share in LADDER}
+    for at, buckets in enumerate(sorted(tried, reverse=True)):
+        before = made.least
+        if at > 0 and made.clock.over("matching", BUILDING):
+            return
+        match(made, buckets)
+        if made.least >= before:
+            return
+
+
+def buckets_needed(close: Close, k: int) -> int:
+    """A number of buckets that keeps both promises whatever the records, or the most that is tried.
+
+    Found by doubling and bisecting; the bound falls with the number of buckets but for rounding, so
+    this may be a little more than the least.
+    """
+    most = min(MOST_BUCKETS, close.total)
+    high = min(max(k, 1), most)
+    while high < most and not _close_with(close, high):
+        high = min(2 * high, most)
+    low = max(high // 2, k) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _close_with(close, middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _close_with(close: Close, buckets: int) -> bool:
+    return all(bucket_bound(close, one, buckets) <= one.t - ROUNDING for one in close.attributes)
+
+
+def bucket_bound(close: Close, attribute: Attribute, buckets: int) -> float:
+    """Σ_b (1/K) · D(bucket b): how far a class of one record per bucket can be at most.
+
+    Values that a border cuts through are in both buckets with their parts.
+    """
+    order = np.argsort(attribute.rank, kind="stable")
+    ends = np.cumsum(close.rows[order])
+    borders = close.total * np.arange(1, buckets + 1) / buckets
+    stops = np.unique(np.concatenate([ends, borders]))
+    mass = np.diff(stops, prepend=0.0)
+    middle = stops - mass / 2
+    owner = np.minimum(np.searchsorted(ends, middle, side="right"), len(ends) - 1)
+    bucket = np.minimum((middle * buckets / close.total).astype(np.int64), buckets - 1)
+    nodes = len(attribute.parent)
+    spot = bucket * nodes + attribute.node[order][owner]
+    held = np.asarray(np.bincount(spot, mass, buckets * nodes), dtype=np.float64)
+    return float(attribute.farthest(held.reshape(buckets, nodes)).sum() / close.total)
+
+
+def match(made: Construction, buckets: int) -> None:
+    """One partition with so many buckets, offered if it is the best so far."""
+    cell, close = made.cell, made.close
+    of = close.tuple_of[cell]
+    spare = len(of) % buckets
+    kept = np.ones(len(of), dtype=bool)
+    order = np.lexsort([np.arange(len(of)), *(one.rank[of] for one in close.attributes)])
+    kept[order[(np.arange(spare) * 2 + 1) * len(of) // (2 * max(spare, 1))]] = False
+    rows = np.flatnonzero(kept)
+    if len(rows) == 0:
+        return
+    pair = np.zeros(len(rows), dtype=np.int64)
+    for one, turn in zip(close.attributes, TURNS, strict=True):
+        along = np.lexsort([np.arange(len(rows)) * turn % 1.0, one.rank[of[rows]]])
+        bucket = np.empty(len(rows), dtype=np.int64)
+        bucket[along] = np.arange(len(rows)) * buckets // len(rows)
+        pair = pair * buckets + bucket
+    shelves = make_shelves(pair, cell[rows], buckets * buckets)
+    everyone = make_shelves(np.zeros_like(pair), cell[rows], 1)
+    found = np.full(len(rows), -1, dtype=np.int64)
+    classes = len(rows) // buckets
+    step, desk = f"{buckets} buckets", make_desk(buckets, len(made.problem.columns))
+
+    def some(first: int, last: int, reach: int) -> int:
+        return int(fill(
+            first, last, buckets, reach, shelves, everyone, desk, made.tab, found
+        ))  # fmt: skip
+
+    reach = made.reach(buckets * buckets, BUILDING / len(LADDER))
+    made.by_chunks(step, classes, reach, some)
+    label = np.empty(len(of), dtype=np.int64)
+    label[rows] = found
+    label[~kept] = classes + np.arange(spare)
+    made.offer(step, made.kept(label))
+
+
+OVER, UNDER, FAR = range(3)
+"""Rows of `real`: the potentials of rows and columns; how far each column is from the new row."""
+OWNER, BACK, SEEN = range(3)
+"""Rows of `whole`: the row of each column; the column before it on the path; is it on the path."""
+
+
+class Desk(NamedTuple):
+    """Room for one class: what each pair of buckets costs and offers, and to assign them."""
+
+    cost: Any
+    """float64 [buckets, buckets]"""
+    record: Any
+    """int64 [buckets, buckets]"""
+    real: Any
+    """float64 [3, buckets + 1]"""
+    whole: Any
+    """int64 [3, buckets + 1]"""
+    box: Box
+    """That of the seed alone: growth is the distance from it."""
+
+
+def make_desk(buckets: int, columns: int) -> Desk:
+    """Room for classes of so many records."""
+    square = (buckets, buckets)
+    return Desk(
+        np.zeros(square), np.zeros(square, np.int64), np.zeros((3, buckets + 1)),
+        np.zeros((3, buckets + 1), np.int64), make_box(columns),
+    )  # fmt: skip
+
+
+@compiling.part
+def assign(desk: Any) -> None:
+    """The cheapest assignment of rows to columns of a square matrix, into `whole[OWNER]`.
+
+    The Hungarian method with potentials: rows enter one by one along a shortest augmenting path.
+    """
+    n, cost = len(desk.cost), desk.cost
+    over, under, far = desk.real[OVER], desk.real[UNDER], desk.real[FAR]
+    owner, back, seen = desk.whole[OWNER], desk.whole[BACK], desk.whole[SEEN]
+    for column in range(n + 1):
+        over[column], under[column], owner[column] = 0.0, 0.0, -1
+    for row in range(n):
+        owner[n] = row
+        at = n
+        for column in range(n + 1):
+            far[column], back[column], seen[column] = np.inf, n, 0
+        while owner[at] >= 0:
+            seen[at] = 1
+            here, step, following = owner[at], np.inf, -1
+            for column in range(n):
+                if seen[column]:
+                    continue
+                slack = cost[here, column] - over[here] - under[column]
+                if slack < far[column]:
+                    far[column], back[column] = slack, at
+                if far[column] < step:
+                    step, following = far[column], column
+            for column in range(n + 1):
+                if seen[column]:
+                    over[owner[column]] += step
+                    under[column] -= step
+                elif column < n:
+                    far[column] -= step
+            at = following
+        while at != n:
+            owner[at] = owner[back[at]]
+            at = back[at]
+
+
+@compiling.entry
+def fill(
+    first: Any, last: Any, buckets: Any, reach: Any, shelves: Any, everyone: Any, desk: Any,
+    tab: Any, label: Any,
+) -> Any:  # fmt: skip
+    """Matches classes first … last − 1; returns how many records were looked at."""
+    total, cost, record = 0, desk.cost, desk.record
+    for c in range(first, last):
+        seed = onwards(0, everyone)
+        open_box(shelves.cell[seed], desk.box, tab)
+        for i in range(buckets):
+            for j in range(buckets):
+                found, far, looks = pick(seed, i * buckets + j, reach, desk.box, shelves, tab)
+                record[i, j], cost[i, j] = found, min(far, NOWHERE)
+                total += looks
+        own = shelves.shelf[seed]
+        cost[own // buckets, own % buckets] = -NOWHERE * buckets
+        record[own // buckets, own % buckets] = seed
+        assign(desk)
+        for j in range(buckets):
+            member = record[desk.whole[OWNER, j], j]
+            take(member, shelves)
+            take(member, everyone)
+            label[member] = c
+    return total + buckets * buckets * (last - first)

@@ -1,0 +1,1 @@
+"""Loss against t or k: one problem searched for many thresholds."""

@@ -1,0 +1,1 @@
+"""Full-domain generalization: every value of a column recoded to one level of its hierarchy."""

@@ -1,0 +1,133 @@
+"""The whole lattice of a table at a glance: which nodes keep the promise, and what they lose.
+
+A lattice that can be enumerated is looked at node by node; of a larger one the optimum is searched
+for, and the rest is counted by height.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tclose.search.budget import Budget, Clock
+from tclose.search.full_domain.generalization import Domain, domain_of
+from tclose.search.full_domain.lattice import Lattice
+from tclose.search.full_domain.levels import Levels, ladders_of
+from tclose.search.full_domain.optimal import optimal
+from tclose.search.full_domain.rollup import rehearse
+from tclose.search.problem import Problem
+
+MOST_NODES = 20_000
+"""A larger lattice is not looked at node by node."""
+LOOKING = 0.5
+"""The share of the budget for that; if it is not enough, the rest goes into the optimum."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One node: its levels, whether a release comes of it, what that loses and leaves out."""
+
+    levels: Levels
+    holds: bool
+    minimal: bool
+    """It holds and nothing finer does."""
+    loss: float
+    """By the measure in use; where it does not hold, of the generalization alone."""
+    classes: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A lattice and what is known of it."""
+
+    columns: tuple[str, ...]
+    lattice: Lattice
+    measure: str
+    points: tuple[Point, ...]
+    """Every node, finer ones first; empty where the lattice is too large or time was up."""
+    best: Levels | None
+    """The node with the least loss, as far as was searched."""
+    loss: float | None
+    bound: float | None
+    """No node that holds loses less; equal to `loss` where the best is proved."""
+
+    @cached_property
+    def holding(self) -> tuple[Point, ...]:
+        """The nodes that keep the promise."""
+        return tuple(point for point in self.points if point.holds)
+
+    @cached_property
+    def minimal(self) -> tuple[Point, ...]:
+        """Those of them that have nothing finer below them."""
+        return tuple(point for point in self.points if point.minimal)
+
+    @cached_property
+    def heights(self) -> tuple[int, ...]:
+        """How many nodes there are at each height, from the raw table up."""
+        count = np.array([1], dtype=object)
+        for low, high in zip(self.lattice.low, self.lattice.high, strict=True):
+            count = np.convolve(count, np.ones(high - low + 1, dtype=object))
+        return tuple(int(number) for number in count)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the best node is known to be the best."""
+        return self.loss is not None and self.loss == self.bound
+
+
+def survey(problem: Problem, budget: Budget) -> Survey:
+    """Looks at the lattice of a problem."""
+    Clock(budget).tell("compiling, once", now=True)
+    rehearse(problem, ladders_of(problem))
+    domain = domain_of(problem, Clock(budget))
+    before = 0.0
+    if domain.lattice.size <= MOST_NODES:
+        points, before = _points(domain), LOOKING
+        if points is not None:
+            least = min(
+                (point for point in points if point.holds),
+                key=lambda point: (point.loss, point.levels), default=None,
+            )  # fmt: skip
+            loss = None if least is None else least.loss
+            return _survey(domain, points, None if least is None else least.levels, loss, loss)
+    found = optimal(problem, budget.portion(1.0 - before, before))
+    loss = found.loss if found.value is None else found.value
+    return _survey(domain, (), found.levels, loss, found.bound)
+
+
+def _survey(
+    domain: Domain,
+    points: tuple[Point, ...],
+    best: Levels | None,
+    loss: float | None,
+    bound: float | None,
+) -> Survey:
+    columns = tuple(column.name for column in domain.problem.columns)
+    return Survey(columns, domain.lattice, domain.measure.name, points, best, loss, bound)
+
+
+def _points(domain: Domain) -> tuple[Point, ...] | None:
+    """Every node, judged; None where time was up before."""
+    found: list[Point] = []
+    covered: dict[Levels, bool] = {}
+    for node in sorted(domain.lattice.nodes(), key=lambda node: (sum(node), node)):
+        if domain.clock.over("looking at every node", LOOKING):
+            return None
+        verdict = domain.look(node)
+        tally = verdict.tally
+        finer = any(covered[one] for one in domain.lattice.predecessors(node))
+        covered[node] = finer or verdict.feasible
+        left = tally.left_rows if verdict.feasible else 0
+        loss = domain.measure.bound(node, tally, 0)
+        if verdict.feasible:
+            loss = domain.measure.value(node, tally)
+        found.append(
+            Point(
+                node, verdict.feasible, verdict.feasible and not finer, loss,
+                tally.classes - (tally.left_classes if verdict.feasible else 0), left,
+            )
+        )  # fmt: skip
+    return tuple(found)

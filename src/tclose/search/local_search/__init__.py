@@ -1,0 +1,1 @@
+"""The default search: stratified splits, then destroy and repair, swaps, suppression."""

@@ -1,0 +1,198 @@
+"""The default search: many quick passes of hybrid cuts, the best of them improved until time is up.
+
+1. Strict Mondrian, as many top-down passes of hybrid cuts (`deal`) as a share of the budget fits,
+   and one such pass within the classes of a full-domain cover (`covering`).
+2. The best, improved in turns: destroy and repair (`repair`), swaps and moves (`exchange`), and
+   departures of single cells where rows may be left out (`leave`).
+
+Every state on the way keeps the promise, so it can be stopped at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.kernels.chance import make_chance
+from tclose.search.best import Best
+from tclose.search.budget import Budget, Clock, rehearsal
+from tclose.search.full_domain.covering import covered
+from tclose.search.full_domain.levels import ladders_of
+from tclose.search.full_domain.rollup import rehearse
+from tclose.search.local_search import exchange as exchanging
+from tclose.search.local_search import repair as repairing
+from tclose.search.local_search import slate as carving
+from tclose.search.local_search.deal import LADDER
+from tclose.search.local_search.keys import make_deal
+from tclose.search.local_search.leave import leave_out
+from tclose.search.mondrian.cuts import FREE
+from tclose.search.mondrian.mondrian import cut_tree, grow_tree
+from tclose.search.mondrian.sweep import Work, make_work
+from tclose.search.outcome import Outcome, numbered
+from tclose.search.problem import Problem
+
+Ints = NDArray[np.int64]
+
+CYCLES = 4
+STARTS = 64
+STARTING = 0.15
+"""The share of the budget that goes into first passes."""
+COVERING = 0.04
+"""The share of the budget that goes into a cover, and"""
+PRICE = 0.7
+"""what a row costs that it leaves for later."""
+MOST_COVERED = 500_000
+"""Cells that a cover is tried for."""
+REPAIRING = 0.8
+"""The share of a cycle that goes into destroy and repair; the rest into swaps."""
+TRIES = 12
+TIGHT_FIRST, TIGHT_LATER = 3.0, 0.3
+"""How much a used-up closeness counts against a cut, in first passes and in repairs."""
+EFFORT = 100_000
+"""Cells that are cut between two looks at the clock."""
+PASS, STEP, LOOK = 8e-9, 1.2e-8, 3.3e-7
+"""Seconds of an ordinary core per step of first passes, of repairs, and per look for a place."""
+
+
+def hybrid(problem: Problem, budget: Budget, start: Ints | None = None) -> Outcome:
+    """The least loss that was found in the time given.
+
+    `start` is a partition that keeps the promise, such as one found for a stricter promise.
+    """
+    rehearse_all(problem, budget)
+    run = Run(problem, Clock(budget))
+    if start is not None:
+        run.offer("a stricter partition", numbered(start))
+    run.start()
+    for cycle in range(CYCLES):
+        if run.least == 0.0 or run.clock.over("improving"):
+            break
+        run.improve(cycle)
+    return run.settled("hybrid")
+
+
+def rehearse_all(problem: Problem, budget: Budget) -> None:
+    """Has the kernels compiled (the first use of a machine takes a while) before time counts."""
+    Clock(budget).tell("compiling, once", now=True)
+    rehearse(problem, ladders_of(problem))
+    run = Run(problem.excerpt(), Clock(rehearsal(budget)))
+    run.start()
+    for step in (run.repair, run.exchange, run.leave):
+        run.clock = Clock(rehearsal(budget))
+        step(0)
+
+
+@dataclass
+class Run(Best):
+    """One search: the best partition so far, and the memory that the kernels share."""
+
+    @cached_property
+    def work(self) -> Work:
+        """Memory that the kernels work in."""
+        return make_work(self.tab)
+
+    def start(self) -> None:
+        """Strict cuts, top-down passes of hybrid cuts, a cover cut further; the best is kept."""
+        tree = grow_tree(FREE, self.problem.cells, self.tab, self.work, self.clock)
+        self.offer("strict cuts", numbered(tree.label), together=True, cuts=cut_tree(tree))
+        for turn in range(STARTS):
+            if self.least == 0.0 or self.clock.over("first passes", STARTING):
+                return
+            self.offer("hybrid cuts", self.carved(None, 100 + turn))
+            if turn == 0:
+                self._cover()
+
+    def _cover(self) -> None:
+        """Full-domain classes that are cheap, each cut further, and the rest likewise."""
+        begun = self.clock.share
+        if begun >= COVERING or self.problem.cells > MOST_COVERED:
+            return
+        found = covered(self.problem, self.clock, PRICE, begun + COVERING)
+        self.offer("full-domain cover", found, together=True)
+        if not self.clock.over("first passes", STARTING):
+            self.offer("hybrid cuts in the cover", self.carved(found, 99))
+
+    def carved(self, label: Ints | None, stream: int) -> Ints:
+        """One top-down pass, with every class of a partition (or all cells) as a root.
+
+        What is uncut when time is up stays as it is.
+        """
+        cells = self.problem.cells
+        deal, slate = make_deal(self.tab, self.seed, stream), carving.make_slate(cells)
+        carving.begin(cells, self.tab, deal.chance, slate)
+        if label is not None:
+            carving.lay_out(label, slate)
+        while slate.mark[0] > 0:
+            if self.clock.over("first passes"):
+                carving.give_up(slate)
+                break
+            before = float(slate.cost[1])
+            carving.carve(
+                EFFORT, TRIES, True, TIGHT_FIRST,
+                self.tab, self.work, deal, LADDER, slate,
+            )  # fmt: skip
+            self.spend(PASS * (float(slate.cost[1]) - before))
+        return carving.labels(slate)
+
+    def improve(self, cycle: int) -> None:
+        """One cycle: repairs, departures if rows may be left out, swaps."""
+        begun = self.clock.share
+        share = (1.0 - begun) / (CYCLES - cycle)
+        self.repair(cycle, begun + REPAIRING * share)
+        if cycle < CYCLES - 1:
+            self.leave(cycle)
+        self.exchange(cycle, begun + share)
+
+    def repair(self, cycle: int, until: float = 1.0) -> None:
+        """Destroys and repairs until a share of the budget is spent."""
+        self.problem.refer(self.tab, self.best)
+        state = repairing.load(self.tab, self.best, self.work)
+        deal = make_deal(self.tab, self.seed, 1000 + cycle)
+        slate, arms = carving.make_slate(self.problem.cells), repairing.make_arms()
+
+        def shake() -> tuple[float, float]:
+            saved, spent = repairing.shake(
+                50, TIGHT_LATER, arms, self.tab, state, self.work, deal, LADDER, slate
+            )
+            return saved, STEP * spent
+
+        self._repeat("destroying and repairing", shake, until)
+        self.offer("destroy and repair", repairing.unload(state, self.problem.cells))
+
+    def exchange(self, cycle: int, until: float = 1.0) -> None:
+        """Swaps and moves cells until a share of the budget is spent."""
+        if not exchanging.affordable(self.tab, self.best):
+            return
+        self.problem.refer(self.tab, self.best)
+        state = exchanging.load(self.tab, self.best)
+        chance = make_chance(self.seed, 2000 + cycle)
+
+        def visit() -> tuple[float, float]:
+            saved, looks = exchanging.exchange(5000, 60, state, self.tab, chance)
+            return saved, LOOK * looks
+
+        self._repeat("swapping", visit, until)
+        self.offer("swaps and moves", exchanging.unload(state))
+
+    def leave(self, cycle: int) -> None:
+        """Leaves rows out that cost more than they are worth, as far as that is allowed."""
+        if not self.clock.budget.suppression or not exchanging.affordable(self.tab, self.best):
+            return
+        room = int(self.clock.budget.suppression * self.problem.rows)
+        found = leave_out(self.problem, self.tab, self.best, room, self.seed + cycle)
+        self.spend(LOOK * self.problem.cells)
+        if found is not None and found.max(initial=-1) >= 0:
+            self.offer("rows left out", found)
+
+    def _repeat(self, step: str, act: Callable[[], tuple[float, float]], until: float) -> None:
+        """Acts until the share of the budget that this step may have is spent."""
+        cost = self.problem.rows * max(len(self.problem.columns), 1)
+        while not self.clock.over(step, until):
+            saved, effort = act()
+            self.spend(effort)
+            if self.clock.loss is not None:
+                self.clock.loss -= saved / cost

@@ -1,0 +1,1 @@
+"""Top-down cuts of the table into classes (LeFevre 2006)."""

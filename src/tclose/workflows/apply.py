@@ -1,0 +1,68 @@
+"""A release of new rows, recoded as an earlier release was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tclose.data.engines.postgres.address import Address
+from tclose.describe import changed_hierarchies
+from tclose.errors import UsageError
+from tclose.recode import Plan, insert_cells
+from tclose.release import Applied, Release
+from tclose.workflows.api import AS_FOUND, PolicyLike, Reading, check, kept_policy, population_cells
+from tclose.workflows.publish import Work, pseudonyms_of
+from tclose.workflows.targets import Targets
+
+
+def apply(
+    plan: Plan,
+    data: Any,
+    *,
+    policy: PolicyLike | None = None,
+    base: str | Path = ".",
+    output: str | Path | Address | None = None,
+    certificate: str | Path | None = None,
+    population: Any = None,
+    key: bytes | None = None,
+    reading: Reading = AS_FOUND,
+    command: str = "",
+) -> Release:
+    """Recodes new rows by a plan's levels, cuts or classes; what breaks the promise stays out.
+
+    The promise judged is the plan's own policy (or the one given), on the new rows that are
+    released. Relative paths in the plan's policy start from `base`.
+
+    >>> import pyarrow as pa, tclose
+    >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})
+    >>> rules = {"k": 3, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.2}}}
+    >>> plan = tclose.anonymize(table, rules, method="mondrian").plan
+    >>> april = pa.table({"age": [22, 45, 23, 44, 46, 21], "ill": ["a", "b", "b", "a", "a", "b"]})
+    >>> apply(plan, april).data.column("age").to_pylist()[:2]
+    ['[21, 23]', '[44, 46]']
+    """
+    targets = Targets.named(output, certificate, None)
+    rules = policy if policy is not None else kept_policy(plan.policy, base, "plan")
+    bound = check(data, rules, reading=reading, strangers="keep")
+    rows = bound.source.stream()
+    targets.refuse(bound, rows, (data, policy, population))
+    people = population_cells(bound, population, reading)
+    found = insert_cells(bound, plan, people)
+    if not (found.recoding.label >= 0).any():
+        raise UsageError(
+            "no row fits a class of the plan and keeps the promise; nothing was written",
+            where=bound.source.name,
+            hint="anonymize the new table by itself",
+        )
+    told = Applied(
+        found.way, found.outside, found.held_back, found.widened, changed_hierarchies(plan, bound)
+    )
+    details = {
+        "method": f"apply ({plan.method})",
+        "seed": plan.seed,
+        **told.to_json(),
+        "command": command,
+    }
+    work = Work(data, reading, bound, rows, targets, people, pseudonyms_of(key))
+    return replace(work.publish(found.recoding, plan, details), applied=told)

@@ -1,0 +1,109 @@
+"""Which columns are published together, and in which files of a release in several tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tclose.data import Bound
+from tclose.data.io.layout import Form, Layout, Part
+from tclose.errors import UsageError, nearest
+from tclose.search.anatomy.association import Sets, associated, joined
+
+
+def sets_of(bound: Bound, form: Form, given: Sequence[Sequence[str]] | None) -> Sets:
+    """The columns that are published together: as given, or those that go together."""
+    quasi, sensitive = bound.classes.quasi, tuple(bound.attributes)
+    names = (*quasi, *sensitive) if form == "slicing" else sensitive
+    joint = [one.columns for one in bound.policy.joint]
+    if given is not None:
+        _refuse_sets(bound, names, given)
+        made = joined(names, given)
+        for one in joint:
+            if not any(set(one) <= set(part) for part in made):
+                raise UsageError(
+                    f"a joint promise is about {', '.join(one)}, which are in different sets",
+                    where="sets",
+                    hint="name them in one set",
+                )
+        return made
+    if form == "anatomy":
+        return joined(names, joint)
+    parted = associated(bound.cells, sensitive, joint)
+    return (*associated(bound.cells, quasi), *parted) if form == "slicing" else parted
+
+
+def layout_of(bound: Bound, form: Form, sets: Sets, suffix: str) -> Layout:
+    """The files of a form, their columns, and the columns that are added."""
+    taken = set(bound.source.columns)
+    group, count = _fresh("group", taken), _fresh("count", taken)
+    sensitive = [names for names in sets if set(names) <= set(bound.attributes)]
+    if form == "anatomy":
+        files = _named([f"sensitive-{_plain('-'.join(names))}" for names in sensitive])
+        parts = [Part(f"quasi{suffix}", "quasi", ())]
+        parts += [
+            Part(f"{file}{suffix}", "sensitive", names)
+            for file, names in zip(files, sensitive, strict=True)
+        ]
+        return Layout(form, group, count, tuple(parts), sets)
+    if form == "slicing":
+        part = Part(f"sliced{suffix}", "sliced", tuple(bound.attributes))
+        return Layout(form, group, "", (part,), sets)
+    parts = [
+        Part(f"projection-{at}{suffix}", "projection", names)
+        for at, names in enumerate(sensitive, 1)
+    ]
+    return Layout(form, "", "", tuple(parts), sets)
+
+
+def _refuse_sets(bound: Bound, names: Sequence[str], given: Sequence[Sequence[str]]) -> None:
+    told = [name for group in given for name in group]
+    for name in told:
+        if name not in names:
+            raise UsageError(
+                f"{name!r} is no column that can be put into a set", where="sets",
+                hint=nearest(name, names),
+            )  # fmt: skip
+    if len(set(told)) < len(told):
+        raise UsageError("a column is named twice", where="sets", hint="sets must be disjoint")
+    for group in given:
+        inside = [name in bound.attributes for name in group]
+        if any(inside) and not all(inside):
+            raise UsageError(
+                "a set has both quasi-identifiers and sensitive attributes, whose links are to be "
+                "broken",
+                where="sets",
+                hint="name them in different sets",
+            )
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    """A column's name that the table does not have."""
+    lower = {one.lower() for one in taken}
+    while name in lower:
+        name += "_"
+    return name
+
+
+def _plain(name: str) -> str:
+    """A name that any file system takes.
+
+    >>> _plain("the illness, in short")
+    'the-illness-in-short'
+    """
+    return re.sub(r"[^\w-]+", "-", name, flags=re.ASCII).strip("-").lower() or "attribute"
+
+
+def _named(names: Sequence[str]) -> list[str]:
+    """The names, numbered where two are alike.
+
+    >>> _named(["a", "b", "a"])
+    ['a', 'b', 'a-2']
+    """
+    made: list[str] = []
+    for name in names:
+        number, unique = 2, name
+        while unique in made:
+            unique, number = f"{name}-{number}", number + 1
+        made.append(unique)
+    return made

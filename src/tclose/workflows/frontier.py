@@ -1,0 +1,116 @@
+"""frontier: what a stricter or a milder promise would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from tclose.errors import UsageError
+from tclose.search import Budget, Problem, Progress, method_named, problem_of
+from tclose.search.frontier.curves import Frontier, Place
+from tclose.search.frontier.retuning import highest_t, promised_t, sweep
+from tclose.workflows.api import AS_FOUND, PolicyLike, Reading, check, population_cells
+from tclose.workflows.options import budget_of
+from tclose.workflows.proposed_loss import value_of
+from tclose.workflows.thresholds import POINTS, Asked, spread_k, spread_t
+
+DEFAULT_T, DEFAULT_K = "0.05:0.5", 20
+
+
+def frontier(
+    data: Any,
+    policy: PolicyLike,
+    *,
+    t: Asked = None,
+    k: Asked = None,
+    methods: str | Sequence[str] | None = None,
+    loss: str = "loss",
+    points: int = POINTS,
+    seconds: float | None = None,
+    effort: float | None = None,
+    seed: int | None = None,
+    suppression: float | str | None = None,
+    population: Any = None,
+    reading: Reading = AS_FOUND,
+    progress: Callable[[Progress], None] = lambda step: None,
+    cancelled: Callable[[], bool] = lambda: False,
+    announce: Callable[[str], None] = lambda text: None,
+) -> Frontier:
+    """Searches the table at several t or k and gives the curve of loss against them.
+
+    `t` and `k` are values, or a range such as "0.05:0.5" of which so many `points` are taken; the
+    policy's own value is always among them if the range holds it. What is not given stays as the
+    policy has it, and without either, t goes from 0.05 to 0.5 (or k from 2 to 20 where no t is
+    promised). Where attributes promise different t, the largest is the one that varies and the
+    others keep their proportion to it. `methods` are one curve each, and `loss` is any measure of
+    `tclose.measure` but learning. The budget (`effort`, 20 if nothing else is said) is for all
+    points together.
+
+    The points are what searches propose; only `anonymize` writes and certifies.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})
+    >>> rules = {"k": 2, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.2}}}
+    >>> found = frontier(table, rules, t=[0, 0.2, 0.5], methods="mondrian")
+    >>> [(float(point.t), round(point.loss, 2)) for point in found.points]
+    [(0.0, 0.31), (0.2, 0.08), (0.5, 0.08)]
+    """
+    bound = check(data, policy, reading=reading)
+    search = bound.policy.search
+    names = _listed(methods) or [search.method]
+    for name in names:
+        method_named(name)
+    problem = problem_of(bound, population_cells(bound, population, reading))
+    budget = budget_of(
+        search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
+    )
+    ts, ks = _grid(problem, bound.policy.k, t, k, points)
+    value = value_of(loss, bound)
+    announce(_announced(budget, len(ts) * len(ks), names))
+    own = promised_t(problem), bound.policy.k
+    found = sweep(problem, names, ts, ks, budget, own=own, measure=loss, value=value)
+    bound.source.rest()
+    return found
+
+
+def _grid(
+    problem: Problem, own_k: int | None, t: Asked, k: Asked, points: int
+) -> tuple[list[Fraction | None], list[int | None]]:
+    """Every t and every k to look at; one each where the policy's own stays."""
+    own: Place = promised_t(problem), own_k
+    if t is None and k is None:
+        t, k = (DEFAULT_T, None) if own[0] is not None else (None, _some_k(problem.rows))
+    if t is not None and own[0] is None:
+        raise UsageError(
+            "no attribute promises t, so there is no t to vary",
+            where="policy",
+            hint="state t at a sensitive column, or vary k with --k 2:20",
+        )
+    ts: list[Fraction | None] = [own[0]]
+    if t is not None:
+        ts = [*spread_t(t, points, own[0], highest_t(problem))]
+    ks: list[int | None] = [own[1]]
+    if k is not None:
+        ks = [*spread_k(k, points, own[1], problem.rows)]
+    return ts, ks
+
+
+def _some_k(rows: int) -> Asked:
+    return f"2:{min(DEFAULT_K, rows)}" if rows > 2 else [1]
+
+
+def _announced(budget: Budget, points: int, names: Sequence[str]) -> str:
+    spent = (
+        f"{budget.seconds:g} seconds by the clock"
+        if budget.effort is None and budget.seconds is not None
+        else f"work of {budget.work:g} seconds of an ordinary core"
+    )
+    curves = f"{len(names)} methods" if len(names) > 1 else f"the method {names[0]}"
+    told = "1 point" if points == 1 else f"{points} points"
+    return f"{spent} for {told} of {curves}; give --effort for more or less"
+
+
+def _listed(methods: str | Sequence[str] | None) -> list[str]:
+    given = methods.split(",") if isinstance(methods, str) else list(methods or ())
+    return list(dict.fromkeys(name.strip() for name in given if name.strip()))

@@ -1,0 +1,112 @@
+"""Reports on audits, verified tables and releases: wires what was counted to what people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tclose.attacks import attack_release
+from tclose.data import Bound, Cells, bind, open_source
+from tclose.data.encode.alignment import beside
+from tclose.data.engines.postgres.address import Address
+from tclose.data.io.files import delimiter_for
+from tclose.errors import UsageError
+from tclose.release import Release
+from tclose.report.compose import document_of
+from tclose.report.document import Document, Section
+from tclose.report.render.saving import edition_of, save_document
+from tclose.report.sections.frontier import frontier_section
+from tclose.report.subject import Counted, Kind, Subject
+from tclose.search.frontier.curves import Frontier
+from tclose.verify import Audit, Certificate, Check, audit_bound
+from tclose.workflows.api import Reading
+
+
+@dataclass(frozen=True)
+class Original:
+    """The table that a release was made from: how it was read, and how it was bound."""
+
+    reading: Reading
+    bound: Bound
+
+
+def audit_report(
+    audit: Audit,
+    path: str | Path | None = None,
+    *,
+    edition: str = "external",
+    kind: Kind = "audit",
+    certificate: Certificate | None = None,
+    checks: Sequence[Check] = (),
+    hashes: Mapping[str, str] | None = None,
+    population: Cells | None = None,
+    further: Sequence[Section] = (),
+) -> Document:
+    """The report on a table that was audited or verified, also written where a path is given.
+
+    The suffix says what is written: a page (.html), plain values (.json) or plain text (.txt).
+
+    >>> import pyarrow as pa, tclose
+    >>> table = pa.table({"zip": ["476", "476", "479", "479"], "illness": list("abab")})
+    >>> page = audit_report(tclose.audit(table, quasi="zip", sensitive="illness"))
+    >>> page.edition, page.sections[0].title
+    ('external', 'What was measured')
+    """
+    if audit.in_parts:
+        raise UsageError(
+            "there is no report on a table that was counted part by part",
+            where=audit.source,
+            hint="leave the report out, or allow more cells in one place (--cells)",
+        )
+    attacks = attack_release(audit.bound, population=population)
+    subject = Subject(
+        kind=kind,
+        now=Counted(audit, attacks),
+        edition=edition_of(edition),
+        certificate={} if certificate is None else certificate.content,
+        checks=tuple(checks),
+        hashes=hashes or {},
+    )
+    return _saved(document_of(subject, further), path)
+
+
+def release_report(
+    release: Release,
+    original: Original,
+    path: str | Path | None = None,
+    *,
+    edition: str = "external",
+    frontier: Frontier | None = None,
+) -> Document:
+    """The report on a release beside the table that it was made from, with a frontier if given."""
+    people = release.people
+    now = audit_bound(_bound_anew(release, original), population=people, measure_all=False)
+    held = beside(original.bound, now.bound)
+    before = audit_bound(original.bound, population=people, measure_all=False)
+    subject = Subject(
+        kind="release",
+        now=Counted(now, attack_release(now.bound, original=held, population=people)),
+        edition=edition_of(edition),
+        before=Counted(before, attack_release(original.bound, population=people)),
+        certificate=release.certificate.content,
+    )
+    further = () if frontier is None else (frontier_section(frontier),)
+    return _saved(document_of(subject, further), path)
+
+
+def _saved(document: Document, path: str | Path | None) -> Document:
+    if path is not None:
+        save_document(document, path)
+    return document
+
+
+def _bound_anew(release: Release, original: Original) -> Bound:
+    """The release as it is now, read again: it was counted under another name while written."""
+    policy = release.audit.bound.policy
+    if release.data is not None or release.path is None:
+        return bind(policy, open_source(release.data))
+    if isinstance(release.path, Address):
+        return bind(policy, open_source(release.path))
+    mark = delimiter_for(release.path, original.bound.source.delimiter)
+    return bind(policy, Reading(delimiter=mark, memory=original.reading.memory).open(release.path))
