@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import zipfile
 from datetime import date, datetime, time, timedelta
