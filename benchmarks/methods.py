@@ -109,7 +109,7 @@ def measured(name: str, case: Case, effort: float) -> str:
 
 def check(name: str, outcome: Outcome, problem: Problem) -> None:
     """Stops where a promise is broken, or one class of everything would have lost less."""
-    if Judge(problem).failing(outcome.label, problem.promise.lines).any():
+    if Judge(problem).failing(outcome.label, problem.constraints.requirements).any():
         raise SystemExit(f"{name} broke the promise")
     whole = problem.loss(np.zeros(problem.cells, dtype=np.int64)).overall
     if outcome.levels is None and outcome.loss > whole + 1e-12:
@@ -119,7 +119,7 @@ def check(name: str, outcome: Outcome, problem: Problem) -> None:
 def shares_used(problem: Problem, outcome: Outcome) -> NDArray[np.float64]:
     """For each class, EMD over t of its worst attribute."""
     judge, worst = Judge(problem), np.zeros(outcome.classes)
-    for line in problem.promise.lines:
+    for line in problem.constraints.requirements:
         if line.requirement.name == "t-closeness":
             measure = judge.measure(line, outcome.label)
             worst = np.maximum(worst, measure.value / float(line.requirement.t))

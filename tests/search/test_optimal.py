@@ -138,7 +138,10 @@ def test_requirements_and_compiled_rules_come_to_the_same(
 ) -> None:
     case = data.draw(tables.cases())
     problem = problem_of(case.bound())
-    asked = replace(problem, promise=replace(problem.promise, others=problem.promise.lines))
+    asked = replace(
+        problem,
+        constraints=replace(problem.constraints, uncompiled=problem.constraints.requirements),
+    )
     found = []
     for one in (problem, asked):
         try:

@@ -367,7 +367,7 @@ def test_classes_that_keep_a_promise_alone_and_break_it_together_are_mended(weig
     ]
     label = np.array([{"ax": 0, "ay": 1, "bx": 2}[q + u] for q, u in where])
     proposed = Outcome(label, 0.0, "by hand", "finished", (), False)
-    assert not Judge(problem).failing(label, problem.promise.lines).any()
+    assert not Judge(problem).failing(label, problem.constraints.requirements).any()
     outcome, recoding = recoded_as_read(bound, None, problem, proposed)
     assert not failing_cells(bound, None, recoding.label, recoding.released).any()
     assert failing_cells(bound, None, label, recoded(bound, proposed).released).any()
@@ -384,5 +384,5 @@ def test_thousands_of_broken_classes_are_mended_in_a_few_rounds(weighed: Any) ->
     table = weighed.Table(rows, "subject", ("q", "r"))
     problem = problem_of(tclose.check(table.arrow(), table.policy(k=3, t="1/2")))
     mended = mend(problem, np.arange(problem.cells))
-    assert not Judge(problem).failing(mended, problem.promise.lines).any()
+    assert not Judge(problem).failing(mended, problem.constraints.requirements).any()
     assert 500 < mended.max() + 1 < 4000

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tclose.kernels import compiling
 from tclose.kernels.rules import Rules
-from tclose.search.constraints import Promise
+from tclose.requirements.constraint import Constraints
 from tclose.search.full_domain.rulebook import recount, rule_arrays
 from tclose.utility.loss import ColumnLoss
 
@@ -63,15 +63,16 @@ def make_tables(
     columns: Sequence[ColumnLoss],
     codes: Ints,
     weight: Ints,
-    promise: Promise,
+    constraints: Constraints,
     *,
     ordered: bool = True,
 ) -> Tables:
     """Lays a problem out for the kernels; with the orders that dealing needs, or without."""
     parts = [_column(column) for column in columns]
-    slot, mass = promise.places(len(codes)), promise.masses(weight)
-    made = rule_arrays(promise, promise.rules, promise.rows(weight))
-    recount(made, promise, promise.rules, mass)
+    slot, mass = constraints.places(len(codes)), constraints.masses(weight)
+    made = rule_arrays(constraints, constraints.compiled, constraints.rows(weight))
+    recount(made, constraints, constraints.compiled, mass)
+    sensitive = slot - constraints.base[:-1]
     spot = _starts([part.climb[0] for part in parts])
     missing = [one.values - 1 if one.has_missing else NOWHERE for one in columns]
     shift = [part.climb + np.array([[at], [at], [0]]) for part, at in zip(parts, spot, strict=True)]
@@ -89,7 +90,7 @@ def make_tables(
         weight=weight.astype(np.int64),
         mass=mass,
         slot=slot,
-        order=_orders((slot - promise.base[:-1])[:, : promise.told * ordered], weight),
+        order=_orders(sensitive[:, : constraints.sensitive_fields * ordered], weight),
         rules=made,
     )  # fmt: skip
 

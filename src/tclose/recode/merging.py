@@ -22,8 +22,8 @@ def merged(bound: Bound, population: Cells | None, label: Ints) -> Ints | None:
     judged by the compiled rules. Whoever calls this judges the result by the requirements.
     """
     problem = problem_of(bound, population)
-    promise = problem.promise
-    if promise.others or promise.supersets or not promise.monotone:
+    constraints = problem.constraints
+    if constraints.uncompiled or constraints.supersets or not constraints.monotone:
         return None
     named = numbered(label)
     tab = problem.tables()

@@ -40,7 +40,7 @@ def infeasible(problem: Problem) -> tuple[Infeasible, ...]:
     """Every requirement that no release of all rows can keep."""
     judge = Judge(problem)
     found = []
-    for line in problem.promise.lines:
+    for line in problem.constraints.requirements:
         requirement = line.requirement
         if isinstance(requirement, NTCloseness):
             if requirement.n > (most := problem.classes.everyone):

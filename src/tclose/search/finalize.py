@@ -52,7 +52,7 @@ def mend(problem: Problem, label: Ints) -> Ints:
     Each of them with one that is near, all at once, and again while any fails: every round leaves
     fewer classes, so this ends.
     """
-    judge, lines = Judge(problem), problem.promise.lines
+    judge, lines = Judge(problem), problem.constraints.requirements
     broken = judge.failing(label, lines)
     if not broken.any():
         return label
@@ -71,7 +71,7 @@ def mend(problem: Problem, label: Ints) -> Ints:
 
 def _one_class(problem: Problem, judge: Judge) -> Ints:
     whole = np.zeros(problem.cells, dtype=np.int64)
-    if judge.failing(whole, problem.promise.lines).any():
+    if judge.failing(whole, problem.constraints.requirements).any():
         raise UsageError(
             "no release was found that keeps the promise: even the whole table as one class breaks "
             "it",

@@ -54,12 +54,12 @@ class Challenger:
 
 def challengers_of(problem: Problem, budget: Budget) -> tuple[Challenger, ...]:
     """The methods that are worth a try on such a promise, the most promising first."""
-    rules = closeness(problem.promise)
+    rules = closeness(problem.constraints)
     if len(rules) < 2 or problem.rows > ROWS * budget.expected:
         return ()
     found = [Challenger("cover", cover, "several attributes")]
     if min(rule.threshold for rule in rules) <= SMALL:
-        if len(rules) == 2 and on_a_line(problem.promise):
+        if len(rules) == 2 and on_a_line(problem.constraints):
             found.insert(0, Challenger("matching", matching, "two ordered ones, a small t"))
         elif len(np.unique(problem.sensitive, axis=0)) <= COMBINATIONS:
             found.insert(0, Challenger("fragments", fragments, "several with a small t"))

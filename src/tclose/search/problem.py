@@ -14,8 +14,9 @@ from tclose.data.encode.classes import Classes
 from tclose.data.encode.persons import distinct_sizes
 from tclose.kernels.tables import Tables, make_tables
 from tclose.requirements import promises_of
+from tclose.requirements.constraint import Constraints
 from tclose.search.by_construction.near import along_curve
-from tclose.search.constraints import Promise, compile_promise
+from tclose.search.constraints import compile_constraints
 from tclose.search.full_domain.rulebook import recount
 from tclose.search.objective import Aims, aims_of
 from tclose.utility import ColumnLoss, LossReport, coded_quasi, partition_loss
@@ -41,7 +42,7 @@ class Problem:
     """The sensitive attributes, in the order of `sensitive`."""
     sensitive: Ints
     """[cells, attributes]: −1 for a missing value that may be any value."""
-    promise: Promise
+    constraints: Constraints
     classes: Classes
     """The raw table's classes, from which the requirements themselves can judge any other."""
     aims: Aims = field(default_factory=Aims)
@@ -60,8 +61,8 @@ class Problem:
     @property
     def monotone(self) -> bool:
         """Whether merging classes that keep the promise gives a class that keeps it."""
-        lines = self.promise.lines
-        return self.promise.monotone and (
+        lines = self.constraints.requirements
+        return self.constraints.monotone and (
             not self.overlaps or all(one.requirement.capabilities.overlapping for one in lines)
         )
 
@@ -86,7 +87,7 @@ class Problem:
         A search that leaves rows out changes the reference (`refer`), so each takes its own. Only
         those that deal need the orders along the sensitive values.
         """
-        return make_tables(self.columns, self.codes, self.weight, self.promise, ordered=ordered)
+        return make_tables(self.columns, self.codes, self.weight, self.constraints, ordered=ordered)
 
     def part(self, cells: Ints) -> Problem:
         """Some of the cells as a problem. Its classes are those of the whole table, so it cannot be
@@ -96,7 +97,7 @@ class Problem:
             codes=self.codes[cells],
             weight=self.weight[cells],
             sensitive=self.sensitive[cells],
-            promise=self.promise.of_cells(cells),
+            constraints=self.constraints.of_cells(cells),
         )
 
     def excerpt(self, cells: int = 8) -> Problem:
@@ -122,14 +123,14 @@ class Problem:
             codes=self.codes[order],
             weight=self.weight[order],
             sensitive=self.sensitive[order],
-            promise=self.promise.of_cells(order),
+            constraints=self.constraints.of_cells(order),
             classes=self.classes.of_cells(order),
         )
 
     def refer(self, tab: Tables, label: Ints) -> None:
         """Makes the released cells (label ≥ 0) what classes are compared with."""
-        masses = np.where(label >= 0, self.promise.masses(self.weight), 0)
-        recount(tab.rules, self.promise, self.promise.rules, masses)
+        masses = np.where(label >= 0, self.constraints.masses(self.weight), 0)
+        recount(tab.rules, self.constraints, self.constraints.compiled, masses)
 
 
 def problem_of(bound: Bound, population: Cells | None = None) -> Problem:
@@ -140,23 +141,23 @@ def problem_of(bound: Bound, population: Cells | None = None) -> Problem:
     sensitive = np.zeros((len(bound.cells.weight), len(names)), dtype=np.int64)
     for at, name in enumerate(names):
         sensitive[:, at] = classes.cell_codes[name]
-    promise = compile_promise(promises_of(bound, population), classes)
+    constraints = compile_constraints(promises_of(bound, population), classes)
     if classes.persons is not None:
-        lean = _lean(classes, quasi.codes, promise.k)
-        promise = replace(promise, lean=lean)
+        lean = _share_per_person(classes, quasi.codes, constraints.k)
+        constraints = replace(constraints, share_per_person=lean)
     return Problem(
         codes=quasi.codes,
         weight=bound.cells.weight.astype(np.int64),
         columns=quasi.columns,
         attributes=names,
         sensitive=sensitive,
-        promise=promise,
+        constraints=constraints,
         classes=classes,
         aims=aims_of(bound.policy.search),
     )
 
 
-def _lean(classes: Classes, codes: Ints, k: int) -> float:
+def _share_per_person(classes: Classes, codes: Ints, k: int) -> float:
     """How much of a person a class has, on the average of those who have rows in it.
 
     Looked up in stretches of a curve through the quasi-identifiers, each as large as a small class.

@@ -76,13 +76,13 @@ class Method:
 
     def cannot(self, problem: Problem) -> tuple[str, ...]:
         """What of the problem is beyond the method."""
-        promise, reasons = problem.promise, []
-        if promise.others and not self.any_requirement:
-            names = sorted({_about(line) for line in promise.others})
+        constraints, reasons = problem.constraints, []
+        if constraints.uncompiled and not self.any_requirement:
+            names = sorted({_about(line) for line in constraints.uncompiled})
             reasons.append(f"cannot judge {', '.join(names)}")
-        if promise.supersets and not self.supersets:
+        if constraints.supersets and not self.supersets:
             reasons.append("does not know (n, t)-closeness")
-        if not promise.monotone and not promise.supersets and not self.non_monotone:
+        if not constraints.monotone and not constraints.supersets and not self.non_monotone:
             reasons.append("needs a promise that merging classes keeps")
         if problem.aims.given and not self.aims:
             given = ", ".join(f"search.{name}" for name in problem.aims.given)
@@ -93,7 +93,7 @@ class Method:
 
     def _unsuited(self, problem: Problem) -> list[str]:
         """Why a promise cannot be kept by construction."""
-        taken, given = self.close or range(0), len(closeness(problem.promise))
+        taken, given = self.close or range(0), len(closeness(problem.constraints))
         reasons = []
         if given not in taken:
             many = f"exactly {taken[0]}" if len(taken) == 1 else f"at least {taken[0]}"
@@ -104,7 +104,7 @@ class Method:
             )
         if problem.rows > MOST_ROWS:
             reasons.append(f"chooses row by row, and there are more than {MOST_ROWS:,} rows")
-        if self.lines and not on_a_line(problem.promise):
+        if self.lines and not on_a_line(problem.constraints):
             reasons.append("takes ordered and numeric distances without missing values only")
         return reasons
 
@@ -128,7 +128,7 @@ def suited(problem: Problem, budget: Budget) -> str:
 
 
 def _suited(problem: Problem, budget: Budget) -> tuple[str, str]:
-    if problem.promise.supersets:
+    if problem.constraints.supersets:
         return "nt-mondrian", "(n, t)-closeness is promised"
     if problem.aims.given:
         return "optimal", "a loss, weights or levels of whole columns are asked for"

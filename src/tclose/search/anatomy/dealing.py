@@ -118,7 +118,7 @@ class _Dealing:
 
     def _promising(self) -> list[tuple[int, int]]:
         """Orders and numbers of groups, those first of which most groups keep the promise."""
-        rows, k = self.problem.cells, max(self.problem.promise.k, 1)
+        rows, k = self.problem.cells, max(self.problem.constraints.k, 1)
         scores: list[tuple[int, int, int]] = []
         for order in range(len(self.along)):
             size, best = float(k), 0
@@ -202,7 +202,7 @@ def _settled(problem: Problem, label: Ints) -> Ints:
 
     Broken groups are united two by two, the last odd one with twice as many sound ones each time.
     """
-    judge, lines, many = Judge(problem), problem.promise.lines, 1
+    judge, lines, many = Judge(problem), problem.constraints.requirements, 1
     while (broken := judge.failing(label, lines)).any():
         if len(broken) == 1:
             raise UsageError(

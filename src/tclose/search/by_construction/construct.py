@@ -95,7 +95,7 @@ class Construction(Best):
     @property
     def k(self) -> int:
         """The least size of a class."""
-        return max(self.problem.promise.k, 1)
+        return max(self.problem.constraints.k, 1)
 
     @cached_property
     def curve(self) -> Ints:

@@ -41,7 +41,7 @@ from tclose.data.encode.classes import grouped
 from tclose.kernels import compiling
 from tclose.kernels import rules as kinds
 from tclose.kernels.rules import Rules
-from tclose.search.constraints import Promise, Rule
+from tclose.requirements.constraint import Constraint, Constraints
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -139,22 +139,22 @@ class Close:
         return int(self.rows.sum())
 
 
-def closeness(promise: Promise) -> tuple[Rule, ...]:
+def closeness(constraints: Constraints) -> tuple[Constraint, ...]:
     """The rules of a promise that say EMD ≤ t against the whole table."""
-    return tuple(rule for rule in promise.rules if _is_closeness(rule))
+    return tuple(rule for rule in constraints.compiled if _is_closeness(rule))
 
 
-def _is_closeness(rule: Rule) -> bool:
+def _is_closeness(rule: Constraint) -> bool:
     return rule.kind == kinds.EMD and not rule.need
 
 
-def on_a_line(promise: Promise) -> bool:
+def on_a_line(constraints: Constraints) -> bool:
     """Whether all promises of closeness are about numbers or ranks, and no value is missing."""
     return all(
         rule.metric is not None
         and np.array_equal(rule.metric.parent[:-1], np.arange(1, len(rule.metric.parent)))
-        and not promise.fields[rule.field].hides
-        for rule in closeness(promise)
+        and not constraints.fields[rule.field].hides
+        for rule in closeness(constraints)
     )
 
 
@@ -164,19 +164,21 @@ def close_of(problem: Problem, rules: Rules) -> Close:
     A missing value that may be any value is taken for a value at half the diameter from the root:
     a plan, not a guarantee; the exact rules have the last word about it.
     """
-    promise = problem.promise
-    chosen = [at for at, rule in enumerate(promise.rules) if _is_closeness(rule)]
-    fields = sorted({promise.rules[at].field for at in chosen})
-    tuple_of, first = grouped([promise.fields[field].codes for field in fields])
+    constraints = problem.constraints
+    chosen = [at for at, rule in enumerate(constraints.compiled) if _is_closeness(rule)]
+    fields = sorted({constraints.compiled[at].field for at in chosen})
+    tuple_of, first = grouped([constraints.fields[field].codes for field in fields])
     rows = np.zeros(len(first), dtype=np.int64)
     np.add.at(rows, tuple_of, problem.weight)
-    made = [_attribute(promise, at, first, rows, rules) for at in chosen]
+    made = [_attribute(constraints, at, first, rows, rules) for at in chosen]
     return Close(tuple(made), tuple_of, rows)
 
 
-def _attribute(promise: Promise, at: int, first: Ints, rows: Ints, rules: Rules) -> Attribute:
-    rule, head = promise.rules[at], rules.head[at]
-    field = promise.fields[rule.field]
+def _attribute(
+    constraints: Constraints, at: int, first: Ints, rows: Ints, rules: Rules
+) -> Attribute:
+    rule, head = constraints.compiled[at], rules.head[at]
+    field = constraints.fields[rule.field]
     low, high = int(head[kinds.FIRST]), int(head[kinds.LAST])
     begin = int(head[kinds.AT])
     leaf = rules.leaf[begin : begin + field.values] - low

@@ -25,7 +25,7 @@ from tclose.requirements.k_anonymity import KAnonymity
 from tclose.requirements.nt_closeness import NTCloseness
 from tclose.requirements.t_closeness import TCloseness
 from tclose.search.budget import Budget, Progress
-from tclose.search.constraints import compile_promise
+from tclose.search.constraints import compile_constraints
 from tclose.search.exact_judge import Judge
 from tclose.search.feasibility import infeasible
 from tclose.search.frontier.curves import Frontier, Place, Point, place_text
@@ -53,7 +53,7 @@ def promised_t(problem: Problem) -> Fraction | None:
 def highest_t(problem: Problem) -> Fraction:
     """The largest t worth a place on the axis: there, one that cannot be above 1 is 1."""
     largest, most = promised_t(problem), Fraction(0)
-    for line in problem.promise.lines:
+    for line in problem.constraints.requirements:
         one = line.requirement
         if isinstance(one, CLOSENESS) and one.t is not None and one.distance != "kl":
             most = max(most, _part(one.t, largest))
@@ -72,7 +72,7 @@ def retuned(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
     None leaves what the policy says.
     """
     largest, lines, sized = promised_t(problem), [], False
-    for line in problem.promise.lines:
+    for line in problem.constraints.requirements:
         one = line.requirement
         if isinstance(one, CLOSENESS) and one.t is not None and t is not None:
             line = replace(line, requirement=replace(one, t=t * _part(one.t, largest)))
@@ -81,8 +81,11 @@ def retuned(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
         lines.append(line)
     if k is not None and not sized:
         lines.insert(0, Line(KAnonymity(k)))
-    promise = compile_promise(lines, problem.classes)
-    return replace(problem, promise=replace(promise, lean=problem.promise.lean))
+    constraints = compile_constraints(lines, problem.classes)
+    return replace(
+        problem,
+        constraints=replace(constraints, share_per_person=problem.constraints.share_per_person),
+    )
 
 
 def sweep(
@@ -211,7 +214,7 @@ def _searched(method: str, problem: Problem, budget: Budget, start: Ints | None)
 def _distances(problem: Problem, label: Ints) -> dict[str, float]:
     """How far the farthest class is from the released table, for each promise of closeness."""
     judge, found = Judge(problem), {}
-    for line in problem.promise.lines:
+    for line in problem.constraints.requirements:
         one = line.requirement
         if isinstance(one, NTCloseness):
             line = replace(line, requirement=TCloseness(one.attribute, one.measure_by))
@@ -226,7 +229,7 @@ def _distances(problem: Problem, label: Ints) -> dict[str, float]:
 
 def _promised(problem: Problem) -> list[tuple[str, Fraction]]:
     found = []
-    for line in problem.promise.lines:
+    for line in problem.constraints.requirements:
         one = line.requirement
         if isinstance(one, CLOSENESS) and one.t is not None:
             found.append((_title(line), one.t))

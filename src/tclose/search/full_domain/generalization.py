@@ -57,7 +57,7 @@ class Domain:
         """The release at a node, every class judged once more by the requirements themselves."""
         self.clock.tell("judging every class", now=True)
         label = numbered(self.roller.label(levels, self.room))
-        lines, climbs = self.problem.promise.lines, self.roller.climbs(levels, label)
+        lines, climbs = self.problem.constraints.requirements, self.roller.climbs(levels, label)
         judge = Judge(self.problem)
         if self.roller.reference == "released" and judge.failing(label, lines, climbs).any():
             raise InternalError("a class that the search accepted breaks the promise")

@@ -99,11 +99,11 @@ class Roller:
         self.room = problem.aims.memory if self.memory is None else self.memory
         top = problem if self.whole is None else self.whole
         self._rungs = rungs_of(self.ladders)
-        self._literal = self.whole is None and not problem.promise.exact
-        self._book = Rulebook(top.promise, top.weight, laxer=self.whole is None)
-        slot = problem.promise.places(problem.cells)
+        self._literal = self.whole is None and not problem.constraints.exact
+        self._book = Rulebook(top.constraints, top.weight, laxer=self.whole is None)
+        slot = problem.constraints.places(problem.cells)
         cells, fields = slot.shape
-        masses = np.broadcast_to(problem.promise.masses(problem.weight), (fields, cells))
+        masses = np.broadcast_to(problem.constraints.masses(problem.weight), (fields, cells))
         self._cells = Grouping(
             packed(problem.codes, self._rungs), problem.weight.astype(np.int64),
             np.arange(cells + 1, dtype=np.int64) * fields, slot.ravel().astype(np.int32),
@@ -158,7 +158,7 @@ class Roller:
         tally, persons = Tally(groups, self._told(SQUARES)), problem.classes.persons
         lost = self._told(SMALL)
         if persons is not None:
-            few = persons.sizes(owner, groups) < problem.promise.k
+            few = persons.sizes(owner, groups) < problem.constraints.k
             lost = int(problem.weight[few[owner]].sum())
         if lost > room or not self._settle(levels, room, owner):
             return Verdict(False, lost, tally)
@@ -214,7 +214,7 @@ class Roller:
         ]  # fmt: skip
         kernels.regroup(
             source.made, np.array(change, dtype=np.int64).reshape(-1, 2), self._rungs,
-            self.problem.promise.k, self._made, self._work,
+            self.problem.constraints.k, self._made, self._work,
         )  # fmt: skip
         self.effort += STEP + PER_CLASS * len(source.made.size)
 
@@ -227,8 +227,8 @@ class Roller:
 
     def _settle(self, levels: Levels, room: int, owner: Ints | None = None) -> bool:
         """Lets failing classes leave until none fails; whether some rows are left, and enough."""
-        promise = self.problem.promise
-        if self._literal or self._told(UNSURE) or promise.others or promise.supersets:
+        constraints = self.problem.constraints
+        if self._literal or self._told(UNSURE) or constraints.uncompiled or constraints.supersets:
             return self._settle_by_requirements(levels, room, owner)
         if not self._told(BROKEN) or self.reference == "table":
             return self._enough(room)
@@ -249,7 +249,7 @@ class Roller:
 
     def _settle_by_requirements(self, levels: Levels, room: int, owner: Ints | None) -> bool:
         """The same by the requirements themselves."""
-        problem, lines = self.problem, self.problem.promise.lines
+        problem, lines = self.problem, self.problem.constraints.requirements
         if owner is None:
             self._roll(_Kept(self._bottom, self._cells), levels)
             owner = self._work.link[OWNER, : problem.cells].copy()
@@ -277,7 +277,7 @@ class Roller:
     def climbs(self, levels: Levels, label: Ints) -> list[list[Ints]] | None:
         """The group of each class at the node's level and at all above it, column by column; None
         where no superset is asked for."""
-        if not self.problem.promise.supersets:
+        if not self.problem.constraints.supersets:
             return None
         kept = np.flatnonzero(label >= 0)
         _, first = np.unique(label[kept], return_index=True)
@@ -330,14 +330,14 @@ class Roller:
 def rehearse(problem: Problem, ladders: Sequence[Ladder]) -> None:
     """Has the kernels compiled (the first use of a machine takes a while) before time counts."""
     few = problem.excerpt()
-    few = replace(few, promise=replace(few.promise, others=()))
+    few = replace(few, constraints=replace(few.constraints, uncompiled=()))
     roller = Roller(few, ladders, np.zeros(sum(one.group.size for one in ladders)))
     roller.touch_all(tuple(one.levels - 1 for one in ladders))
 
 
 def _counted(problem: Problem) -> Ints:
     """The rows in each slot of a histogram of the whole table."""
-    place = problem.promise.places(problem.cells)
-    masses = np.broadcast_to(problem.promise.masses(problem.weight), place.T.shape)
-    slots = problem.promise.base[-1]
+    place = problem.constraints.places(problem.cells)
+    masses = np.broadcast_to(problem.constraints.masses(problem.weight), place.T.shape)
+    slots = problem.constraints.base[-1]
     return np.bincount(place.ravel(), masses.T.ravel(), slots).astype(np.int64)

@@ -31,7 +31,7 @@ from tclose.kernels.rules import (
     SHARE,
     Rules,
 )
-from tclose.search.constraints import Field, Promise, Rule
+from tclose.requirements.constraint import Constraint, Constraints, JudgedAttribute
 
 Ints = NDArray[np.int64]
 
@@ -39,13 +39,13 @@ Ints = NDArray[np.int64]
 class Rulebook:
     """`strict` and `lenient` rules with a reference; no lenient ones where all is exact."""
 
-    def __init__(self, promise: Promise, weight: Ints, *, laxer: bool) -> None:
-        self.rules = tuple(rule for rule in promise.rules if not rule.need)
+    def __init__(self, constraints: Constraints, weight: Ints, *, laxer: bool) -> None:
+        self.rules = tuple(rule for rule in constraints.compiled if not rule.need)
         """Closeness to a superset is for the requirements to judge."""
-        rows = promise.rows(weight)
-        self.strict = rule_arrays(promise, self.rules, rows)
+        rows = constraints.rows(weight)
+        self.strict = rule_arrays(constraints, self.rules, rows)
         twice = self.rules if laxer and self._rounds(rows) else ()
-        self.lenient = rule_arrays(promise, twice, rows)
+        self.lenient = rule_arrays(constraints, twice, rows)
 
     def _rounds(self, rows: int) -> bool:
         """Whether a rule is decided by rounded numbers."""
@@ -78,22 +78,25 @@ def _laxer(kind: int, real: float) -> float:
     return real * (1 + 3 * CLEAR) + 3 * CLEAR
 
 
-def rule_arrays(promise: Promise, rules: Sequence[Rule], rows: int) -> Rules:
+def rule_arrays(constraints: Constraints, rules: Sequence[Constraint], rows: int) -> Rules:
     """The rules as arrays for the kernels; `recount` fills in what follows the table.
 
     `rows` is what all rows count or weigh together.
     """
-    base = promise.base
+    base = constraints.base
     head = np.zeros((len(rules), 14), dtype=np.int64)
     leaf, node, stretch, values, nodes = [], [], [], 0, 0
     for at, rule in enumerate(rules):
-        field, tree = promise.fields[rule.field], _contracted(rule, promise.fields[rule.field])
+        field, tree = (
+            constraints.fields[rule.field],
+            _contracted(rule, constraints.fields[rule.field]),
+        )
         hidden = base[rule.field + 1] - 1 if field.hides else -1
         last = nodes + len(tree.parent)
         head[at, :7] = rule.kind, base[rule.field], field.values, hidden, values, nodes, last
         head[at, kinds.NUM : kinds.LIMIT + 1] = _numbers(rule, tree, rows)
         head[at, kinds.NEED] = rule.need
-        head[at, kinds.FROM :] = _whole(promise, rule)
+        head[at, kinds.FROM :] = _whole(constraints, rule)
         leaf.append(tree.leaf + nodes if len(tree.leaf) else np.zeros(field.values, np.int64))
         up = np.where(tree.parent >= 0, tree.parent + nodes, -1)
         node.append(np.stack([up, tree.length, np.zeros_like(up)]))
@@ -106,41 +109,43 @@ def rule_arrays(promise: Promise, rules: Sequence[Rule], rows: int) -> Rules:
         leaf=np.concatenate([np.zeros(0, np.int64), *leaf]),
         node=np.concatenate([np.zeros((3, 0), np.int64), *node], axis=1),
         stretch=np.concatenate([np.zeros(0), *stretch]),
-        count=np.append(np.zeros(base[-1], np.int64), promise.k),
-        people=_people(promise),
+        count=np.append(np.zeros(base[-1], np.int64), constraints.k),
+        people=_people(constraints),
     )
 
 
-def _whole(promise: Promise, rule: Rule) -> tuple[int, int]:
+def _whole(constraints: Constraints, rule: Constraint) -> tuple[int, int]:
     """The slots that add up to what a share is of: of a person, of all mass of the attribute."""
-    base, field = promise.base, promise.fields[rule.field]
+    base, field = constraints.base, constraints.fields[rule.field]
     if field.mass is None:
         return 0, 0
-    if promise.unit and rule.kind in (SHARE, GAIN, BAND):
+    if constraints.unit and rule.kind in (SHARE, GAIN, BAND):
         return int(base[-2]), int(base[-2]) + 1
     return int(base[rule.field]), int(base[rule.field + 1])
 
 
-def _people(promise: Promise) -> Ints:
+def _people(constraints: Constraints) -> Ints:
     """A class with more than k − 1 units has k persons for certain; as a rule fewer are enough."""
-    if not promise.unit:
+    if not constraints.unit:
         return _ints([-1, 0, 1])
-    least = int(((promise.k - 1) * promise.unit + 1) * promise.lean)
-    return _ints([promise.base[-2], max(least, 1), promise.unit])
+    least = int(((constraints.k - 1) * constraints.unit + 1) * constraints.share_per_person)
+    return _ints([constraints.base[-2], max(least, 1), constraints.unit])
 
 
-def recount(made: Rules, promise: Promise, rules: Sequence[Rule], masses: Ints) -> None:
+def recount(
+    made: Rules, constraints: Constraints, rules: Sequence[Constraint], masses: Ints
+) -> None:
     """Sets everything that follows the table to that of cells with these masses (0: left out)."""
     made.count[:-1] = 0
-    for at, place in enumerate(promise.places(masses.shape[1]).T):
+    for at, place in enumerate(constraints.places(masses.shape[1]).T):
         np.add.at(made.count, place, masses[min(at, len(masses) - 1)])
-    for first, field in zip(promise.base, promise.fields, strict=False):
+    for first, field in zip(constraints.base, constraints.fields, strict=False):
         if field.whole is not None:
             made.count[first : first + field.values] = field.whole
     refer_to_counts(made, rules)
 
 
-def refer_to_counts(made: Rules, rules: Sequence[Rule]) -> None:
+def refer_to_counts(made: Rules, rules: Sequence[Constraint]) -> None:
     """Sets everything that follows the table to what `made.count` says is released."""
     for at, rule in enumerate(rules):
         first, values = int(made.head[at, kinds.BASE]), int(made.head[at, kinds.WIDTH])
@@ -167,7 +172,7 @@ def _fill_below(made: Rules, rule: int, count: Ints) -> None:
         below[parent[node]] += below[node]
 
 
-def _bounds(rule: Rule, count: Ints, n: int) -> tuple[Any, Any]:
+def _bounds(rule: Constraint, count: Ints, n: int) -> tuple[Any, Any]:
     """Between which shares each value must stay, with a margin above the rounding error."""
     share = count / n
     if rule.kind == kinds.SHARE:
@@ -204,7 +209,7 @@ _NO_TREE = _Tree(
 )
 
 
-def _contracted(rule: Rule, field: Field) -> _Tree:
+def _contracted(rule: Constraint, field: JudgedAttribute) -> _Tree:
     """The tree over the values that occur: nodes without rows below drop out.
 
     An edge with nothing below it contributes |n·0 − r·0| = 0 to every class. A node with one child
@@ -258,7 +263,7 @@ def _kept_nodes(
     return place, up, edge
 
 
-def _numbers(rule: Rule, tree: _Tree, rows: int) -> tuple[int, int, int]:
+def _numbers(rule: Constraint, tree: _Tree, rows: int) -> tuple[int, int, int]:
     """Numerator, denominator, and the largest class whose products fit 64 bits."""
     threshold = rule.threshold
     if rule.kind == kinds.RECURSIVE and max(threshold.as_integer_ratio()) * rows >= FITS:
@@ -282,7 +287,7 @@ def _numbers(rule: Rule, tree: _Tree, rows: int) -> tuple[int, int, int]:
     return num, den, min(limit, FITS)
 
 
-def _real(rule: Rule) -> float:
+def _real(rule: Constraint) -> float:
     if rule.kind == kinds.ENTROPY:
         return math.log(rule.threshold)
     return float(rule.threshold)

@@ -51,7 +51,7 @@ def _choose(
     tab: Tables, work: Work, tree: Tree, clock: Clock,
 ) -> Choice | None:  # fmt: skip
     """The best cut of a node that every requirement accepts."""
-    lines = judge.problem.promise.others
+    lines = judge.problem.constraints.uncompiled
     for j, v in _candidates(rule, lo, hi, depth, tab, work, tree):
         if clock.over("cutting, judged by the requirements"):
             return None

@@ -56,7 +56,7 @@ def _run(name: str, rule: int, problem: Problem, budget: Budget) -> Outcome:
     clock = Clock(budget)
     tab = problem.tables(ordered=False)
     work = make_work(tab)
-    if problem.promise.others:
+    if problem.constraints.uncompiled:
         tree = growth.make_tree(problem.cells)
         cut_by_requirements(problem, rule, tab, work, tree, clock)
     else:

@@ -1,0 +1,153 @@
+"""What the compiled kernels check: constraints, compiled from the requirements of a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.distance import TreeMetric
+from tclose.requirements.stated import Line
+
+Ints = NDArray[np.int64]
+
+
+class ConstraintKind(IntEnum):
+    """What a constraint bounds; the kernels know the kinds by these numbers."""
+
+    EMD = 0
+    """An earth mover's distance along a tree, from the table or from a superset."""
+    DISTINCT = 1
+    """The number of different values, from below."""
+    SHARE = 2
+    """The share of each protected value."""
+    GAIN = 3
+    """The share of each value over its share in the table."""
+    BAND = 4
+    """The share of each value, from both sides of its share in the table."""
+    ENTROPY = 5
+    """The entropy, from below."""
+    RECURSIVE = 6
+    """The commonest value over the l-th and all rarer ones."""
+    KL = 7
+    """The Kullback-Leibler divergence from the table."""
+    JS = 8
+    """The Jensen-Shannon divergence from the table."""
+
+
+@dataclass(frozen=True)
+class JudgedAttribute:
+    """One thing whose distribution is judged: a sensitive attribute, or several taken together."""
+
+    name: str
+    codes: Ints
+    """The code of each cell; −1 for a missing value that may be any value."""
+    values: int
+    whole: Ints | None = None
+    """The counts of the whole table, where the cells are only a part of it."""
+    mass: Ints | None = None
+    """What each cell adds to a class's histogram; None: its rows."""
+
+    @property
+    def hides(self) -> bool:
+        """Whether some values may be any value."""
+        return bool((self.codes < 0).any())
+
+    def of_cells(self, cells: Ints) -> JudgedAttribute:
+        """The same of some cells, in the order given."""
+        mass = None if self.mass is None else self.mass[cells]
+        return replace(self, codes=self.codes[cells], mass=mass)
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What a kernel checks of a class: one bound on the distribution of a judged attribute.
+
+    `metric` is the ground distance, where there is one.
+    """
+
+    kind: ConstraintKind
+    field: int
+    threshold: Fraction = Fraction(0)
+    metric: TreeMetric | None = None
+    l: int = 0
+    protected: tuple[int, ...] | None = None
+    spread: float | None = None
+    """δ in natural units, for δ-disclosure; None for the logarithm of enhanced β-likeness."""
+    absent: bool = False
+    """Whether values that a class lacks are ignored."""
+    need: int = 0
+    """(n, t)-closeness: the least size of a superset to be close to; 0 otherwise."""
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What every class must keep: a least size, constraints, and what only requirements judge."""
+
+    requirements: tuple[Line, ...]
+    k: int
+    fields: tuple[JudgedAttribute, ...]
+    compiled: tuple[Constraint, ...]
+    uncompiled: tuple[Line, ...] = ()
+    """The requirements that no constraint stands for."""
+    unit: int = 0
+    """Where persons are counted, what each of them adds up to, at most, in the last field: that is
+    no attribute, but says how many they are. 0: rows are counted."""
+    share_per_person: float = 1.0
+    """How much of a unit a class has of each of its persons, by all expectation."""
+    exact: bool = True
+    """Whether the constraints count what the requirements count; else they only guide a search."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether merging classes that keep all this gives a class that keeps it."""
+        return all(line.requirement.capabilities.monotone for line in self.requirements)
+
+    @property
+    def supersets(self) -> bool:
+        """Whether classes may be close to a superset in place of the table."""
+        return any(constraint.need for constraint in self.compiled)
+
+    @property
+    def base(self) -> Ints:
+        """[fields + 1]: where each field begins in a class's histogram, and the length of it."""
+        return np.cumsum([0, *(field.values + 1 for field in self.fields)])
+
+    def rows(self, weight: Ints) -> int:
+        """What all rows count or weigh, of the table that cells of these weights are compared with.
+
+        Of several fields, the one where that is most.
+        """
+        wholes = [int(each.whole.sum()) for each in self.fields if each.whole is not None]
+        return int(max([*self.masses(weight).sum(axis=1), *wholes]))
+
+    @property
+    def sensitive_fields(self) -> int:
+        """How many of the fields are about sensitive attributes."""
+        return len(self.fields) - (self.unit > 0)
+
+    def masses(self, weight: Ints) -> Ints:
+        """[1 or fields, cells]: what each cell adds to a field of a class's histogram.
+
+        One row is for all fields.
+        """
+        given = [each.mass for each in self.fields]
+        if not given or given[0] is None:
+            return np.ascontiguousarray(weight, dtype=np.int64)[None]
+        if all(mass is given[0] for mass in given):
+            return np.ascontiguousarray(given[0])[None]
+        return np.stack([mass for mass in given if mass is not None])
+
+    def of_cells(self, cells: Ints) -> Constraints:
+        """The same of some cells, in the order given."""
+        return replace(self, fields=tuple(each.of_cells(cells) for each in self.fields))
+
+    def places(self, cells: int) -> Ints:
+        """[cells, fields]: where each cell counts in a class's histogram."""
+        place = np.zeros((cells, len(self.fields)), dtype=np.int64)
+        for at, each in enumerate(self.fields):
+            place[:, at] = np.where(each.codes < 0, each.values, each.codes) + self.base[at]
+        return place
