@@ -16,6 +16,7 @@ and `errors`. Imports only go downwards.
 """
 
 from tclose.attacks import AttackReport, Finding
+from tclose.data import Reading
 from tclose.errors import (
     DataError,
     HierarchyError,
@@ -35,7 +36,7 @@ from tclose.utility import Measure, Utility
 from tclose.verify import Audit, Explanation, Verdict
 from tclose.version import VERSION
 from tclose.workflows import anonymize, apply, audit_report, frontier, lattice, split, verify_split
-from tclose.workflows.api import Reading, attack, audit, check, explain, measure, verify
+from tclose.workflows.api import attack, audit, check, explain, measure, verify
 from tclose.workflows.split import Split
 
 __version__ = VERSION

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclose.data import Cells, Source, bind, open_source, write_table
+from tclose.data import Cells, Reading, Source, bind, open_source, write_table
 from tclose.data.engines.postgres.address import Address
 from tclose.data.engines.postgres.release import placed, refuse_taken
 from tclose.data.io.capacity import refuse_unholdable
@@ -132,7 +132,7 @@ class Release:
             rows.batches(),
             delimiter=mark,
             check=lambda part: self._certified(
-                open_source(part, delimiter=mark), certificate, plan
+                open_source(part, Reading(delimiter=mark)), certificate, plan
             ),
         )
 

@@ -29,7 +29,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.data import open_source, source
+from tclose.data import Reading, open_source, source
 from tclose.errors import DataError
 
 LIMIT = 1 << 30
@@ -304,7 +304,7 @@ def test_rows_are_shuffled_within_the_memory(folder: Path) -> None:
 
 def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
     make(tmp_path / "table.csv", "hash(i) AS a", 1_000_000)
-    opened: Any = open_source(tmp_path / "table.csv", memory="60MB")
+    opened: Any = open_source(tmp_path / "table.csv", Reading(memory="60MB"))
     opened.connection.execute("SET max_temp_directory_size = '1MB'")
     with pytest.raises(DataError, match="not enough space on the disk"):
         opened.group(["a"])
@@ -312,7 +312,7 @@ def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
 
 def test_nothing_is_put_aside_where_others_could_read_it(tmp_path: Path) -> None:
     make(tmp_path / "table.csv", "i AS a", 10)
-    opened: Any = open_source(tmp_path / "table.csv", memory="100MB")
+    opened: Any = open_source(tmp_path / "table.csv", Reading(memory="100MB"))
     place = Path(opened.connection.sql("SELECT current_setting('temp_directory')").fetchall()[0][0])
     assert place.stat().st_mode & 0o077 == 0
     del opened

@@ -106,13 +106,13 @@ def test_the_first_sheet_is_read_unless_another_is_named(tmp_path: Path, run_cli
     made.save(path)
     first = open_source(path)
     assert first.rows == 1 and "the first of 2 sheets is read, 'Patients'" in first.notes[0]
-    assert open_source(path, sheet="Others").rows == 2
+    assert open_source(path, tclose.Reading(sheet="Others")).rows == 2
     assert (
         tclose.audit(path, quasi="age", sensitive="ill", reading=tclose.Reading(sheet="Others")).k
         == 2
     )
     with pytest.raises(DataError, match="no sheet 'others'") as error:
-        open_source(path, sheet="others")
+        open_source(path, tclose.Reading(sheet="others"))
     assert "'Others'" in error.value.hint
     told = run_cli(
         "audit", path, "--quasi", "age", "--sensitive", "ill", "--sheet", "Others", "--json"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,9 @@ def test_a_csv_file_is_read_as_duckdb_reads_it(
     writer = csv.writer(text, delimiter=mark, lineterminator=end, quoting=how)
     writer.writerows([("a", "b.c", "d e"), *table])
     path = written(tmp_path, text.getvalue())
-    how_read = {"delimiter": mark, "nulls": ("", "NA")}
-    mine, theirs = open_source(path, engine="spark", **how_read), open_source(path, **how_read)
+    duckdb = Reading(delimiter=mark, nulls=("", "NA"))
+    spark_too = replace(duckdb, engine="spark")
+    mine, theirs = open_source(path, spark_too), open_source(path, duckdb)
     assert mine.columns == theirs.columns
     assert rows(mine) == rows(theirs)
     assert mine.digest() == theirs.digest()
@@ -118,7 +120,7 @@ ODD = {
 @pytest.mark.parametrize("kind", ODD)
 def test_odd_files_are_read_alike(spark: Any, tmp_path: Path, kind: str) -> None:
     path = written(tmp_path, ODD[kind])
-    mine, theirs = open_source(path, engine="spark"), open_source(path)
+    mine, theirs = open_source(path, Reading(engine="spark")), open_source(path)
     assert (mine.columns, mine.notes, mine.delimiter) == (
         theirs.columns, theirs.notes, theirs.delimiter,
     )  # fmt: skip
@@ -143,7 +145,7 @@ def test_broken_files_are_refused_without_a_value(
 ) -> None:
     path = written(tmp_path, BROKEN[kind])
     with pytest.raises(DataError) as raised:
-        open_source(path, engine="spark").group(["a"])
+        open_source(path, Reading(engine="spark")).group(["a"])
     told = capfd.readouterr()
     assert SECRET not in f"{raised.value}{raised.value.__cause__}{told.out}{told.err}"
 
@@ -157,29 +159,29 @@ def test_folders_and_patterns_of_parquet(spark: Any, tmp_path: Path) -> None:
     (folder / "_SUCCESS").touch()
     written(folder, "nothing", ".hidden")
     for path in (folder, folder / "part-1.parquet"):
-        mine, theirs = open_source(path, engine="spark"), open_source(path)
+        mine, theirs = open_source(path, Reading(engine="spark")), open_source(path)
         assert rows(mine) == rows(theirs) and mine.digest() == theirs.digest()
     plain = tmp_path / "table"
     folder.rename(plain)
-    assert open_source(plain / "*.parquet", engine="spark").rows == 3
-    assert open_source(f"file://{plain}", engine="spark").rows == 3
+    assert open_source(plain / "*.parquet", Reading(engine="spark")).rows == 3
+    assert open_source(f"file://{plain}", Reading(engine="spark")).rows == 3
 
 
 def test_parquet_files_with_other_columns_are_united(spark: Any, tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "0.parquet")
     pq.write_table(pa.table({"a": [2], "b": ["x"]}), tmp_path / "1.parquet")
-    mine, theirs = open_source(tmp_path, engine="spark"), open_source(tmp_path)
+    mine, theirs = open_source(tmp_path, Reading(engine="spark")), open_source(tmp_path)
     assert mine.columns == theirs.columns and rows(mine) == rows(theirs)
 
 
 def test_csv_files_of_a_folder_must_have_one_header(spark: Any, tmp_path: Path) -> None:
     written(tmp_path, "a,b\n1,x\n", "0.csv")
     written(tmp_path, 'a,b\n2,"y\nz"\n', "1.csv")
-    mine, theirs = open_source(tmp_path, engine="spark"), open_source(tmp_path)
+    mine, theirs = open_source(tmp_path, Reading(engine="spark")), open_source(tmp_path)
     assert rows(mine) == rows(theirs) and mine.digest() == theirs.digest()
     written(tmp_path, "b,a\n1,x\n", "2.csv")
     with pytest.raises(DataError, match="header"):
-        open_source(tmp_path, engine="spark")
+        open_source(tmp_path, Reading(engine="spark"))
 
 
 @pytest.mark.parametrize(
@@ -204,18 +206,18 @@ def test_what_spark_does_not_read_is_refused(
     written(tmp_path / "below" / "year=2024", "a\n1\n", "t.csv")
     path = tmp_path / ("below" if name.startswith("year") else name)
     with pytest.raises(DataError, match=told):
-        open_source(path, engine="spark")
+        open_source(path, Reading(engine="spark"))
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TcloseError, match="did you mean 'spark'"):
-        Reading(engine="sparc").open(written(tmp_path, "a\n1\n"))
+        open_source(written(tmp_path, "a\n1\n"), Reading(engine="sparc"))
 
 
 def test_damaged_parquet_is_refused(spark: Any, tmp_path: Path) -> None:
     path = written(tmp_path, b"PAR1 not really PAR1", "t.parquet")
     with pytest.raises(DataError, match=r"t\.parquet"):
-        open_source(path, engine="spark").group(["a"])
+        open_source(path, Reading(engine="spark")).group(["a"])
 
 
 ROUND = pa.table(
@@ -243,9 +245,8 @@ def test_a_folder_holds_what_a_file_would(
     single = write_table(tmp_path / f"single.{kind}", ROUND.schema, ROUND.to_batches())
     told = rows(open_source(single))
     for engine in ("spark", "duckdb"):
-        assert repr(sorted(map(repr, rows(open_source(target, engine=engine)).elements()))) == repr(
-            sorted(map(repr, told.elements()))
-        )
+        back = rows(open_source(target, Reading(engine=engine)))
+        assert sorted(map(repr, back.elements())) == sorted(map(repr, told.elements()))
     if kind == "csv":
         lines = [one.read_bytes() for one in target.glob("*.csv")]
         assert all(one.startswith(b"s,f,n,b\n") for one in lines)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose import DataError
+from tclose import DataError, Reading
 from tclose.data import count_cells, open_source
 from tclose.data.source import WEIGHT
 
@@ -136,7 +136,7 @@ def test_a_value_of_a_megabyte_survives(spark: Any, tmp_path: Path) -> None:
     assert counted(streamed) == counted(table)
     for kind in ("csv", "parquet"):
         source.save(tmp_path / f"long.{kind}", lambda written: None)
-        back = open_source(tmp_path / f"long.{kind}", engine="spark")
+        back = open_source(tmp_path / f"long.{kind}", Reading(engine="spark"))
         assert back.group(["long"]).num_rows == 3
 
 
@@ -185,7 +185,7 @@ def test_more_cells_than_are_taken_are_not_collected(spark: Any) -> None:
     with pytest.raises(TooManyCells) as raised:
         source.group(["a"])
     assert raised.value.most == 999
-    assert open_source(source.frame, cells=1000).group(["a"]).num_rows == 1000
+    assert open_source(source.frame, Reading(cells=1000)).group(["a"]).num_rows == 1000
 
 
 def test_decimals_keep_their_places(spark: Any) -> None:

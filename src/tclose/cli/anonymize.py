@@ -38,7 +38,7 @@ def anonymize(
     ] = "ask",
     population: options.Population = None,
     key_file: options.KeyFile = None,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Find the release that keeps the promise with the least loss; write, verify, certify it.

@@ -26,7 +26,7 @@ def apply(
     population: options.Population = None,
     key_file: options.KeyFile = None,
     *,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Recode next month's rows by the levels, cuts or classes of an earlier release.

@@ -28,7 +28,7 @@ def attack(
     key: options.Key = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed where people are drawn.")] = 1,
     *,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Try every known attack on a release, and say what each would learn.

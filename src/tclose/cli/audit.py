@@ -16,7 +16,7 @@ def audit(
     population: options.Population = None,
     report: options.Report = None,
     edition: options.Edition = "external",
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure how private a table is, and which classes break the promise.

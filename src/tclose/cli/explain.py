@@ -27,7 +27,7 @@ def explain(
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Also draw the flow as a picture.")
     ] = None,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Show a class beside the whole table, and the optimal moves of mass between them.

@@ -39,7 +39,7 @@ def frontier(
     *,
     search: options.SearchOptions,
     population: options.Population = None,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Show what a stricter or a milder promise would cost: loss against t, or against k.

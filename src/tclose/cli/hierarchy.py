@@ -10,9 +10,9 @@ import typer
 from tclose.cli import options
 from tclose.cli.console import guarded, say
 from tclose.cli.groups import Group
+from tclose.data import Reading, open_source
 from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
 from tclose.hierarchy import Hierarchy, arx, preview
-from tclose.workflows.api import Reading
 
 app = typer.Typer(help="Preview or export a generalization hierarchy.", no_args_is_help=True)
 
@@ -66,7 +66,7 @@ def preview_command(
     column: ColumnName = None,
     *,
     builder: Builder,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
 ) -> None:
     """Draw the tree of a hierarchy file, of a policy's column, or of a builder."""
     typer.echo(preview(_hierarchy(file, policy, column, builder, reading)))
@@ -81,7 +81,7 @@ def export_command(
     column: ColumnName = None,
     *,
     builder: Builder,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
 ) -> None:
     """Write the hierarchy as CSV: no header, leaf first, root last, `;` between."""
     from tclose.data.io.files import refuse_overwriting, write_atomically
@@ -108,8 +108,8 @@ def _hierarchy(
     from tclose.policy.load import parse_policy, read_raw
 
     base = Path() if policy is None else policy.parent
-    reading.refuse_unasked(file)
-    source = reading.open(file)
+    reading.refuse_idle_query(file)
+    source = open_source(file, reading)
     if column not in source.columns:
         raise UsageError(
             f"the table has no column {column!r}",

@@ -23,12 +23,13 @@ def init(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing policy.")] = False,
     *,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
 ) -> None:
     """Draft a commented policy: kinds, counts, and a suggested role for every column.
 
     Suggestions end in a question mark, and the draft does not run until they are confirmed.
     """
+    from tclose.data import open_source
     from tclose.data.io.files import refuse_overwriting, write_text
     from tclose.data.profile import profiles
     from tclose.policy.draft import draft
@@ -43,8 +44,8 @@ def init(
         )
     with progress() as step:
         step("looking at the columns")
-        reading.refuse_unasked(file)
-        source = reading.open(file)
+        reading.refuse_idle_query(file)
+        source = open_source(file, reading)
         text = draft(source.name, profiles(source))
     for note in source.notes:
         say(f"Note: {note}")

@@ -23,7 +23,7 @@ def lattice(
     suppression: options.Suppression = None,
     limits: options.SearchLimits,
     population: options.Population = None,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Show which generalizations of whole columns keep the promise, and which loses least.

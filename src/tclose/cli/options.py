@@ -10,8 +10,8 @@ import typer
 
 from tclose.cli.groups import Group
 from tclose.data.engines.postgres.address import Address
+from tclose.data.io.reading import Reading
 from tclose.errors import UsageError
-from tclose.workflows import api
 
 if TYPE_CHECKING:
     Place = Path | Address
@@ -194,16 +194,16 @@ def reading(
     engine: Engine = None,
     query: Query = None,
     sheet: Sheet = None,
-) -> api.Reading:
+) -> Reading:
     """How the tables of a command are read."""
     mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
-    return api.Reading(mark, encoding, ("", *(null or ())), memory, cells, engine, query, sheet)
+    return Reading(mark, encoding, ("", *(null or ())), memory, cells, engine, query, sheet)
 
 
 DeclaredColumns = Annotated[Declared, Group(declared)]
 SearchLimits = Annotated[Limits, Group(limits)]
 SearchOptions = Annotated[Search, Group(search)]
-Reading = Annotated[api.Reading, Group(reading)]
+ReadingOptions = Annotated[Reading, Group(reading)]
 
 
 def read_key(path: Path | None) -> bytes | None:

@@ -43,7 +43,7 @@ def check(
         ),
     ] = None,
     *,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Report everything that is wrong with a policy, by itself or for a table."""

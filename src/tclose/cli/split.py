@@ -12,8 +12,8 @@ from rich.text import Text
 from tclose.cli import options
 from tclose.cli.console import FAILS, HOLDS, command_line, guarded, print_json, stdout
 from tclose.cli.searching import searching
+from tclose.data import Reading
 from tclose.errors import UsageError
-from tclose.workflows.api import Reading
 
 
 @guarded
@@ -39,7 +39,7 @@ def split(
     limits: options.SearchLimits,
     seed: options.Seed = None,
     key_file: options.KeyFile = None,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Publish a table as several that keep the promise together; write, verify, certify them.

@@ -42,7 +42,7 @@ def utility(
     key: options.Key = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of queries and models.")] = 1,
     *,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure what a release is still good for: losses, errors of counts, learning.

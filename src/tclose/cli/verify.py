@@ -29,7 +29,7 @@ def verify(
     report: options.Report = None,
     edition: options.Edition = "external",
     *,
-    reading: options.Reading,
+    reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
     """Recount a released table from scratch, in exact integers: does the promise hold?

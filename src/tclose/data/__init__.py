@@ -38,14 +38,17 @@ from tclose.data.encode.classes import Classes, Tally, form_classes
 from tclose.data.encode.dictionary import Dictionary
 from tclose.data.io.files import write_atomically, write_table
 from tclose.data.io.open import open_source
+from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.source import Source
 
 __all__ = [
+    "AS_FOUND",
     "Attribute",
     "Bound",
     "Cells",
     "Classes",
     "Dictionary",
+    "Reading",
     "Source",
     "Tally",
     "bind",

@@ -17,8 +17,9 @@ moved into place, and a release that does not keep its promise is never made.
 - `targets`   where to, and what is refused beforehand
 """
 
+from tclose.data import Reading
 from tclose.workflows.anonymize import anonymize
-from tclose.workflows.api import Reading, check
+from tclose.workflows.api import check
 from tclose.workflows.apply import apply
 from tclose.workflows.frontier import frontier
 from tclose.workflows.lattice import lattice

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from tclose.data import AS_FOUND, Reading
 from tclose.data.engines.postgres.address import Address
 from tclose.describe import fixed_hierarchies, policy_json, rows_from, search_details
 from tclose.errors import TooManyCells, UnprovenError, UsageError
@@ -24,7 +25,7 @@ from tclose.search import (
     method_named,
     problem_of,
 )
-from tclose.workflows.api import AS_FOUND, PolicyLike, Reading, check, policy_of, population_cells
+from tclose.workflows.api import PolicyLike, check, policy_of, population_cells
 from tclose.workflows.delivery import dropped
 from tclose.workflows.options import budget_of
 from tclose.workflows.parts_release import anonymize_parts

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tclose.attacks import AttackReport, Other, attack_release
-from tclose.data import Bound, Cells, Source, bind, count_cells, open_source
+from tclose.data import AS_FOUND, Bound, Cells, Reading, Source, bind, count_cells, open_source
 from tclose.data.binding import Strangers
 from tclose.data.encode.alignment import beside, linked_rows
-from tclose.data.engines.postgres.address import Address
 from tclose.data.summary import Outline, outline_of
 from tclose.errors import PolicyError, Problem, TooManyCells, UsageError, nearest
 from tclose.policy.load import parse_policy, policy_from, read_raw
@@ -24,54 +22,6 @@ from tclose.verify.parts import audit_parts
 
 PolicyLike = Policy | str | Path | Mapping[str, Any]
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How files are read: whatever is not told is found out."""
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    nulls: tuple[str, ...] = ("",)
-    memory: str | None = None
-    cells: int | None = None
-    """How many distinct combinations of values are taken into one place at most; tables with more
-    are audited and anonymized part by part."""
-    engine: str | None = None
-    """What reads and counts files: `duckdb` (the usual) or `spark`."""
-    query: str | None = None
-    """What is asked of a database whose address names no table: one SELECT."""
-    sheet: str | None = None
-    """Which sheet of an Excel file is read; the first, if unsaid."""
-
-    def open(self, data: Any) -> Source:
-        """Opens a path, a frame or the address of a database that way."""
-        return open_source(
-            data,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            nulls=self.nulls,
-            memory=self.memory,
-            cells=self.cells,
-            engine=self.engine,
-            query=self.query,
-            sheet=self.sheet,
-        )
-
-    def refuse_unasked(self, *tables: Any) -> None:
-        """Raises where none of the tables is one that the query could be asked of."""
-        addresses = [Address.of(table) for table in tables]
-        if self.query is not None and not any(
-            one is not None and not one.table for one in addresses
-        ):
-            raise UsageError(
-                "there is no database to ask this query of",
-                where="query",
-                hint="name one by its address, without #table",
-            )
-
-
-AS_FOUND = Reading()
 LISTED = re.compile(r"""\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]+))""")
 
 
@@ -96,7 +46,7 @@ def audit(
     >>> result.k, result.classes
     (2, 2)
     """
-    reading.refuse_unasked(data, population)
+    reading.refuse_idle_query(data, population)
     rules, problems, source = _opened(data, policy, quasi, sensitive, reading, progress)
     try:
         bound = bind(rules, source, problems)
@@ -123,7 +73,7 @@ def verify(
     >>> verify(table, rules).holds
     True
     """
-    reading.refuse_unasked(data, population)
+    reading.refuse_idle_query(data, population)
     rules, problems, source = _opened(data, policy, (), (), reading, progress)
     if rules is not None and not problems and not rules.promises_something:
         raise UsageError(
@@ -162,7 +112,7 @@ def explain(
     >>> why.exact, [(move.source, move.target, str(move.mass)) for move in why.moves]
     (Fraction(1, 6), [('14', '27', '1/4'), ('88', '101', '1/4')])
     """
-    reading.refuse_unasked(data)
+    reading.refuse_idle_query(data)
     bound = _bind(data, policy, quasi, sensitive, reading, progress)
     bound.source.rest()
     if not bound.attributes:
@@ -201,7 +151,7 @@ def measure(
     >>> measure(table, coarse, {"columns": {"age": "quasi", "ill": "sensitive"}})["loss"].overall
     0.375
     """
-    reading.refuse_unasked(original, release)
+    reading.refuse_idle_query(original, release)
     mine = _bind(_data_of(original), policy, (), (), reading, progress)
     theirs = _bind(_data_of(release), policy, (), (), reading, progress)
     progress("comparing the tables")
@@ -237,7 +187,7 @@ def attack(
     >>> [(finding.attack, finding.affected) for finding in report.of("homogeneity")]
     [('homogeneity', 2)]
     """
-    reading.refuse_unasked(release, original, population, other)
+    reading.refuse_idle_query(release, original, population, other)
     bound = _bind(_data_of(release), policy, (), (), reading, progress)
     opened = [bound]
     held = None
@@ -276,7 +226,7 @@ def check(
     >>> bound.classes.size.tolist(), list(bound.attributes)
     ([2, 1], ['illness'])
     """
-    reading.refuse_unasked(data)
+    reading.refuse_idle_query(data)
     return _bind(data, policy, (), (), reading, lambda step: None, strangers)
 
 
@@ -328,7 +278,7 @@ def _opened(
     problems: list[Problem] = []
     if policy is None:
         progress("opening the table")
-        source = reading.open(data)
+        source = open_source(data, reading)
         checked = _named_columns(source, _listed(quasi), _listed(sensitive))
     else:
         if quasi or sensitive:
@@ -339,7 +289,7 @@ def _opened(
             )
         checked, problems = _policy(policy)
         progress("opening the table")
-        source = reading.open(data)
+        source = open_source(data, reading)
     progress("counting the classes")
     return checked, problems, source
 
@@ -423,7 +373,7 @@ def population_cells(bound: Bound, population: Any, reading: Reading) -> Cells |
         return None
     if isinstance(wanted, str | Path):
         wanted = wanted if population is not None else policy.base / wanted
-    source = reading.open(wanted)
+    source = open_source(wanted, reading)
     lacking = [name for name in policy.quasi if name not in source.columns]
     if lacking:
         raise UsageError(

@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tclose.data import AS_FOUND, Reading
 from tclose.data.engines.postgres.address import Address
 from tclose.describe import changed_hierarchies
 from tclose.errors import UsageError
 from tclose.recode import Plan, insert_cells
 from tclose.release import Applied, Release
-from tclose.workflows.api import AS_FOUND, PolicyLike, Reading, check, kept_policy, population_cells
+from tclose.workflows.api import PolicyLike, check, kept_policy, population_cells
 from tclose.workflows.publish import Work, pseudonyms_of
 from tclose.workflows.targets import Targets
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from tclose.data import Source, open_source, write_table
+from tclose.data import Reading, Source, open_source, write_table
 from tclose.data.encode.rows import shuffled
 from tclose.data.engines.postgres.address import Address
 from tclose.data.engines.postgres.release import placed
@@ -21,7 +21,6 @@ from tclose.data.engines.translation import Translation
 from tclose.data.io.files import delimiter_for
 from tclose.errors import UsageError
 from tclose.verify import Audit, Certificate
-from tclose.workflows.api import Reading
 
 
 class Made(Protocol):
@@ -77,7 +76,7 @@ class Delivery:
         if self.output is None:
             rewrites = self.source.rewrites
             data = self.source.recoded(made.translation()) if rewrites else made.framed(self.data)
-            return self._counted(open_source(data, cells=self.source.cells), data)
+            return self._counted(open_source(data, Reading(cells=self.source.cells)), data)
         found: list[Delivered] = []
         if self.source.stores(self.output):
             self.source.store(
@@ -115,7 +114,7 @@ class Delivery:
             made.schema(),
             rows,
             delimiter=delimiter,
-            check=lambda part: found.append(self._counted(how.open(part))),
+            check=lambda part: found.append(self._counted(open_source(part, how))),
         )
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from tclose.data import AS_FOUND, Reading
 from tclose.errors import UsageError
 from tclose.search import Budget, Problem, Progress, method_named, problem_of
 from tclose.search.frontier.curves import Frontier, Place
 from tclose.search.frontier.retuning import highest_t, promised_t, sweep
-from tclose.workflows.api import AS_FOUND, PolicyLike, Reading, check, population_cells
+from tclose.workflows.api import PolicyLike, check, population_cells
 from tclose.workflows.options import budget_of
 from tclose.workflows.proposed_loss import value_of
 from tclose.workflows.thresholds import POINTS, Asked, spread_k, spread_t

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tclose.data import AS_FOUND, Reading
 from tclose.search import Progress, problem_of
 from tclose.search.full_domain.survey import Survey, survey
-from tclose.workflows.api import AS_FOUND, PolicyLike, Reading, check, population_cells
+from tclose.workflows.api import PolicyLike, check, population_cells
 from tclose.workflows.options import budget_of
 
 

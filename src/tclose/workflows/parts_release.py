@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tclose.data import Reading
 from tclose.data.engines.frames.release import framed
 from tclose.data.engines.translation import Translation
 from tclose.data.source import Rows, Source
@@ -22,7 +23,7 @@ from tclose.search import Budget
 from tclose.verify import Audit, Certificate, certify
 from tclose.verify.certificate import json_hash
 from tclose.verify.parts import audit_parts
-from tclose.workflows.api import PolicyLike, Reading, outline
+from tclose.workflows.api import PolicyLike, outline
 from tclose.workflows.delivery import Delivery
 from tclose.workflows.parts import Fragmented, fragmented
 from tclose.workflows.targets import Targets

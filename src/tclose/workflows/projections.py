@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tclose.attacks import Finding
 from tclose.attacks.projections import Projection, compose_projections
-from tclose.data import Bound
+from tclose.data import Bound, Reading
 from tclose.data.encode.alignment import row_cells
 from tclose.data.io.layout import Layout
 from tclose.errors import InternalError
@@ -25,7 +25,6 @@ from tclose.recode.forms import in_no_order
 from tclose.search import Budget
 from tclose.verify.forms import part_policy
 from tclose.workflows.anonymize import anonymize
-from tclose.workflows.api import Reading
 
 Projected = tuple[dict[str, pa.Table], tuple[Finding, ...], dict[str, Any]]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tclose.data import Bound, Cells, Source
+from tclose.data import Bound, Cells, Reading, Source
 from tclose.data.source import Rows
 from tclose.describe import hashes_of, policy_json, rows_from, versions
 from tclose.errors import UnprovenError
@@ -17,7 +17,6 @@ from tclose.report.document import Document
 from tclose.search import Outcome
 from tclose.search.frontier.curves import Frontier
 from tclose.verify import Audit, Certificate, certify
-from tclose.workflows.api import Reading
 from tclose.workflows.delivery import Delivery
 from tclose.workflows.report import Original, release_report
 from tclose.workflows.targets import Targets

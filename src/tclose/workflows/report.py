@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tclose.attacks import attack_release
-from tclose.data import Bound, Cells, bind, open_source
+from tclose.data import Bound, Cells, Reading, bind, open_source
 from tclose.data.encode.alignment import beside
 from tclose.data.engines.postgres.address import Address
 from tclose.data.io.files import delimiter_for
@@ -20,7 +20,6 @@ from tclose.report.sections.frontier import frontier_section
 from tclose.report.subject import Counted, Kind, Subject
 from tclose.search.frontier.curves import Frontier
 from tclose.verify import Audit, Certificate, Check, audit_bound
-from tclose.workflows.api import Reading
 
 
 @dataclass(frozen=True)
@@ -109,4 +108,5 @@ def _bound_anew(release: Release, original: Original) -> Bound:
     if isinstance(release.path, Address):
         return bind(policy, open_source(release.path))
     mark = delimiter_for(release.path, original.bound.source.delimiter)
-    return bind(policy, Reading(delimiter=mark, memory=original.reading.memory).open(release.path))
+    reading = Reading(delimiter=mark, memory=original.reading.memory)
+    return bind(policy, open_source(release.path, reading))

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tclose.attacks import Finding
 from tclose.attacks.anatomy import learned
-from tclose.data import Bound, Source, open_source, write_table
+from tclose.data import AS_FOUND, Bound, Reading, Source, open_source, write_table
 from tclose.data.engines.frames.release import like
 from tclose.data.io.fingerprint import file_hash
 from tclose.data.io.folders import refuse_folder, write_folder
@@ -38,7 +38,7 @@ from tclose.verify.forms import (
     refuse_unjudged,
 )
 from tclose.workflows.anonymize import refuse_infeasible
-from tclose.workflows.api import AS_FOUND, PolicyLike, Reading, check
+from tclose.workflows.api import PolicyLike, check
 from tclose.workflows.column_sets import layout_of, sets_of
 from tclose.workflows.delivery import dropped
 from tclose.workflows.options import budget_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tclose.data import Source
+from tclose.data import Reading, Source, open_source
 from tclose.data.io.layout import Layout
 from tclose.verify.certificate import load_certificate
 from tclose.verify.forms import CERTIFICATE, Recount, missing_folder, recheck_folder
-from tclose.workflows.api import PolicyLike, Reading, kept_policy, policy_of
+from tclose.workflows.api import PolicyLike, kept_policy, policy_of
 
 
 def verify_split(
@@ -47,4 +47,4 @@ def opened(path: Path, memory: str | None) -> Source:
     """A table of a split release; its CSV files are UTF-8, with commas."""
     mark = "," if path.suffix == ".csv" else None
     encoding = "utf-8" if mark else None
-    return Reading(delimiter=mark, encoding=encoding, memory=memory).open(path)
+    return open_source(path, Reading(delimiter=mark, encoding=encoding, memory=memory))

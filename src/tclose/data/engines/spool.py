@@ -42,5 +42,5 @@ class Spooling(Source):
         with pq.ParquetWriter(path, rows.schema) as writer:
             for batch in rows.batches():
                 writer.write_batch(batch)
-        opened = open_path(path, None, None, (), None)
+        opened = open_path(path)
         return replace(opened, name=self.name, scratch=scratch, cells=self.cells)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,106 +14,34 @@ from tclose.data.engines.files.dataset import open_dataset
 from tclose.data.engines.files.source import open_path
 from tclose.data.engines.frames.source import open_frame
 from tclose.data.engines.postgres.address import Address
-from tclose.data.io.memory_amount import bytes_of
+from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.source import Source
-from tclose.errors import UsageError, nearest
-
-ENGINES = ("duckdb", "spark")
-"""What can read files; the first does unless another is asked for."""
-CELL = 512
-"""Bytes that a cell takes while it is searched, more or less."""
+from tclose.errors import UsageError
 
 
-def open_source(
-    data: Any,
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    nulls: Sequence[str] = ("",),
-    memory: str | None = None,
-    cells: int | None = None,
-    engine: str | None = None,
-    query: str | None = None,
-    sheet: str | None = None,
-) -> Source:
+def open_source(data: Any, reading: Reading = AS_FOUND) -> Source:
     """Opens a path, any frame, a DuckDB relation, an Ibis table, or a table in PostgreSQL.
 
     >>> import pyarrow as pa
     >>> source = open_source(pa.table({"zip": ["1", "1", None]}))
     >>> source.rows, source.group(["zip"]).num_rows
     (3, 2)
-
-    `cells` is how many distinct tuples are taken into one place at most; where only the memory is
-    given, as many as it holds. `engine` is what reads files: `duckdb`, unless `spark` is asked for.
-    `query` is for the address of a database that names no table, `sheet` for an Excel file.
     """
     if isinstance(data, Source):
         return data
+    source, most = _open(data, reading), reading.max_cells
+    return source if most is None else replace(source, cells=most)
+
+
+def _open(data: Any, reading: Reading) -> Source:
     address = Address.of(data)
     if address is not None:
         from tclose.data.engines.postgres.source import open_address
 
-        source: Source = open_address(address, None if address.table else query)
-    elif chosen(engine) == "spark":
-        source = _opened_by_spark(data, delimiter, encoding, nulls, memory)
-    else:
-        source = _opened(data, delimiter, encoding, nulls, memory, sheet)
-    most = cells if cells is not None else cells_in(memory)
-    return source if most is None else replace(source, cells=most)
-
-
-def cells_in(memory: str | None) -> int | None:
-    """How many cells an amount of memory holds while they are searched.
-
-    >>> cells_in("400MB"), cells_in(None)
-    (781250, None)
-    """
-    amount = bytes_of(memory)
-    return None if amount is None else amount // CELL
-
-
-def chosen(engine: str | None) -> str:
-    """The engine that reads files; raises where there is no such.
-
-    >>> chosen(None)
-    'duckdb'
-    """
-    if engine is not None and engine not in ENGINES:
-        raise UsageError("there is no such engine", where="engine", hint=nearest(engine, ENGINES))
-    return engine or ENGINES[0]
-
-
-def _opened_by_spark(
-    data: Any,
-    delimiter: str | None,
-    encoding: str | None,
-    nulls: Sequence[str],
-    memory: str | None,
-) -> Source:
-    """Files that Spark reads; what is no path has an engine of its own."""
-    if not isinstance(data, str | Path):
-        return _opened(data, delimiter, encoding, nulls, memory)
-    try:
-        from tclose.data.engines.spark.source import open_spark_path
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"Spark is not installed ({error.name} is missing)",
-            where="engine",
-            hint="pip install 'tclose[spark]'",
-        ) from None
-    return open_spark_path(data, delimiter, encoding, nulls, memory)
-
-
-def _opened(
-    data: Any,
-    delimiter: str | None,
-    encoding: str | None,
-    nulls: Sequence[str],
-    memory: str | None,
-    sheet: str | None = None,
-) -> Source:
+        return open_address(address, None if address.table else reading.query)
+    engine = reading.chosen_engine
     if isinstance(data, str | Path):
-        return open_path(Path(data), delimiter, encoding, nulls, memory, sheet)
+        return _open_by_spark(data, reading) if engine == "spark" else open_path(data, reading)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return open_relation(data)
     if type(data).__module__.startswith("ibis."):
@@ -127,9 +54,22 @@ def _opened(
 
         return open_lazy(data)
     if isinstance(data, ds.Dataset):
-        return open_dataset(data, memory=memory)
+        return open_dataset(data, memory=reading.memory)
     if type(data).__module__.startswith("pyspark."):
         from tclose.data.engines.spark.source import open_spark
 
         return open_spark(data)
     return open_frame(data)
+
+
+def _open_by_spark(path: str | Path, reading: Reading) -> Source:
+    """Files that Spark reads."""
+    try:
+        from tclose.data.engines.spark.source import open_spark_path
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"Spark is not installed ({error.name} is missing)",
+            where="engine",
+            hint="pip install 'tclose[spark]'",
+        ) from None
+    return open_spark_path(path, reading)

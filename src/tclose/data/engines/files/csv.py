@@ -24,6 +24,7 @@ from tclose.data.engines.files.folder_columns import FILE, Partitions, partition
 from tclose.data.io.dialect import LINE, Dialect, not_this_encoding, sniff
 from tclose.data.io.fingerprint import file_hash, files_hash
 from tclose.data.io.paths import PACKED, Files
+from tclose.data.io.reading import Reading
 from tclose.data.source import READ, Rows
 from tclose.errors import DataError
 
@@ -40,17 +41,13 @@ OTHERS = {
 """How files begin that are no text, and what to do about each."""
 
 
-def open_text(
-    files: Files,
-    delimiter: str | None,
-    encoding: str | None,
-    nulls: Sequence[str],
-    connection: Any,
-) -> DuckSource:
+def open_text(files: Files, reading: Reading, connection: Any) -> DuckSource:
     """The table in one or several CSV files, which have the same columns in the same order."""
     scratch: list[Scratch] = []
     texts = [_unpacked(path, scratch) for path in files.paths]
-    dialects = [sniff(path, encoding=encoding, delimiter=delimiter) for path in texts]
+    dialects = [
+        sniff(path, encoding=reading.encoding, delimiter=reading.delimiter) for path in texts
+    ]
     first = dialects[0]
     _refuse_unlike(files, dialects)
     plain = all(one.is_plain for one in dialects)
@@ -64,7 +61,7 @@ def open_text(
     for place, path in zip(texts, files.paths, strict=True):
         _refuse_endless(place, path.name)
     folders = partitions_of(files, typed=False).without(list(first.header))
-    table = _Table(connection, texts, first, plain, tuple(nulls), folders, tuple(scratch))
+    table = _Table(connection, texts, first, plain, reading.nulls, folders, tuple(scratch))
     try:
         relation = table.relation()
     except duckdb.Error as error:

@@ -21,6 +21,7 @@ from tclose.data.engines.spark.session import session
 from tclose.data.io.dialect import SAMPLE, Dialect, sniffed
 from tclose.data.io.fingerprint import file_hash, files_hash
 from tclose.data.io.paths import PACKED, Files, files_at, kind_of
+from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.errors import DataError
 
 SHORT = 1 << 16
@@ -38,24 +39,13 @@ class Read(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def read_path(
-    path: str | Path,
-    delimiter: str | None,
-    encoding: str | None,
-    nulls: Sequence[str],
-    memory: str | None,
-) -> Read:
+def read_path(path: str | Path, reading: Reading) -> Read:
     """The table in a file, in the files of a folder, or in those that a pattern matches."""
     with asked(str(path)):
-        return read_place(Place.named(session(memory), path), delimiter, encoding, nulls)
+        return read_place(Place.named(session(reading.memory), path), reading)
 
 
-def read_place(
-    place: Place,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    nulls: Sequence[str] = ("",),
-) -> Read:
+def read_place(place: Place, reading: Reading = AS_FOUND) -> Read:
     """The table at a place; of files on this machine, what DuckDB would take for it."""
     if place.local is not None:
         found = files_at(place.local)
@@ -70,7 +60,7 @@ def read_place(
     if kind == "parquet":
         return read_parquet(place, hashed, single=single)
     if kind == "text":
-        return read_csv(place, files, hashed, delimiter, encoding, nulls)
+        return read_csv(place, files, hashed, reading)
     raise DataError(
         f"Spark does not read {kind.title()} files",
         where=place.name,
@@ -85,23 +75,16 @@ def read_parquet(place: Place, hashed: Hash, *, single: bool) -> Read:
     return Read(frame, place.name, hashed)
 
 
-def read_csv(
-    place: Place,
-    files: Sequence[Place],
-    hashed: Hash,
-    delimiter: str | None,
-    encoding: str | None,
-    nulls: Sequence[str],
-) -> Read:
+def read_csv(place: Place, files: Sequence[Place], hashed: Hash, reading: Reading) -> Read:
     """A table of CSV files with one header; every field is text."""
     _refuse_packed(place, files)
-    dialect, line_end = _dialect(files, delimiter, encoding)
+    dialect, line_end = _dialect(files, reading)
     scratch: Scratch | None = None
     paths = [one.literal for one in files]
     if not dialect.is_plain:
         scratch = _copied(files, dialect, place)
         paths = [str(Path(scratch.name) / "table.csv")]
-    frame = _rows(place, paths, dialect, line_end, nulls)
+    frame = _rows(place, paths, dialect, line_end, reading.nulls)
     return Read(frame, place.name, hashed, scratch, dialect.delimiter, dialect.notes)
 
 
@@ -123,14 +106,12 @@ def _refuse_packed(place: Place, files: Sequence[Place]) -> None:
     raise DataError(what, where=place.name, hint="read them with --engine duckdb")
 
 
-def _dialect(
-    files: Sequence[Place], delimiter: str | None, encoding: str | None
-) -> tuple[Dialect, str]:
+def _dialect(files: Sequence[Place], reading: Reading) -> tuple[Dialect, str]:
     """How the files are written, and what ends their lines; raises unless all are alike."""
     with asked(files[0].name):
         first = files[0].beginning(SAMPLE)
         rest = [(one, one.beginning(SHORT)) for one in files[1:]]
-    dialect = sniffed(first, files[0].name, encoding=encoding, delimiter=delimiter)
+    dialect = sniffed(first, files[0].name, encoding=reading.encoding, delimiter=reading.delimiter)
     for one, sample in rest:
         other = sniffed(
             sample, one.name, encoding=dialect.encoding, delimiter=dialect.delimiter, most=SHORT

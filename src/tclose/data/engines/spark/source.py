@@ -33,6 +33,7 @@ from tclose.data.engines.spark.rows import sums_in, unpacked
 from tclose.data.engines.translation import KEY, Change, Translation
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.fingerprint import united
+from tclose.data.io.reading import Reading
 from tclose.data.source import WEIGHT, Rows, Source, Spread
 from tclose.errors import DataError, TooManyCells
 
@@ -169,7 +170,7 @@ class SparkSource(Source):
             stored(
                 self.frame,
                 target,
-                lambda part: check(source_of(*read_place(part, self.delimiter))),
+                lambda part: check(source_of(*read_place(part, Reading(delimiter=self.delimiter)))),
                 self.delimiter,
             )
 
@@ -233,15 +234,9 @@ def open_spark(data: Any) -> SparkSource:
     return source_of(data, "Spark frame")
 
 
-def open_spark_path(
-    path: str | Path,
-    delimiter: str | None,
-    encoding: str | None,
-    nulls: Sequence[str],
-    memory: str | None,
-) -> SparkSource:
+def open_spark_path(path: str | Path, reading: Reading) -> SparkSource:
     """Files that Spark reads."""
-    return source_of(*read_path(path, delimiter, encoding, nulls, memory))
+    return source_of(*read_path(path, reading))
 
 
 def source_of(

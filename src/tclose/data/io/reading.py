@@ -1,0 +1,68 @@
+"""How tables are read: one value, passed down from whoever asks to whatever opens the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tclose.data.engines.postgres.address import Address
+from tclose.data.io.memory_amount import bytes_of
+from tclose.errors import UsageError, nearest
+
+ENGINES = ("duckdb", "spark")
+"""What can read files; the first does unless another is asked for."""
+CELL_BYTES = 512
+"""What a cell takes while it is searched, more or less."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read: whatever is not told is found out.
+
+    >>> Reading(memory="400MB").max_cells, Reading().max_cells, Reading().chosen_engine
+    (781250, None, 'duckdb')
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    nulls: tuple[str, ...] = ("",)
+    memory: str | None = None
+    cells: int | None = None
+    """How many distinct combinations of values are taken into one place at most; tables with more
+    are audited and anonymized part by part."""
+    engine: str | None = None
+    """What reads and counts files: `duckdb` (the usual) or `spark`."""
+    query: str | None = None
+    """What is asked of a database whose address names no table: one SELECT."""
+    sheet: str | None = None
+    """Which sheet of an Excel file is read; the first, if unsaid."""
+
+    @property
+    def max_cells(self) -> int | None:
+        """How many cells are taken into one place: as told, or as many as the memory holds."""
+        amount = bytes_of(self.memory)
+        if self.cells is not None or amount is None:
+            return self.cells
+        return amount // CELL_BYTES
+
+    @property
+    def chosen_engine(self) -> str:
+        """The engine that reads files; raises where there is no such."""
+        if self.engine is not None and self.engine not in ENGINES:
+            hint = nearest(self.engine, ENGINES)
+            raise UsageError("there is no such engine", where="engine", hint=hint)
+        return self.engine or ENGINES[0]
+
+    def refuse_idle_query(self, *tables: Any) -> None:
+        """Raises where none of the tables is one that the query could be asked of."""
+        addresses = [Address.of(table) for table in tables]
+        if self.query is not None and all(place is None or place.table for place in addresses):
+            raise UsageError(
+                "there is no database to ask this query of",
+                where="query",
+                hint="name one by its address, without #table",
+            )
+
+
+AS_FOUND = Reading()
+"""Everything is found out from the file itself."""
