@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tclose.attacks.definetti import along_line, guesses_of, people_of
 from tclose.attacks.finding import Finding
 from tclose.data.binding import Bound
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 
 Ints = NDArray[np.int64]
 

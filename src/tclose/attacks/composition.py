@@ -23,7 +23,7 @@ from tclose.data.encode.alignment import Linked, translated
 from tclose.data.encode.classes import grouped
 from tclose.distance import Histogram
 from tclose.distance.kernel import compiled
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 
 NEARLY = 0.95
 """The belief from which on a value counts as nearly certain."""

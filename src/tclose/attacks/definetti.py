@@ -24,7 +24,7 @@ from tclose.data.encode.alignment import Beside
 from tclose.data.encode.boxes import Boxes
 from tclose.data.encode.cells import Cells, equal_parts
 from tclose.data.encode.classes import grouped
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 
 PARTS = 8
 ROUNDS = 5

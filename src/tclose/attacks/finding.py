@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.encode.classes import Classes, Tally
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 
 MOST_CLASSES = 10
 

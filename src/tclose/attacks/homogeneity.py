@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tclose.attacks.finding import Finding, highest, of_classes, worst
 from tclose.data.encode.classes import Classes
 from tclose.distance import Histogram
-from tclose.verify.audit import classes_text, rows_text
+from tclose.verify.wording import classes_text, rows_text
 
 MOST_EXCLUDED = 4
 

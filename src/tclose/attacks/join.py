@@ -10,7 +10,7 @@ import numpy as np
 
 from tclose.attacks.finding import Finding, worst
 from tclose.data.encode.classes import Classes
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 
 
 def background_join(classes: Classes, attribute: str) -> Finding:

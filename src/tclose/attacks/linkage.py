@@ -19,7 +19,7 @@ from tclose.data.encode.alignment import Beside
 from tclose.data.encode.classes import grouped
 from tclose.data.encode.coverage import spot
 from tclose.distance.kernel import compiled
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 
 MOST_PAIRS = 2_000_000_000
 """How many people × classes are compared one by one; of more, people are drawn by chance."""

@@ -23,7 +23,7 @@ from tclose.data.binding import Bound
 from tclose.data.encode.alignment import Beside
 from tclose.data.encode.classes import Classes, grouped, partitioned
 from tclose.requirements import Line, promises_of
-from tclose.verify.audit import classes_text, rows_text
+from tclose.verify.wording import classes_text, rows_text
 
 LARGEST = 40_000_000
 """How many times a cell may be put on a side of a cut: cells, times columns, times cuts."""

@@ -27,7 +27,7 @@ from tclose.attacks.finding import Finding, worst
 from tclose.data.binding import Bound
 from tclose.data.encode.cells import parted
 from tclose.data.encode.classes import grouped
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

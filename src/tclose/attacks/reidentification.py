@@ -17,7 +17,7 @@ from tclose.attacks.finding import Finding, worst
 from tclose.data.binding import Bound
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.coverage import covering_of
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 
 USUAL_K = 5
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tclose.attacks.finding import Finding, of_classes, worst
 from tclose.data.encode.classes import Classes, Tally
 from tclose.hierarchy import Hierarchy
-from tclose.verify.audit import classes_text, rows_text
+from tclose.verify.wording import classes_text, rows_text
 
 PART = 4
 """One over the part of the range in which all values of a class count as similar."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, highest, of_classes, worst
 from tclose.data.encode.classes import Classes
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 
 RATIO = 2
 DIFFERENCE = 10

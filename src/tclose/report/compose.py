@@ -21,7 +21,7 @@ from tclose.report.sections.overview import (
 from tclose.report.sections.spread import spread_section
 from tclose.report.sections.worst import worst_section
 from tclose.report.subject import Subject
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 
 TITLES = {
     "audit": "How private is this table?",

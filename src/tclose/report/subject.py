@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from tclose.attacks import AttackReport
 from tclose.report.document import Edition
-from tclose.verify.audit import Audit, Verdict
+from tclose.verify.audit import Audit
 from tclose.verify.certificate import Check
+from tclose.verify.verdict import Verdict
 
 Kind = Literal["audit", "release", "verify"]
 

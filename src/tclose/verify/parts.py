@@ -21,21 +21,10 @@ from tclose.data.source import Source, Spread
 from tclose.data.summary import Outline
 from tclose.requirements import Line, Measurement, measures_of, promises_of
 from tclose.requirements.joint import JointCloseness
-from tclose.verify.audit import (
-    MOST_REPORTED,
-    Audit,
-    ClassCounts,
-    ClassReport,
-    Progress,
-    alone_in,
-    identifiers_kept,
-    identifiers_left,
-    identity,
-    ranked,
-    spread_of,
-    title_of,
-    verdict_of,
-)
+from tclose.verify.audit import Audit, ClassCounts, Progress, count_alone
+from tclose.verify.caveats import describe_identifiers, judge_identifiers
+from tclose.verify.verdict import identify_line, make_verdict, title_line
+from tclose.verify.worst_classes import MOST_REPORTED, ClassReport, largest_margin, rank_classes
 
 Ints = NDArray[np.int64]
 Key = tuple[int, ...]
@@ -104,10 +93,10 @@ class WorstParts:
         """The worst classes, each with its rank and its key."""
         classes = self.outline.part(table).classes
         lines = [one for one in lines_of(self.outline, measure_all=False) if _judges_classes(one)]
-        measured = {title_of(line): line.requirement.measure(classes) for line in lines}
+        measured = {title_line(line): line.requirement.measure(classes) for line in lines}
         found = [
             (rank, tuple(classes.key[report.number - 1].tolist()), report)
-            for rank, report in ranked(classes, measured, self.spreads)
+            for rank, report in rank_classes(classes, measured, self.spreads)
         ]
         return pickle.dumps(found)
 
@@ -145,7 +134,7 @@ def audit_parts(
     ranks = [pickle.loads(one) for one in spread(RankParts(outline, keys))]
     place = {key: 1 + sum(one[at] for one in ranks) for at, key in enumerate(keys)}
     verdicts = [
-        verdict_of(
+        make_verdict(
             line,
             _measured(one),
             worst_class=place[one.worst],
@@ -163,9 +152,9 @@ def audit_parts(
     notes = [*source.notes, NOTE]
     policy = outline.policy
     if measure_all or policy.release.identifiers == "pseudonym":
-        notes += identifiers_left(policy, source)
+        notes += describe_identifiers(policy, source)
     else:
-        requirements += tuple(identifiers_kept(policy, source, outline.rows, classes))
+        requirements += tuple(judge_identifiers(policy, source, outline.rows, classes))
     each = [part.counts for part in parts]
     counts = ClassCounts(
         min(one.smallest for one in each),
@@ -213,11 +202,11 @@ def lines_of(outline: Outline, *, measure_all: bool) -> list[Line]:
     promised = promises_of(bound)
     if promised and not measure_all:
         return promised
-    known = {identity(line) for line in promised}
+    known = {identify_line(line) for line in promised}
     extra = [
         line
         for line in measures_of(bound)
-        if identity(line) not in known and not isinstance(line.requirement, JointCloseness)
+        if identify_line(line) not in known and not isinstance(line.requirement, JointCloseness)
     ]
     return [*promised, *extra]
 
@@ -227,7 +216,7 @@ def _judged(line: Line, classes: Classes) -> PartLine:
     name = line.requirement.attribute
     if line.reading == "cross" and name:
         seen = classes.regrouped([one for one in classes.attributes if one != name])
-        alone = alone_in(seen)
+        alone = count_alone(seen)
     measured = line.requirement.measure(seen)
     key = classes.key[int(seen.origin[measured.worst])]
     return PartLine(
@@ -240,7 +229,7 @@ def _judged(line: Line, classes: Classes) -> PartLine:
         measured.note,
         measured.small_is_bad,
         alone,
-        spread_of(measured.margin),
+        largest_margin(measured.margin),
     )
 
 

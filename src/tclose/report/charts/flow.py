@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tclose.report.charts.svg import FAINT, GRID, INK, box, escape, line, picture, text
-from tclose.verify.audit import rows_text
 from tclose.verify.explanation import Explanation, Share, Step
+from tclose.verify.wording import rows_text
 
 MOST_VALUES = 24
 MOST_MOVES = 40

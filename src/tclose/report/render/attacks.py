@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tclose.attacks import AttackReport, Belief, Finding
-from tclose.verify.audit import classes_text, rows_text
+from tclose.verify.wording import classes_text, rows_text
 
 
 def attack_view(report: AttackReport) -> RenderableType:

@@ -12,7 +12,7 @@ from rich.text import Text
 from tclose.release import Release
 from tclose.report.render.terminal import verdict_table
 from tclose.search import Outcome, Trial
-from tclose.verify.audit import classes_text, rows_text
+from tclose.verify.wording import classes_text, rows_text
 
 MOST_STEPS = 12
 FIRST = "hybrid"

@@ -9,9 +9,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from tclose.verify.audit import Audit, ClassReport, Verdict, classes_text, number_text, rows_text
+from tclose.verify.audit import Audit
 from tclose.verify.certificate import NOT_HERE, Check
 from tclose.verify.explanation import Explanation, Step
+from tclose.verify.verdict import Verdict
+from tclose.verify.wording import classes_text, number_text, rows_text
+from tclose.verify.worst_classes import ClassReport
 
 MOST_ROWS = 20
 SHOWN = 16

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tclose.utility import Measure, Utility
-from tclose.verify.audit import classes_text, number_text, rows_text
+from tclose.verify.wording import classes_text, number_text, rows_text
 
 
 def utility_view(utility: Utility) -> RenderableType:

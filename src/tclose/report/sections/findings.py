@@ -9,7 +9,7 @@ from tclose.attacks import AttackReport, Finding
 from tclose.report.document import Bars, Paragraph, Part, Points, Section, Series, Table
 from tclose.report.sections.presets import ABOUT_T, PRESETS, largest_reached
 from tclose.report.subject import Subject
-from tclose.verify.audit import rows_text
+from tclose.verify.wording import rows_text
 from tclose.version import VERSION
 
 RISKS = ("prosecutor", "journalist", "marketer")

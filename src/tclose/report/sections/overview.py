@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from tclose.report.document import Figure, Figures, Paragraph, Part, Points, Section, Table, Tone
 from tclose.report.sections.words import listed, outcome, sentence, short_name
 from tclose.report.subject import Counted, Subject
-from tclose.verify.audit import Audit, Verdict
+from tclose.verify.audit import Audit
+from tclose.verify.verdict import Verdict
 
 
 def promise_section(subject: Subject) -> Section:

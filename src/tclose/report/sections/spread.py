@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tclose.report.document import Histogram, Limit, Paragraph, Part, Section, Series
 from tclose.report.sections.words import BITS
 from tclose.report.subject import Subject
-from tclose.verify.audit import Audit, Verdict
+from tclose.verify.audit import Audit
+from tclose.verify.verdict import Verdict
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Where bins of class sizes start; the promised k is put among them."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tclose.verify.audit import Verdict, rows_text
+from tclose.verify.verdict import Verdict
+from tclose.verify.wording import rows_text
 
 SCALES = {
     "equal": "counting every different value as equally far",

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from tclose.report.charts.flow import flow_svg
 from tclose.report.document import Paragraph, Part, Picture, Section, Table
 from tclose.report.subject import Subject
-from tclose.verify.audit import Audit, ClassReport, number_text
+from tclose.verify.audit import Audit
 from tclose.verify.explanation import Explanation, explain_class
+from tclose.verify.wording import number_text
+from tclose.verify.worst_classes import ClassReport
 
 MOST_CLASSES = 10
 MOST_FLOWS = 4

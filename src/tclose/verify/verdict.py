@@ -1,0 +1,121 @@
+"""What a table attains in one requirement, and how that is written down."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from tclose.requirements import Line, Measurement
+from tclose.verify.wording import number_text
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a table attains in one requirement. `holds` is None where that cannot be decided."""
+
+    requirement: str
+    attribute: str | None
+    distance: str | None
+    reading: str
+    required: str | None
+    achieved: float
+    achieved_exact: Fraction | None
+    holds: bool | None
+    worst_class: int
+    failing_classes: int
+    failing_rows: int
+    note: str
+    measurement: Measurement = field(repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """The requirement and what it is about, in a few words."""
+        return _title(self.requirement, self.attribute, self.distance, self.reading)
+
+    @property
+    def achieved_text(self) -> str:
+        """The attained value as people read it."""
+        return number_text(self.achieved)
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as plain values; an infinite value is null, and said in `achieved_exact`."""
+        finite = math.isfinite(self.achieved)
+        exact = "infinity" if not finite else None
+        if self.achieved_exact is not None:
+            exact = str(self.achieved_exact)
+        return {
+            "requirement": self.requirement,
+            "attribute": self.attribute,
+            "distance": self.distance,
+            "reading": self.reading,
+            "required": self.required,
+            "achieved": self.achieved if finite else None,
+            "achieved_exact": exact,
+            "holds": self.holds,
+            "worst_class": self.worst_class,
+            "failing_classes": self.failing_classes,
+            "failing_rows": self.failing_rows,
+            "note": self.note,
+        }
+
+    def __str__(self) -> str:
+        mark = {True: "holds", False: "FAILS", None: "not decided"}[self.holds]
+        asked = f"{self.required} asked, " if self.required is not None else ""
+        told = f"{self.title}: {asked}{self.achieved_text} attained"
+        if self.required is None:
+            return f"{told} (class {self.worst_class})"
+        lost = f", {self.failing_classes:,} classes with {self.failing_rows:,} rows break it"
+        return f"{mark}  {told} (class {self.worst_class}){'' if self.holds else lost}"
+
+
+def make_verdict(
+    line: Line,
+    measured: Measurement,
+    *,
+    worst_class: int,
+    failing_classes: int,
+    failing_rows: int,
+    alone: float,
+) -> Verdict:
+    """What was measured of a requirement, as it is told.
+
+    `alone` is the share of the rows that stand alone where other sensitive attributes are known.
+    """
+    requirement, seen = line.requirement, ""
+    if line.reading == "cross":
+        seen = f"{alone:.1%} of the rows stand alone when the other sensitive attributes are known"
+    return Verdict(
+        requirement=requirement.name,
+        attribute=requirement.attribute,
+        distance=requirement.distance,
+        reading=line.reading,
+        required=requirement.required,
+        achieved=measured.achieved,
+        achieved_exact=measured.exact,
+        holds=None if failing_classes and not measured.decided else failing_classes == 0,
+        worst_class=worst_class,
+        failing_classes=failing_classes,
+        failing_rows=failing_rows,
+        note="; ".join(note for note in (measured.note, seen) if note),
+        measurement=measured,
+    )
+
+
+def title_line(line: Line) -> str:
+    """The requirement and what it is about, in a few words."""
+    return _title(*identify_line(line))
+
+
+def _title(name: str, attribute: str | None, distance: str | None, reading: str) -> str:
+    about = f" of {attribute}" if attribute else ""
+    by = f", {distance}" if distance else ""
+    how = f" ({reading})" if reading != "separate" else ""
+    return f"{name}{about}{by}{how}"
+
+
+def identify_line(line: Line) -> tuple[str, str | None, str | None, str]:
+    """What tells a line from others: what is required, of what, by what distance, and how read."""
+    requirement = line.requirement
+    return (requirement.name, requirement.attribute, requirement.distance, line.reading)
