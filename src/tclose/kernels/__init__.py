@@ -1,1 +1,30 @@
-"""All compiled code: what the searches and distances do in their innermost loops."""
+"""All compiled code: the innermost loops of searches and distances, in typed Python for Cython.
+
+Modules are compiled ahead of time, when the package is built. They know arrays and numbers only:
+what they are for is said in the rooms that call them. Memory is handed in as arrays, whose owners
+keep them alive; inside, it is reached by plain pointers with named fields. Nothing here takes the
+interpreter's lock in a loop.
+"""
+
+from pathlib import Path
+
+from tclose.kernels.freshness import ensure_fresh
+
+ensure_fresh(Path(__file__).parent)
+
+
+def variant_path(package: list[str]) -> list[str]:
+    """Where the modules of a folder of kernels are looked for: first those for this processor.
+
+    Only wheels have several variants; elsewhere this is the folder itself.
+    """
+    folder = Path(package[0]) / "x86_64_v3"
+    if folder.is_dir() and _is_x86_64_v3():
+        return [str(folder), *package]
+    return package
+
+
+def _is_x86_64_v3() -> bool:
+    from numpy._core._multiarray_umath import __cpu_features__ as has  # type: ignore[attr-defined]
+
+    return all(has.get(name, False) for name in ("AVX2", "FMA3", "F16C"))

@@ -1,0 +1,331 @@
+"""Compiled constraints: may a class with this histogram be released? Decided in whole numbers.
+
+A class is a histogram over *slots* (one per value of each sensitive attribute, and one for missing
+values that may be any value) and a number of rows. Every constraint is sound: what it accepts keeps
+the requirement. Where whole numbers decide (k, earth mover's distances that fit 64 bits, shares,
+counts) it is exact as well; where logarithms or larger numbers decide, a margin far above the
+rounding error is kept, so that a class within a billionth of its threshold may be refused but none
+beyond it is accepted.
+
+Missing values that may be any value are judged at their worst, as `data.encode.classes` defines it:
+all z of them taken to be one and the same value, for each value in turn.
+"""
+
+import cython
+from cython.cimports.libc.math import INFINITY, fabs, log, log2
+from cython.cimports.libc.stdint import int64_t
+from cython.cimports.libc.stdlib import llabs
+from cython.cimports.tclose.kernels.base.memory import clear, doubles, longs
+
+MARGIN = 1e-9
+CLEARANCE = 1e-11
+
+
+class ConstraintSet:
+    """All constraints of a search. `arrays` owns the memory (`search.constraint_arrays`).
+
+    Where the reference changes, its owner writes into the same arrays.
+    """
+
+    def __init__(self, arrays):
+        self.arrays = arrays
+        self.n_constraints = len(arrays.rows)
+        self.n_slots = len(arrays.slot_rows)
+        self.n_nodes = len(arrays.node_parent)
+        self.k = arrays.k
+        self.person_slot = arrays.person_slot
+        self.least_persons = arrays.least_persons
+        self.person_unit = arrays.person_unit
+        self.rows = cython.cast(
+            cython.pointer(ConstraintRow), longs(arrays.rows.view("i8").reshape(-1))
+        )
+        self.share_lower = doubles(arrays.share_lower)
+        self.share_upper = doubles(arrays.share_upper)
+        self.leaf_node = longs(arrays.leaf_node)
+        self.node_parent = longs(arrays.node_parent)
+        self.node_length = longs(arrays.node_length)
+        self.node_rows = longs(arrays.node_rows)
+        self.node_relative_length = doubles(arrays.node_relative_length)
+        self.slot_rows = longs(arrays.slot_rows)
+
+    @property
+    def scratch_size(self) -> int:
+        """How many numbers of room judging a class takes."""
+        return 2 * self.n_nodes + 2
+
+    def accepts(self, hist, rows: int, scratch) -> bool:
+        """Whether a class with this histogram keeps every constraint."""
+        return self.keeps(longs(hist), rows, longs(scratch))
+
+    def keeps(self, hist, rows, scratch):
+        """Whether a class keeps every constraint."""
+        if is_too_small(self, hist, rows):
+            return False
+        for constraint in range(self.n_constraints):
+            if not self.keeps_one(constraint, hist, rows, self.node_rows, 0, scratch):
+                return False
+        return True
+
+    def keeps_one(self, constraint, hist, rows, reference, reference_rows, scratch):
+        """Whether a class keeps one constraint.
+
+        Earth mover's distances may be taken to another reference than the table: `reference` are
+        its rows below each node, `reference_rows` those whose value is known (0: the table's).
+        """
+        row = cython.address(self.rows[constraint])
+        rows = self._whole(row, hist, rows)
+        if row.kind == EMD:
+            if reference_rows <= 0:
+                reference_rows = row.known_rows
+            return self._is_near(row, hist, rows, reference, reference_rows, scratch)
+        if row.kind == DISTINCT:
+            return self._has_distinct(row, hist)
+        if row.kind == SHARE:
+            return self._keeps_share(row, hist, rows)
+        if row.kind == GAIN:
+            return self._keeps_gain(row, hist, rows)
+        if row.kind == BAND:
+            return self._keeps_band(row, hist, rows)
+        if row.kind == ENTROPY:
+            return self._keeps_entropy(row, hist, rows)
+        if row.kind == RECURSIVE:
+            return self._keeps_recursive(row, hist)
+        return self._keeps_divergence(row, hist, rows)
+
+    def _whole(self, row, hist, rows):
+        """What a share is of: the rows of a class, or what these weigh, or its persons."""
+        if row.whole_first == row.whole_end:
+            return rows
+        total: int64_t = 0
+        for slot in range(row.whole_first, row.whole_end):
+            total += hist[slot]
+        return total
+
+    def _is_near(self, row, hist, rows, reference, reference_rows, scratch):
+        """Earth mover's distance ≤ t: Σ len·|n·c − r·N|·den ≤ num·n·r (`mathematics` 1.0)."""
+        self._sum_up(row, hist, scratch)
+        hidden = hidden_rows(row, hist)
+        if rows > row.largest_exact:
+            return self._is_near_rounded(row, hidden, rows, reference, reference_rows, scratch)
+        length = self.node_length
+        work: int64_t = 0
+        for node in range(row.first_node, row.end_node):
+            work += length[node] * llabs(reference_rows * scratch[node] - rows * reference[node])
+        if hidden > 0:
+            work += self._worst_detour(row, hidden, rows, reference, reference_rows, scratch)
+        return work * row.denominator <= row.numerator * reference_rows * rows
+
+    def _sum_up(self, row, hist, scratch):
+        """Rows of the class below each node, into `scratch`."""
+        leaf = self.leaf_node + row.first_value
+        parent = self.node_parent
+        clear(scratch + row.first_node, row.end_node - row.first_node)
+        for value in range(row.n_values):
+            scratch[leaf[value]] += hist[row.first_slot + value]
+        for node in range(row.first_node, row.end_node - 1):
+            scratch[parent[node]] += scratch[node]
+
+    def _worst_detour(self, row, hidden, rows, reference, reference_rows, scratch):
+        """What missing values add at their worst value.
+
+        If all of them are value v, only the edges above v change; their sum is carried from the
+        root down, so the worst value is found in one pass over the nodes.
+        """
+        above = scratch + self.n_nodes + 1
+        leaf = self.leaf_node + row.first_value
+        above[row.end_node - 1] = 0
+        for node in range(row.end_node - 2, row.first_node - 1, -1):
+            excess = reference_rows * scratch[node] - rows * reference[node]
+            more = self.node_length[node] * (
+                llabs(excess + reference_rows * hidden) - llabs(excess)
+            )
+            above[node] = above[self.node_parent[node]] + more
+        worst = above[leaf[0]]
+        for value in range(1, row.n_values):
+            worst = max(worst, above[leaf[value]])
+        return worst
+
+    def _is_near_rounded(self, row, hidden, rows, reference, reference_rows, scratch):
+        """The same for classes beyond 64 bits, in floats and with a margin.
+
+        z missing values are at most the diameter away from anything: they add at most z / r.
+        """
+        size: cython.double = rows
+        known: cython.double = reference_rows
+        share: cython.double = hidden / size
+        value: cython.double = share
+        for node in range(row.first_node, row.end_node):
+            value += self.node_relative_length[node] * fabs(
+                scratch[node] / size - reference[node] / known * (1 - share)
+            )
+        return value + CLEARANCE <= row.threshold
+
+    def emd(self, constraint, hist, rows, scratch):
+        """The earth mover's distance as a float, missing values not counted: to rank only."""
+        row = cython.address(self.rows[constraint])
+        self._sum_up(row, hist, scratch)
+        size: cython.double = self._whole(row, hist, rows)
+        known: cython.double = row.known_rows
+        value: cython.double = 0.0
+        for node in range(row.first_node, row.end_node):
+            value += self.node_relative_length[node] * fabs(
+                scratch[node] / size - self.node_rows[node] / known
+            )
+        return value
+
+    def slack(self, hist, rows, scratch):
+        """The smallest 1 − EMD/t: how much room a class has left; to rank candidates only."""
+        least: cython.double = 1.0
+        for constraint in range(self.n_constraints):
+            if self.rows[constraint].kind == EMD:
+                limit = max(self.rows[constraint].threshold, 1e-12)
+                least = min(least, 1.0 - self.emd(constraint, hist, rows, scratch) / limit)
+        return least
+
+    def _has_distinct(self, row, hist):
+        """Enough different values; missing ones may all be a value that is there already."""
+        found: int64_t = 0
+        for slot in range(row.first_slot, row.first_slot + row.n_values):
+            if hist[slot] > 0:
+                found += 1
+        return max(found, 1) >= row.numerator
+
+    def _keeps_share(self, row, hist, rows):
+        """No protected value (`share_upper` > 0) above num / den of the class."""
+        hidden = hidden_rows(row, hist)
+        top: int64_t = 0
+        for value in range(row.n_values):
+            if self.share_upper[row.first_value + value] > 0.0:
+                top = max(top, hist[row.first_slot + value] + hidden)
+        if rows > row.largest_exact:
+            return top <= rows * row.threshold * (1.0 - CLEARANCE)
+        return top * row.denominator <= row.numerator * rows
+
+    def _keeps_gain(self, row, hist, rows):
+        """p/q ≤ num / den for every value: c·n·den ≤ num·r·N (basic β-likeness)."""
+        hidden = hidden_rows(row, hist)
+        size: cython.double = rows
+        known: cython.double = row.known_rows
+        for slot in range(row.first_slot, row.first_slot + row.n_values):
+            count = hist[slot] + hidden
+            if count == 0:
+                continue
+            if rows > row.largest_exact:
+                limit = self.slot_rows[slot] / known * row.threshold * (1.0 - CLEARANCE)
+                if count / size > limit:
+                    return False
+            elif (
+                count * row.known_rows * row.denominator
+                > row.numerator * rows * self.slot_rows[slot]
+            ):
+                return False
+        return True
+
+    def _keeps_band(self, row, hist, rows):
+        """Every share within its bounds, which are logarithms of the table's, with a margin.
+
+        A value that the class lacks is judged too, unless absent values are ignored; it is then
+        judged only with the missing values that might be it.
+        """
+        hidden = hidden_rows(row, hist)
+        size: cython.double = rows
+        for value in range(row.n_values):
+            count = hist[row.first_slot + value]
+            at = row.first_value + value
+            if count + hidden > 0 and (count + hidden) / size >= self.share_upper[at]:
+                return False
+            least = hidden if count == 0 and row.ignores_absent else count
+            if (least > 0 or not row.ignores_absent) and least / size <= self.share_lower[at]:
+                return False
+        return True
+
+    def _keeps_entropy(self, row, hist, rows):
+        """H ≥ log l; missing values lower it most where they are the commonest value.
+
+        Equal counts are decided exactly: H is then the logarithm of their number.
+        """
+        hidden = hidden_rows(row, hist)
+        first = row.first_slot
+        end = first + row.n_values
+        top: int64_t = 0
+        least: int64_t = 0
+        found: int64_t = 0
+        for slot in range(first, end):
+            if hist[slot] > 0:
+                top = max(top, hist[slot])
+                least = hist[slot] if found == 0 else min(least, hist[slot])
+                found += 1
+        if found == 0 or (top == least and hidden == 0):
+            return max(found, 1) * row.denominator >= row.numerator
+        size: cython.double = rows
+        spread: cython.double = 0.0
+        for slot in range(first, end):
+            if hist[slot] > 0:
+                spread += hist[slot] * log(hist[slot])
+        if hidden > 0:
+            spread += (top + hidden) * log(top + hidden) - top * log(top)
+        return log(size) - spread / size >= row.threshold + MARGIN
+
+    def _keeps_recursive(self, row, hist):
+        """r₁ < c·(r_l + … + r_m); missing values hurt most where they are the commonest value."""
+        hidden = hidden_rows(row, hist)
+        first = row.first_slot
+        end = first + row.n_values
+        total: int64_t = 0
+        top: int64_t = 0
+        for slot in range(first, end):
+            total += hist[slot]
+            top = max(top, hist[slot])
+        tail: int64_t = total
+        if row.l == 1:
+            tail += hidden
+        bound: int64_t = top + 1
+        counted: int64_t = 0
+        while counted < row.l - 1:
+            following: int64_t = 0
+            times: int64_t = 0
+            for slot in range(first, end):
+                if following < hist[slot] < bound:
+                    following = hist[slot]
+                    times = 1
+                elif hist[slot] == following:
+                    times += 1
+            if following == 0:
+                break
+            times = min(times, row.l - 1 - counted)
+            tail -= times * following
+            counted += times
+            bound = following
+        return (top + hidden) * row.denominator < row.numerator * tail
+
+    def _keeps_divergence(self, row, hist, rows):
+        """Kullback-Leibler or Jensen-Shannon divergence ≤ t, with missing values at their worst."""
+        hidden = hidden_rows(row, hist)
+        size: cython.double = rows
+        known: cython.double = row.known_rows
+        value: cython.double = 0.0
+        more: cython.double = -INFINITY
+        for slot in range(row.first_slot, row.first_slot + row.n_values):
+            share = self.slot_rows[slot] / known
+            here = divergence_term(row.kind, hist[slot] / size, share)
+            value += here
+            if hidden > 0:
+                there = divergence_term(row.kind, (hist[slot] + hidden) / size, share)
+                more = max(more, there - here)
+        if hidden > 0:
+            value += more
+        return value + MARGIN <= row.threshold
+
+
+def divergence_term(kind, p, q):
+    """What one value adds to a divergence in bits, where its shares are p and q."""
+    if kind == KL:
+        if p == 0.0:
+            return 0.0
+        return p * log2(p / q) if q > 0.0 else INFINITY
+    value: cython.double = 0.0
+    if p > 0.0:
+        value += p * log2(2 * p / (p + q))
+    if q > 0.0:
+        value += q * log2(2 * q / (p + q))
+    return value / 2

@@ -1,0 +1,49 @@
+"""The table as the searches read it: codes, losses, rows and weights of cells, constraints.
+
+What a class loses in a column is a matter of its lowest and highest code, or of how many values it
+has (`utility.loss`). `range_loss` says it in constant time: positions for intervals, a table for
+small hierarchies, a climb for large ones, so that no column is too large to search over.
+"""
+
+import cython
+from cython.cimports.libc.stdint import int64_t
+from cython.cimports.tclose.kernels.base.memory import clear, doubles, ints, longs
+
+
+class CodedTable:
+    """Everything about a problem that a kernel reads. `arrays` owns the memory
+    (`search.coded_table`)."""
+
+    def __init__(self, arrays, constraints):
+        self.arrays = arrays
+        self.constraints = constraints
+        self.n_cells, self.n_columns = arrays.codes.shape
+        self.n_fields = arrays.slots.shape[1]
+        self.n_weights = len(arrays.weights)
+        self.weight_stride = self.n_cells if self.n_weights > 1 else 0
+        self.n_orders = len(arrays.order_rank)
+        self.n_codes = int(arrays.columns["n_codes"].sum())
+        self.widest_column = int(arrays.columns["n_codes"].max(initial=0))
+        self.codes = ints(arrays.codes.reshape(-1))
+        self.columns = cython.cast(
+            cython.pointer(Column), longs(arrays.columns.view("i8").reshape(-1))
+        )
+        self.losses = doubles(arrays.losses)
+        self.tree_leaf = longs(arrays.tree_leaf)
+        self.tree_parent = longs(arrays.tree_parent)
+        self.tree_last_code = longs(arrays.tree_last_code)
+        self.rows = longs(arrays.rows)
+        self.weights = longs(arrays.weights.reshape(-1))
+        self.slots = longs(arrays.slots.reshape(-1))
+        self.order_rank = longs(arrays.order_rank.reshape(-1))
+        self.order_tie = longs(arrays.order_tie.reshape(-1))
+        self.order_fragment = longs(arrays.order_fragment.reshape(-1))
+
+    def add_up(self, cells, lo, hi, hist):
+        """The rows of cells[lo … hi − 1], and their histogram into `hist`."""
+        clear(hist, self.constraints.n_slots)
+        rows: int64_t = 0
+        for p in range(lo, hi):
+            rows += self.rows[cells[p]]
+            add_to_histogram(self, cells[p], 1, hist)
+        return rows

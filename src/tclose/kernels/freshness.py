@@ -1,0 +1,79 @@
+"""Whether the compiled kernels are those of the sources beside them.
+
+In a checkout the sources may be edited after they were compiled; a stale kernel must never run. An
+installed package has no sources beside its kernels, and nothing is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+RECORD = "built.json"
+PLAIN = ("__init__.py", "freshness.py")
+"""Modules of this folder that are not compiled."""
+
+
+def sources(kernels: Path) -> list[Path]:
+    """The files that are compiled, in a fixed order."""
+    found = [*kernels.glob("*/*.py"), *kernels.glob("*/*.pxd")]
+    return sorted(path for path in found if path.name not in PLAIN)
+
+
+def record(kernels: Path, mode: str) -> None:
+    """Writes down what the kernels beside the sources were made from."""
+    made = {"sources": _hash(kernels), "mode": mode}
+    records = _records(kernels)
+    records[_interpreter()] = made
+    (kernels / RECORD).write_text(json.dumps(records, indent=1, sort_keys=True) + "\n")
+
+
+def ensure_fresh(kernels: Path) -> None:
+    """Compiles the kernels again where their sources have changed since, or says how to."""
+    if not any(kernels.glob("*/*.pxd")):
+        return
+    built = _records(kernels).get(_interpreter(), {})
+    if built.get("sources") == _hash(kernels):
+        return
+    _rebuild(kernels, built.get("mode", "native"))
+
+
+def _rebuild(kernels: Path, mode: str) -> None:
+    top = kernels.parents[2]
+    print("tclose: the kernels have changed, compiling them (about a minute)", file=sys.stderr)
+    environment = {**os.environ, "TCLOSE_KERNELS": os.environ.get("TCLOSE_KERNELS", mode)}
+    environment.pop("LD_PRELOAD", None)
+    done = subprocess.run(
+        [sys.executable, "setup.py", "build_ext", "--inplace"],
+        cwd=top, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise ImportError(
+            "the compiled kernels are older than their sources and could not be compiled again; "
+            f"run `pip install -e .` in the checkout\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
+        )
+
+
+def _records(kernels: Path) -> dict[str, dict[str, str]]:
+    try:
+        found = json.loads((kernels / RECORD).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _interpreter() -> str:
+    return str(sysconfig.get_config_var("EXT_SUFFIX"))
+
+
+def _hash(kernels: Path) -> str:
+    whole = hashlib.sha256()
+    for path in sources(kernels):
+        whole.update(f"{path.relative_to(kernels).as_posix()}\0".encode())
+        whole.update(path.read_bytes())
+    return whole.hexdigest()
