@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import Result
+from typer.testing import Result
 
 from tclose import workflows as publish
 from tclose.describe import policy_json

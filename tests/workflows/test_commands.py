@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from click.testing import Result
+from typer.testing import Result
 
 Run = Callable[..., Result]
 

@@ -16,9 +16,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import Result
 
 import tclose
 from tclose import Reading

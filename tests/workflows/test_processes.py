@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import Result
+from typer.testing import Result
 
 POLICY = """
 k = 5
