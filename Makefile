@@ -1,32 +1,47 @@
-# Everything a newcomer needs, from a clean clone: `make demo`, `make test`, `make check`.
+# Everything a newcomer needs, from a clean clone: `make demo`, `make test-fast`, `make check`.
 #
 # PYTHON chooses the interpreter the environment is built with: make test PYTHON=python3.12
+# JOBS is how many processes run the tests, ARGS narrows them: make test JOBS=1 ARGS="-k postcode"
 
 PYTHON ?=
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+USE    := $(VENV)/.installed
+DEV    := $(VENV)/.installed-dev
+JOBS   ?= auto
+ARGS   ?=
 OUTPUT ?= demo-output
 
+# Tests that share a Spark session or a server stay in one process (tests/conftest.py groups them).
+PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
+FAST   := not spark and not postgres and not browser and not slow
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test test-fast cover check bench clean
 
 help: ## list what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s  %s\n", $$1, $$2 }' Makefile
 
-demo: $(STAMP) ## the whole way on a made-up hospital table, into demo-output/
+demo: $(USE) ## the whole way on a made-up hospital table, into demo-output/
 	@$(BIN)/tclose demo --output $(OUTPUT)
 
-test: $(STAMP) ## run all tests and all doctests (ARGS="-k name" narrows them)
-	@$(BIN)/python -m pytest -q $(ARGS)
+test: $(DEV) ## run all tests and all doctests
+	@$(PYTEST) $(ARGS)
 
-check: $(STAMP) ## style, types and the rules about who may import whom
+test-fast: $(DEV) ## run what needs no server, no browser and no patience, in two minutes
+	@$(PYTEST) -m "$(FAST)" $(ARGS)
+
+cover: $(DEV) ## the same, and which lines of distance, requirements and verify it reaches
+	@$(PYTEST) -m "$(FAST)" --cov=tclose.distance --cov=tclose.requirements \
+	    --cov=tclose.verify --cov-branch --cov-report=term-missing:skip-covered $(ARGS)
+
+check: $(DEV) ## style, types and the rules about who may import whom
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-bench: $(STAMP) ## run every script in benchmarks/
+bench: $(DEV) ## run every script in benchmarks/
 	@found=; \
 	for script in benchmarks/*.py; do \
 	    [ -f "$$script" ] || continue; \
@@ -37,8 +52,8 @@ bench: $(STAMP) ## run every script in benchmarks/
 
 clean: ## remove the environment, caches and everything made
 	@rm -rf $(VENV) demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	@rm -rf .import_linter_cache
-	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	@rm -rf .import_linter_cache .coverage
+	@find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A candidate must run, not only exist: version managers leave launchers that refuse to start.
 $(BIN)/python:
@@ -57,7 +72,12 @@ $(BIN)/python:
 	echo "Creating $(VENV) with $$("$$chosen" --version)"; \
 	"$$chosen" -m venv $(VENV)
 
-$(STAMP): pyproject.toml | $(BIN)/python
+$(USE): pyproject.toml | $(BIN)/python
+	@echo "Installing tclose into $(VENV) (once; takes a minute)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $(USE)
+
+$(DEV): pyproject.toml | $(BIN)/python
 	@echo "Installing tclose and its development tools into $(VENV) (once; takes a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	@touch $(STAMP)
+	@touch $(USE) $(DEV)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import csv
-import os
 from pathlib import Path
 
 import pytest
 
 from tclose.hierarchy import read, write
 
-BESIDE = Path(__file__).parents[3] / "shared" / "data" / "adult"
-FOLDER = Path(os.environ.get("TCLOSE_ADULT", BESIDE))
 LEVELS = {
     "age": 5,
     "education": 4,
@@ -24,21 +21,18 @@ LEVELS = {
     "workclass": 3,
 }
 
-pytestmark = pytest.mark.skipif(
-    not (FOLDER / "adult.csv").is_file(),
-    reason="the Adult table is not here; set TCLOSE_ADULT to its folder",
-)
-
 
 @pytest.mark.parametrize("column", LEVELS)
-def test_adult_hierarchies_hold_every_value_and_every_cell(column: str, tmp_path: Path) -> None:
-    path = FOLDER / f"adult_hierarchy_{column}.csv"
+def test_adult_hierarchies_hold_every_value_and_every_cell(
+    column: str, adult_dir: Path, tmp_path: Path
+) -> None:
+    path = adult_dir / f"adult_hierarchy_{column}.csv"
     tree = read(path, column)
     assert tree.levels == LEVELS[column]
     with path.open(encoding="utf-8", newline="") as stream:
         for row in csv.reader(stream, delimiter=";"):
             assert [tree.generalize(row[0], level) for level in range(tree.levels)] == row
-    with (FOLDER / "adult.csv").open(encoding="utf-8", newline="") as stream:
+    with (adult_dir / "adult.csv").open(encoding="utf-8", newline="") as stream:
         values = {row[column] for row in csv.DictReader(stream, delimiter=";")}
     assert values <= set(tree.leaves)
     write(tree, tmp_path / "again.csv")

@@ -166,7 +166,7 @@ def test_groupings_take_no_more_memory_than_the_policy_allows(limit: int, tables
 def test_the_benchmark_says_why_the_reference_tool_was_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = Path(__file__).parents[2] / "benchmarks" / "lattice.py"
+    script = Path(__file__).parents[3] / "benchmarks" / "lattice.py"
     monkeypatch.syspath_prepend(script.parent)
     benchmark = run_path(str(script))
     assert "--arx JAR" in benchmark["unusable"](None)
