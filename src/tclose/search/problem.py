@@ -12,10 +12,13 @@ from tclose.data.binding import Bound
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import Classes
 from tclose.data.encode.persons import distinct_sizes
+from tclose.kernels.base.table import CodedTable
 from tclose.kernels.tables import Tables, make_tables
 from tclose.requirements import promises_of
 from tclose.requirements.constraint import Constraints
 from tclose.search.by_construction.near import along_curve
+from tclose.search.coded_table import make_coded_table
+from tclose.search.constraint_arrays import count_slots
 from tclose.search.constraints import compile_constraints
 from tclose.search.full_domain.rulebook import recount
 from tclose.search.objective import Aims, aims_of
@@ -88,6 +91,21 @@ class Problem:
         those that deal need the orders along the sensitive values.
         """
         return make_tables(self.columns, self.codes, self.weight, self.constraints, ordered=ordered)
+
+    def coded_table(self, *, ordered: bool = True) -> CodedTable:
+        """The problem laid out for the kernels, judged against the whole table.
+
+        A search that suppresses rows changes the reference (`refer_to_released`), so each takes its
+        own. Only stratified splits need the orders along the sensitive values.
+        """
+        return make_coded_table(
+            self.columns, self.codes, self.weight, self.constraints, ordered=ordered
+        )
+
+    def refer_to_released(self, table: CodedTable, label: Ints) -> None:
+        """Makes the released cells (label ≥ 0) what classes are compared with."""
+        weights = np.where(label >= 0, self.constraints.masses(self.weight), 0)
+        table.constraints.arrays.refer_to(count_slots(self.constraints, weights))
 
     def part(self, cells: Ints) -> Problem:
         """Some of the cells as a problem. Its classes are those of the whole table, so it cannot be

@@ -11,6 +11,8 @@ Missing values that may be any value are judged at their worst, as `data.encode.
 all z of them taken to be one and the same value, for each value in turn.
 """
 
+from typing import Any
+
 import cython
 from cython.cimports.libc.math import INFINITY, fabs, log, log2
 from cython.cimports.libc.stdint import int64_t
@@ -27,7 +29,7 @@ class ConstraintSet:
     Where the reference changes, its owner writes into the same arrays.
     """
 
-    def __init__(self, arrays):
+    def __init__(self, arrays: Any) -> None:
         self.arrays = arrays
         self.n_constraints = len(arrays.rows)
         self.n_slots = len(arrays.slot_rows)
@@ -53,7 +55,7 @@ class ConstraintSet:
         """How many numbers of room judging a class takes."""
         return 2 * self.n_nodes + 2
 
-    def accepts(self, hist, rows: int, scratch) -> bool:
+    def accepts(self, hist: Any, rows: int, scratch: Any) -> bool:
         """Whether a class with this histogram keeps every constraint."""
         return self.keeps(longs(hist), rows, longs(scratch))
 

@@ -5,6 +5,8 @@ has (`utility.loss`). `range_loss` says it in constant time: positions for inter
 small hierarchies, a climb for large ones, so that no column is too large to search over.
 """
 
+from typing import Any
+
 import cython
 from cython.cimports.libc.stdint import int64_t
 from cython.cimports.tclose.kernels.base.memory import clear, doubles, ints, longs
@@ -14,7 +16,7 @@ class CodedTable:
     """Everything about a problem that a kernel reads. `arrays` owns the memory
     (`search.coded_table`)."""
 
-    def __init__(self, arrays, constraints):
+    def __init__(self, arrays: Any, constraints: Any) -> None:
         self.arrays = arrays
         self.constraints = constraints
         self.n_cells, self.n_columns = arrays.codes.shape
