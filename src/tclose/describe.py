@@ -31,7 +31,7 @@ def policy_json(policy: Policy) -> dict[str, Any]:
 
 def rows_from(bound: Bound, quasi: Quasi, gone: NDArray[np.bool_]) -> dict[str, Any]:
     """How many rows some cells are, and from which coarse parts of each quasi-identifier."""
-    weight = bound.cells.weight
+    weight = bound.cells.rows
     where: dict[str, dict[str, int]] = {}
     for at, column in enumerate(quasi.columns):
         counts: dict[str, int] = {}

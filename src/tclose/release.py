@@ -121,7 +121,7 @@ class Release:
             )
             return address
         path = Path(str(path))
-        refuse_unholdable(path, rows.schema, lambda: source.rows)
+        refuse_unholdable(path, rows.schema, lambda: source.n_rows)
         mark = delimiter_for(path)
         if source.stores(path):
             source.save(path, lambda written: self._certified(written, certificate, plan))

@@ -83,7 +83,7 @@ def test_a_folder_and_a_pattern_are_one_table_in_the_order_of_paths(
         assert [int(n) for n in table.column("row").to_pylist()] == list(range(16))
         audit = tclose.audit(str(place), POLICY)
         assert (audit.rows, audit.classes) == (16, 3)
-        assert open_source(place).rows == 16
+        assert open_source(place).n_rows == 16
     release = tclose.anonymize(tmp_path / "in", POLICY, method="mondrian")
     assert [int(n) for n in release.data.column("row").to_pylist()] == list(range(16))
     release = tclose.anonymize(
@@ -288,7 +288,7 @@ def test_a_name_with_stars_and_brackets_is_that_file_alone(tmp_path: Path) -> No
     for name in ("a*.parquet", "ab.parquet"):
         store(tmp_path / name, part(ord(name[1])))
     assert all_rows(tmp_path / "a*.parquet").column("row").to_pylist()[0] == ord("*")
-    assert open_source(tmp_path / "a*.parquet").rows == 4
+    assert open_source(tmp_path / "a*.parquet").n_rows == 4
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
@@ -350,7 +350,7 @@ def test_folders_of_several_kinds_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TcloseError, match=r"\.csv and \.parquet") as error:
         open_source(tmp_path)
     assert "*.parquet" in error.value.hint
-    assert open_source(tmp_path / "*.csv").rows == 4
+    assert open_source(tmp_path / "*.csv").n_rows == 4
     (tmp_path / "c.json").write_text("{}")
     with pytest.raises(TcloseError, match=r"\.json files cannot be read"):
         open_source(tmp_path)
@@ -472,7 +472,7 @@ def test_files_may_have_any_name(
     monkeypatch.chdir(tmp_path)
     store(Path(name + suffix), part(0))
     source = open_source(name + suffix)
-    assert source.rows == 4 == all_rows(name + suffix).num_rows
+    assert source.n_rows == 4 == all_rows(name + suffix).num_rows
 
 
 def test_a_link_to_a_file_of_the_table_is_that_file(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_errors_are_missing_and_said_to_be(tmp_path: Path) -> None:
 def test_blank_rows_are_skipped_and_those_between_others_told(tmp_path: Path) -> None:
     path = book(tmp_path / "a.xlsx", [], ["age", "ill"], [1, "a"], [], [2, "b"], [None, None])
     source = open_source(path)
-    assert source.rows == 2 and source.notes == ("1 blank rows between others were skipped",)
+    assert source.n_rows == 2 and source.notes == ("1 blank rows between others were skipped",)
 
 
 def test_the_first_sheet_is_read_unless_another_is_named(tmp_path: Path, run_cli: Any) -> None:
@@ -105,8 +105,8 @@ def test_the_first_sheet_is_read_unless_another_is_named(tmp_path: Path, run_cli
         made["Others"].append(row)
     made.save(path)
     first = open_source(path)
-    assert first.rows == 1 and "the first of 2 sheets is read, 'Patients'" in first.notes[0]
-    assert open_source(path, tclose.Reading(sheet="Others")).rows == 2
+    assert first.n_rows == 1 and "the first of 2 sheets is read, 'Patients'" in first.notes[0]
+    assert open_source(path, tclose.Reading(sheet="Others")).n_rows == 2
     assert (
         tclose.audit(path, quasi="age", sensitive="ill", reading=tclose.Reading(sheet="Others")).k
         == 2

@@ -126,7 +126,7 @@ def test_counts_and_hashes_are_those_of_memory(engines: Engines, name: str) -> N
     assert is_ibis(data) and not is_ibis(TABLE) and not is_ibis(data.age)
     there, here = open_source(data), open_source(TABLE)
     assert name in there.name and "people" in there.name
-    assert there.rows == ROWS and there.columns == here.columns
+    assert there.n_rows == ROWS and there.columns == here.columns
     assert there.digest() == here.digest()
     assert [there.different(one) for one in ("age", "code", "ill")] == [24, 6, 4]
     mine = tclose.audit(data, RULES).to_json() | {"source": ""}
@@ -195,10 +195,10 @@ def test_expressions_and_tables_in_memory_are_tables_too(engines: Engines) -> No
     joined = data.join(more, "ill").mutate(age=data.age + 1).drop("weight")
     source = open_source(joined)
     kinds = TABLE.column("ill").to_pylist()
-    assert source.rows == kinds.count("flu") + kinds.count("cold")
+    assert source.n_rows == kinds.count("flu") + kinds.count("cold")
     assert set(source.columns) == {"who", "age", "code", "ill", "note", "cost"}
     found = tclose.audit(joined, quasi="age,code", sensitive="cost")
-    assert found.rows == source.rows
+    assert found.rows == source.n_rows
     assert open_source(ibis.memtable(TABLE)).digest() == open_source(TABLE).digest()
 
 

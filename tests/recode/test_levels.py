@@ -118,7 +118,7 @@ def test_every_value_is_released_as_its_group(
             else cells.dictionaries[name].values[int(cells.codes[name][at])].as_py()
             for name in "ngws"
         )
-        for at in range(len(cells.weight))
+        for at in range(len(cells.rows))
     ]
     label = numbered(np.array([by_raw[key] for key in raw]))
     outcome = Outcome(label, 0.0, "by hand", "finished", (), False, levels=(of_n, of_g, of_w))

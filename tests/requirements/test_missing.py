@@ -39,7 +39,7 @@ def test_a_missing_value_is_a_value_of_its_own_and_no_row_is_dropped(brute: Any,
     classes = brute.classes_of(rows, ["u", "v"], {"s": {}})
     filled = [tuple("missing" if cell is None else cell for cell in row) for row in rows]
     worded = brute.classes_of(filled, ["u", "v"], {"s": {}})
-    assert classes.rows == len(rows)
+    assert classes.n_rows == len(rows)
     assert classes.count == len({row[:2] for row in rows})
     assert sorted(classes.size.tolist()) == sorted(worded.size.tolist())
     for name, requirement in brute.promises(worded).items():

@@ -239,7 +239,7 @@ def rows_of(bound: Bound) -> list[tuple[dict[str, str], int]]:
     }
     return [
         ({name: column[at] for name, column in named.items()}, int(weight))
-        for at, weight in enumerate(cells.weight)
+        for at, weight in enumerate(cells.rows)
     ]
 
 

@@ -240,7 +240,7 @@ def test_counts_beyond_64_bits_are_judged_on_the_safe_side(name: str, tables: An
     problem = problem_of(case.bound())
     heavy = problem.weight * np.array([10**12 + at for at in range(problem.cells)])
     raw = problem.classes
-    big = replace(problem, weight=heavy, classes=replace(raw, cell_weight=heavy))
+    big = replace(problem, weight=heavy, classes=replace(raw, cell_rows=heavy))
     if method_named(name).cannot(big):
         with pytest.raises(UsageError):
             method_named(name).run(big, Budget(effort=0.05))

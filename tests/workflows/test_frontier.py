@@ -54,7 +54,7 @@ TS = ["0.1", "0.2", "0.3", "0.45"]
 def released(bound: Any, point: Point) -> list[dict[str, Any]]:
     """The rows of a point: their class and their sensitive values."""
     rows = []
-    for at, (label, weight) in enumerate(zip(point.label, bound.cells.weight, strict=True)):
+    for at, (label, weight) in enumerate(zip(point.label, bound.cells.rows, strict=True)):
         row = {"class": int(label)}
         for name in bound.attributes:
             dictionary, code = bound.cells.dictionaries[name], int(bound.cells.codes[name][at])
@@ -139,7 +139,7 @@ def test_full_domain_searches_make_the_measure_itself_least() -> None:
     asked: dict[str, Any] = {"t": TS, "methods": "optimal"}
     by_size = tclose.frontier(table_of(), RULES, loss="discernibility", **asked)
     by_loss = tclose.frontier(table_of(), RULES, **asked)
-    weight = tclose.check(table_of(), RULES).cells.weight
+    weight = tclose.check(table_of(), RULES).cells.rows
     for one, other in zip(by_size.points, by_loss.points, strict=True):
         rows = np.bincount(other.label, weight)
         assert one.loss is not None and one.loss <= (rows**2).sum()
@@ -199,7 +199,7 @@ def test_rows_may_be_left_out_at_every_point() -> None:
     assert all(0 <= point.left_out <= 24 for point in found.points)
     bound = tclose.check(table_of(), RULES)
     for point in found.points:
-        assert sum(bound.cells.weight[point.label < 0]) == point.left_out
+        assert sum(bound.cells.rows[point.label < 0]) == point.left_out
 
 
 def test_closeness_to_a_superset_follows_t_too() -> None:

@@ -77,7 +77,7 @@ def test_a_written_release_keeps_its_promise(
     sound(judge, case, judge.read(output, out_mark))
     counted = publish.check(output, policy, reading=Reading(delimiter=out_mark or None))
     assert release.certificate.content["hashes"]["input"] == file_hash(table)
-    assert counted.classes.rows == len(case.rows)
+    assert counted.classes.n_rows == len(case.rows)
     lines = recheck(release.certificate, release.audit, file_hash(output))
     assert [line for line in lines if line.confirmed is False] == []
     for verdict in release.audit.requirements:

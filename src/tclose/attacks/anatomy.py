@@ -50,5 +50,5 @@ def _parts(original: Bound, name: str) -> Ints:
     dictionary, code = original.cells.dictionaries[name], original.cells.codes[name]
     if dictionary.positions is None:
         return code
-    rows = np.bincount(code, original.cells.weight, dictionary.known + 1)
+    rows = np.bincount(code, original.cells.rows, dictionary.known + 1)
     return along_line(rows, dictionary.known)[code]

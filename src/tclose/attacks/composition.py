@@ -71,10 +71,10 @@ def composition(first: Bound, second: Bound, linked: Linked, attribute: str) -> 
         "rows newly believed with 95 % or more": int(rows[nearly].sum()),
         "farthest from the table": float(found.moved.max()),
         f"rows in common groups below {k}": int(rows[rows < k].sum()),
-        "rows linked": linked.rows,
+        "rows linked": linked.n_rows,
     }
     return Finding(
-        "composition", attribute, sentence, affected, linked.rows, worst(harmed > 0, harmed),
+        "composition", attribute, sentence, affected, linked.n_rows, worst(harmed > 0, harmed),
         numbers,
     )  # fmt: skip
 
@@ -110,7 +110,7 @@ def _pairs(first: Bound, second: Bound, linked: Linked) -> tuple[Ints, Ints, Int
     theirs = second.classes.cell_class[linked.second]
     label, one = grouped([mine, theirs])
     rows = np.zeros(len(one), dtype=np.int64)
-    np.add.at(rows, label, linked.weight)
+    np.add.at(rows, label, linked.rows)
     return mine[one], theirs[one], rows
 
 

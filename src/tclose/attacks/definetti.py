@@ -95,7 +95,7 @@ def definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None
         return None
     people = _people(found, attribute, seed)
     guesses = guesses_of(people)
-    total = found.release.classes.rows
+    total = found.release.classes.n_rows
     affected = guesses.affected(total)
     each = np.bincount(people.number, guesses.more, found.release.classes.count)
     if affected:
@@ -153,7 +153,7 @@ def shared_out(people: People) -> Floats:
 def _people(found: Beside, attribute: str, seed: int) -> People:
     """The kinds of people in the classes that are tried, with their true values."""
     assert found.linked is not None
-    cells, weight = found.linked.first, found.linked.weight.astype(np.float64)
+    cells, weight = found.linked.first, found.linked.rows.astype(np.float64)
     number = found.release.classes.cell_class[found.linked.second]
     code = found.original.classes.cell_codes[attribute][cells]
     values = found.original.attributes[attribute].values
@@ -202,7 +202,7 @@ def _parts(one: Boxes, cells: Cells) -> Ints:
     """The part of each place of a column, on the number line or not."""
     if not one.on_a_line:
         return np.arange(one.values + 1)
-    rows = np.bincount(one.rank[cells.codes[one.name]], cells.weight, one.values + 1)
+    rows = np.bincount(one.rank[cells.codes[one.name]], cells.rows, one.values + 1)
     return along_line(rows, one.known)
 
 

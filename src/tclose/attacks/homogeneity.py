@@ -34,7 +34,7 @@ def homogeneity(classes: Classes, attribute: str) -> Finding:
         sentence = f"No class shows a single {attribute}."
     numbers = {"classes": int(harmed.sum()), "values in the table": shown}
     return Finding(
-        "homogeneity", attribute, sentence, affected, classes.rows,
+        "homogeneity", attribute, sentence, affected, classes.n_rows,
         worst(harmed, classes.size), numbers,
     )  # fmt: skip
 
@@ -68,7 +68,7 @@ def background_knowledge(classes: Classes, attribute: str) -> Finding:
             classes.class_rows[fewest <= count].sum()
         )
     return Finding(
-        "background knowledge", attribute, sentence, affected, classes.rows,
+        "background knowledge", attribute, sentence, affected, classes.n_rows,
         worst(harmed, classes.size), numbers,
     )  # fmt: skip
 

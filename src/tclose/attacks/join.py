@@ -32,8 +32,8 @@ def background_join(classes: Classes, attribute: str) -> Finding:
         )
     else:
         sentence = f"Knowing {known} as well makes nobody's {attribute} certain."
-    numbers = {"rows that stand alone": alone, "share alone": alone / classes.rows}
+    numbers = {"rows that stand alone": alone, "share alone": alone / classes.n_rows}
     return Finding(
-        "background join", attribute, sentence, affected, classes.rows, worst(rows > 0, rows),
+        "background join", attribute, sentence, affected, classes.n_rows, worst(rows > 0, rows),
         numbers,
     )  # fmt: skip

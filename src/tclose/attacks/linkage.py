@@ -40,9 +40,9 @@ def linkage(found: Beside, *, seed: int = 1) -> Finding:
         some = _drawn(len(first), found.release.classes.count, seed)
     places = found.covering.places(found.original.cells)[first]
     gap, narrow, rows = nearest(found, places[some])
-    k, total = threshold(found.release), found.release.classes.rows
+    k, total = threshold(found.release), found.release.classes.n_rows
     if found.linked is None:
-        weight = np.bincount(tuples, found.original.cells.weight, len(first))[some]
+        weight = np.bincount(tuples, found.original.cells.rows, len(first))[some]
         chance = np.where(gap == 0, 1 / np.maximum(rows, 1), 0.0)
         right_class, number = float(weight @ (gap == 0)), None
     else:
@@ -50,7 +50,7 @@ def linkage(found: Beside, *, seed: int = 1) -> Finding:
         at[some] = np.arange(len(some))
         of_tuple = at[tuples[found.linked.first]]
         kept = of_tuple >= 0
-        of_tuple, weight = of_tuple[kept], found.linked.weight[kept].astype(np.float64)
+        of_tuple, weight = of_tuple[kept], found.linked.rows[kept].astype(np.float64)
         number = found.release.classes.cell_class[found.linked.second[kept]]
         mine, wide = _gaps(found, places[some][of_tuple], number), volume(found)[number]
         hit = (mine == gap[of_tuple]) & (wide == narrow[of_tuple])

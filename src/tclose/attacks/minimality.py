@@ -40,7 +40,7 @@ def minimality(found: Beside) -> Finding | None:
     if found.linked is None or not promised or _counted_otherwise(found.original):
         return None
     cells, number = found.linked.first, found.release.classes.cell_class[found.linked.second]
-    people = exploded(found.original.classes, cells, found.linked.weight)
+    people = exploded(found.original.classes, cells, found.linked.rows)
     places = found.covering.places(found.original.cells)[cells]
     size, k = found.release.classes.size, threshold(found.release)
     most = max(LARGEST // max(places.size, 1), FEWEST)
@@ -51,7 +51,7 @@ def minimality(found: Beside) -> Finding | None:
         every &= bool(cuts.max(initial=0) <= most)
         for border in borders(cuts, most):
             side = rank >= border[number]
-            allowed = _both_sides(number, side, people.cell_weight, len(size), k)
+            allowed = _both_sides(number, side, people.cell_rows, len(size), k)
             possible |= allowed
             allowed &= ~harmless
             harmless |= allowed & ~_breaks(people, number, side, allowed, promised)
@@ -71,7 +71,7 @@ def minimality(found: Beside) -> Finding | None:
         "every cut was tried": every,
     }
     return Finding(
-        "minimality", None, sentence, affected, found.release.classes.rows, worst(harmed, size),
+        "minimality", None, sentence, affected, found.release.classes.n_rows, worst(harmed, size),
         numbers,
     )  # fmt: skip
 
@@ -95,7 +95,7 @@ def sensitive_promises(bound: Bound) -> list[Line]:
 
 def _counted_otherwise(bound: Bound) -> bool:
     """Whether rows have weights, or persons several rows: halves would have to be counted anew."""
-    return bound.cells.mass is not None or bound.cells.persons is not None
+    return bound.cells.weight is not None or bound.cells.persons is not None
 
 
 def _judged_on_halves(line: Line) -> bool:
@@ -109,7 +109,7 @@ def exploded(classes: Classes, cells: Ints, weight: Ints) -> Classes:
         classes,
         cell_class=classes.cell_class[cells],
         cell_codes={name: codes[cells] for name, codes in classes.cell_codes.items()},
-        cell_weight=weight,
+        cell_rows=weight,
     )
 
 
@@ -171,12 +171,12 @@ def _halved(people: Classes, number: Ints, side: Flags, cut: Flags) -> Classes:
     inside = cut[number]
     kept, rest = np.flatnonzero(inside), np.flatnonzero(~inside)
     alike, first = grouped([codes[rest] for codes in people.cell_codes.values()])
-    weight = np.zeros(len(first), dtype=people.cell_weight.dtype)
-    np.add.at(weight, alike, people.cell_weight[rest])
+    weight = np.zeros(len(first), dtype=people.cell_rows.dtype)
+    np.add.at(weight, alike, people.cell_rows[rest])
     fewer = exploded(
         people,
         np.concatenate([kept, rest[first]]),
-        np.concatenate([people.cell_weight[kept], weight]),
+        np.concatenate([people.cell_rows[kept], weight]),
     )
     halves = 2 * number[kept] + side[kept]
     return partitioned(fewer, np.concatenate([halves, np.full(len(first), 2 * len(cut))]))

@@ -64,18 +64,18 @@ def _high(
         )
     numbers = {"highest risk": 1 / least, "threshold": 1 / k, **(extra or {})}
     return Finding(
-        attack, None, sentence, affected, bound.classes.rows, worst(harmed, -among), numbers
+        attack, None, sentence, affected, bound.classes.n_rows, worst(harmed, -among), numbers
     )
 
 
 def _marketer(bound: Bound, seen: NDArray[np.int64]) -> Finding:
     expected = float((bound.classes.class_rows / seen).sum())
-    share, k = expected / bound.classes.rows, threshold(bound)
+    share, k = expected / bound.classes.n_rows, threshold(bound)
     high = share > 1 / k
     sentence = (
         f"Whoever matches all rows with people gets about {expected:,.0f} of "
-        f"{bound.classes.rows:,} right ({share:.1%})."
+        f"{bound.classes.n_rows:,} right ({share:.1%})."
     )
     numbers = {"share": share, "expected matches": expected, "threshold": 1 / k}
     affected = round(expected) if high else 0
-    return Finding("marketer", None, sentence, affected, bound.classes.rows, (), numbers)
+    return Finding("marketer", None, sentence, affected, bound.classes.n_rows, (), numbers)

@@ -75,6 +75,6 @@ def _finding(
     else:
         sentence = f"No class has different values of {attribute} that all lie in {kind}."
     return Finding(
-        "similarity", attribute, sentence, affected, classes.rows, worst(harmed, classes.size),
+        "similarity", attribute, sentence, affected, classes.n_rows, worst(harmed, classes.size),
         {**numbers, "classes": count},
     )  # fmt: skip

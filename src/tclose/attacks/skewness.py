@@ -54,7 +54,7 @@ def skewness(classes: Classes, attribute: str, protected: Sequence[str] | None =
         )
     ratios = np.nan_to_num(ratio, nan=np.inf)
     return Finding(
-        "skewness", attribute, sentence, affected, classes.rows,
+        "skewness", attribute, sentence, affected, classes.n_rows,
         worst(harmed, highest(classes, tally, by_row)),
         {"largest ratio": float(ratios.max()), "largest difference": float(rise.max())},
         _details(classes, attribute, histogram.code, ratios, rise, protected),

@@ -59,7 +59,7 @@ def attack_release(
         findings += _from_both(release, other)
     return AttackReport(
         source=release.source.name,
-        rows=release.classes.rows,
+        rows=release.classes.n_rows,
         classes=release.classes.count,
         beliefs=tuple(belief(release.classes, name) for name in release.attributes),
         findings=tuple(findings),

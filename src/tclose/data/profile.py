@@ -38,7 +38,7 @@ def profiles(source: Source) -> list[Profile]:
     >>> [p.kind for p in profiles(open_source(pa.table({"zip": ["0123", "0456"], "n": [1, 2]})))]
     ['code', 'number']
     """
-    if source.rows == 0:
+    if source.n_rows == 0:
         raise DataError(
             "the table has no rows",
             where=source.name,
@@ -61,7 +61,7 @@ def _counted(
     source: Source, values: DuckSource, names: Sequence[str], weight: str
 ) -> dict[str, _Counts]:
     """Counts some columns, whose values stand for as many rows as the weight says."""
-    guess = source.rows > MANY or len(source.columns) > WIDE
+    guess = source.n_rows > MANY or len(source.columns) > WIDE
     row = values.single_row(", ".join(_query(name, weight, guess=guess) for name in names))
     numbers = [int(value or 0) for value in row]
     width = len(numbers) // len(names)
@@ -73,9 +73,9 @@ def _counted(
 
 def _profile(source: Source, name: str, counts: _Counts | None) -> Profile:
     if counts is None:
-        return Profile(name, "nested", source.rows, 0, 0)
-    kind = _kind(counts, source.rows - counts.missing)
-    return Profile(name, kind, source.rows, counts.distinct, counts.missing)
+        return Profile(name, "nested", source.n_rows, 0, 0)
+    kind = _kind(counts, source.n_rows - counts.missing)
+    return Profile(name, kind, source.n_rows, counts.distinct, counts.missing)
 
 
 def _query(name: str, weight: str, *, guess: bool) -> str:

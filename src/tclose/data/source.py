@@ -124,7 +124,7 @@ class Source(ABC):
         """Whether the column holds plain values, not lists, structures or bytes."""
 
     @cached_property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         return int(sum(self.group(self.columns[:1]).column(WEIGHT).to_pylist()))
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import Bound, columns_of, meanings
 from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.cells import Cells, united
+from tclose.data.encode.cells import Cells, merge_equal
 from tclose.data.encode.classes import form_classes
 from tclose.data.encode.dictionary import Dictionary
 from tclose.data.encode.rows import codes_of
@@ -41,7 +41,7 @@ class Outline:
     name: str
     columns: tuple[str, ...]
     dictionaries: dict[str, Dictionary]
-    weight: dict[str, Ints]
+    value_rows: dict[str, Ints]
     """For each column, the rows with each value; those without one last."""
     hierarchies: dict[str, Hierarchy]
     attributes: dict[str, Attribute]
@@ -57,9 +57,9 @@ class Outline:
         return (*self.quasi, *self.attributes)
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows the table has."""
-        return int(next(iter(self.weight.values())).sum())
+        return int(next(iter(self.value_rows.values())).sum())
 
     @cached_property
     def whole(self) -> Mapping[str, Counts]:
@@ -68,7 +68,7 @@ class Outline:
         for name, attribute in self.attributes.items():
             known = attribute.recode >= 0
             count = np.zeros(attribute.values, dtype=np.int64)
-            np.add.at(count, attribute.recode[known], self.weight[name][known])
+            np.add.at(count, attribute.recode[known], self.value_rows[name][known])
             result[name] = count
         return result
 
@@ -83,7 +83,7 @@ class Outline:
         order = lexicographic(*codes.values())
         codes = {name: code[order] for name, code in codes.items()}
         weight = table.column(WEIGHT).to_numpy().astype(np.int64)[order]
-        cells = united(self.dictionaries, codes, weight)[0]
+        cells = merge_equal(self.dictionaries, codes, weight)[0]
         return self.bound(cells)
 
     def codes(self, table: pa.Table, columns: Sequence[str] = ()) -> dict[str, Ints]:
@@ -126,11 +126,11 @@ class _Margins:
     """The values of every column, and how many rows have each; those without one last."""
 
     dictionaries: dict[str, Dictionary]
-    weight: dict[str, Ints]
+    value_rows: dict[str, Ints]
 
     def missing(self, column: str) -> int:
         """How many rows miss a value in a column."""
-        return int(self.weight[column][-1])
+        return int(self.value_rows[column][-1])
 
 
 def outline_of(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()) -> Outline:
@@ -147,10 +147,16 @@ def outline_of(policy: Policy | None, source: Source, problems: Sequence[Problem
         dictionary, code = Dictionary.encode(table.column(name), name)
         weight = np.zeros(dictionary.known + 1, dtype=np.int64)
         np.add.at(weight, code, table.column(WEIGHT).to_numpy().astype(np.int64))
-        margins.dictionaries[name], margins.weight[name] = dictionary, weight
+        margins.dictionaries[name], margins.value_rows[name] = dictionary, weight
     trees, attributes = meanings(policy, margins, usable, found)
     return Outline(
-        policy, source.name, source.columns, margins.dictionaries, margins.weight, trees, attributes
+        policy,
+        source.name,
+        source.columns,
+        margins.dictionaries,
+        margins.value_rows,
+        trees,
+        attributes,
     )
 
 

@@ -131,7 +131,7 @@ def _located(
 
 def _central(bound: Bound, found: Placing, recoding: str) -> dict[str, pa.Array]:
     """The central values of the classes and of the whole table; numbers as numbers."""
-    quasi, weight = coded_quasi(bound), bound.cells.weight
+    quasi, weight = coded_quasi(bound), bound.cells.rows
     classes, kept = int(found.label.max()) + 1, np.flatnonzero(found.label >= 0)
     everyone = np.zeros(len(weight), dtype=np.int64)
     result = {}

@@ -93,7 +93,7 @@ def with_leftover(
     found = case.rooted() if asked == "root" else case.veiled(asked)
     if found is None:
         reason = "the promise would not hold with them"
-        dropped = int(bound.cells.weight[gone].sum())
+        dropped = int(bound.cells.rows[gone].sum())
         return recoding, Leftover(asked, dropped=dropped, reason=reason, treated=gone & False)
     return found
 
@@ -109,7 +109,7 @@ class _Case:
     full_domain: bool
 
     def rows(self, cells: Flags) -> int:
-        return int(self.bound.cells.weight[cells].sum())
+        return int(self.bound.cells.rows[cells].sum())
 
     def fails(self, bound: Bound, recoding: Recoding) -> bool:
         return bool(failing_cells(bound, self.population, recoding.label, recoding.released).any())
@@ -159,7 +159,7 @@ class _Case:
             released.append(replace(one, values=(*one.values, root)))
             each.append(np.append(lost, 1.0))
         names = [column.name for column in quasi.columns]
-        loss = weighed_loss(names, np.stack(each, axis=1), self.bound.cells.weight, label)
+        loss = weighed_loss(names, np.stack(each, axis=1), self.bound.cells.rows, label)
         return replace(self.recoding, label=label, released=tuple(released), loss=loss)
 
     # --- sensitive values hidden or generalized
@@ -207,7 +207,7 @@ class _Case:
         placed = self.gone & (label >= 0)
         if self.full_domain:
             names = [one.column for one in released]
-            each, weight = self.recoding.loss.classes, self.bound.cells.weight
+            each, weight = self.recoding.loss.classes, self.bound.cells.rows
             loss = weighed_loss(names, each, weight, label)
             found = replace(self.recoding, label=label, loss=loss)
         else:
@@ -239,7 +239,7 @@ class _Case:
              for at, column in enumerate(quasi.columns)], axis=1
         )  # fmt: skip
         names = [column.name for column in quasi.columns]
-        loss = weighed_loss(names, each, self.bound.cells.weight, united)
+        loss = weighed_loss(names, each, self.bound.cells.rows, united)
         found = Recoding(united, words, loss, quasi, veil.columns(self.gone))
         if self.fails(veil.bound, found):
             return None

@@ -36,7 +36,7 @@ def recoded(bound: Bound, outcome: Outcome) -> Recoding:
     return Recoding(
         outcome.label,
         released_values(bound, quasi, outcome.label, recoding=how),
-        partition_loss(quasi.columns, quasi.codes, bound.cells.weight, outcome.label),
+        partition_loss(quasi.columns, quasi.codes, bound.cells.rows, outcome.label),
         quasi,
     )
 
@@ -79,7 +79,7 @@ def _by_levels(bound: Bound, quasi: Quasi, label: Ints, levels: Mapping[str, int
     if not pairs == classes == len(np.unique(group[kept])):
         raise InternalError("the classes of a full-domain outcome are not those of its levels")
     names, released = [one.column for one in words], np.where(kept, group, -1)
-    loss = weighed_loss(names, each, bound.cells.weight, released)
+    loss = weighed_loss(names, each, bound.cells.rows, released)
     return Recoding(released, words, loss, quasi, groups=group)
 
 

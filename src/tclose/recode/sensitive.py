@@ -87,4 +87,4 @@ def _table(bound: Bound, code: dict[str, Ints], texts: dict[str, tuple[str, ...]
             dictionaries[name] = Dictionary(pa.array(words, pa.string()), False)
         codes[name] = np.where(mine < 0, dictionaries[name].known, mine)
     cells = replace(bound.cells, dictionaries=dictionaries, codes=codes)
-    return narrowed(replace(bound, cells=cells), np.ones(len(cells.weight), dtype=bool))
+    return narrowed(replace(bound, cells=cells), np.ones(len(cells.rows), dtype=bool))

@@ -50,7 +50,7 @@ def released_values(
     result = []
     for at, column in enumerate(quasi.columns):
         writer = Writer(column, bound.cells.dictionaries[column.name])
-        codes, owner, weight = quasi.codes[kept, at], label[kept], bound.cells.weight[kept]
+        codes, owner, weight = quasi.codes[kept, at], label[kept], bound.cells.rows[kept]
         if recoding == "local":
             values = writer.local(codes, owner, classes)
         else:

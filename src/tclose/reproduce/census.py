@@ -49,7 +49,7 @@ class Census:
     @property
     def rows(self) -> int:
         """How many people."""
-        return self.bound.cells.rows
+        return self.bound.cells.n_rows
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -74,7 +74,7 @@ class Census:
         """How many occupations and how many people are in each group."""
         values = np.bincount(self.group)
         code = self.bound.classes.cell_codes[paper.SENSITIVE]
-        people = np.bincount(self.group[code], self.bound.cells.weight, len(values))
+        people = np.bincount(self.group[code], self.bound.cells.rows, len(values))
         return tuple((int(a), int(b)) for a, b in zip(values, people, strict=True))
 
     def problem(self, measure: Measure, size: int = len(paper.QUASI)) -> Problem:

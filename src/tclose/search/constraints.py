@@ -51,8 +51,8 @@ def compile_constraints(lines: Sequence[Line], classes: Classes) -> Constraints:
         tuple(compiler.others),
     )  # fmt: skip
     if classes.persons is not None:
-        return _by_persons(made, classes.persons, len(classes.cell_weight))
-    return made if classes.cell_mass is None else _by_mass(made, classes.cell_mass)
+        return _by_persons(made, classes.persons, len(classes.cell_rows))
+    return made if classes.cell_weight is None else _by_mass(made, classes.cell_weight)
 
 
 def _by_mass(constraints: Constraints, mass: Counts) -> Constraints:

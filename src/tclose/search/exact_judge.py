@@ -53,7 +53,7 @@ class Judge:
 
     @cached_property
     def _mass(self) -> Counts | None:
-        mass = self.problem.classes.cell_mass
+        mass = self.problem.classes.cell_weight
         return None if mass is None else self._total(mass)
 
     def failing(
@@ -104,14 +104,14 @@ class Judge:
         """
         of_cell, first = self._tuples
         raw = self.problem.classes
-        rest = _less(self._rows, of_cell[cells], raw.cell_weight[cells])
+        rest = _less(self._rows, of_cell[cells], raw.cell_rows[cells])
         there = np.flatnonzero(rest)
         both = raw.of_cells(np.concatenate([cells, first[there]]))
-        both = replace(both, cell_weight=np.concatenate([raw.cell_weight[cells], rest[there]]))
-        if raw.cell_mass is not None and self._mass is not None:
-            rest = _less(self._mass, of_cell[cells], raw.cell_mass[cells])
-            mass = np.concatenate([raw.cell_mass[cells], rest[there]])
-            both = replace(both, cell_mass=mass)
+        both = replace(both, cell_rows=np.concatenate([raw.cell_rows[cells], rest[there]]))
+        if raw.cell_weight is not None and self._mass is not None:
+            rest = _less(self._mass, of_cell[cells], raw.cell_weight[cells])
+            mass = np.concatenate([raw.cell_weight[cells], rest[there]])
+            both = replace(both, cell_weight=mass)
         number = np.concatenate([owner, np.full(len(there), parts)])
         return self._named(both, number, parts + (len(there) > 0))
 

@@ -156,7 +156,7 @@ def problem_of(bound: Bound, population: Cells | None = None) -> Problem:
     quasi = coded_quasi(bound)
     classes = bound.classes
     names = tuple(classes.attributes)
-    sensitive = np.zeros((len(bound.cells.weight), len(names)), dtype=np.int64)
+    sensitive = np.zeros((len(bound.cells.rows), len(names)), dtype=np.int64)
     for at, name in enumerate(names):
         sensitive[:, at] = classes.cell_codes[name]
     constraints = compile_constraints(promises_of(bound, population), classes)
@@ -165,7 +165,7 @@ def problem_of(bound: Bound, population: Cells | None = None) -> Problem:
         constraints = replace(constraints, share_per_person=lean)
     return Problem(
         codes=quasi.codes,
-        weight=bound.cells.weight.astype(np.int64),
+        weight=bound.cells.rows.astype(np.int64),
         columns=quasi.columns,
         attributes=names,
         sensitive=sensitive,
@@ -183,7 +183,7 @@ def _share_per_person(classes: Classes, codes: Ints, k: int) -> float:
     persons = classes.persons
     assert persons is not None
     stretches = max(persons.everyone // (STRETCH * max(k, 2)), 1)
-    rank = along_curve(codes, classes.cell_weight)[persons.cell]
+    rank = along_curve(codes, classes.cell_rows)[persons.cell]
     place = np.empty(len(rank), dtype=np.int64)
     place[np.argsort(rank, kind="stable")] = np.arange(len(rank)) * stretches // len(rank)
     owner = classes.cell_class[persons.cell]

@@ -27,12 +27,12 @@ class Pair(Beside):
     @property
     def rows(self) -> int:
         """How many rows the original has."""
-        return self.original.cells.rows
+        return self.original.cells.n_rows
 
     @property
     def left_out(self) -> int:
         """How many of them the release lacks."""
-        return self.rows - self.release.cells.rows
+        return self.rows - self.release.cells.n_rows
 
     @property
     def size(self) -> Counts:
@@ -46,7 +46,7 @@ class Pair(Beside):
         for one in self.covering.columns:
             rows = np.zeros(one.values + 1, dtype=np.int64)
             codes = one.rank[self.original.cells.codes[one.name]]
-            np.add.at(rows, codes, self.original.cells.weight)
+            np.add.at(rows, codes, self.original.cells.rows)
             result.append(rows[: one.values])
         return tuple(result)
 
@@ -67,15 +67,15 @@ class Pair(Beside):
         return (
             self.linked.first,
             self.release.classes.cell_class[self.linked.second],
-            self.linked.weight,
+            self.linked.rows,
         )
 
     @cached_property
     def unlinked(self) -> Ints:
         """How many rows of each cell of the original were left out (where linked)."""
         assert self.linked is not None
-        rest = self.original.cells.weight.copy()
-        np.subtract.at(rest, self.linked.first, self.linked.weight)
+        rest = self.original.cells.rows.copy()
+        np.subtract.at(rest, self.linked.first, self.linked.rows)
         return rest
 
 

@@ -69,7 +69,7 @@ def _commonest_first(bound: Bound, name: str) -> NDArray[np.int64]:
     """The values by how many rows have them: cutting off rare ones then makes small sets."""
     known = bound.cells.dictionaries[name].known
     rows = np.zeros(known + 1, dtype=np.int64)
-    np.add.at(rows, bound.cells.codes[name], bound.cells.weight)
+    np.add.at(rows, bound.cells.codes[name], bound.cells.rows)
     return np.argsort(-rows[:known], kind="stable")
 
 

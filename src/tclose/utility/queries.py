@@ -82,7 +82,7 @@ def actual_counts(pair: Pair, work: Workload) -> Floats:
     result = np.zeros(len(work.low))
     _count(
         pair.covering.places(pair.original.cells), codes,
-        pair.original.cells.weight.astype(np.float64),
+        pair.original.cells.rows.astype(np.float64),
         work.low, work.high, work.attribute, work.part, result,
     )  # fmt: skip
     return result
@@ -98,7 +98,7 @@ def estimated_counts(pair: Pair, work: Workload) -> Floats:
     labels = max(len(one.start) for one in pair.covering.columns)
     _estimate(
         pair.covering.key, *pair.covering.flat, _widths(pair), start.astype(np.int64), codes,
-        classes.cell_weight[order].astype(np.float64), pair.size.astype(np.float64),
+        classes.cell_rows[order].astype(np.float64), pair.size.astype(np.float64),
         np.array([one.values for one in pair.covering.columns]),
         work.low, work.high, work.attribute, work.part,
         np.zeros((len(pair.covering.columns), labels)), result,
@@ -149,7 +149,7 @@ def _sensitive_codes(pair: Pair, *, of_release: bool) -> Ints:
         else:
             columns.append(pair.original.classes.cell_codes[name])
     cells = pair.release.cells if of_release else pair.original.cells
-    return np.stack(columns, axis=1) if columns else np.zeros((len(cells.weight), 1), np.int64)
+    return np.stack(columns, axis=1) if columns else np.zeros((len(cells.rows), 1), np.int64)
 
 
 @compiled

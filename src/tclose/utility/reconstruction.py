@@ -30,7 +30,7 @@ def reconstruction(pair: Pair) -> Measure:
     if pair.central:
         return Measure("reconstruction", None, MEANING, note="not defined for central values")
     rebuilt = rebuilt_rows(pair)
-    weight = pair.original.cells.weight
+    weight = pair.original.cells.rows
     if not (rebuilt > 0).all():
         lost = int(weight[rebuilt <= 0].sum())
         lie = "row lies" if lost == 1 else "rows lie"
@@ -56,7 +56,7 @@ def rebuilt_rows(pair: Pair) -> Floats:
         pair.covering.places(pair.original.cells)[first], pair.covering.key, *pair.covering.flat,
         *pair.covering.grid, cell_start.astype(np.int64), mine[order],
         class_start.astype(np.int64), theirs[inside],
-        classes.cell_weight[inside].astype(np.float64), density, found,
+        classes.cell_rows[inside].astype(np.float64), density, found,
     )  # fmt: skip
     result = np.empty(len(order))
     result[order] = found
@@ -73,8 +73,8 @@ def _combinations(pair: Pair) -> tuple[Ints, Ints]:
         mine.append(pair.original.classes.cell_codes[name])
         theirs.append(code[pair.release.classes.cell_codes[name]])
     if not mine:
-        return np.zeros(len(pair.original.cells.weight), np.int64), np.zeros(
-            len(pair.release.cells.weight), np.int64
+        return np.zeros(len(pair.original.cells.rows), np.int64), np.zeros(
+            len(pair.release.cells.rows), np.int64
         )
     both = [np.concatenate(some) for some in zip(mine, theirs, strict=True)]
     label, _ = grouped(both)

@@ -124,11 +124,11 @@ def audit_bound(
         notes += describe_identifiers(bound.policy, bound.source)
     else:
         progress("looking for identifiers")
-        rows, count = bound.classes.rows, bound.classes.count
+        rows, count = bound.classes.n_rows, bound.classes.count
         requirements += tuple(judge_identifiers(bound.policy, bound.source, rows, count))
     return Audit(
         source=bound.source.name,
-        rows=bound.classes.rows,
+        rows=bound.classes.n_rows,
         classes=bound.classes.count,
         k=int(min(bound.classes.view_size)),
         holds=all(verdict.holds is True for verdict in requirements),
@@ -163,7 +163,7 @@ class _Judge:
             worst_class=int(seen.origin[measured.worst]) + 1,
             failing_classes=int(np.count_nonzero(measured.fails)),
             failing_rows=int(seen.class_rows[measured.fails].sum()),
-            alone=count_alone(seen) / seen.rows,
+            alone=count_alone(seen) / seen.n_rows,
         )
 
     def _known_others(self, attribute: str) -> Classes:

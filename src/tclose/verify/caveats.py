@@ -18,7 +18,7 @@ from tclose.verify.wording import rows_text
 def find_caveats(bound: Bound) -> Iterator[str]:
     """What to know about a release whose rows are counted by person, or have weights."""
     classes, counting = bound.classes, bound.policy.counting
-    if classes.persons is not None and counting is not None and classes.everyone < classes.rows:
+    if classes.persons is not None and counting is not None and classes.everyone < classes.n_rows:
         yield (
             f"sizes and distributions count persons ({classes.everyone:,} in column "
             f"{counting[1]!r}), not rows; rows of one person can be told to belong together, so "
@@ -27,11 +27,11 @@ def find_caveats(bound: Bound) -> Iterator[str]:
     if counting is not None and counting[0] == "weight":
         table = bound.source.group([*classes.quasi, counting[1]])
         alone = int(np.count_nonzero(table.column(WEIGHT).to_numpy() == 1))
-        if 2 * alone >= classes.rows:
+        if 2 * alone >= classes.n_rows:
             yield (
                 f"the weight (column {counting[1]!r}) is released as it is, and {alone:,} of "
-                f"{rows_text(classes.rows)} have one that no other row of their class has: whoever "
-                "knows a person's weight finds the row"
+                f"{rows_text(classes.n_rows)} have one that no other row of their class has: "
+                "whoever knows a person's weight finds the row"
             )
 
 

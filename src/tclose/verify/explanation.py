@@ -193,12 +193,12 @@ def _shares(attribute: Attribute, counts: Counts, table: Counts, rows: Counts) -
 
 def _rows(classes: Classes, attribute: Attribute, at: int, counts: Counts) -> Counts:
     """How many rows of a class have each value: what was counted, unless that was weighed."""
-    if classes.cell_mass is None:
+    if classes.cell_weight is None:
         return counts
     code = classes.cell_codes[attribute.name]
     inside = np.flatnonzero((classes.cell_class == at) & (code >= 0))
     rows = np.zeros(attribute.values, dtype=np.int64)
-    np.add.at(rows, code[inside], classes.cell_weight[inside])
+    np.add.at(rows, code[inside], classes.cell_rows[inside])
     return rows
 
 

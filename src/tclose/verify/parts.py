@@ -77,7 +77,7 @@ class JudgeParts:
         lines = lines_of(self.outline, measure_all=self.measure_all)
         judged = tuple(_judged(line, classes) for line in lines)
         return pickle.dumps(
-            PartAudit(classes.count, classes.rows, ClassCounts.of(classes.size), judged)
+            PartAudit(classes.count, classes.n_rows, ClassCounts.of(classes.size), judged)
         )
 
 
@@ -122,7 +122,7 @@ def audit_parts(
     progress: Progress = lambda step: None,
 ) -> Audit:
     """Measures a table part by part, where the engine keeps it."""
-    number = max(1, math.ceil(outline.rows / ROWS))
+    number = max(1, math.ceil(outline.n_rows / ROWS))
     spread = source.spread(outline.counted, outline.quasi, number)
     progress("measuring part by part")
     parts = [pickle.loads(one) for one in spread(JudgeParts(outline, measure_all))]
@@ -140,7 +140,7 @@ def audit_parts(
             worst_class=place[one.worst],
             failing_classes=one.failing_classes,
             failing_rows=one.failing_rows,
-            alone=one.alone / outline.rows,
+            alone=one.alone / outline.n_rows,
         )
         for line, one in zip(lines, worst, strict=True)
     ]
@@ -154,7 +154,7 @@ def audit_parts(
     if measure_all or policy.release.identifiers == "pseudonym":
         notes += describe_identifiers(policy, source)
     else:
-        requirements += tuple(judge_identifiers(policy, source, outline.rows, classes))
+        requirements += tuple(judge_identifiers(policy, source, outline.n_rows, classes))
     each = [part.counts for part in parts]
     counts = ClassCounts(
         min(one.smallest for one in each),

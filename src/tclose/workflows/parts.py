@@ -81,7 +81,7 @@ class SearchFragment:
         made = translation_of(
             bound, recoding, self.pseudonyms, released_columns(bound), by_cells=True
         )
-        rows = bound.classes.rows
+        rows = bound.classes.n_rows
         loss = {name: each * rows for name, each in recoding.loss.columns.items()}
         return Worked(made.cells, pickle.dumps(Report(rows, outcome.classes, loss)))
 
@@ -111,9 +111,9 @@ def fragmented(
     example = _example(outline, pseudonyms)
     search = SearchFragment(outline, chosen, share, pseudonyms)
     reports = [pickle.loads(one) for one in bench.work(label, search, example.cells.schema)]
-    how = replace(example, cells=bench.translation, rows=outline.rows)
+    how = replace(example, cells=bench.translation, rows=outline.n_rows)
     columns = {
-        name: sum(one.loss[name] for one in reports) / outline.rows for name in outline.quasi
+        name: sum(one.loss[name] for one in reports) / outline.n_rows for name in outline.quasi
     }
     overall = sum(columns.values()) / max(len(columns), 1)
     loss = LossReport(overall, columns, np.zeros((0, len(columns))), 0)
@@ -195,7 +195,7 @@ class _Judge:
             key=np.zeros((len(each), len(self.outline.quasi)), dtype=np.int64),
             cell_class=label[self.fragment],
             cell_codes=self.codes,
-            cell_weight=self.weight,
+            cell_rows=self.weight,
             view_of=each,
             class_of=each,
             origin=each,

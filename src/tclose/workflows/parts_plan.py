@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data.cell_store import Laid
-from tclose.data.encode.cells import equal_parts, united
+from tclose.data.encode.cells import equal_parts, merge_equal
 from tclose.data.source import WEIGHT
 from tclose.data.summary import Outline
 from tclose.distance.histogram import lexicographic
@@ -79,7 +79,7 @@ def _snapped(outline: Outline, name: str, values: int) -> Ints:
     known, tree = outline.dictionaries[name].known, outline.hierarchies.get(name)
     along = ranks(outline, name)[:known]
     order = np.argsort(along)
-    run = equal_parts(outline.weight[name][:known][order], values)
+    run = equal_parts(outline.value_rows[name][:known][order], values)
     if tree is not None:
         leaf = tree.indices(outline.dictionaries[name].labels)[order]
         for level in range(tree.levels):
@@ -170,11 +170,11 @@ def _parts(
     """The part of each of the sketch's cells, and the cells in the order that this is told in."""
     order = lexicographic(*codes.values())
     codes = {name: code[order] for name, code in codes.items()}
-    cells = united(outline.dictionaries, codes, rows[order])[0]
+    cells = merge_equal(outline.dictionaries, codes, rows[order])[0]
     share = size / max(int(number.sum()), 1)
-    least = max(outline.policy.k or 1, int(share * outline.rows / 2))
+    least = max(outline.policy.k or 1, int(share * outline.n_rows / 2))
     rules = outline.policy.model_copy(update={"k": least}).at(outline.policy.base)
-    if least >= outline.rows:
+    if least >= outline.n_rows:
         return np.zeros(len(order), dtype=np.int64), order
     bound = replace(outline, policy=rules).bound(cells)
     outcome = method_named("mondrian").run(problem_of(bound), Budget(effort=1e6))
@@ -183,7 +183,7 @@ def _parts(
 
 def _places(outline: Outline) -> dict[str, Ints]:
     along = {name: ranks(outline, name) for name in outline.quasi}
-    rows = [outline.weight[name][np.argsort(rank)] for name, rank in along.items()]
+    rows = [outline.value_rows[name][np.argsort(rank)] for name, rank in along.items()]
     places = coordinates(rows, len(rows))
     return {name: place[along[name]] for name, place in zip(along, places, strict=True)}
 
@@ -191,7 +191,7 @@ def _places(outline: Outline) -> dict[str, Ints]:
 def _with_missing(outline: Outline, name: str) -> Ints:
     """The rows with each value of an attribute; last those whose value may be any."""
     count = np.asarray(outline.whole[name], dtype=np.int64)
-    return np.append(count, outline.rows - int(count.sum()))
+    return np.append(count, outline.n_rows - int(count.sum()))
 
 
 def _folds(outline: Outline) -> list[list[str]]:

@@ -59,7 +59,7 @@ def anonymize_parts(
         "seconds": budget.seconds,
         "effort": budget.effort,
         "command": command,
-        "input_rows": table.rows,
+        "input_rows": table.n_rows,
         "left_out": {"rows": 0, "from": {}},
         "loss": {
             "measure": "iyengar", "overall": found.loss.overall, "columns": found.loss.columns,
@@ -68,7 +68,7 @@ def anonymize_parts(
     }  # fmt: skip
 
     def certified(audit: Audit, output_hash: str) -> Certificate:
-        sizes = vars(sizes_of(audit, table.rows))
+        sizes = vars(sizes_of(audit, table.n_rows))
         told = described | {"hashes": hashes | {"output": output_hash}, "sizes": sizes}
         paper = certify(audit, policy_json(table.policy), told)
         save_json(targets.certificate, paper.to_json())
@@ -86,7 +86,7 @@ def anonymize_parts(
         certificate=paper,
         audit=audit,
         loss=found.loss,
-        sizes=sizes_of(audit, table.rows),
+        sizes=sizes_of(audit, table.n_rows),
         plan=None,
         outcome=None,
         left_out=0,
@@ -99,7 +99,7 @@ def recounted_parts(source: Source, table: Outline) -> Audit:
     if not audit.holds:
         broken = ", ".join(v.title for v in audit.requirements if not v.holds)
         raise UnprovenError(f"the written release does not keep its promise ({broken})")
-    if audit.rows != table.rows:
+    if audit.rows != table.n_rows:
         raise UnprovenError("the written release has not as many rows as the table")
     return audit
 

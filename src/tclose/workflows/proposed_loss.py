@@ -49,8 +49,8 @@ def value_of(name: str, bound: Bound) -> Callable[[Outcome], float]:
 def _sizes(bound: Bound, outcome: Outcome) -> Sizes:
     kept = outcome.label >= 0
     size = np.zeros(outcome.classes, dtype=np.int64)
-    np.add.at(size, outcome.label[kept], bound.cells.weight[kept])
-    return class_sizes(size, bound.classes.rows)
+    np.add.at(size, outcome.label[kept], bound.cells.rows[kept])
+    return class_sizes(size, bound.classes.n_rows)
 
 
 def _measured(name: str, bound: Bound, outcome: Outcome) -> float:

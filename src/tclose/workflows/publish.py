@@ -45,7 +45,7 @@ class Work:
     ) -> Release:
         """Writes (or frames) the release, counts it again, and certifies what was counted."""
         bound, loss, targets = self.bound, recoding.loss, self.targets
-        input_rows = bound.classes.rows
+        input_rows = bound.classes.n_rows
         described = {
             **details,
             "input_rows": input_rows,
@@ -65,7 +65,7 @@ class Work:
 
         def counted(source: Source) -> Audit:
             audit = recounted(source, bound.policy, self.people)
-            if audit.bound.cells.rows != int(bound.cells.weight[recoding.label >= 0].sum()):
+            if audit.bound.cells.n_rows != int(bound.cells.rows[recoding.label >= 0].sum()):
                 raise UnprovenError("the written release has not the rows that were released")
             return audit
 

@@ -164,7 +164,7 @@ def split(
         }
     details |= {
         "seed": budget.seed, "seconds": budget.seconds, "effort": budget.effort, "command": command,
-        "input_rows": bound.classes.rows, "notes": list(CAVEATS[chosen]), "versions": versions(),
+        "input_rows": bound.classes.n_rows, "notes": list(CAVEATS[chosen]), "versions": versions(),
     }  # fmt: skip
     if findings:
         details["attacks"] = [one.to_json() for one in findings]

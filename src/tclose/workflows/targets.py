@@ -58,7 +58,7 @@ class Targets:
             if isinstance(self.output, Address):
                 refuse_taken(self.output, schema)
                 return
-            refuse_unholdable(self.output, schema, lambda: bound.source.rows)
+            refuse_unholdable(self.output, schema, lambda: bound.source.n_rows)
             if bound.source.stores(self.output):
                 bound.source.refuse_taken(self.output)
             refuse_empty_texts(bound, bound.attributes, self.output, "a .parquet file")

@@ -150,7 +150,7 @@ def test_no_wrong_way_shows_the_password(database: Any, run: Any) -> None:
             ]
             assert all(why in err.replace("\n", " ") for _, err in told), (name, told)
             with pytest.raises(TcloseError) as refused:
-                assert open_source(url).rows
+                assert open_source(url).n_rows
             shown = "".join(traceback.format_exception(refused.value))
             shown += repr(refused.value) + repr(refused.value.__context__) + repr(Address(url))
             assert not any(secret in shown for secret in database.secrets), name
@@ -185,7 +185,7 @@ def test_no_mistake_of_typing_shows_the_password(database: Any, run: Any, home: 
 
 def test_a_connection_that_is_cut_is_told_without_the_password(database: Any) -> None:
     source = open_source(put_hospital(database))
-    assert source.rows == 300
+    assert source.n_rows == 300
     database.run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
         "WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -194,7 +194,7 @@ def test_a_connection_that_is_cut_is_told_without_the_password(database: Any) ->
         source.group(["sex"])
     shown = "".join(traceback.format_exception(refused.value)) + repr(source)
     assert not any(secret in shown for secret in database.secrets)
-    assert open_source(database.url("hospital")).rows == 300
+    assert open_source(database.url("hospital")).n_rows == 300
 
 
 def test_a_password_may_stay_out_of_the_address(
@@ -203,14 +203,14 @@ def test_a_password_may_stay_out_of_the_address(
     put_hospital(database)
     bare = database.url("hospital", password=None)
     monkeypatch.setenv("PGPASSWORD", database.password)
-    assert open_source(bare).rows == 300
+    assert open_source(bare).n_rows == 300
     monkeypatch.delenv("PGPASSWORD")
     file = home / "passwords"
     told = database.password.replace("\\", "\\\\").replace(":", "\\:")
     file.write_text(f"*:*:*:*:{told}\n")
     file.chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(file))
-    assert open_source(bare).rows == 300
+    assert open_source(bare).n_rows == 300
     file.unlink()
     services = home / "services"
     services.write_text(
@@ -219,7 +219,7 @@ def test_a_password_may_stay_out_of_the_address(
     )
     monkeypatch.setenv("PGSERVICEFILE", str(services))
     source = open_source("postgresql:///?service=clinic#hospital")
-    assert source.rows == 300 and source.name == f"table hospital in {database.name}"
+    assert source.n_rows == 300 and source.name == f"table hospital in {database.name}"
 
 
 def test_a_program_of_its_own_shows_no_password(database: Any, home: Path) -> None:

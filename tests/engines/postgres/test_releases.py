@@ -278,7 +278,7 @@ def test_a_server_keeps_no_snapshot_for_a_table_that_was_audited(database: Any) 
     found = tclose.audit(database.url("people"), quasi="a", sensitive="b")
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'"
     assert database.run(waiting) == [(0,)]
-    assert found.bound.source.rows == 9
+    assert found.bound.source.n_rows == 9
     found.bound.source.rest()
     assert database.run(waiting) == [(0,)]
 

@@ -130,7 +130,7 @@ def test_what_is_written_and_read_again_is_the_same(database: Any, frame: pa.Tab
     assert there.digest() == here.digest()
     names = list(there.columns)
     assert counts(there.group(names)) == counts(here.group(names))
-    assert there.rows == frame.num_rows
+    assert there.n_rows == frame.num_rows
     for name in names:
         assert there.different(name) == len(counts(there.group([name])))
 
@@ -169,9 +169,9 @@ def test_a_reading_that_is_given_up_leaves_the_snapshot(database: Any) -> None:
     next(batches)
     database.run("DELETE FROM many WHERE a > 5")
     batches.close()  # type: ignore[attr-defined]
-    assert source.rows == 300_000
+    assert source.n_rows == 300_000
     source.rest()
-    assert open_source(url).rows == 6
+    assert open_source(url).n_rows == 6
 
 
 # Queries
@@ -210,7 +210,7 @@ def test_only_one_select_is_asked(database: Any, query: str) -> None:
 def test_every_kind_of_select_is_read(database: Any, query: str) -> None:
     database.run("CREATE TABLE people AS SELECT generate_series(1, 2) AS a")
     source = open_source(database.url(), query=query)
-    assert source.rows == 2 and read(source).num_rows == 2
+    assert source.n_rows == 2 and read(source).num_rows == 2
     assert source.name == f"a query in {database.name}"
 
 

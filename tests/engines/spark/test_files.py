@@ -163,8 +163,8 @@ def test_folders_and_patterns_of_parquet(spark: Any, tmp_path: Path) -> None:
         assert rows(mine) == rows(theirs) and mine.digest() == theirs.digest()
     plain = tmp_path / "table"
     folder.rename(plain)
-    assert open_source(plain / "*.parquet", Reading(engine="spark")).rows == 3
-    assert open_source(f"file://{plain}", Reading(engine="spark")).rows == 3
+    assert open_source(plain / "*.parquet", Reading(engine="spark")).n_rows == 3
+    assert open_source(f"file://{plain}", Reading(engine="spark")).n_rows == 3
 
 
 def test_parquet_files_with_other_columns_are_united(spark: Any, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_a_folder_holds_what_a_file_would(
     frame = spark.createDataFrame(ROUND).repartition(parts)
     seen: list[int] = []
     target = tmp_path / "deep" / f"out.{kind}"
-    open_source(frame).save(target, lambda source: seen.append(source.rows))
+    open_source(frame).save(target, lambda source: seen.append(source.n_rows))
     assert seen == [8] and [one.name for one in target.parent.iterdir()] == [f"out.{kind}"]
     single = write_table(tmp_path / f"single.{kind}", ROUND.schema, ROUND.to_batches())
     told = rows(open_source(single))

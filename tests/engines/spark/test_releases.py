@@ -200,7 +200,7 @@ def test_a_release_is_saved_as_a_folder_and_certified(
         assert (tmp_path / name).is_dir() == (name != "out.arrow")
         for engine in ("duckdb", "spark")[: 1 + (tmp_path / name).is_dir()]:
             source = open_source(tmp_path / name, Reading(engine=engine))
-            assert source.rows == release.audit.rows
+            assert source.n_rows == release.audit.rows
             assert source.digest() in paper.read_text()
 
 

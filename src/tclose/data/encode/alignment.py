@@ -31,12 +31,12 @@ class Linked:
 
     first: Ints
     second: Ints
-    weight: Ints
+    rows: Ints
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many people were linked."""
-        return int(self.weight.sum())
+        return int(self.rows.sum())
 
 
 def linked_rows(first: Bound, second: Bound, key: str | None = None) -> Linked | None:
@@ -80,9 +80,10 @@ def beside(original: Bound, release: Bound, key: str | None = None) -> Beside:
     Without a key rows are linked by their order, if there are equally many, if all sensitive values
     agree, and if every released value covers the original one.
     """
-    if release.cells.rows > original.cells.rows:
+    released, known = release.cells.n_rows, original.cells.n_rows
+    if released > known:
         raise DataError(
-            f"the release has {release.cells.rows:,} rows, the original {original.cells.rows:,}",
+            f"the release has {released:,} rows, the original {known:,}",
             where=release.source.name,
             hint="is it a release of this table?",
         )
@@ -95,7 +96,7 @@ def beside(original: Bound, release: Bound, key: str | None = None) -> Beside:
         nominal=_prefixed(original),
     )
     linked = None
-    if key is not None or release.cells.rows == original.cells.rows:
+    if key is not None or released == known:
         linked = linked_rows(original, release, key)
     found = Beside(original, release, covering, linked)
     if linked is None or (agreeing(original, release, linked) and _covered(found, linked)):
@@ -184,7 +185,7 @@ def _row_counts(bound: Bound) -> Ints:
     """How many rows every row of a table stands for, in its own order."""
     name = next(iter(bound.policy.with_role("count")), None)
     if name is None:
-        return np.ones(bound.cells.rows, dtype=np.int64)
+        return np.ones(bound.cells.n_rows, dtype=np.int64)
     dictionary, code = row_codes(bound.source, name)
     return np.array([int(Decimal(text)) for text in dictionary.labels], dtype=np.int64)[code]
 

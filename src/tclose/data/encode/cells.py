@@ -1,4 +1,4 @@
-"""Distinct quasi-identifier × sensitive tuples with their weight: the table as integers."""
+"""Distinct quasi-identifier × sensitive tuples with their number of rows: the table as integers."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ class Cells:
 
     dictionaries: dict[str, Dictionary]
     codes: dict[str, NDArray[np.int64]]
-    weight: NDArray[np.int64]
-    mass: Counts | None = None
-    """What the rows of each cell weigh together, where they have weights; whole numbers."""
+    rows: NDArray[np.int64]
+    weight: Counts | None = None
+    """The survey weight of the rows of each cell, where they have weights; whole numbers."""
     persons: Persons | None = None
     """Whose the rows are, where several may be of one person."""
-    lines: NDArray[np.int64] | None = None
-    """The rows that the table has of each cell, where each of them stands for several."""
+    records: NDArray[np.int64] | None = None
+    """The records that the table has of each cell, where each of them stands for several rows."""
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows all cells stand for."""
-        return int(self.weight.sum())
+        return int(self.rows.sum())
 
     @property
     def table_rows(self) -> NDArray[np.int64]:
         """How many rows the table itself has of each cell."""
-        return self.weight if self.lines is None else self.lines
+        return self.rows if self.records is None else self.records
 
     def missing(self, column: str) -> int:
         """How many rows miss a value in a column."""
         at = self.codes[column] == self.dictionaries[column].known
-        return int(self.weight[at].sum())
+        return int(self.rows[at].sum())
 
     def only(self, kept: NDArray[np.bool_]) -> Cells:
         """Some of the cells."""
@@ -56,10 +56,10 @@ class Cells:
         return Cells(
             self.dictionaries,
             {name: code[cells] for name, code in self.codes.items()},
-            self.weight[cells],
-            None if self.mass is None else self.mass[cells],
-            None if persons is None else persons.of_cells(cells, len(self.weight)),
-            None if self.lines is None else self.lines[cells],
+            self.rows[cells],
+            None if self.weight is None else self.weight[cells],
+            None if persons is None else persons.of_cells(cells, len(self.rows)),
+            None if self.records is None else self.records[cells],
         )
 
 
@@ -69,19 +69,19 @@ def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     >>> from tclose.data.io.open import open_source
     >>> import pyarrow as pa
     >>> cells = count_cells(open_source(pa.table({"a": [1, 1, None]})), ["a"])
-    >>> cells.rows, cells.missing("a"), len(cells.weight)
+    >>> cells.n_rows, cells.missing("a"), len(cells.rows)
     (3, 1, 2)
     """
     table = source.group(columns)
     if table.num_rows == 0:
         raise DataError("the table has no rows", where=source.name, hint="is the right file named?")
     dictionaries, codes = encoded(table, columns)
-    weight = table.column(WEIGHT).to_numpy().astype(np.int64)
+    rows = table.column(WEIGHT).to_numpy().astype(np.int64)
     del table
     order = lexicographic(*codes.values())
     for name in columns:
         codes[name] = codes[name][order]
-    return united(dictionaries, codes, weight[order])[0]
+    return merge_equal(dictionaries, codes, rows[order])[0]
 
 
 def encoded(
@@ -95,26 +95,26 @@ def encoded(
     return dictionaries, codes
 
 
-def united(
+def merge_equal(
     dictionaries: dict[str, Dictionary],
     codes: dict[str, NDArray[np.int64]],
-    weight: NDArray[np.int64],
-    mass: Counts | None = None,
+    rows: NDArray[np.int64],
+    weight: Counts | None = None,
 ) -> tuple[Cells, Ints]:
     """Cells from tuples in order, equal ones as one, and the cell of each of the tuples.
 
     NaN and null are both missing, so that tuples may be equal which an engine counted apart.
     """
-    fresh = np.zeros(len(weight), dtype=bool)
+    fresh = np.zeros(len(rows), dtype=bool)
     fresh[:1] = True
     for column in codes.values():
         fresh[1:] |= column[1:] != column[:-1]
     if not fresh.all():
         first = np.flatnonzero(fresh)
         codes = {name: column[first] for name, column in codes.items()}
-        weight = np.add.reduceat(weight, first)
-        mass = None if mass is None else np.add.reduceat(mass, first)
-    return Cells(dictionaries, codes, weight, mass), np.cumsum(fresh) - 1
+        rows = np.add.reduceat(rows, first)
+        weight = None if weight is None else np.add.reduceat(weight, first)
+    return Cells(dictionaries, codes, rows, weight), np.cumsum(fresh) - 1
 
 
 def equal_parts(rows: NDArray[np.number], parts: int) -> Ints:

@@ -66,12 +66,12 @@ class Classes:
     key: Ints
     cell_class: Ints
     cell_codes: Mapping[str, Ints]
-    cell_weight: Counts
+    cell_rows: Counts
     view_of: Ints
     class_of: Ints
     origin: Ints
     """The class of the released table that each class lies in (itself, unless regrouped)."""
-    cell_mass: Counts | None = None
+    cell_weight: Counts | None = None
     """What each cell weighs in histograms, where that is not its number of rows."""
     persons: Persons | None = None
     """Whose the rows of the cells are, where several may be of one person."""
@@ -93,19 +93,19 @@ class Classes:
     @cached_property
     def class_rows(self) -> Counts:
         """The rows of each class, whoever they are of."""
-        result = np.zeros(self.count, dtype=self.cell_weight.dtype)
-        np.add.at(result, self.cell_class, self.cell_weight)
+        result = np.zeros(self.count, dtype=self.cell_rows.dtype)
+        np.add.at(result, self.cell_class, self.cell_rows)
         return result
 
     @cached_property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         return int(sum(self.class_rows.tolist()))
 
     @property
     def everyone(self) -> int:
         """How many there are of what a class's size counts."""
-        return self.rows if self.persons is None else self.persons.everyone
+        return self.n_rows if self.persons is None else self.persons.everyone
 
     @property
     def views(self) -> int:
@@ -173,7 +173,7 @@ class Classes:
         """The histogram per class of whatever has a code in each cell."""
         if self.persons is not None:
             return self.persons.histogram(self.cell_class, code, self.count, values)
-        mass = self.cell_weight if self.cell_mass is None else self.cell_mass
+        mass = self.cell_rows if self.cell_weight is None else self.cell_weight
         return Histogram.from_cells(self.cell_class, code, mass, classes=self.count, values=values)
 
     def tally(self, attribute: str) -> Tally:
@@ -231,20 +231,20 @@ class Classes:
         whole = np.arange(len(first))
         return Classes(
             self.quasi, self.dictionaries, self.attributes, self.key[self.cell_class[first]],
-            label, self.cell_codes, self.cell_weight, whole, whole, self.cell_class[first],
-            self.cell_mass, self.persons, self.whole,
+            label, self.cell_codes, self.cell_rows, whole, whole, self.cell_class[first],
+            self.cell_weight, self.persons, self.whole,
         )  # fmt: skip
 
     def of_cells(self, cells: Ints) -> Classes:
         """Some cells of these classes, in the order given; the classes keep their numbers."""
-        mass, persons = self.cell_mass, self.persons
+        mass, persons = self.cell_weight, self.persons
         return replace(
             self,
             cell_class=self.cell_class[cells],
             cell_codes={name: codes[cells] for name, codes in self.cell_codes.items()},
-            cell_weight=self.cell_weight[cells],
-            cell_mass=None if mass is None else mass[cells],
-            persons=None if persons is None else persons.of_cells(cells, len(self.cell_weight)),
+            cell_rows=self.cell_rows[cells],
+            cell_weight=None if mass is None else mass[cells],
+            persons=None if persons is None else persons.of_cells(cells, len(self.cell_rows)),
         )
 
 
@@ -285,6 +285,6 @@ def form_classes(
     view_of, class_of = views_of(key, unknown)
     codes = {name: attribute.recode[cells.codes[name]] for name, attribute in attributes.items()}
     return Classes(
-        tuple(quasi), cells.dictionaries, attributes, key, label, codes, cells.weight,
-        view_of, class_of, np.arange(len(first)), cells.mass, cells.persons,
+        tuple(quasi), cells.dictionaries, attributes, key, label, codes, cells.rows,
+        view_of, class_of, np.arange(len(first)), cells.weight, cells.persons,
     )  # fmt: skip

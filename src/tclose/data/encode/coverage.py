@@ -90,7 +90,7 @@ class Covering:
     def rows_covered(self, cells: Cells) -> Ints:
         """How many rows of a table of raw values each class covers."""
         result = np.zeros(len(self.key), dtype=np.int64)
-        weight = cells.weight.astype(np.int64)
+        weight = cells.rows.astype(np.int64)
         _add(self.places(cells), self.key, *self.flat, *self.grid, weight, result)
         return result
 

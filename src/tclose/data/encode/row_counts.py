@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.encode.cells import Cells, count_cells, encoded, united
+from tclose.data.encode.cells import Cells, count_cells, encoded, merge_equal
 from tclose.data.encode.dictionary import NUMBER, Dictionary
 from tclose.data.encode.persons import Persons
 from tclose.data.source import WEIGHT, Source
@@ -38,7 +38,7 @@ def counted_cells(
     >>> from tclose.data.io.open import open_source
     >>> table = open_source(pa.table({"a": ["x", "x", "y"], "w": ["0.5", "0.5", "1"]}))
     >>> cells = counted_cells(table, ["a"], ("weight", "w"))
-    >>> cells.weight.tolist(), cells.mass.tolist()
+    >>> cells.rows.tolist(), cells.weight.tolist()
     ([2, 1], [1, 1])
     """
     if counting is None:
@@ -63,12 +63,12 @@ def counted_cells(
     codes = {column: each[order] for column, each in codes.items()}
     counts = (number[code] * rows)[order]
     if role == "count":
-        cells, place = united(dictionaries, codes, _refuse_many(counts, name))
-        lines = np.zeros(len(cells.weight), dtype=np.int64)
+        cells, place = merge_equal(dictionaries, codes, _refuse_many(counts, name))
+        lines = np.zeros(len(cells.rows), dtype=np.int64)
         np.add.at(lines, place, rows[order])
-        return replace(cells, lines=lines)
-    cells = united(dictionaries, codes, rows[order], counts)[0]
-    return replace(cells, mass=_lightest(cells))
+        return replace(cells, records=lines)
+    cells = merge_equal(dictionaries, codes, rows[order], counts)[0]
+    return replace(cells, weight=_lightest(cells))
 
 
 def miscounted(source: Source, role: str, name: str) -> int:
@@ -127,11 +127,11 @@ def _refuse_many(counts: Counts, name: str) -> Ints:
 
 def _lightest(cells: Cells) -> Counts | None:
     """The masses without a common factor; none where they are the numbers of rows."""
-    assert cells.mass is not None
-    mass = cells.mass // np.gcd.reduce(cells.mass)
+    assert cells.weight is not None
+    mass = cells.weight // np.gcd.reduce(cells.weight)
     if mass.dtype == object and sum(mass.tolist()) < LARGEST:
         mass = mass.astype(np.int64)
-    return None if np.array_equal(mass, cells.weight) else mass
+    return None if np.array_equal(mass, cells.rows) else mass
 
 
 def _by_person(
@@ -151,7 +151,7 @@ def _by_person(
         )
     order = lexicographic(*codes.values(), who)
     codes = {column: each[order] for column, each in codes.items()}
-    cells, place = united(dictionaries, codes, rows[order])
+    cells, place = merge_equal(dictionaries, codes, rows[order])
     who = who[order]
     once = np.append(True, (place[1:] != place[:-1]) | (who[1:] != who[:-1]))
     return replace(cells, persons=Persons(place[once], who[once]))

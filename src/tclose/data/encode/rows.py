@@ -56,7 +56,7 @@ class RowIndex:
         self.cells = cells
         self.columns = list(columns)
         self.ranks: list[Ints | None] = []
-        key = np.zeros(len(cells.weight), dtype=np.int64)
+        key = np.zeros(len(cells.rows), dtype=np.int64)
         span = 1
         for name in self.columns:
             wide = cells.dictionaries[name].known + 1

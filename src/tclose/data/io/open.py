@@ -24,7 +24,7 @@ def open_source(data: Any, reading: Reading = AS_FOUND) -> Source:
 
     >>> import pyarrow as pa
     >>> source = open_source(pa.table({"zip": ["1", "1", None]}))
-    >>> source.rows, source.group(["zip"]).num_rows
+    >>> source.n_rows, source.group(["zip"]).num_rows
     (3, 2)
     """
     if isinstance(data, Source):

@@ -66,7 +66,7 @@ def insert_cells(bound: Bound, plan: Plan, population: Cells | None = None) -> I
     if plan.levels is not None:
         return _by_levels(bound, plan.columns, plan.levels, population)
     shapes = shapes_of(plan.columns, bound, labels_of(plan.cuts))
-    everyone = np.arange(len(bound.cells.weight))
+    everyone = np.arange(len(bound.cells.rows))
     if plan.cuts:
         choice = _within(shapes, classify(plan.cuts, shapes))[:, None]
     else:
@@ -93,14 +93,14 @@ def _by_levels(
     while (failing := failing_cells(bound, population, label, words)).any():
         label = np.where(failing, -1, label)
     names = [one.column for one in words]
-    loss = weighed_loss(names, each, bound.cells.weight, label)
+    loss = weighed_loss(names, each, bound.cells.rows, label)
     return _inserted(bound, "levels", Recoding(label, words, loss, quasi), outside, 0)
 
 
 def _inserted(
     bound: Bound, way: Way, recoding: Recoding, outside: Flags, widened: int
 ) -> Insertion:
-    weight = bound.cells.weight
+    weight = bound.cells.rows
     beyond = int(weight[outside].sum())
     held_back = int(weight[recoding.label < 0].sum()) - beyond
     return Insertion(recoding, way, beyond, held_back, widened)
@@ -121,7 +121,7 @@ def recoding_of(
     )
     return Recoding(
         label, in_words(before, after, words),
-        weighed_loss(names, each, bound.cells.weight, label), quasi,
+        weighed_loss(names, each, bound.cells.rows, label), quasi,
     )  # fmt: skip
 
 
@@ -188,7 +188,7 @@ class Guests:
     @property
     def weight(self) -> Ints:
         """How many rows each guest stands for."""
-        return self.bound.cells.weight[self.cells]
+        return self.bound.cells.rows[self.cells]
 
     def widened(self, label: Ints) -> tuple[Shape, ...]:
         """The classes with the guests that they have."""

@@ -44,12 +44,12 @@ def contingency(one: Ints, two: Ints, weight: Ints) -> float:
 
 def associated(cells: Cells, names: Sequence[str], bound: Iterable[Sequence[str]] = ()) -> Sets:
     """Disjoint sets of columns: those that tell of each other, and those `bound` together."""
-    codes = {name: parted(cells.codes[name], PARTS, cells.weight) for name in names}
+    codes = {name: parted(cells.codes[name], PARTS, cells.rows) for name in names}
     pairs = [
         (one, two)
         for at, one in enumerate(names)
         for two in names[at + 1 :]
-        if contingency(codes[one], codes[two], cells.weight) >= TOGETHER
+        if contingency(codes[one], codes[two], cells.rows) >= TOGETHER
     ]
     return joined(names, [*pairs, *bound])
 

@@ -64,7 +64,7 @@ def by_rows(problem: Problem) -> Problem:
     order = np.repeat(np.arange(problem.cells), problem.weight)
     single = problem.reordered(order)
     ones = np.ones(len(order), dtype=np.int64)
-    return replace(single, weight=ones, classes=replace(single.classes, cell_weight=ones))
+    return replace(single, weight=ones, classes=replace(single.classes, cell_rows=ones))
 
 
 def run(

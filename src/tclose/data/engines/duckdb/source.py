@@ -52,7 +52,7 @@ class DuckSource(Source):
         }
 
     @cached_property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         return int(self.single_row("count(*)")[0])
 

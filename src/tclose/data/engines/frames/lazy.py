@@ -42,7 +42,7 @@ class LazySource(Source):
     kinds: dict[str, Any] = field(repr=False)
 
     @cached_property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         return int(self._run(self.frame.select(pl.len())).item())
 

@@ -55,9 +55,9 @@ class IbisSource(Source):
     """The same table as its backend shows it."""
 
     @cached_property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
-        return self.asked.rows
+        return self.asked.n_rows
 
     def different(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""
@@ -111,7 +111,7 @@ class Answers(Spooling):
     table: Any = field(repr=False)
 
     @cached_property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         with told(self.name):
             return int(self.table.count().to_pyarrow().as_py())

@@ -47,7 +47,7 @@ class DatabaseSource(Spooling):
     types: dict[str, Column] = field(repr=False)
 
     @cached_property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         return self._number("count(*)")
 

@@ -63,7 +63,7 @@ class SparkSource(Source):
             return schema_of(self.frame, self.name)
 
     @cached_property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows there are."""
         with asked(self.name):
             return int(self.frame.count())
@@ -156,7 +156,7 @@ class SparkSource(Source):
         """Writes the release to a folder of files, counted before it appears."""
 
         def judge(written: Source) -> None:
-            self.refuse_changed(how, written.rows)
+            self.refuse_changed(how, written.n_rows)
             check(written)
 
         with asked(self.name):
