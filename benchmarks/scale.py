@@ -247,7 +247,7 @@ def on_duckdb(stack: contextlib.ExitStack) -> Jobs:
             lambda: mondrian(
                 folder / "in.parquet",
                 output=folder / "out.parquet",
-                reading=tclose.Reading(cells=200_000 if folder.name != "small" else 500),
+                reading=tclose.Reading(max_cells=200_000 if folder.name != "small" else 500),
             )
         ),
     }

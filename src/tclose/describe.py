@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data import Bound
+from tclose.data import BoundTable
 from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Policy
 from tclose.recode import Plan
@@ -29,7 +29,7 @@ def policy_json(policy: Policy) -> dict[str, Any]:
     return dumped
 
 
-def rows_from(bound: Bound, quasi: Quasi, gone: NDArray[np.bool_]) -> dict[str, Any]:
+def rows_from(bound: BoundTable, quasi: Quasi, gone: NDArray[np.bool_]) -> dict[str, Any]:
     """How many rows some cells are, and from which coarse parts of each quasi-identifier."""
     weight = bound.cells.rows
     where: dict[str, dict[str, int]] = {}
@@ -44,7 +44,9 @@ def rows_from(bound: Bound, quasi: Quasi, gone: NDArray[np.bool_]) -> dict[str, 
     return {"rows": int(weight[gone].sum()), "from": where}
 
 
-def search_details(bound: Bound, outcome: Outcome, budget: Budget, command: str) -> dict[str, Any]:
+def search_details(
+    bound: BoundTable, outcome: Outcome, budget: Budget, command: str
+) -> dict[str, Any]:
     """How a search went: by what means, how it ended, and how good its result is known to be."""
     details: dict[str, Any] = {
         "method": outcome.method,
@@ -72,7 +74,7 @@ def search_details(bound: Bound, outcome: Outcome, budget: Budget, command: str)
     return details
 
 
-def hashes_of(bound: Bound, plan: Plan) -> dict[str, Any]:
+def hashes_of(bound: BoundTable, plan: Plan) -> dict[str, Any]:
     """The hashes of everything that a release was made from."""
     trees = {
         **bound.hierarchies,
@@ -91,14 +93,14 @@ def tree_hash(tree: Hierarchy) -> str:
     return json_hash([list(tree.labels), tree.parent.tolist()])
 
 
-def fixed_hierarchies(bound: Bound) -> dict[str, str]:
+def fixed_hierarchies(bound: BoundTable) -> dict[str, str]:
     """The hashes of the quasi-identifiers' hierarchies that are the same for every table."""
     specs = {name: bound.policy.columns[name].hierarchy for name in bound.hierarchies}
     fixed = [name for name, spec in specs.items() if spec is not None and spec.kind in FIXED]
     return {name: tree_hash(bound.hierarchies[name]) for name in sorted(fixed)}
 
 
-def changed_hierarchies(plan: Plan, bound: Bound) -> tuple[str, ...]:
+def changed_hierarchies(plan: Plan, bound: BoundTable) -> tuple[str, ...]:
     """The columns whose hierarchy is not the one that a plan was made with."""
     now = fixed_hierarchies(bound)
     return tuple(name for name, was in plan.hierarchies.items() if now.get(name) != was)

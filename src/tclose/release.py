@@ -123,7 +123,7 @@ class Release:
         path = Path(str(path))
         refuse_unholdable(path, rows.schema, lambda: source.n_rows)
         mark = delimiter_for(path)
-        if source.stores(path):
+        if source.can_store(path):
             source.save(path, lambda written: self._certified(written, certificate, plan))
             return path
         return write_table(

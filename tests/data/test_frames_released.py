@@ -326,7 +326,7 @@ def test_tables_with_too_many_cells_are_worked_on_in_parts(kind: str) -> None:
         }
     )
     data = KINDS[kind](table)
-    reading = tclose.Reading(cells=400)
+    reading = tclose.Reading(max_cells=400)
     release = tclose.anonymize(data, rules("row"), method="mondrian", reading=reading)
     assert release.holds and type(release.data) is type(data)
     assert as_arrow(release.data).column("row").to_pylist() == list(range(2_000))

@@ -279,7 +279,7 @@ PARTS = ["pyarrow", "pandas", "Parquet file", "CSV file", "Spark"]
 def test_releases_in_fragments_are_the_same(
     engine: Engine, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    reading = Reading(cells=60)
+    reading = Reading(max_cells=60)
     data = engine.given(people(), tmp_path, request)
     made = tclose.anonymize(data, RULES, reading=reading)
     known = tclose.anonymize(people(), RULES, reading=reading)

@@ -128,7 +128,7 @@ def test_counts_and_hashes_are_those_of_memory(engines: Engines, name: str) -> N
     assert name in there.name and "people" in there.name
     assert there.n_rows == ROWS and there.columns == here.columns
     assert there.digest() == here.digest()
-    assert [there.different(one) for one in ("age", "code", "ill")] == [24, 6, 4]
+    assert [there.count_distinct(one) for one in ("age", "code", "ill")] == [24, 6, 4]
     mine = tclose.audit(data, RULES).to_json() | {"source": ""}
     assert mine == tclose.audit(TABLE, RULES).to_json() | {"source": ""}
 
@@ -181,7 +181,7 @@ def test_tables_with_too_many_cells_are_done_in_parts(engines: Engines, name: st
     data = getattr(engines, name)(TABLE.select(["age", "code", "ill"]))
     columns = {one: RULES["columns"][one] for one in ("age", "code", "ill")}
     rules = {"k": 3, "columns": columns}
-    few = tclose.Reading(cells=40)
+    few = tclose.Reading(max_cells=40)
     there = tclose.audit(data, rules, reading=few)
     here = tclose.audit(TABLE.select(["age", "code", "ill"]), rules)
     assert there.k == here.k and there.classes == here.classes
@@ -238,7 +238,7 @@ def test_integers_and_words_that_look_alike_stay_apart_in_sqlite(engines: Engine
         [(2**53 + 1, "Ann", 1, "2024-01-02"), (2**53, "ann", 0, None), (None, "ANN", None, "x")],
     )
     source = open_source(data.get_backend().table("odd"))
-    assert source.different("w") == 3 and source.different("n") == 3
+    assert source.count_distinct("w") == 3 and source.count_distinct("n") == 3
     assert sorted(row["n"] or 0 for row in source.group(["n"]).to_pylist()) == [0, 2**53, 2**53 + 1]
     assert read(source).column("d").to_pylist() == ["2024-01-02", None, "x"]
     connection.execute("INSERT INTO odd VALUES ('not a number', 'secret', 1, NULL)")

@@ -22,8 +22,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tclose.data import Bound, bind
-from tclose.data.source import WEIGHT
+from tclose.data import BoundTable, bind
+from tclose.data.source import ROWS
 from tclose.policy.model import Policy
 from tclose.search import Budget, Outcome, infeasible, method_named, problem_of
 
@@ -43,7 +43,7 @@ class Case:
     columns: dict[str, list[Any]]
     policy: dict[str, Any]
 
-    def bound(self) -> Bound:
+    def bound(self) -> BoundTable:
         return bind(Policy.model_validate(self.policy), Counted(self.columns))  # type: ignore
 
 
@@ -64,7 +64,7 @@ class Counted:
         rows = Counter(zip(*(self.table[name] for name in names), strict=True))
         columns = list(zip(*rows, strict=True))
         found = {name: pa.array(column) for name, column in zip(names, columns, strict=True)}
-        return pa.table({**found, WEIGHT: pa.array(list(rows.values()), pa.int64())})
+        return pa.table({**found, ROWS: pa.array(list(rows.values()), pa.int64())})
 
 
 # ------------------------------------------------------------------------------------- strategies
@@ -230,7 +230,7 @@ def transport(p: np.ndarray, q: np.ndarray, cost: np.ndarray) -> float:
 # ------------------------------------------------------------------------------- the other judge
 
 
-def rows_of(bound: Bound) -> list[tuple[dict[str, str], int]]:
+def rows_of(bound: BoundTable) -> list[tuple[dict[str, str], int]]:
     """The values of every cell as text, and its weight."""
     cells = bound.cells
     named = {
@@ -379,7 +379,7 @@ def breaks(
     return ""
 
 
-def broken(case: Case, bound: Bound, label: Any) -> list[str]:
+def broken(case: Case, bound: BoundTable, label: Any) -> list[str]:
     """Every promise that a labelling of the cells breaks, in words."""
     members: dict[int, list[tuple[dict[str, str], int]]] = defaultdict(list)
     released, everyone = [], rows_of(bound)
@@ -469,7 +469,7 @@ def recoded(spec: Any, value: str, level: int) -> str:
 
 
 def node_of(
-    case: Case, bound: Bound, levels: tuple[int, ...], room: Fraction, reference: str
+    case: Case, bound: BoundTable, levels: tuple[int, ...], room: Fraction, reference: str
 ) -> Node | None:
     """Lets failing classes leave until none fails; None where too many rows or all leave."""
     specs = {n: s for n, s in case.policy["columns"].items() if n.startswith("q")}
@@ -506,7 +506,9 @@ def lattice_of(case: Case) -> list[tuple[int, ...]]:
     return list(product(*(range(level_count(spec)) for spec in specs)))
 
 
-def generalization_loss(case: Case, bound: Bound, node: Node, measure: str, weights: Any) -> Any:
+def generalization_loss(
+    case: Case, bound: BoundTable, node: Node, measure: str, weights: Any
+) -> Any:
     """A node's loss: an exact fraction, but for the entropy."""
     rows = rows_of(bound)
     total = sum(weight for _, weight in rows)

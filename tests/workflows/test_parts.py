@@ -147,7 +147,7 @@ def test_a_release_in_fragments_keeps_the_promise_by_definition(
     small_parts: None, method: str
 ) -> None:
     table = people(700)
-    release = tclose.anonymize(table, RULES, method=method, effort=2, reading=Reading(cells=90))
+    release = tclose.anonymize(table, RULES, method=method, effort=2, reading=Reading(max_cells=90))
     content = release.certificate.content
     assert content["fragments"] > 1 and content["method"] == f"{method}, in fragments"
     assert release.data.num_rows == 700 and release.left_out == 0
@@ -164,7 +164,7 @@ def test_a_release_in_fragments_keeps_the_promise_by_definition(
 
 def test_the_cells_of_a_row_are_inside_what_it_is_released_as(small_parts: None) -> None:
     table = people(400)
-    release = tclose.anonymize(table, RULES, reading=Reading(cells=60))
+    release = tclose.anonymize(table, RULES, reading=Reading(max_cells=60))
     for age, released in zip(
         table.column("age").to_pylist(), release.data.column("age").to_pylist(), strict=True
     ):
@@ -181,7 +181,7 @@ def test_the_same_release_whatever_the_order_of_rows(small_parts: None) -> None:
     table = people(500)
     turned = table.take(pa.array(np.random.default_rng(5).permutation(500)))
     made = [
-        tclose.anonymize(one, RULES, reading=Reading(cells=80)).certificate.content
+        tclose.anonymize(one, RULES, reading=Reading(max_cells=80)).certificate.content
         for one in (table, turned)
     ]
     assert made[0] == made[1]
@@ -191,7 +191,7 @@ def test_frames_and_files_come_out_as_they_went_in(small_parts: None, tmp_path: 
     table = people(300).drop_columns(["note"])
     rules = {"k": 4, "columns": {n: c for n, c in RULES["columns"].items() if n != "note"}}
     frame = table.to_pandas().astype({"town": "category"}).set_index(pd.Index(range(7, 307)))
-    reading = Reading(cells=50)
+    reading = Reading(max_cells=50)
     made = tclose.anonymize(frame, rules, reading=reading).data
     assert isinstance(made, pd.DataFrame) and list(made.index) == list(range(7, 307))
     assert made["pay"].dtype == frame["pay"].dtype
@@ -209,14 +209,14 @@ def test_frames_and_files_come_out_as_they_went_in(small_parts: None, tmp_path: 
 def test_a_strict_promise_unites_fragments(small_parts: None) -> None:
     columns = {**RULES["columns"], "ill": {"role": "sensitive", "t": 0}}
     table = people(300)
-    release = tclose.anonymize(table, {**RULES, "columns": columns}, reading=Reading(cells=40))
+    release = tclose.anonymize(table, {**RULES, "columns": columns}, reading=Reading(max_cells=40))
     assert release.classes == 1 and release.certificate.content["fragments"] == 1
     assert release.loss.overall == pytest.approx(1, abs=0.2)
 
 
 def test_a_promise_that_nothing_keeps_is_refused(small_parts: None) -> None:
     with pytest.raises(UsageError, match="no release can keep"):
-        tclose.anonymize(people(300), {**RULES, "k": 301}, reading=Reading(cells=40))
+        tclose.anonymize(people(300), {**RULES, "k": 301}, reading=Reading(max_cells=40))
 
 
 @pytest.mark.parametrize(
@@ -235,12 +235,12 @@ def test_what_needs_all_cells_is_refused(change: dict[str, Any], told: str) -> N
     columns = {**RULES["columns"], **change.pop("columns", {})}
     with pytest.raises(UsageError, match=told):
         tclose.anonymize(
-            people(300), {**RULES, **change, "columns": columns}, reading=Reading(cells=40)
+            people(300), {**RULES, **change, "columns": columns}, reading=Reading(max_cells=40)
         )
 
 
 def test_there_is_no_plan_and_no_report(small_parts: None, tmp_path: Path) -> None:
-    reading = Reading(cells=40)
+    reading = Reading(max_cells=40)
     with pytest.raises(UsageError, match="without a plan"):
         tclose.anonymize(people(300), RULES, plan=tmp_path / "plan.json", reading=reading)
     release = tclose.anonymize(people(300), RULES, reading=reading)
@@ -254,7 +254,7 @@ def test_there_is_no_plan_and_no_report(small_parts: None, tmp_path: Path) -> No
 def test_a_column_with_too_many_values_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.import_module("tclose.data.summary"), "VALUES", 20)
     with pytest.raises(TooManyCells, match="more than 20 "):
-        tclose.audit(people(300), RULES, reading=Reading(cells=20))
+        tclose.audit(people(300), RULES, reading=Reading(max_cells=20))
 
 
 def test_the_commands_go_on_part_by_part(

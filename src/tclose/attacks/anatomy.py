@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from tclose.attacks.definetti import along_line, guesses_of, people_of
 from tclose.attacks.finding import Finding
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.verify.wording import rows_text
 
 Ints = NDArray[np.int64]
 
 
-def learned(original: Bound, cell: Ints, group: Ints, attribute: str, seed: int) -> Finding:
+def learned(original: BoundTable, cell: Ints, group: Ints, attribute: str, seed: int) -> Finding:
     """How many more people are guessed right than by their group.
 
     `cell` and `group` are those of each row, groups counted from 0. Of very many groups some are
@@ -45,7 +45,7 @@ def learned(original: Bound, cell: Ints, group: Ints, attribute: str, seed: int)
     return Finding("deFinetti", attribute, sentence, affected, len(cell), (), numbers)
 
 
-def _parts(original: Bound, name: str) -> Ints:
+def _parts(original: BoundTable, name: str) -> Ints:
     """The part of each cell: its value, or where that lies on the number line."""
     dictionary, code = original.cells.dictionaries[name], original.cells.codes[name]
     if dictionary.positions is None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, worst
 from tclose.attacks.reidentification import threshold
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.alignment import Linked, translated
 from tclose.data.encode.classes import grouped
 from tclose.distance import Histogram
@@ -41,7 +41,7 @@ class Composed:
     moved: Floats
 
 
-def composition(first: Bound, second: Bound, linked: Linked, attribute: str) -> Finding:
+def composition(first: BoundTable, second: BoundTable, linked: Linked, attribute: str) -> Finding:
     """Rows whose value two releases make certain, though neither does alone."""
     mine, theirs, rows = _pairs(first, second, linked)
     histogram = first.classes.histogram(attribute)
@@ -104,7 +104,7 @@ def highest_shares(histogram: Histogram) -> Floats:
     return result
 
 
-def _pairs(first: Bound, second: Bound, linked: Linked) -> tuple[Ints, Ints, Ints]:
+def _pairs(first: BoundTable, second: BoundTable, linked: Linked) -> tuple[Ints, Ints, Ints]:
     """The pairs of classes that share people, and how many."""
     mine = first.classes.cell_class[linked.first]
     theirs = second.classes.cell_class[linked.second]
@@ -114,7 +114,7 @@ def _pairs(first: Bound, second: Bound, linked: Linked) -> tuple[Ints, Ints, Int
     return mine[one], theirs[one], rows
 
 
-def _translated(first: Bound, second: Bound, attribute: str) -> Histogram:
+def _translated(first: BoundTable, second: BoundTable, attribute: str) -> Histogram:
     """The second release's histogram in the codes of the first; values it lacks do not count."""
     histogram = second.classes.histogram(attribute)
     code = translated(second.attributes[attribute], first.attributes[attribute])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, worst
 from tclose.attacks.reidentification import threshold
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.alignment import Beside
 from tclose.data.encode.classes import Classes, grouped, partitioned
 from tclose.requirements import Line, promises_of
@@ -76,7 +76,7 @@ def minimality(found: Beside) -> Finding | None:
     )  # fmt: skip
 
 
-def untried(bound: Bound) -> str:
+def untried(bound: BoundTable) -> str:
     """Why no class can be cut for the sake of what is promised about sensitive values."""
     promised = {line.requirement.name for line in sensitive_promises(bound)}
     if not promised:
@@ -86,14 +86,14 @@ def untried(bound: Bound) -> str:
     return f"{' and '.join(sorted(promised))} is not judged on halves of classes"
 
 
-def sensitive_promises(bound: Bound) -> list[Line]:
+def sensitive_promises(bound: BoundTable) -> list[Line]:
     """What is promised about sensitive attributes."""
     aside = bound.policy.model_copy(update={"k_map": None, "presence": None})
     lines = promises_of(replace(bound, policy=aside))
     return [line for line in lines if line.requirement.attribute is not None]
 
 
-def _counted_otherwise(bound: Bound) -> bool:
+def _counted_otherwise(bound: BoundTable) -> bool:
     """Whether rows have weights, or persons several rows: halves would have to be counted anew."""
     return bound.cells.weight is not None or bound.cells.persons is not None
 

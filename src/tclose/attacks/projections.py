@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tclose.attacks.composition import NEARLY
 from tclose.attacks.finding import Finding, worst
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import parted
 from tclose.data.encode.classes import grouped
 from tclose.verify.wording import rows_text
@@ -47,7 +47,7 @@ class Projection:
 
 
 def compose_projections(
-    original: Bound, cell: Ints, projections: Sequence[Projection]
+    original: BoundTable, cell: Ints, projections: Sequence[Projection]
 ) -> tuple[Finding, ...]:
     """What all projections together tell, for every sensitive attribute; `cell` is each row's."""
     together, first = grouped([one.label for one in projections])
@@ -60,7 +60,7 @@ def compose_projections(
     return tuple(found)
 
 
-def _people(original: Bound, rows: Ints) -> Finding:
+def _people(original: BoundTable, rows: Ints) -> Finding:
     """How few people are in the same class of every projection."""
     k = original.policy.k or 2
     few = rows < k
@@ -76,7 +76,7 @@ def _people(original: Bound, rows: Ints) -> Finding:
 
 
 def _about(
-    original: Bound,
+    original: BoundTable,
     cell: Ints,
     name: str,
     mine: Projection,
@@ -144,7 +144,7 @@ def _shares(label: Ints, code: Ints, values: int) -> Floats:
     return result
 
 
-def _told(original: Bound, cell: Ints, other: Projection, code: Ints, table: Floats) -> Floats:
+def _told(original: BoundTable, cell: Ints, other: Projection, code: Ints, table: Floats) -> Floats:
     """[classes of the other projection, values]: P(a | B) / Q(a)."""
     parts = [parted(original.classes.cell_codes[name][cell], PARTS) for name in other.columns]
     label, _ = grouped(parts)

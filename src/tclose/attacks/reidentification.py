@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, worst
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.coverage import covering_of
 from tclose.verify.wording import rows_text
@@ -22,12 +22,12 @@ from tclose.verify.wording import rows_text
 USUAL_K = 5
 
 
-def threshold(bound: Bound) -> int:
+def threshold(bound: BoundTable) -> int:
     """The class size below which a risk counts as high."""
     return bound.policy.k if bound.policy.k is not None else USUAL_K
 
 
-def reidentification(bound: Bound, population: Cells | None) -> Iterator[Finding]:
+def reidentification(bound: BoundTable, population: Cells | None) -> Iterator[Finding]:
     """The three risks; the journalist's only where there is a population."""
     size = bound.classes.size.astype(np.int64)
     yield _high(bound, "prosecutor", size, "in the release")
@@ -43,7 +43,7 @@ def reidentification(bound: Bound, population: Cells | None) -> Iterator[Finding
 
 
 def _high(
-    bound: Bound,
+    bound: BoundTable,
     attack: str,
     among: NDArray[np.int64],
     where: str,
@@ -68,7 +68,7 @@ def _high(
     )
 
 
-def _marketer(bound: Bound, seen: NDArray[np.int64]) -> Finding:
+def _marketer(bound: BoundTable, seen: NDArray[np.int64]) -> Finding:
     expected = float((bound.classes.class_rows / seen).sum())
     share, k = expected / bound.classes.n_rows, threshold(bound)
     high = share > 1 / k

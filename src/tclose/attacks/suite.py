@@ -16,7 +16,7 @@ from tclose.attacks.minimality import minimality, untried
 from tclose.attacks.reidentification import reidentification
 from tclose.attacks.similarity import similarity
 from tclose.attacks.skewness import skewness
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.alignment import Beside, Linked, agreeing
 from tclose.data.encode.cells import Cells
 from tclose.errors import DataError, UsageError
@@ -28,12 +28,12 @@ Progress = Callable[[str], None]
 class Other:
     """A second release about the same people, and which of its rows are whose."""
 
-    release: Bound
+    release: BoundTable
     linked: Linked | None
 
 
 def attack_release(
-    release: Bound,
+    release: BoundTable,
     *,
     original: Beside | None = None,
     population: Cells | None = None,
@@ -67,7 +67,7 @@ def attack_release(
     )
 
 
-def _from_release(release: Bound, population: Cells | None) -> Iterator[Finding]:
+def _from_release(release: BoundTable, population: Cells | None) -> Iterator[Finding]:
     classes = release.classes
     for name, attribute in release.attributes.items():
         alpha = attribute.column.alpha
@@ -81,7 +81,7 @@ def _from_release(release: Bound, population: Cells | None) -> Iterator[Finding]
 
 
 def _from_original(
-    release: Bound,
+    release: BoundTable,
     original: Beside,
     lacking: list[str],
     seed: int,
@@ -107,7 +107,7 @@ def _from_original(
             yield guessed
 
 
-def _from_both(release: Bound, other: Other) -> Iterator[Finding]:
+def _from_both(release: BoundTable, other: Other) -> Iterator[Finding]:
     if other.linked is None:
         raise UsageError(
             "the two releases have different numbers of rows, so nothing says whose row is whose",

@@ -31,7 +31,7 @@
 - `layout`      which columns are in which file of a release in several tables
 """
 
-from tclose.data.binding import Bound, bind
+from tclose.data.binding import BoundTable, bind
 from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.cells import Cells, count_cells
 from tclose.data.encode.classes import Classes, Tally, form_classes
@@ -44,7 +44,7 @@ from tclose.data.source import Source
 __all__ = [
     "AS_FOUND",
     "Attribute",
-    "Bound",
+    "BoundTable",
     "Cells",
     "Classes",
     "Dictionary",

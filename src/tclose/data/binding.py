@@ -24,7 +24,7 @@ from tclose.hierarchy.place import place
 from tclose.policy.model import Column, Policy
 
 T = TypeVar("T")
-Strangers = Literal["refuse", "keep"]
+UnknownValues = Literal["refuse", "keep"]
 
 
 class Counted(Protocol):
@@ -41,7 +41,7 @@ class Counted(Protocol):
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundTable:
     """A policy and a table that agree: everything a measurement needs."""
 
     policy: Policy
@@ -62,8 +62,8 @@ def bind(
     source: Source,
     problems: Sequence[Problem] = (),
     *,
-    strangers: Strangers = "refuse",
-) -> Bound:
+    unknown_values: UnknownValues = "refuse",
+) -> BoundTable:
     """Counts the table and ties the policy to it; raises PolicyError with all that is wrong.
 
     `problems` are those already found in the policy's text, so that both kinds come together.
@@ -74,11 +74,11 @@ def bind(
     found = list(problems)
     usable = columns_of(policy, source, found)
     cells = _counted(policy, source, usable, found)
-    hierarchies, attributes = meanings(policy, cells, usable, found, strangers)
+    hierarchies, attributes = meanings(policy, cells, usable, found, unknown_values)
     wild = [name for name in policy.quasi if policy.columns[name].missing == "any"]
     quasi = [name for name in source.columns if name in policy.quasi]
     classes = form_classes(cells, quasi, attributes, wild)
-    return Bound(policy, source, cells, classes, hierarchies)
+    return BoundTable(policy, source, cells, classes, hierarchies)
 
 
 def columns_of(policy: Policy, source: Source, problems: list[Problem]) -> list[str]:
@@ -102,14 +102,14 @@ def meanings(
     cells: Counted,
     columns: Sequence[str],
     problems: list[Problem],
-    strangers: Strangers = "refuse",
+    unknown_values: UnknownValues = "refuse",
 ) -> tuple[dict[str, Hierarchy], dict[str, Attribute]]:
     """The quasi-identifiers' trees and the sensitive columns, from what was counted.
 
     Raises with all problems, also with those that were found before.
     """
     checker = _Checker(policy, cells, problems)
-    trees = checker.quasi_trees([name for name in policy.quasi if name in columns], strangers)
+    trees = checker.quasi_trees([name for name in policy.quasi if name in columns], unknown_values)
     attributes = checker.attributes([name for name in policy.sensitive if name in columns])
     if problems:
         raise PolicyError(problems)
@@ -129,7 +129,7 @@ def _counted(
     return count_cells(source, columns)
 
 
-def narrowed(bound: Bound, kept: NDArray[np.bool_]) -> Bound:
+def narrowed(bound: BoundTable, kept: NDArray[np.bool_]) -> BoundTable:
     """The table of some cells only: a value that no longer occurs no longer has a place.
 
     That can change how far apart the others are (by the ordered distance: their ranks), so what a
@@ -178,7 +178,9 @@ class _Checker:
         self.cells = cells
         self.problems = problems
 
-    def quasi_trees(self, names: Sequence[str], strangers: Strangers) -> dict[str, Hierarchy]:
+    def quasi_trees(
+        self, names: Sequence[str], unknown_values: UnknownValues
+    ) -> dict[str, Hierarchy]:
         """The hierarchies of the quasi-identifiers that have one."""
         trees = {}
         for name in names:
@@ -187,7 +189,7 @@ class _Checker:
             if tree is not None:
                 trees[name] = tree
                 lost = outside(tree, self.cells.dictionaries[name].labels)
-                if lost and strangers == "refuse":
+                if lost and unknown_values == "refuse":
                     are = "value is" if lost == 1 else "values are"
                     what = f"{lost:,} distinct {are} not in the hierarchy"
                     hint = "add them, or give the hierarchy that the table was generalized with"

@@ -20,7 +20,7 @@ FRAGMENT = "__tclose_fragment__"
 TIE = "__tclose_tie_{}"
 
 
-class Laid(NamedTuple):
+class CellPositions(NamedTuple):
     """Where cells lie: their place on the curve, their stratum, and what decides between equals."""
 
     order: Ints
@@ -38,14 +38,14 @@ class Laid(NamedTuple):
         return mine | ties
 
 
-class Worked(NamedTuple):
+class PartResult(NamedTuple):
     """What the work on a fragment gave: lines of a translation, and a report on it."""
 
-    cells: pa.Table
+    cell_table: pa.Table
     report: bytes
 
 
-class Bench(ABC):
+class CellStore(ABC):
     """The cells of a table where the engine keeps them.
 
     Nothing may depend on how many workers an engine has: cells are cut in an order that their
@@ -54,7 +54,7 @@ class Bench(ABC):
 
     @property
     @abstractmethod
-    def cells(self) -> int:
+    def n_cells(self) -> int:
         """How many cells there are."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Bench(ABC):
         """Cells as `snap` makes them, equal ones united: their `numbers` add up."""
 
     @abstractmethod
-    def cut(self, laid: Callable[[pa.Table], Laid], columns: Sequence[str]) -> pa.Table:
+    def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
         """Deals the cells of every stratum out to its fragments, in turn along the order.
 
         Returns the rows (`WEIGHT`) of every fragment (`FRAGMENT`) with each tuple of some columns.
@@ -70,7 +70,7 @@ class Bench(ABC):
 
     @abstractmethod
     def work(
-        self, united: Ints, work: Callable[[pa.Table], Worked], schema: pa.Schema
+        self, united: Ints, work: Callable[[pa.Table], PartResult], schema: pa.Schema
     ) -> list[bytes]:
         """Works on fragments, some of them united (`united[fragment]` is the number of the union).
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.frames.source import open_frame
-from tclose.data.source import WEIGHT, Source, quoted
+from tclose.data.source import ROWS, Source, quoted
 from tclose.errors import DataError
 from tclose.policy.draft import Profile
 
@@ -53,7 +53,7 @@ def profiles(source: Source) -> list[Profile]:
         else:
             for name in names:
                 values = open_frame(source.group([name]))
-                counted |= _counted(source, values, [name], quoted(WEIGHT))
+                counted |= _counted(source, values, [name], quoted(ROWS))
     return [_profile(source, name, counted.get(name)) for name in source.columns]
 
 

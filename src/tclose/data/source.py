@@ -15,13 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose.data.cell_store import Bench
+from tclose.data.cell_store import CellStore
 from tclose.data.engines.postgres.address import Address
 from tclose.data.engines.translation import Translation
 from tclose.data.io.fingerprint import fingerprint
 from tclose.errors import DataError, InternalError
 
-WEIGHT = "__tclose_weight__"
+ROWS = "__tclose_rows__"
 BATCH = 131_072
 """Rows that are looked at together at most."""
 READ = 8_192
@@ -107,7 +107,7 @@ class Source(ABC):
     """How a CSV file separates its fields."""
     files: tuple[Path, ...] = field(default=(), kw_only=True)
     """The files it is read from, as far as they are known: none of them is ever overwritten."""
-    cells: int = field(default=NO_LIMIT, kw_only=True)
+    max_cells: int = field(default=NO_LIMIT, kw_only=True)
     """How many distinct tuples are taken into one place at most; `group` raises where there are
     more."""
 
@@ -126,9 +126,9 @@ class Source(ABC):
     @cached_property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return int(sum(self.group(self.columns[:1]).column(WEIGHT).to_pylist()))
+        return int(sum(self.group(self.columns[:1]).column(ROWS).to_pylist()))
 
-    def different(self, column: str) -> int:
+    def count_distinct(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""
         return int(self.group([column]).num_rows)
 
@@ -142,11 +142,11 @@ class Source(ABC):
         """Whether the engine makes the release itself (`recoded`); otherwise rows are streamed."""
         return False
 
-    def recoded(self, how: Translation) -> Any:
+    def recode(self, how: Translation) -> Any:
         """The release as the caller's own kind of table."""
         raise InternalError("this engine does not rewrite", where=self.name)
 
-    def stores(self, output: str | Path | Address) -> bool:
+    def can_store(self, output: str | Path | Address) -> bool:
         """Whether the engine writes there by itself (`store`)."""
         return False
 
@@ -164,18 +164,18 @@ class Source(ABC):
         """Puts the table there as it is, likewise."""
         raise InternalError("this engine does not write", where=self.name)
 
-    def rest(self) -> None:  # noqa: B027 - most hold nothing
+    def close(self) -> None:  # noqa: B027 - most hold nothing
         """Lets go of what is held open elsewhere; whatever is read after this is read anew."""
 
-    def bench(self, columns: Sequence[str]) -> Bench:
+    def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, kept by the engine to be worked on there."""
         raise self._whole_only()
 
-    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the table's order, by a translation that a bench has made."""
         raise self._whole_only()
 
-    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+    def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """The cells of some columns in parts, to be worked on where the engine keeps them.
 
         Cells with equal values in the columns `by` are in one part; parts without cells have no

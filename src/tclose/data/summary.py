@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound, columns_of, meanings
+from tclose.data.binding import BoundTable, columns_of, meanings
 from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.cells import Cells, merge_equal
 from tclose.data.encode.classes import form_classes
 from tclose.data.encode.dictionary import Dictionary
 from tclose.data.encode.rows import codes_of
-from tclose.data.source import WEIGHT, Rows, Source
+from tclose.data.source import ROWS, Rows, Source
 from tclose.distance.histogram import Counts, lexicographic
 from tclose.errors import DataError, InternalError, PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
@@ -34,7 +34,7 @@ VALUES = 2_000_000
 
 
 @dataclass(frozen=True)
-class Outline:
+class TableSummary:
     """A policy and the columns of a table that agree; holds no source, so that it can be sent."""
 
     policy: Policy
@@ -72,17 +72,17 @@ class Outline:
             result[name] = count
         return result
 
-    def example(self) -> Bound:
+    def example(self) -> BoundTable:
         """One cell, bound like a table: for what depends on the values only, not on the counts."""
         codes = {name: np.zeros(1, dtype=np.int64) for name in self.counted}
         return self.bound(Cells(self.dictionaries, codes, np.ones(1, dtype=np.int64)))
 
-    def part(self, table: pa.Table) -> Bound:
+    def part(self, table: pa.Table) -> BoundTable:
         """Some cells (values and weights, as an engine counts them), bound like a table."""
         codes = self.codes(table)
         order = lexicographic(*codes.values())
         codes = {name: code[order] for name, code in codes.items()}
-        weight = table.column(WEIGHT).to_numpy().astype(np.int64)[order]
+        weight = table.column(ROWS).to_numpy().astype(np.int64)[order]
         cells = merge_equal(self.dictionaries, codes, weight)[0]
         return self.bound(cells)
 
@@ -97,12 +97,12 @@ class Outline:
                 )
         return codes
 
-    def bound(self, cells: Cells) -> Bound:
+    def bound(self, cells: Cells) -> BoundTable:
         """Coded cells, bound like a table and compared with all of it."""
         classes = form_classes(cells, self.quasi, self.attributes)
         classes = replace(classes, whole=self.whole)
         source = _Elsewhere(self.name, self.columns)
-        return Bound(self.policy, source, cells, classes, self.hierarchies)
+        return BoundTable(self.policy, source, cells, classes, self.hierarchies)
 
 
 class _Elsewhere(Source):
@@ -133,7 +133,9 @@ class _Margins:
         return int(self.value_rows[column][-1])
 
 
-def outline_of(policy: Policy | None, source: Source, problems: Sequence[Problem] = ()) -> Outline:
+def summarize_table(
+    policy: Policy | None, source: Source, problems: Sequence[Problem] = ()
+) -> TableSummary:
     """Counts every column by itself and ties the policy to them; raises with all that is wrong."""
     if policy is None:
         raise PolicyError(problems)
@@ -141,15 +143,15 @@ def outline_of(policy: Policy | None, source: Source, problems: Sequence[Problem
     usable = columns_of(policy, source, found)
     _refuse(policy)
     margins = _Margins({}, {})
-    roomy = replace(source, cells=max(source.cells, VALUES))
+    roomy = replace(source, max_cells=max(source.max_cells, VALUES))
     for name in usable:
         table = roomy.group([name])
         dictionary, code = Dictionary.encode(table.column(name), name)
         weight = np.zeros(dictionary.known + 1, dtype=np.int64)
-        np.add.at(weight, code, table.column(WEIGHT).to_numpy().astype(np.int64))
+        np.add.at(weight, code, table.column(ROWS).to_numpy().astype(np.int64))
         margins.dictionaries[name], margins.value_rows[name] = dictionary, weight
     trees, attributes = meanings(policy, margins, usable, found)
-    return Outline(
+    return TableSummary(
         policy,
         source.name,
         source.columns,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from tclose.data import Bound, open_source
+from tclose.data import BoundTable, open_source
 from tclose.describe import policy_json, versions
 from tclose.learn.containers import Taken, taken, target_column
 from tclose.learn.recoder import Located, Recoder
@@ -221,7 +221,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _planned(
     table: pa.Table, policy: Policy, method: str | None, effort: float | None
-) -> tuple[Plan, Bound]:
+) -> tuple[Plan, BoundTable]:
     """A plan that tells of any row what it is released as, and the table that it was made from."""
     words = policy.release.model_copy(update={"recoding": "local", "leftover": "drop"})
     local = policy.model_copy(update={"release": words}).at(policy.base)

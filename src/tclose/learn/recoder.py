@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data import Bound, count_cells, form_classes, open_source
+from tclose.data import BoundTable, count_cells, form_classes, open_source
 from tclose.data.encode.dictionary import NUMBER, Dictionary
 from tclose.data.encode.hierarchies import resolve
 from tclose.data.encode.labels import ANYTHING
@@ -58,7 +58,7 @@ class Recoder:
 
     @classmethod
     def learned(
-        cls, bound: Bound, plan: Plan, policy: Policy, target: str | None
+        cls, bound: BoundTable, plan: Plan, policy: Policy, target: str | None
     ) -> tuple[Recoder, Located]:
         """From the table that a plan was made from, and where its own rows are.
 
@@ -104,7 +104,7 @@ class Recoder:
         known = self.target is None or self.target in names
         return verify(released, self.policy if known else without(self.policy, self.target))
 
-    def _bound(self, table: pa.Table) -> Bound:
+    def _bound(self, table: pa.Table) -> BoundTable:
         """The quasi-identifiers of a table, counted, with their hierarchies."""
         quasi = [name for name in table.column_names if name in self.values]
         source = open_source(table.select(quasi))
@@ -115,11 +115,11 @@ class Recoder:
             if spec is not None and name not in trees:
                 labels = cells.dictionaries[name].labels
                 trees[name] = resolve(spec, name, labels, self.policy.base)
-        return Bound(self.policy, source, cells, form_classes(cells, quasi, {}), trees)
+        return BoundTable(self.policy, source, cells, form_classes(cells, quasi, {}), trees)
 
 
 def _located(
-    bound: Bound, found: Placing, columns: Sequence[str], rows: Iterable[pa.RecordBatch]
+    bound: BoundTable, found: Placing, columns: Sequence[str], rows: Iterable[pa.RecordBatch]
 ) -> Located:
     """Rows in the classes of their cells, which these columns tell."""
     index = RowIndex(bound.cells, columns)
@@ -129,7 +129,7 @@ def _located(
     return Located(found.label[cell], faults)
 
 
-def _central(bound: Bound, found: Placing, recoding: str) -> dict[str, pa.Array]:
+def _central(bound: BoundTable, found: Placing, recoding: str) -> dict[str, pa.Array]:
     """The central values of the classes and of the whole table; numbers as numbers."""
     quasi, weight = coded_quasi(bound), bound.cells.rows
     classes, kept = int(found.label.max()) + 1, np.flatnonzero(found.label >= 0)

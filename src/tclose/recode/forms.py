@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import grouped
 from tclose.data.encode.rows import RowIndex
 from tclose.data.source import Rows
@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 class Grouped:
     """A table in memory whose rows are in groups."""
 
-    bound: Bound
+    bound: BoundTable
     table: pa.Table
     """The columns that are released, identifiers as the policy says, in the table's own order."""
     cell: Ints
@@ -79,7 +79,7 @@ class Grouped:
 
 
 def grouped_rows(
-    bound: Bound, rows: Rows, by_cell: Ints, pseudonyms: Pseudonyms, seed: int
+    bound: BoundTable, rows: Rows, by_cell: Ints, pseudonyms: Pseudonyms, seed: int
 ) -> Grouped:
     """The rows of a table with their groups, given for rows in the order of their cells.
 
@@ -138,7 +138,7 @@ def _sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _numbered(bound: Bound, cell: Ints, label: Ints) -> Ints:
+def _numbered(bound: BoundTable, cell: Ints, label: Ints) -> Ints:
     """Groups numbered from 1 by the quasi-identifiers of their rows, which are published anyway."""
     place, _ = grouped([bound.cells.codes[name] for name in bound.classes.quasi])
     rank = place[cell]
@@ -154,7 +154,7 @@ def _numbered(bound: Bound, cell: Ints, label: Ints) -> Ints:
     return result
 
 
-def _released(bound: Bound, table: pa.Table, pseudonyms: Pseudonyms) -> pa.Table:
+def _released(bound: BoundTable, table: pa.Table, pseudonyms: Pseudonyms) -> pa.Table:
     """The columns that are released; identifiers dropped, masked or replaced."""
     columns = {}
     for name in released_columns(bound):

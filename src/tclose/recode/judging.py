@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound, narrowed
+from tclose.data.binding import BoundTable, narrowed
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import form_classes
 from tclose.data.encode.dictionary import Dictionary
@@ -26,7 +26,7 @@ Flags = NDArray[np.bool_]
 
 
 def failing_cells(
-    bound: Bound, population: Cells | None, label: Ints, released: Sequence[Released]
+    bound: BoundTable, population: Cells | None, label: Ints, released: Sequence[Released]
 ) -> Flags:
     """Which cells lie in a class that breaks a promise once it is released (−1: it is not)."""
     result = label >= 0
@@ -48,7 +48,7 @@ def failing_cells(
     return result
 
 
-def released_table(bound: Bound, label: Ints, released: Sequence[Released]) -> Bound:
+def released_table(bound: BoundTable, label: Ints, released: Sequence[Released]) -> BoundTable:
     """The table of some cells as it would be released: class `label[cell]`, or −1 for left out."""
     kept = label >= 0
     lacking = _lacks_values(bound, kept)
@@ -65,7 +65,7 @@ def released_table(bound: Bound, label: Ints, released: Sequence[Released]) -> B
     return replace(bound, cells=cells, classes=classes)
 
 
-def _lacks_values(bound: Bound, kept: Flags) -> bool:
+def _lacks_values(bound: BoundTable, kept: Flags) -> bool:
     """Whether a sensitive value of the table, or a missing one, does not occur in these cells."""
     codes = (bound.cells.codes[name] for name in bound.attributes)
     return any(len(np.unique(code[kept])) < len(np.unique(code)) for code in codes)

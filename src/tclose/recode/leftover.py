@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.labels import ANYTHING
 from tclose.recode.judging import failing_cells
@@ -80,7 +80,7 @@ class Leftover:
 
 
 def with_leftover(
-    bound: Bound, population: Cells | None, outcome: Outcome, recoding: Recoding
+    bound: BoundTable, population: Cells | None, outcome: Outcome, recoding: Recoding
 ) -> tuple[Recoding, Leftover | None]:
     """The same release with the rows that the search left out treated as the policy says."""
     asked: Treatment = bound.policy.release.leftover
@@ -102,7 +102,7 @@ def with_leftover(
 class _Case:
     """A release with rows left out, and what is asked of them."""
 
-    bound: Bound
+    bound: BoundTable
     population: Cells | None
     recoding: Recoding
     gone: Flags
@@ -111,7 +111,7 @@ class _Case:
     def rows(self, cells: Flags) -> int:
         return int(self.bound.cells.rows[cells].sum())
 
-    def fails(self, bound: Bound, recoding: Recoding) -> bool:
+    def fails(self, bound: BoundTable, recoding: Recoding) -> bool:
         return bool(failing_cells(bound, self.population, recoding.label, recoding.released).any())
 
     # --- quasi-identifiers at the root

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import grouped
 from tclose.data.encode.labels import ANYTHING
 from tclose.errors import UsageError
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 def levelled(
-    bound: Bound, columns: Sequence[Released], levels: Mapping[str, int]
+    bound: BoundTable, columns: Sequence[Released], levels: Mapping[str, int]
 ) -> tuple[tuple[Released, ...], Ints, Quasi, Floats]:
     """A table's rows by the groups of their values: what the classes are released as, the class of
     each cell (−1: it has a value that the hierarchy does not know), where the cells lie, and what
@@ -50,7 +50,7 @@ def levelled(
 class Rung:
     """One column at its level: the group of each cell, in words and with its loss."""
 
-    def __init__(self, bound: Bound, one: Released, level: int) -> None:
+    def __init__(self, bound: BoundTable, one: Released, level: int) -> None:
         self.name = one.column
         dictionary, codes = bound.cells.dictionaries[self.name], bound.cells.codes[self.name]
         has_missing = dictionary.known in codes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.search import problem_of
 from tclose.search.local_search.exchange import load
@@ -15,7 +15,7 @@ from tclose.search.outcome import numbered
 Ints = NDArray[np.int64]
 
 
-def merged(bound: Bound, population: Cells | None, label: Ints) -> Ints | None:
+def merged(bound: BoundTable, population: Cells | None, label: Ints) -> Ints | None:
     """The same classes, each that breaks the promise united with the one that mends it cheapest.
 
     None where merging cannot help: where the promise is not one that merging keeps, or cannot be

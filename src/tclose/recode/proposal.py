@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import grouped
 from tclose.errors import InternalError
@@ -28,7 +28,7 @@ from tclose.utility.loss import weighed_loss
 Ints = NDArray[np.int64]
 
 
-def recoded(bound: Bound, outcome: Outcome) -> Recoding:
+def recoded(bound: BoundTable, outcome: Outcome) -> Recoding:
     """What the classes of an outcome are released as, and what is lost by that."""
     quasi, how = coded_quasi(bound), bound.policy.release.recoding
     if outcome.levels is not None and how == "local":
@@ -42,7 +42,7 @@ def recoded(bound: Bound, outcome: Outcome) -> Recoding:
 
 
 def recoded_as_read(
-    bound: Bound, population: Cells | None, problem: Problem, outcome: Outcome
+    bound: BoundTable, population: Cells | None, problem: Problem, outcome: Outcome
 ) -> tuple[Outcome, Recoding]:
     """The same where classes that are released alike, one class to every reader, keep the promise.
 
@@ -70,7 +70,7 @@ def level_names(quasi: Quasi, outcome: Outcome) -> dict[str, int]:
     return {column.name: level for column, level in zip(quasi.columns, levels, strict=True)}
 
 
-def _by_levels(bound: Bound, quasi: Quasi, label: Ints, levels: Mapping[str, int]) -> Recoding:
+def _by_levels(bound: BoundTable, quasi: Quasi, label: Ints, levels: Mapping[str, int]) -> Recoding:
     """A full-domain recoding; rows that are left out have a class too, which is not released."""
     columns = [Released(one.name, one.kind, ()) for one in quasi.columns]
     words, group, _, each = levelled(bound, columns, levels)
@@ -84,7 +84,7 @@ def _by_levels(bound: Bound, quasi: Quasi, label: Ints, levels: Mapping[str, int
 
 
 def planned(
-    bound: Bound,
+    bound: BoundTable,
     outcome: Outcome,
     recoding: Recoding,
     policy: dict[str, Any],

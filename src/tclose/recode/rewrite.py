@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.rows import RowIndex
 from tclose.data.engines.frames.release import framed
 from tclose.data.engines.translation import Translation
@@ -30,7 +30,7 @@ class Rewriter:
     generalized where the recoding says so; every other column and the row order stay as they are.
     """
 
-    bound: Bound
+    bound: BoundTable
     rows: Rows
     recoding: Recoding
     pseudonyms: Pseudonyms
@@ -124,20 +124,20 @@ def _altered(how: Sensitive, values: pa.Array, cell: NDArray[np.int64]) -> pa.Ar
     return values.take(pa.array(np.arange(len(code)), mask=code < 0))
 
 
-def released_columns(bound: Bound) -> list[str]:
+def released_columns(bound: BoundTable) -> list[str]:
     """The names of the columns that a release of the table has, in the table's order."""
     policy = bound.policy
     gone = policy.identifiers if policy.release.identifiers == "drop" else ()
     return [name for name in bound.source.columns if name not in gone]
 
 
-def renamed_columns(bound: Bound) -> list[str]:
+def renamed_columns(bound: BoundTable) -> list[str]:
     """The columns of the table that are text in every release of it: recoded, or other names."""
     named = (*bound.policy.identifiers, *bound.policy.with_role("subject"))
     return [*bound.classes.quasi, *named]
 
 
-def released_schema(bound: Bound, rows: Rows, written: Sequence[str]) -> pa.Schema:
+def released_schema(bound: BoundTable, rows: Rows, written: Sequence[str]) -> pa.Schema:
     """The columns of a release with their types: text where values are recoded."""
     fields = [
         pa.field(name, pa.string()) if name in written else rows.schema.field(name)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound, narrowed
+from tclose.data.binding import BoundTable, narrowed
 from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.dictionary import Dictionary
 from tclose.recode.recoding import Sensitive
@@ -24,13 +24,13 @@ class Veil:
     `bound` is the table as it then is; `code` and `texts` are what its sensitive columns hold.
     """
 
-    bound: Bound
-    raw: Bound
+    bound: BoundTable
+    raw: BoundTable
     code: dict[str, Ints]
     texts: dict[str, tuple[str, ...] | None]
 
     @classmethod
-    def over(cls, bound: Bound, level: Ints, *, hide: bool) -> Veil:
+    def over(cls, bound: BoundTable, level: Ints, *, hide: bool) -> Veil:
         """Hides every cell whose level is not 0, or generalizes it to that level."""
         code: dict[str, Ints] = {}
         texts: dict[str, tuple[str, ...] | None] = {}
@@ -55,13 +55,13 @@ class Veil:
         return made
 
 
-def level_count(bound: Bound) -> int:
+def level_count(bound: BoundTable) -> int:
     """How many levels up the sensitive values can go."""
     trees = (attribute.hierarchy for attribute in bound.attributes.values())
     return max((tree.levels - 1 for tree in trees if tree is not None), default=0)
 
 
-def _climbed(bound: Bound, attribute: Attribute, level: Ints) -> tuple[Ints, tuple[str, ...]]:
+def _climbed(bound: BoundTable, attribute: Attribute, level: Ints) -> tuple[Ints, tuple[str, ...]]:
     """The value of each cell on its level, among the column's values and then its groups."""
     tree, raw = attribute.hierarchy, bound.cells.codes[attribute.name]
     assert tree is not None
@@ -78,7 +78,9 @@ def _climbed(bound: Bound, attribute: Attribute, level: Ints) -> tuple[Ints, tup
     return code, (*labels, *(tree.labels[int(group)] for group in groups))
 
 
-def _table(bound: Bound, code: dict[str, Ints], texts: dict[str, tuple[str, ...] | None]) -> Bound:
+def _table(
+    bound: BoundTable, code: dict[str, Ints], texts: dict[str, tuple[str, ...] | None]
+) -> BoundTable:
     """The table with other sensitive values; its attributes are made anew."""
     dictionaries, codes = dict(bound.cells.dictionaries), dict(bound.cells.codes)
     for name, mine in code.items():

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import grouped
 from tclose.data.engines.translation import KEY, NEW, Change, Translation
 from tclose.recode.identifiers import MASK, Pseudonyms
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 def translation_of(
-    bound: Bound,
+    bound: BoundTable,
     recoding: Recoding,
     pseudonyms: Pseudonyms,
     columns: Sequence[str],
@@ -70,7 +70,7 @@ def translation_of(
 
 
 def _keys(
-    bound: Bound, recoding: Recoding, kept: Ints, *, by_cells: bool
+    bound: BoundTable, recoding: Recoding, kept: Ints, *, by_cells: bool
 ) -> tuple[tuple[str, ...], Ints]:
     """The columns that tell cells apart, and the released cells with each of their values once."""
     quasi, all_columns = bound.classes.quasi, (*bound.classes.quasi, *bound.attributes)
@@ -84,7 +84,7 @@ def _keys(
     return all_columns, kept
 
 
-def _values(bound: Bound, name: str, cells: Ints) -> pa.Array:
+def _values(bound: BoundTable, name: str, cells: Ints) -> pa.Array:
     """The values of some cells in a column."""
     dictionary, code = bound.cells.dictionaries[name], bound.cells.codes[name][cells]
     return dictionary.values.take(pa.array(code, mask=code >= dictionary.known))

@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.dictionary import NUMBER, UNIT, Dictionary
 from tclose.data.encode.labels import ANYTHING, MISSING
 from tclose.utility import ColumnLoss, Quasi
@@ -42,7 +42,7 @@ class Released:
 
 
 def released_values(
-    bound: Bound, quasi: Quasi, label: Ints, *, recoding: str = "local"
+    bound: BoundTable, quasi: Quasi, label: Ints, *, recoding: str = "local"
 ) -> tuple[Released, ...]:
     """What every class is released as: locally recoded, or by the centroid that is asked for."""
     classes = int(label.max(initial=-1)) + 1

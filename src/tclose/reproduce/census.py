@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data import Bound, Source, bind, open_source
+from tclose.data import BoundTable, Source, bind, open_source
 from tclose.errors import DataError, InternalError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.load import parse_policy
@@ -44,7 +44,7 @@ class Census:
 
     folder: Path
     source: Source
-    bound: Bound
+    bound: BoundTable
 
     @property
     def rows(self) -> int:
@@ -105,14 +105,14 @@ def open_census(folder: Path) -> Census:
     return Census(folder, source, bound)
 
 
-def _similar(bound: Bound) -> Hierarchy:
+def _similar(bound: BoundTable) -> Hierarchy:
     tree = bound.attributes[paper.SENSITIVE].hierarchy
     if tree is None:
         raise InternalError("the occupation was bound without its hierarchy")
     return tree
 
 
-def _bound(folder: Path, source: Source, measure: Measure, size: int) -> Bound:
+def _bound(folder: Path, source: Source, measure: Measure, size: int) -> BoundTable:
     policy, problems = parse_policy(_policy(folder, source.columns, measure, size))
     return bind(policy, source, problems)
 

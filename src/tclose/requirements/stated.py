@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.cells import Cells
 from tclose.errors import PolicyError, Problem
@@ -39,7 +39,7 @@ class Line:
     reading: Reading = "separate"
 
 
-def promises_of(bound: Bound, population: Cells | None = None) -> list[Line]:
+def promises_of(bound: BoundTable, population: Cells | None = None) -> list[Line]:
     """Every requirement that the policy states."""
     policy = bound.policy
     lines = [Line(KAnonymity(policy.k))] if policy.k is not None else []
@@ -63,7 +63,7 @@ def promises_of(bound: Bound, population: Cells | None = None) -> list[Line]:
     return lines + list(_about_population(bound, population))
 
 
-def measures_of(bound: Bound) -> list[Line]:
+def measures_of(bound: BoundTable) -> list[Line]:
     """What is worth knowing about a table whatever was promised."""
     lines = [Line(KAnonymity())]
     for name, attribute in bound.attributes.items():
@@ -76,7 +76,7 @@ def measures_of(bound: Bound) -> list[Line]:
     return lines
 
 
-def _stated(bound: Bound, attribute: Attribute) -> Iterator[Requirement]:
+def _stated(bound: BoundTable, attribute: Attribute) -> Iterator[Requirement]:
     """What the policy promises about one attribute."""
     name, column = attribute.name, attribute.column
     if column.t is not None:
@@ -133,7 +133,7 @@ def _ground_name(attribute: Attribute) -> str:
     return asked if asked in attribute.suitable else attribute.default_distance
 
 
-def _refuse_wild(bound: Bound, column: Column, name: str) -> None:
+def _refuse_wild(bound: BoundTable, column: Column, name: str) -> None:
     wild = [quasi for quasi in bound.policy.quasi if bound.policy.columns[quasi].missing == "any"]
     if wild or column.missing == "any":
         raise PolicyError(
@@ -147,7 +147,7 @@ def _refuse_wild(bound: Bound, column: Column, name: str) -> None:
         )
 
 
-def _about_population(bound: Bound, population: Cells | None) -> Iterator[Line]:
+def _about_population(bound: BoundTable, population: Cells | None) -> Iterator[Line]:
     policy = bound.policy
     if policy.k_map is None and policy.presence is None:
         return

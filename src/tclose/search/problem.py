@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import Classes
 from tclose.data.encode.persons import distinct_sizes
@@ -151,7 +151,7 @@ class Problem:
         recount(tab.rules, self.constraints, self.constraints.compiled, masses)
 
 
-def problem_of(bound: Bound, population: Cells | None = None) -> Problem:
+def problem_of(bound: BoundTable, population: Cells | None = None) -> Problem:
     """The search problem of a table that its policy is bound to."""
     quasi = coded_quasi(bound)
     classes = bound.classes

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.alignment import Beside, beside
 from tclose.distance.histogram import Counts
 
@@ -79,7 +79,7 @@ class Pair(Beside):
         return rest
 
 
-def pair_of(original: Bound, release: Bound, *, key: str | None = None) -> Pair:
+def pair_of(original: BoundTable, release: BoundTable, *, key: str | None = None) -> Pair:
     """Holds a release against its original (see `tclose.data.encode.alignment.beside`)."""
     found = beside(original, release, key)
     return Pair(found.original, found.release, found.covering, found.linked)

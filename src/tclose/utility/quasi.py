@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.dictionary import Dictionary
 from tclose.errors import PolicyError, Problem
 from tclose.utility.loss import ColumnLoss
@@ -23,7 +23,7 @@ class Quasi:
     codes: NDArray[np.int64]
 
 
-def coded_quasi(bound: Bound) -> Quasi:
+def coded_quasi(bound: BoundTable) -> Quasi:
     """Codes each quasi-identifier along the number line, its hierarchy, or its values.
 
     A value that is not a leaf of its hierarchy cannot be generalized, and is a problem of the
@@ -42,7 +42,7 @@ def coded_quasi(bound: Bound) -> Quasi:
     return Quasi(tuple(columns), np.stack(codes, axis=1))
 
 
-def _column(bound: Bound, name: str) -> tuple[ColumnLoss, NDArray[np.int64]] | Problem:
+def _column(bound: BoundTable, name: str) -> tuple[ColumnLoss, NDArray[np.int64]] | Problem:
     """The column's loss, and the new code of each of its dictionary codes (a missing one last)."""
     dictionary, tree = bound.cells.dictionaries[name], bound.hierarchies.get(name)
     gap = dictionary.has_missing
@@ -65,7 +65,7 @@ def _column(bound: Bound, name: str) -> tuple[ColumnLoss, NDArray[np.int64]] | P
     return ColumnLoss.sets(name, order, has_missing=gap), _ranks(order)
 
 
-def _commonest_first(bound: Bound, name: str) -> NDArray[np.int64]:
+def _commonest_first(bound: BoundTable, name: str) -> NDArray[np.int64]:
     """The values by how many rows have them: cutting off rare ones then makes small sets."""
     known = bound.cells.dictionaries[name].known
     rows = np.zeros(known + 1, dtype=np.int64)

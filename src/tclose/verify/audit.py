@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import Classes
 from tclose.distance.histogram import Counts
@@ -55,7 +55,7 @@ class Audit:
     measured: tuple[Verdict, ...]
     worst: tuple[ClassReport, ...]
     notes: tuple[str, ...]
-    bound: Bound = field(repr=False, compare=False)
+    bound: BoundTable = field(repr=False, compare=False)
     counts: ClassCounts = field(repr=False)
     in_parts: bool = False
     """Whether it was counted part by part, so that `bound` knows the columns only."""
@@ -100,7 +100,7 @@ class Audit:
 
 
 def audit_bound(
-    bound: Bound,
+    bound: BoundTable,
     *,
     population: Cells | None = None,
     measure_all: bool = True,

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.data.binding import Bound
-from tclose.data.source import WEIGHT, Source
+from tclose.data.binding import BoundTable
+from tclose.data.source import ROWS, Source
 from tclose.policy.model import Policy
 from tclose.requirements import Measurement
 from tclose.verify.verdict import Verdict
 from tclose.verify.wording import rows_text
 
 
-def find_caveats(bound: Bound) -> Iterator[str]:
+def find_caveats(bound: BoundTable) -> Iterator[str]:
     """What to know about a release whose rows are counted by person, or have weights."""
     classes, counting = bound.classes, bound.policy.counting
     if classes.persons is not None and counting is not None and classes.everyone < classes.n_rows:
@@ -26,7 +26,7 @@ def find_caveats(bound: Bound) -> Iterator[str]:
         )
     if counting is not None and counting[0] == "weight":
         table = bound.source.group([*classes.quasi, counting[1]])
-        alone = int(np.count_nonzero(table.column(WEIGHT).to_numpy() == 1))
+        alone = int(np.count_nonzero(table.column(ROWS).to_numpy() == 1))
         if 2 * alone >= classes.n_rows:
             yield (
                 f"the weight (column {counting[1]!r}) is released as it is, and {alone:,} of "
@@ -50,7 +50,7 @@ def judge_identifiers(policy: Policy, source: Source, rows: int, classes: int) -
     for name in policy.identifiers:
         if name not in source.columns:
             continue
-        different = source.different(name)
+        different = source.count_distinct(name)
         if different > 1:
             measured = Measurement(
                 value=np.full(classes, float(different)),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.classes import Classes
 from tclose.distance import EarthMover, Histogram, Move, TreeMetric, actions, transport
@@ -103,7 +103,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain_class(bound: Bound, number: int | None, attribute: str | None) -> Explanation:
+def explain_class(bound: BoundTable, number: int | None, attribute: str | None) -> Explanation:
     """Explains one class (counted from 1; the farthest one, if none is named)."""
     chosen = _attribute(bound, attribute)
     classes = bound.classes
@@ -149,7 +149,7 @@ def explain_class(bound: Bound, number: int | None, attribute: str | None) -> Ex
     )
 
 
-def _attribute(bound: Bound, name: str | None) -> Attribute:
+def _attribute(bound: BoundTable, name: str | None) -> Attribute:
     attributes = bound.attributes
     if name is None and attributes:
         return next(iter(attributes.values()))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tclose.data.encode.classes import Classes
 from tclose.data.source import Source, Spread
-from tclose.data.summary import Outline
+from tclose.data.summary import TableSummary
 from tclose.requirements import Line, Measurement, measures_of, promises_of
 from tclose.requirements.joint import JointCloseness
 from tclose.verify.audit import Audit, ClassCounts, Progress, count_alone
@@ -68,7 +68,7 @@ class PartAudit:
 class JudgeParts:
     """Judges the classes of a part; can be sent to wherever the part is."""
 
-    outline: Outline
+    outline: TableSummary
     measure_all: bool
 
     def __call__(self, table: pa.Table) -> bytes:
@@ -85,7 +85,7 @@ class JudgeParts:
 class WorstParts:
     """Finds the worst classes of a part; can be sent to wherever the part is."""
 
-    outline: Outline
+    outline: TableSummary
     spreads: tuple[float, ...]
     """Of the promises that are read separately."""
 
@@ -105,7 +105,7 @@ class WorstParts:
 class RankParts:
     """Counts the classes of a part that come before some classes; can be sent to the part."""
 
-    outline: Outline
+    outline: TableSummary
     keys: tuple[Key, ...]
 
     def __call__(self, table: pa.Table) -> bytes:
@@ -115,7 +115,7 @@ class RankParts:
 
 
 def audit_parts(
-    outline: Outline,
+    outline: TableSummary,
     source: Source,
     *,
     measure_all: bool = True,
@@ -123,7 +123,7 @@ def audit_parts(
 ) -> Audit:
     """Measures a table part by part, where the engine keeps it."""
     number = max(1, math.ceil(outline.n_rows / ROWS))
-    spread = source.spread(outline.counted, outline.quasi, number)
+    spread = source.split_cells(outline.counted, outline.quasi, number)
     progress("measuring part by part")
     parts = [pickle.loads(one) for one in spread(JudgeParts(outline, measure_all))]
     lines = lines_of(outline, measure_all=measure_all)
@@ -178,7 +178,7 @@ def audit_parts(
 
 
 def _farthest(
-    outline: Outline, lines: Sequence[Line], worst: Sequence[PartLine], spread: Spread
+    outline: TableSummary, lines: Sequence[Line], worst: Sequence[PartLine], spread: Spread
 ) -> list[tuple[Key, ClassReport]]:
     """The classes that break the most promises, then those that break them by most."""
     spreads = tuple(
@@ -196,7 +196,7 @@ def _judges_classes(line: Line) -> bool:
     return line.reading != "cross" and line.requirement.required is not None
 
 
-def lines_of(outline: Outline, *, measure_all: bool) -> list[Line]:
+def lines_of(outline: TableSummary, *, measure_all: bool) -> list[Line]:
     """What is judged in each part: what is promised, and if asked what is worth knowing."""
     bound = outline.example()
     promised = promises_of(bound)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tclose.attacks import AttackReport, Other, attack_release
-from tclose.data import AS_FOUND, Bound, Cells, Reading, Source, bind, count_cells, open_source
-from tclose.data.binding import Strangers
+from tclose.data import AS_FOUND, BoundTable, Cells, Reading, Source, bind, count_cells, open_source
+from tclose.data.binding import UnknownValues
 from tclose.data.encode.alignment import beside, linked_rows
-from tclose.data.summary import Outline, outline_of
+from tclose.data.summary import TableSummary, summarize_table
 from tclose.errors import PolicyError, Problem, TooManyCells, UsageError, nearest
 from tclose.policy.load import parse_policy, policy_from, read_raw
 from tclose.policy.model import Policy
@@ -51,9 +51,9 @@ def audit(
     try:
         bound = bind(rules, source, problems)
     except TooManyCells:
-        return audit_parts(outline_of(rules, source, problems), source, progress=progress)
+        return audit_parts(summarize_table(rules, source, problems), source, progress=progress)
     people = population_cells(bound, population, reading)
-    source.rest()
+    source.close()
     return audit_bound(bound, population=people, progress=progress)
 
 
@@ -84,10 +84,10 @@ def verify(
     try:
         bound = bind(rules, source, problems)
     except TooManyCells:
-        whole = outline_of(rules, source, problems)
+        whole = summarize_table(rules, source, problems)
         return audit_parts(whole, source, measure_all=False, progress=progress)
     people = population_cells(bound, population, reading)
-    source.rest()
+    source.close()
     return audit_bound(bound, population=people, measure_all=False, progress=progress)
 
 
@@ -114,7 +114,7 @@ def explain(
     """
     reading.refuse_idle_query(data)
     bound = _bind(data, policy, quasi, sensitive, reading, progress)
-    bound.source.rest()
+    bound.source.close()
     if not bound.attributes:
         raise UsageError(
             "no column is sensitive, so there is no distance to explain",
@@ -159,7 +159,7 @@ def measure(
     asked = Asked(queries, columns, share, target, seed)
     found = measure_pair(pair, asked, progress)
     for bound in (mine, theirs):
-        bound.source.rest()
+        bound.source.close()
     return found
 
 
@@ -205,7 +205,7 @@ def attack(
         bound, original=held, population=people, other=second, seed=seed, progress=progress
     )
     for one in opened:
-        one.source.rest()
+        one.source.close()
     return report
 
 
@@ -214,11 +214,11 @@ def check(
     policy: PolicyLike,
     *,
     reading: Reading = AS_FOUND,
-    strangers: Strangers = "refuse",
-) -> Bound:
+    unknown_values: UnknownValues = "refuse",
+) -> BoundTable:
     """Ties a policy to a table; raises PolicyError with everything that does not fit.
 
-    Quasi-identifiers that their hierarchy does not know (`strangers`) do not fit, unless kept.
+    Quasi-identifiers that their hierarchy does not know (`unknown_values`) do not fit, unless kept.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["476", "476", "479"], "illness": ["flu", "ulcer", "flu"]})
@@ -227,7 +227,7 @@ def check(
     ([2, 1], ['illness'])
     """
     reading.refuse_idle_query(data)
-    return _bind(data, policy, (), (), reading, lambda step: None, strangers)
+    return _bind(data, policy, (), (), reading, lambda step: None, unknown_values)
 
 
 def _data_of(table: Any) -> Any:
@@ -244,15 +244,15 @@ def _bind(
     sensitive: str | Sequence[str],
     reading: Reading,
     progress: Progress,
-    strangers: Strangers = "refuse",
-) -> Bound:
+    unknown_values: UnknownValues = "refuse",
+) -> BoundTable:
     rules, problems, source = _opened(data, policy, quasi, sensitive, reading, progress)
-    return bind(rules, source, problems, strangers=strangers)
+    return bind(rules, source, problems, unknown_values=unknown_values)
 
 
 def outline(
     data: Any, policy: PolicyLike, *, reading: Reading = AS_FOUND
-) -> tuple[Outline, Source]:
+) -> tuple[TableSummary, Source]:
     """Ties a policy to the columns of a table whose cells are too many for one place.
 
     >>> import pyarrow as pa
@@ -262,7 +262,7 @@ def outline(
     (3, [2, 1])
     """
     rules, problems, source = _opened(data, policy, (), (), reading, lambda step: None)
-    return outline_of(rules, source, problems), source
+    return summarize_table(rules, source, problems), source
 
 
 def _opened(
@@ -365,7 +365,7 @@ def kept_policy(raw: Mapping[str, Any], base: str | Path, keeper: str) -> Policy
     return policy
 
 
-def population_cells(bound: Bound, population: Any, reading: Reading) -> Cells | None:
+def population_cells(bound: BoundTable, population: Any, reading: Reading) -> Cells | None:
     """The people that a policy's k-map or presence is about, if there are any."""
     policy = bound.policy
     wanted = population if population is not None else policy.population

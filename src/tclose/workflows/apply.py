@@ -45,7 +45,7 @@ def apply(
     """
     targets = Targets.named(output, certificate, None)
     rules = policy if policy is not None else kept_policy(plan.policy, base, "plan")
-    bound = check(data, rules, reading=reading, strangers="keep")
+    bound = check(data, rules, reading=reading, unknown_values="keep")
     rows = bound.source.stream()
     targets.refuse(bound, rows, (data, policy, population))
     people = population_cells(bound, population, reading)

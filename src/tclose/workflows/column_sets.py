@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tclose.data import Bound
+from tclose.data import BoundTable
 from tclose.data.io.layout import Form, Layout, Part
 from tclose.errors import UsageError, nearest
 from tclose.search.anatomy.association import Sets, associated, joined
 
 
-def sets_of(bound: Bound, form: Form, given: Sequence[Sequence[str]] | None) -> Sets:
+def sets_of(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] | None) -> Sets:
     """The columns that are published together: as given, or those that go together."""
     quasi, sensitive = bound.classes.quasi, tuple(bound.attributes)
     names = (*quasi, *sensitive) if form == "slicing" else sensitive
@@ -33,7 +33,7 @@ def sets_of(bound: Bound, form: Form, given: Sequence[Sequence[str]] | None) -> 
     return (*associated(bound.cells, quasi), *parted) if form == "slicing" else parted
 
 
-def layout_of(bound: Bound, form: Form, sets: Sets, suffix: str) -> Layout:
+def layout_of(bound: BoundTable, form: Form, sets: Sets, suffix: str) -> Layout:
     """The files of a form, their columns, and the columns that are added."""
     taken = set(bound.source.columns)
     group, count = _fresh("group", taken), _fresh("count", taken)
@@ -56,7 +56,7 @@ def layout_of(bound: Bound, form: Form, sets: Sets, suffix: str) -> Layout:
     return Layout(form, "", "", tuple(parts), sets)
 
 
-def _refuse_sets(bound: Bound, names: Sequence[str], given: Sequence[Sequence[str]]) -> None:
+def _refuse_sets(bound: BoundTable, names: Sequence[str], given: Sequence[Sequence[str]]) -> None:
     told = [name for group in given for name in group]
     for name in told:
         if name not in names:

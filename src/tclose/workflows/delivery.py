@@ -69,16 +69,16 @@ class Delivery:
     def put(self, made: Made) -> Delivered:
         """Puts the release in its place, or raises and leaves nothing."""
         placed = self._put(made)
-        self.source.rest()
+        self.source.close()
         return placed
 
     def _put(self, made: Made) -> Delivered:
         if self.output is None:
             rewrites = self.source.rewrites
-            data = self.source.recoded(made.translation()) if rewrites else made.framed(self.data)
-            return self._counted(open_source(data, Reading(cells=self.source.cells)), data)
+            data = self.source.recode(made.translation()) if rewrites else made.framed(self.data)
+            return self._counted(open_source(data, Reading(max_cells=self.source.max_cells)), data)
         found: list[Delivered] = []
-        if self.source.stores(self.output):
+        if self.source.can_store(self.output):
             self.source.store(
                 made.translation(), self.output, lambda source: found.append(self._counted(source))
             )
@@ -108,7 +108,9 @@ class Delivery:
             placed(output, made.schema(), rows, lambda source: found.append(self._counted(source)))
             return
         delimiter = delimiter_for(output, self.source.delimiter)
-        how = Reading(delimiter=delimiter, memory=self.reading.memory, cells=self.reading.cells)
+        how = Reading(
+            delimiter=delimiter, memory=self.reading.memory, max_cells=self.reading.max_cells
+        )
         write_table(
             output,
             made.schema(),

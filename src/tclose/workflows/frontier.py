@@ -71,7 +71,7 @@ def frontier(
     announce(_announced(budget, len(ts) * len(ks), names))
     own = promised_t(problem), bound.policy.k
     found = sweep(problem, names, ts, ks, budget, own=own, measure=loss, value=value)
-    bound.source.rest()
+    bound.source.close()
     return found
 
 

@@ -39,5 +39,5 @@ def lattice(
         cancelled=cancelled, progress=progress,
     )  # fmt: skip
     people = population_cells(bound, population, reading)
-    bound.source.rest()
+    bound.source.close()
     return survey(problem_of(bound, people), budget)

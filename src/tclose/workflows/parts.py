@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.cell_store import FRAGMENT, Bench, Worked
+from tclose.data.cell_store import FRAGMENT, CellStore, PartResult
 from tclose.data.encode.classes import Classes
 from tclose.data.engines.translation import Translation
-from tclose.data.source import WEIGHT, Source
-from tclose.data.summary import Outline
+from tclose.data.source import ROWS, Source
+from tclose.data.summary import TableSummary
 from tclose.distance.histogram import Counts
 from tclose.errors import UsageError
 from tclose.recode import Pseudonyms, recoded
@@ -50,7 +50,7 @@ class Fragmented:
     fragments: int
     cells: int
     method: str
-    bench: Bench = field(repr=False)
+    bench: CellStore = field(repr=False)
     """Keeps the translation as long as this is kept."""
 
 
@@ -68,12 +68,12 @@ class Report:
 class SearchFragment:
     """Searches one fragment; can be sent to wherever it is."""
 
-    outline: Outline
+    outline: TableSummary
     method: str
     budget: Budget
     pseudonyms: Pseudonyms
 
-    def __call__(self, table: pa.Table) -> Worked:
+    def __call__(self, table: pa.Table) -> PartResult:
         """The released values of every cell, and what was found."""
         bound = self.outline.part(table)
         outcome = method_named(self.method).run(problem_of(bound), self.budget)
@@ -83,11 +83,11 @@ class SearchFragment:
         )
         rows = bound.classes.n_rows
         loss = {name: each * rows for name, each in recoding.loss.columns.items()}
-        return Worked(made.cells, pickle.dumps(Report(rows, outcome.classes, loss)))
+        return PartResult(made.cell_table, pickle.dumps(Report(rows, outcome.classes, loss)))
 
 
 def fragmented(
-    outline: Outline,
+    outline: TableSummary,
     source: Source,
     method: str,
     budget: Budget,
@@ -97,12 +97,12 @@ def fragmented(
     chosen = "mondrian" if method == "auto" else method
     _refuse(outline, chosen, budget)
     _tell(budget, "counting the cells")
-    bench = source.bench(outline.counted)
-    cells = bench.cells
+    bench = source.keep_cells(outline.counted)
+    cells = bench.n_cells
     _tell(budget, f"cutting {cells:,} cells into fragments")
-    sketching = Sketching.of(outline, source.cells)
-    size = min(FRAGMENT_CELLS, source.cells)
-    laying = Laying.of(sketching, bench.sketch(sketching, (WEIGHT, CELLS)), size)
+    sketching = Sketching.of(outline, source.max_cells)
+    size = min(FRAGMENT_CELLS, source.max_cells)
+    laying = Laying.of(sketching, bench.sketch(sketching, (ROWS, CELLS)), size)
     counts = bench.cut(laying, list(outline.attributes))
     label = united(laying.fragments, _Judge(outline, counts))
     final = int(label.max()) + 1
@@ -110,8 +110,8 @@ def fragmented(
     share = _share(budget, final)
     example = _example(outline, pseudonyms)
     search = SearchFragment(outline, chosen, share, pseudonyms)
-    reports = [pickle.loads(one) for one in bench.work(label, search, example.cells.schema)]
-    how = replace(example, cells=bench.translation, rows=outline.n_rows)
+    reports = [pickle.loads(one) for one in bench.work(label, search, example.cell_table.schema)]
+    how = replace(example, cell_table=bench.translation, rows=outline.n_rows)
     columns = {
         name: sum(one.loss[name] for one in reports) / outline.n_rows for name in outline.quasi
     }
@@ -121,7 +121,7 @@ def fragmented(
     return Fragmented(how, loss, classes, final, cells, chosen, bench)
 
 
-def _refuse(outline: Outline, method: str, budget: Budget) -> None:
+def _refuse(outline: TableSummary, method: str, budget: Budget) -> None:
     if method not in METHODS:
         raise UsageError(
             f"the method {method!r} needs all cells in one place, and they are too many",
@@ -149,7 +149,7 @@ def _tell(budget: Budget, step: str) -> None:
     budget.report(Progress(0.0, 0.0, None, step))
 
 
-def _example(outline: Outline, pseudonyms: Pseudonyms) -> Translation:
+def _example(outline: TableSummary, pseudonyms: Pseudonyms) -> Translation:
     """A translation of one cell: which columns change, and how."""
     bound = outline.example()
     label = np.zeros(1, dtype=np.int64)
@@ -161,14 +161,14 @@ def _example(outline: Outline, pseudonyms: Pseudonyms) -> Translation:
 class _Judge:
     """Tells which fragments break the promise as one class; raises where the whole table does."""
 
-    def __init__(self, outline: Outline, counts: pa.Table) -> None:
+    def __init__(self, outline: TableSummary, counts: pa.Table) -> None:
         self.outline = outline
         self.lines = lines_of(outline, measure_all=False)
         names = list(outline.attributes)
         codes = outline.codes(counts, names) if names else {}
         self.codes = {name: outline.attributes[name].recode[codes[name]] for name in names}
         self.fragment = counts.column(FRAGMENT).to_numpy().astype(np.int64)
-        self.weight: Counts = counts.column(WEIGHT).to_numpy().astype(np.int64)
+        self.weight: Counts = counts.column(ROWS).to_numpy().astype(np.int64)
 
     def __call__(self, label: Ints) -> Flags:
         """Which of the united fragments break it."""

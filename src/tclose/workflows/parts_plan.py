@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.cell_store import Laid
+from tclose.data.cell_store import CellPositions
 from tclose.data.encode.cells import equal_parts, merge_equal
-from tclose.data.source import WEIGHT
-from tclose.data.summary import Outline
+from tclose.data.source import ROWS
+from tclose.data.summary import TableSummary
 from tclose.distance.histogram import lexicographic
 from tclose.search import Budget, method_named, problem_of
 from tclose.search.strata import coordinates, curve, strata
@@ -36,12 +36,12 @@ CELLS = "__tclose_cells__"
 class Sketching:
     """Snaps cells to a few values; can be sent to wherever they are."""
 
-    outline: Outline
+    outline: TableSummary
     snapped: dict[str, Ints]
     """For each quasi-identifier, the code that each of its codes is snapped to."""
 
     @classmethod
-    def of(cls, outline: Outline, cells: int = SKETCH) -> Sketching:
+    def of(cls, outline: TableSummary, cells: int = SKETCH) -> Sketching:
         """The sketch of a table: as fine as so many cells and its sensitive values allow."""
         tuples = math.prod(one.values for one in outline.attributes.values())
         most = min(max(cells, LEAST), SKETCH)
@@ -66,11 +66,11 @@ class Sketching:
         made |= {name: codes[name] for name in self.outline.attributes}
         columns = {name: pa.array(code, pa.int64()) for name, code in made.items()}
         ones = pa.array(np.ones(table.num_rows, dtype=np.int64))
-        rows = table.column(WEIGHT).cast(pa.int64())
-        return pa.table({**columns, WEIGHT: rows, CELLS: ones})
+        rows = table.column(ROWS).cast(pa.int64())
+        return pa.table({**columns, ROWS: rows, CELLS: ones})
 
 
-def _snapped(outline: Outline, name: str, values: int) -> Ints:
+def _snapped(outline: TableSummary, name: str, values: int) -> Ints:
     """The first code of the run that each code of a column belongs to; a missing one is itself.
 
     Runs are the branches of the hierarchy on its lowest level with few enough, or else have equally
@@ -93,7 +93,7 @@ def _snapped(outline: Outline, name: str, values: int) -> Ints:
     return result
 
 
-def ranks(outline: Outline, name: str) -> Ints:
+def ranks(outline: TableSummary, name: str) -> Ints:
     """The rank of every value of a column along what it is released as; a missing one last."""
     dictionary, tree = outline.dictionaries[name], outline.hierarchies.get(name)
     if tree is None:
@@ -130,7 +130,7 @@ class Laying:
         outline = sketching.outline
         codes = {name: sketch.column(name).to_numpy() for name in outline.counted}
         number = sketch.column(CELLS).to_numpy()
-        label, order = _parts(outline, codes, sketch.column(WEIGHT).to_numpy(), number, size)
+        label, order = _parts(outline, codes, sketch.column(ROWS).to_numpy(), number, size)
         keys, one = np.unique(
             sketching.keys({name: code[order] for name, code in codes.items()}), return_index=True
         )
@@ -145,7 +145,7 @@ class Laying:
             keys, label[one], first,
         )  # fmt: skip
 
-    def __call__(self, table: pa.Table) -> Laid:
+    def __call__(self, table: pa.Table) -> CellPositions:
         """Where each cell lies."""
         outline = self.sketching.outline
         codes = outline.codes(table)
@@ -161,11 +161,13 @@ class Laying:
             for name in names:
                 tie = tie * (outline.dictionaries[name].known + 1) + codes[name]
             ties.append(tie)
-        return Laid(order, stratum, self.first[part], np.diff(self.first)[part], tuple(ties))
+        return CellPositions(
+            order, stratum, self.first[part], np.diff(self.first)[part], tuple(ties)
+        )
 
 
 def _parts(
-    outline: Outline, codes: dict[str, Ints], rows: Ints, number: Ints, size: int
+    outline: TableSummary, codes: dict[str, Ints], rows: Ints, number: Ints, size: int
 ) -> tuple[Ints, Ints]:
     """The part of each of the sketch's cells, and the cells in the order that this is told in."""
     order = lexicographic(*codes.values())
@@ -181,20 +183,20 @@ def _parts(
     return outcome.label, order
 
 
-def _places(outline: Outline) -> dict[str, Ints]:
+def _places(outline: TableSummary) -> dict[str, Ints]:
     along = {name: ranks(outline, name) for name in outline.quasi}
     rows = [outline.value_rows[name][np.argsort(rank)] for name, rank in along.items()]
     places = coordinates(rows, len(rows))
     return {name: place[along[name]] for name, place in zip(along, places, strict=True)}
 
 
-def _with_missing(outline: Outline, name: str) -> Ints:
+def _with_missing(outline: TableSummary, name: str) -> Ints:
     """The rows with each value of an attribute; last those whose value may be any."""
     count = np.asarray(outline.whole[name], dtype=np.int64)
     return np.append(count, outline.n_rows - int(count.sum()))
 
 
-def _folds(outline: Outline) -> list[list[str]]:
+def _folds(outline: TableSummary) -> list[list[str]]:
     """The columns in groups, such that the codes of a group fit one number."""
     groups: list[list[str]] = [[]]
     room = 1

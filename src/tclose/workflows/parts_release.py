@@ -14,7 +14,7 @@ from tclose.data import Reading
 from tclose.data.engines.frames.release import framed
 from tclose.data.engines.translation import Translation
 from tclose.data.source import Rows, Source
-from tclose.data.summary import Outline, outline_of
+from tclose.data.summary import TableSummary, summarize_table
 from tclose.describe import policy_json, tree_hash, versions
 from tclose.errors import UnprovenError, UsageError
 from tclose.recode import Pseudonyms
@@ -93,9 +93,9 @@ def anonymize_parts(
     )
 
 
-def recounted_parts(source: Source, table: Outline) -> Audit:
+def recounted_parts(source: Source, table: TableSummary) -> Audit:
     """A fresh count of a release, part by part; raises where the promise does not hold on it."""
-    audit = audit_parts(outline_of(table.policy, source), source, measure_all=False)
+    audit = audit_parts(summarize_table(table.policy, source), source, measure_all=False)
     if not audit.holds:
         broken = ", ".join(v.title for v in audit.requirements if not v.holds)
         raise UnprovenError(f"the written release does not keep its promise ({broken})")
@@ -126,7 +126,7 @@ class _Gathered:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The released rows, in the table's order."""
         schema = self.schema()
-        for batch in self.source.joined(self.found.how):
+        for batch in self.source.join(self.found.how):
             yield batch.cast(schema)
 
     def translation(self) -> Translation:
@@ -145,7 +145,7 @@ def _all(table: pa.Table) -> NDArray[np.int64]:
     return np.arange(table.num_rows, dtype=np.int64)
 
 
-def _hashes(table: Outline, source: Source) -> dict[str, Any]:
+def _hashes(table: TableSummary, source: Source) -> dict[str, Any]:
     trees = {
         **table.hierarchies,
         **{name: one.hierarchy for name, one in table.attributes.items() if one.hierarchy},

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tclose.attacks import Finding
 from tclose.attacks.projections import Projection, compose_projections
-from tclose.data import Bound, Reading
+from tclose.data import BoundTable, Reading
 from tclose.data.encode.alignment import row_cells
 from tclose.data.io.layout import Layout
 from tclose.errors import InternalError
@@ -30,7 +30,7 @@ Projected = tuple[dict[str, pa.Table], tuple[Finding, ...], dict[str, Any]]
 
 
 def project(
-    bound: Bound,
+    bound: BoundTable,
     data: Any,
     layout: Layout,
     budget: Budget,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from tclose.data import Bound, bind, open_source
+from tclose.data import BoundTable, bind, open_source
 from tclose.errors import UsageError, nearest
 from tclose.recode import Pseudonyms, Rewriter, recoded
 from tclose.search import Outcome
@@ -27,7 +27,7 @@ SIZED: dict[str, Callable[[Sizes], float]] = {
 """Those that the sizes of classes are enough for."""
 
 
-def value_of(name: str, bound: Bound) -> Callable[[Outcome], float]:
+def value_of(name: str, bound: BoundTable) -> Callable[[Outcome], float]:
     """What a proposal loses by a measure; the less the better.
 
     Sizes and the house's own loss follow from the proposal itself. For any other measure the rows
@@ -46,14 +46,14 @@ def value_of(name: str, bound: Bound) -> Callable[[Outcome], float]:
     return lambda outcome: _measured(name, bound, outcome)
 
 
-def _sizes(bound: Bound, outcome: Outcome) -> Sizes:
+def _sizes(bound: BoundTable, outcome: Outcome) -> Sizes:
     kept = outcome.label >= 0
     size = np.zeros(outcome.classes, dtype=np.int64)
     np.add.at(size, outcome.label[kept], bound.cells.rows[kept])
     return class_sizes(size, bound.classes.n_rows)
 
 
-def _measured(name: str, bound: Bound, outcome: Outcome) -> float:
+def _measured(name: str, bound: BoundTable, outcome: Outcome) -> float:
     rewriter = Rewriter(bound, bound.source.stream(), recoded(bound, outcome), Pseudonyms())
     released = pa.Table.from_batches(list(rewriter.batches()), rewriter.schema())
     theirs = bind(bound.policy, open_source(released))

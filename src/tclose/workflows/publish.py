@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tclose.data import Bound, Cells, Reading, Source
+from tclose.data import BoundTable, Cells, Reading, Source
 from tclose.data.source import Rows
 from tclose.describe import hashes_of, policy_json, rows_from, versions
 from tclose.errors import UnprovenError
@@ -28,7 +28,7 @@ class Work:
 
     data: Any
     reading: Reading
-    bound: Bound
+    bound: BoundTable
     rows: Rows
     targets: Targets
     people: Cells | None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tclose.attacks import attack_release
-from tclose.data import Bound, Cells, Reading, bind, open_source
+from tclose.data import BoundTable, Cells, Reading, bind, open_source
 from tclose.data.encode.alignment import beside
 from tclose.data.engines.postgres.address import Address
 from tclose.data.io.files import delimiter_for
@@ -27,7 +27,7 @@ class Original:
     """The table that a release was made from: how it was read, and how it was bound."""
 
     reading: Reading
-    bound: Bound
+    bound: BoundTable
 
 
 def audit_report(
@@ -100,7 +100,7 @@ def _saved(document: Document, path: str | Path | None) -> Document:
     return document
 
 
-def _bound_anew(release: Release, original: Original) -> Bound:
+def _bound_anew(release: Release, original: Original) -> BoundTable:
     """The release as it is now, read again: it was counted under another name while written."""
     policy = release.audit.bound.policy
     if release.data is not None or release.path is None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tclose.attacks import Finding
 from tclose.attacks.anatomy import learned
-from tclose.data import AS_FOUND, Bound, Reading, Source, open_source, write_table
+from tclose.data import AS_FOUND, BoundTable, Reading, Source, open_source, write_table
 from tclose.data.engines.frames.release import like
 from tclose.data.io.fingerprint import file_hash
 from tclose.data.io.folders import refuse_folder, write_folder
@@ -169,7 +169,7 @@ def split(
     if findings:
         details["attacks"] = [one.to_json() for one in findings]
     made_split = _published(_Made(data, bound, layout, tables, details, findings), output)
-    bound.source.rest()
+    bound.source.close()
     return made_split
 
 
@@ -178,7 +178,7 @@ class _Made:
     """Everything about a release but whether it holds."""
 
     data: Any
-    bound: Bound
+    bound: BoundTable
     layout: Layout
     tables: dict[str, pa.Table]
     details: dict[str, Any]
@@ -241,7 +241,7 @@ def _published(made: _Made, output: str | Path | None) -> Split:
     return Split(form, {}, path, found[0][1], found[0][0], made.findings)
 
 
-def _groups(bound: Bound, budget: Budget, method: str | None) -> Groups:
+def _groups(bound: BoundTable, budget: Budget, method: str | None) -> Groups:
     """Groups by dealing, or the classes of another search."""
     problem = problem_of(bound)
     refuse_infeasible(problem)
@@ -267,7 +267,7 @@ def _tables(made: Grouped, layout: Layout) -> Iterator[tuple[str, pa.Table]]:
             yield part.file, made.sliced_table(layout.sets, layout.group)
 
 
-def _refuse(bound: Bound, form: Form, suffix: str | None) -> None:
+def _refuse(bound: BoundTable, form: Form, suffix: str | None) -> None:
     refuse_no_promise(bound.policy)
     if not bound.attributes:
         raise UsageError(

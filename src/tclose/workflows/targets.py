@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tclose.data import Bound
+from tclose.data import BoundTable
 from tclose.data.engines.postgres.address import Address
 from tclose.data.engines.postgres.release import refuse_taken
 from tclose.data.io.capacity import refuse_unholdable, refuse_unknown_kind, tells_gaps_from_texts
@@ -49,7 +49,7 @@ class Targets:
         places = (self.output, self.certificate, self.plan)
         return [place for place in places if isinstance(place, Path)]
 
-    def refuse(self, bound: Bound, rows: Rows, inputs: tuple[Any, ...]) -> None:
+    def refuse(self, bound: BoundTable, rows: Rows, inputs: tuple[Any, ...]) -> None:
         """Raises where the table cannot be released to here."""
         self._refuse_overwriting(bound.policy, inputs, bound.source.files)
         refuse_no_promise(bound.policy)
@@ -59,7 +59,7 @@ class Targets:
                 refuse_taken(self.output, schema)
                 return
             refuse_unholdable(self.output, schema, lambda: bound.source.n_rows)
-            if bound.source.stores(self.output):
+            if bound.source.can_store(self.output):
                 bound.source.refuse_taken(self.output)
             refuse_empty_texts(bound, bound.attributes, self.output, "a .parquet file")
 
@@ -85,7 +85,7 @@ def refuse_no_promise(policy: Policy) -> None:
 
 
 def refuse_empty_texts(
-    bound: Bound, columns: Iterable[str], path: str | Path, instead: str
+    bound: BoundTable, columns: Iterable[str], path: str | Path, instead: str
 ) -> None:
     """An empty text may become a missing value in a file, which is something else to count."""
     if tells_gaps_from_texts(path):

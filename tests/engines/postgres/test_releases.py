@@ -279,7 +279,7 @@ def test_a_server_keeps_no_snapshot_for_a_table_that_was_audited(database: Any) 
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'"
     assert database.run(waiting) == [(0,)]
     assert found.bound.source.n_rows == 9
-    found.bound.source.rest()
+    found.bound.source.close()
     assert database.run(waiting) == [(0,)]
 
 
@@ -290,7 +290,7 @@ def test_who_may_not_read_the_table_still_gets_it_by_way_of_here(
     url = database.put("hospital", hospital(200))
     database.run("GRANT CREATE ON SCHEMA public TO writer")
     output = database.url("released", user="writer")
-    assert not open_source(url).stores(Address(output))
+    assert not open_source(url).can_store(Address(output))
     assert tclose.anonymize(url, rules, output=output, method="mondrian").holds
     assert database.tables() == ["hospital", "released"]
     database.run("DROP OWNED BY writer; DROP ROLE writer")

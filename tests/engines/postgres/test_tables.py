@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import tclose
 from tclose import TcloseError
 from tclose.data import open_source
-from tclose.data.source import WEIGHT
+from tclose.data.source import ROWS
 from tclose.errors import DataError, UsageError
 from tclose.sample import write_hospital
 from tclose.sample.hospital import HOSPITAL_SCHEMA, hospital_blocks
@@ -80,7 +80,7 @@ def test_every_type_comes_through_exactly(database: Any) -> None:
     assert third["number"] == -math.inf and third["words"] is None
     plain = {name for name in source.columns if source.is_scalar(name)}
     assert set(source.columns) - plain == {"span", "bytes", "tree", "numbers"}
-    assert source.different("free") == 2 and source.different("loose") == 3
+    assert source.count_distinct("free") == 2 and source.count_distinct("loose") == 3
 
 
 def test_values_that_cannot_be_counted_are_refused_without_showing_them(database: Any) -> None:
@@ -132,14 +132,14 @@ def test_what_is_written_and_read_again_is_the_same(database: Any, frame: pa.Tab
     assert counts(there.group(names)) == counts(here.group(names))
     assert there.n_rows == frame.num_rows
     for name in names:
-        assert there.different(name) == len(counts(there.group([name])))
+        assert there.count_distinct(name) == len(counts(there.group([name])))
 
 
 def counts(table: pa.Table) -> list[tuple[str, int]]:
     """The tuples as text with their weight; NaN is missing, and −0 is 0."""
     found: dict[str, int] = {}
     for row in table.to_pylist():
-        weight = row.pop(WEIGHT)
+        weight = row.pop(ROWS)
         told = repr([_plain(value) for value in row.values()])
         found[told] = found.get(told, 0) + weight
     return sorted(found.items())
@@ -170,7 +170,7 @@ def test_a_reading_that_is_given_up_leaves_the_snapshot(database: Any) -> None:
     database.run("DELETE FROM many WHERE a > 5")
     batches.close()  # type: ignore[attr-defined]
     assert source.n_rows == 300_000
-    source.rest()
+    source.close()
     assert open_source(url).n_rows == 6
 
 

@@ -27,7 +27,7 @@ RULES: dict[str, Any] = {
         "seen": "insensitive",
     },
 }
-READING = Reading(cells=80)
+READING = Reading(max_cells=80)
 
 
 def people() -> pa.Table:

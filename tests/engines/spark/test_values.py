@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tclose import DataError, Reading
 from tclose.data import count_cells, open_source
-from tclose.data.source import WEIGHT
+from tclose.data.source import ROWS
 
 TYPES: dict[str, pa.DataType] = {
     "text": pa.string(),
@@ -106,9 +106,9 @@ def test_missing_values_and_zeros_are_folded_on_the_cluster(spark: Any) -> None:
     nan = float("nan")
     table = pa.table({"x": pa.array([nan, None, -0.0, 0.0, nan, 1.5], pa.float32())})
     source = open_source(spark.createDataFrame(table).repartition(4))
-    found = {row["x"]: row[WEIGHT] for row in source.group(["x"]).to_pylist()}
+    found = {row["x"]: row[ROWS] for row in source.group(["x"]).to_pylist()}
     assert found == {None: 3, 0.0: 2, 1.5: 1}
-    assert source.different("x") == 3
+    assert source.count_distinct("x") == 3
 
 
 def test_moments_with_and_without_a_zone(spark: Any) -> None:
@@ -131,7 +131,7 @@ def test_a_value_of_a_megabyte_survives(spark: Any, tmp_path: Path) -> None:
     frame = spark.createDataFrame(table).repartition(2)
     source = open_source(frame)
     assert source.digest() == open_source(table).digest()
-    assert sorted(row[WEIGHT] for row in source.group(["long"]).to_pylist()) == [1, 1, 2]
+    assert sorted(row[ROWS] for row in source.group(["long"]).to_pylist()) == [1, 1, 2]
     streamed = pa.Table.from_batches(source.stream().batches())
     assert counted(streamed) == counted(table)
     for kind in ("csv", "parquet"):
@@ -142,13 +142,13 @@ def test_a_value_of_a_megabyte_survives(spark: Any, tmp_path: Path) -> None:
 
 def test_texts_are_told_apart_by_their_bytes_whatever_their_collation(spark: Any) -> None:
     frame = spark.sql("SELECT x COLLATE UTF8_LCASE AS x FROM VALUES ('A'), ('a'), ('a') AS t(x)")
-    found = {row["x"]: row[WEIGHT] for row in open_source(frame).group(["x"]).to_pylist()}
+    found = {row["x"]: row[ROWS] for row in open_source(frame).group(["x"]).to_pylist()}
     assert found == {"A": 1, "a": 2}
 
 
 def test_a_column_of_nothing_is_counted(spark: Any) -> None:
     source = open_source(spark.sql("SELECT null AS v, 1 AS a"))
-    assert source.is_scalar("v") and source.group(["v"]).to_pylist() == [{"v": None, WEIGHT: 1}]
+    assert source.is_scalar("v") and source.group(["v"]).to_pylist() == [{"v": None, ROWS: 1}]
     table = pa.table({"v": pa.nulls(1), "a": pa.array([1], pa.int32())})
     assert source.digest() == open_source(table).digest()
 
@@ -157,7 +157,7 @@ def test_a_column_of_nothing_is_counted(spark: Any) -> None:
 def test_names_of_columns_may_be_anything(spark: Any, name: str) -> None:
     table = pa.table({name: [1, 1, 2], "other": ["x", "y", "z"]})
     source = open_source(spark.createDataFrame(table))
-    assert source.columns == (name, "other") and source.different(name) == 2
+    assert source.columns == (name, "other") and source.count_distinct(name) == 2
     assert source.digest() == open_source(table).digest()
     assert counted(source.group([name])) == counted(open_source(table).group([name]))
 
@@ -181,11 +181,11 @@ def test_a_stream_is_refused(spark: Any) -> None:
 def test_more_cells_than_are_taken_are_not_collected(spark: Any) -> None:
     from tclose.errors import TooManyCells
 
-    source = open_source(spark.range(1000).withColumnRenamed("id", "a"), cells=999)
+    source = open_source(spark.range(1000).withColumnRenamed("id", "a"), Reading(max_cells=999))
     with pytest.raises(TooManyCells) as raised:
         source.group(["a"])
     assert raised.value.most == 999
-    assert open_source(source.frame, Reading(cells=1000)).group(["a"]).num_rows == 1000
+    assert open_source(source.frame, Reading(max_cells=1000)).group(["a"]).num_rows == 1000
 
 
 def test_decimals_keep_their_places(spark: Any) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.attribute import MISSING, Attribute
 from tclose.data.encode.classes import grouped
 from tclose.data.encode.coverage import Covering, covering_of
@@ -39,7 +39,7 @@ class Linked:
         return int(self.rows.sum())
 
 
-def linked_rows(first: Bound, second: Bound, key: str | None = None) -> Linked | None:
+def linked_rows(first: BoundTable, second: BoundTable, key: str | None = None) -> Linked | None:
     """Links the rows of two tables by a key, or by their order where both have equally many.
 
     None where there is no key and the numbers of rows differ: nothing then says who is who. That
@@ -63,8 +63,8 @@ def linked_rows(first: Bound, second: Bound, key: str | None = None) -> Linked |
 class Beside:
     """A release held against its original: what its classes cover, and whose row is whose."""
 
-    original: Bound
-    release: Bound
+    original: BoundTable
+    release: BoundTable
     covering: Covering
     linked: Linked | None
 
@@ -74,7 +74,7 @@ class Beside:
         return self.release.policy.release.recoding != "local"
 
 
-def beside(original: Bound, release: Bound, key: str | None = None) -> Beside:
+def beside(original: BoundTable, release: BoundTable, key: str | None = None) -> Beside:
     """Holds a release against its original; links their rows where that can be done.
 
     Without a key rows are linked by their order, if there are equally many, if all sensitive values
@@ -111,13 +111,13 @@ def beside(original: Bound, release: Bound, key: str | None = None) -> Beside:
     return replace(found, linked=None)
 
 
-def _prefixed(bound: Bound) -> list[str]:
+def _prefixed(bound: BoundTable) -> list[str]:
     """The quasi-identifiers that are generalized character by character, as postcodes are."""
     specs = {name: bound.policy.columns[name].hierarchy for name in bound.classes.quasi}
     return [name for name, spec in specs.items() if spec is not None and spec.kind == "prefix"]
 
 
-def agreeing(first: Bound, second: Bound, linked: Linked) -> bool:
+def agreeing(first: BoundTable, second: BoundTable, linked: Linked) -> bool:
     """Whether linked rows have the same sensitive values.
 
     Where the policy hides or generalizes those of rows that a search left out, a value may also be
@@ -136,7 +136,7 @@ def agreeing(first: Bound, second: Bound, linked: Linked) -> bool:
     return True
 
 
-def _coarser(bound: Bound, mine: Attribute, a: int, theirs: Attribute, b: int) -> bool:
+def _coarser(bound: BoundTable, mine: Attribute, a: int, theirs: Attribute, b: int) -> bool:
     """Whether one of two values can be the other, hidden or generalized."""
     how = bound.policy.release.leftover
     one = MISSING if a < 0 else mine.labels[a]
@@ -167,7 +167,7 @@ def translated(mine: Attribute, theirs: Attribute) -> Ints:
     return np.array([*(code.get(label, -2) for label in mine.labels), -1], dtype=np.int64)
 
 
-def row_cells(bound: Bound) -> Ints:
+def row_cells(bound: BoundTable) -> Ints:
     """The cell of every row of a table, in its own order."""
     index = RowIndex(bound.cells, [*bound.classes.quasi, *bound.attributes])
     parts = [index.locate(batch) for batch in bound.source.stream().batches()]
@@ -181,7 +181,7 @@ def row_cells(bound: Bound) -> Ints:
     return result
 
 
-def _row_counts(bound: Bound) -> Ints:
+def _row_counts(bound: BoundTable) -> Ints:
     """How many rows every row of a table stands for, in its own order."""
     name = next(iter(bound.policy.with_role("count")), None)
     if name is None:

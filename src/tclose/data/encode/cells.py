@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.data.encode.dictionary import Dictionary
 from tclose.data.encode.persons import Persons
-from tclose.data.source import WEIGHT, Source
+from tclose.data.source import ROWS, Source
 from tclose.distance.histogram import Counts, lexicographic
 from tclose.errors import DataError
 
@@ -76,7 +76,7 @@ def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     if table.num_rows == 0:
         raise DataError("the table has no rows", where=source.name, hint="is the right file named?")
     dictionaries, codes = encoded(table, columns)
-    rows = table.column(WEIGHT).to_numpy().astype(np.int64)
+    rows = table.column(ROWS).to_numpy().astype(np.int64)
     del table
     order = lexicographic(*codes.values())
     for name in columns:

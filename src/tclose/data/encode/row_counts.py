@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tclose.data.encode.cells import Cells, count_cells, encoded, merge_equal
 from tclose.data.encode.dictionary import NUMBER, Dictionary
 from tclose.data.encode.persons import Persons
-from tclose.data.source import WEIGHT, Source
+from tclose.data.source import ROWS, Source
 from tclose.distance.histogram import Counts, lexicographic
 from tclose.errors import DataError
 
@@ -52,7 +52,7 @@ def counted_cells(
     table = source.group([*columns, name])
     if table.num_rows == 0:
         return count_cells(source, columns)
-    rows = table.column(WEIGHT).to_numpy().astype(np.int64)
+    rows = table.column(ROWS).to_numpy().astype(np.int64)
     own, code = Dictionary.encode(table.column(name), name)
     dictionaries, codes = encoded(table, columns)
     del table
@@ -75,7 +75,7 @@ def miscounted(source: Source, role: str, name: str) -> int:
     """How many rows do not say what they count for."""
     table = source.group([name])
     own, code = Dictionary.encode(table.column(name), name)
-    return _wrong(role, _exact(own), code, table.column(WEIGHT).to_numpy().astype(np.int64))
+    return _wrong(role, _exact(own), code, table.column(ROWS).to_numpy().astype(np.int64))
 
 
 def _numbers(role: str, name: str, own: Dictionary, code: Ints, rows: Ints) -> Counts:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tclose.data.cell_store import Bench
+from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.scratch import Scratch
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import open_path
@@ -22,17 +22,17 @@ from tclose.data.source import Source, Spread
 class Spooling(Source):
     """A source whose rows go to a private file once they are to be worked on part by part."""
 
-    def bench(self, columns: Sequence[str]) -> Bench:
+    def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, kept in files."""
-        return self._file.bench(columns)
+        return self._file.keep_cells(columns)
 
-    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the table's order, by a translation that a bench has made."""
-        return self._file.joined(how)
+        return self._file.join(how)
 
-    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+    def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """Works on the cells of some columns in parts, one after the other."""
-        return self._file.spread(columns, by, parts)
+        return self._file.split_cells(columns, by, parts)
 
     @cached_property
     def _file(self) -> DuckSource:
@@ -43,4 +43,4 @@ class Spooling(Source):
             for batch in rows.batches():
                 writer.write_batch(batch)
         opened = open_path(path)
-        return replace(opened, name=self.name, scratch=scratch, cells=self.cells)
+        return replace(opened, name=self.name, scratch=scratch, max_cells=self.max_cells)

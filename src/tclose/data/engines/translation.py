@@ -28,14 +28,14 @@ class Change:
 
 @dataclass(frozen=True)
 class Translation:
-    """The released rows: those whose key is in `cells`, with some columns changed.
+    """The released rows: those whose key is in `cell_table`, with some columns changed.
 
-    `cells` has one row for each key: columns `KEY` (a missing value is null and equals itself; NaN
-    is missing; −0 is 0), in the order of `keys`, and the columns that `changes` name.
+    `cell_table` has one row for each key: columns `KEY` (a missing value is null and equals itself;
+    NaN is missing; −0 is 0), in the order of `keys`, and the columns that `changes` name.
     """
 
     keys: tuple[str, ...]
-    cells: Any
+    cell_table: Any
     """An Arrow table, or the engine's own kind of table where it made the cells itself."""
     changes: tuple[Change, ...]
     """The released columns, in order; columns of the table that are not named are dropped."""

@@ -29,8 +29,8 @@ def open_source(data: Any, reading: Reading = AS_FOUND) -> Source:
     """
     if isinstance(data, Source):
         return data
-    source, most = _open(data, reading), reading.max_cells
-    return source if most is None else replace(source, cells=most)
+    source, most = _open(data, reading), reading.cell_limit
+    return source if most is None else replace(source, max_cells=most)
 
 
 def _open(data: Any, reading: Reading) -> Source:

@@ -19,7 +19,7 @@ CELL_BYTES = 512
 class Reading:
     """How files are read: whatever is not told is found out.
 
-    >>> Reading(memory="400MB").max_cells, Reading().max_cells, Reading().chosen_engine
+    >>> Reading(memory="400MB").cell_limit, Reading().cell_limit, Reading().chosen_engine
     (781250, None, 'duckdb')
     """
 
@@ -27,7 +27,7 @@ class Reading:
     encoding: str | None = None
     nulls: tuple[str, ...] = ("",)
     memory: str | None = None
-    cells: int | None = None
+    max_cells: int | None = None
     """How many distinct combinations of values are taken into one place at most; tables with more
     are audited and anonymized part by part."""
     engine: str | None = None
@@ -38,11 +38,11 @@ class Reading:
     """Which sheet of an Excel file is read; the first, if unsaid."""
 
     @property
-    def max_cells(self) -> int | None:
+    def cell_limit(self) -> int | None:
         """How many cells are taken into one place: as told, or as many as the memory holds."""
         amount = bytes_of(self.memory)
-        if self.cells is not None or amount is None:
-            return self.cells
+        if self.max_cells is not None or amount is None:
+            return self.max_cells
         return amount // CELL_BYTES
 
     @property

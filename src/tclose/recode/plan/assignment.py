@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import grouped
 from tclose.data.encode.labels import ANYTHING
 from tclose.data.encode.labels import place as number_of
@@ -41,7 +41,7 @@ class Placing:
         return self.label < 0
 
 
-def placed(bound: Bound, plan: Plan) -> Placing:
+def placed(bound: BoundTable, plan: Plan) -> Placing:
     """The class of each cell of a table, by the plan's cuts or levels."""
     if plan.levels is not None:
         return _by_levels(bound, plan)
@@ -64,7 +64,7 @@ def placed(bound: Bound, plan: Plan) -> Placing:
     return Placing(np.where(outside, -1, label), faults)
 
 
-def _by_levels(bound: Bound, plan: Plan) -> Placing:
+def _by_levels(bound: BoundTable, plan: Plan) -> Placing:
     """By the groups of a row's values, which some class of the plan must be released as."""
     faults, columns = {}, []
     for one in plan.columns:
@@ -85,7 +85,7 @@ UNKNOWN = "\0"
 """In place of a word, where a value has no group."""
 
 
-def _words(bound: Bound, plan: Plan, one: Released) -> list[str | None]:
+def _words(bound: BoundTable, plan: Plan, one: Released) -> list[str | None]:
     """What each value of a table, a missing one last, is released as.
 
     On the last level a whole column is one word, its root; where that is `*` it covers missing

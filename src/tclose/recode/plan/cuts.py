@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.recode.plan.number_line import Line
 from tclose.recode.plan.shapes import Shape
 from tclose.recode.values import Writer
@@ -68,7 +68,7 @@ class Step:
 
 
 def borders_of(
-    cuts: Cuts, bound: Bound, quasi: Quasi, label: Ints, renamed: Sequence[int]
+    cuts: Cuts, bound: BoundTable, quasi: Quasi, label: Ints, renamed: Sequence[int]
 ) -> tuple[Step, ...]:
     """The cuts of a search in words; class c of the search is class `renamed[c]` of the plan."""
     told = [
@@ -100,7 +100,7 @@ def _classes_below(cuts: Cuts) -> list[Ints]:
 class _Side:
     """What the classes show of one column."""
 
-    def __init__(self, column: ColumnLoss, codes: Ints, label: Ints, bound: Bound) -> None:
+    def __init__(self, column: ColumnLoss, codes: Ints, label: Ints, bound: BoundTable) -> None:
         self.column = column
         self.writer = Writer(column, bound.cells.dictionaries[column.name])
         classes = int(label.max()) + 1

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.errors import UsageError
 from tclose.recode.judging import failing_cells
@@ -55,7 +55,7 @@ class Insertion:
     """Classes that cover more than the plan says, so as to take new rows."""
 
 
-def insert_cells(bound: Bound, plan: Plan, population: Cells | None = None) -> Insertion:
+def insert_cells(bound: BoundTable, plan: Plan, population: Cells | None = None) -> Insertion:
     """Puts each new row into a class of the plan where the promise holds, as far as there is one.
 
     The promise is judged on the rows that are released, by what they are released as, with the
@@ -82,7 +82,10 @@ def insert_cells(bound: Bound, plan: Plan, population: Cells | None = None) -> I
 
 
 def _by_levels(
-    bound: Bound, columns: Sequence[Released], levels: Mapping[str, int], population: Cells | None
+    bound: BoundTable,
+    columns: Sequence[Released],
+    levels: Mapping[str, int],
+    population: Cells | None,
 ) -> Insertion:
     """Every row in the class of its values' groups; classes that break the promise are held back.
 
@@ -98,7 +101,7 @@ def _by_levels(
 
 
 def _inserted(
-    bound: Bound, way: Way, recoding: Recoding, outside: Flags, widened: int
+    bound: BoundTable, way: Way, recoding: Recoding, outside: Flags, widened: int
 ) -> Insertion:
     weight = bound.cells.rows
     beyond = int(weight[outside].sum())
@@ -107,7 +110,7 @@ def _inserted(
 
 
 def recoding_of(
-    bound: Bound,
+    bound: BoundTable,
     before: Sequence[Shape],
     after: Sequence[Shape],
     words: Sequence[Released],
@@ -147,7 +150,7 @@ def _within(shapes: Sequence[Shape], label: Ints) -> Ints:
 class Guests:
     """Cells that look for a class among several, nearest first, while others keep theirs."""
 
-    bound: Bound
+    bound: BoundTable
     population: Cells | None
     shapes: Sequence[Shape]
     words: Sequence[Released]
@@ -226,7 +229,7 @@ def _every_other(label: Ints, moved: Ints) -> Ints:
     return result
 
 
-def _same_columns(bound: Bound, plan: Plan) -> None:
+def _same_columns(bound: BoundTable, plan: Plan) -> None:
     mine, theirs = set(bound.classes.quasi), {one.column for one in plan.columns}
     if mine != theirs:
         raise UsageError(

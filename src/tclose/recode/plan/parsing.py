@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.dictionary import Dictionary
 from tclose.data.encode.hierarchies import resolve
 from tclose.data.encode.labels import ANYTHING, SET, covers_missing, set_members, span
@@ -27,7 +27,7 @@ FIXED = ("file", "groups")
 
 
 def shapes_of(
-    released: Sequence[Released], bound: Bound, borders: dict[str, list[str]] | None = None
+    released: Sequence[Released], bound: BoundTable, borders: dict[str, list[str]] | None = None
 ) -> tuple[Shape, ...]:
     """What classes are released as, held against the values of a table.
 
@@ -37,7 +37,7 @@ def shapes_of(
     return tuple(_shape(one, bound, more.get(one.column, [])) for one in released)
 
 
-def _shape(released: Released, bound: Bound, borders: list[str]) -> Shape:
+def _shape(released: Released, bound: BoundTable, borders: list[str]) -> Shape:
     name = released.column
     values = bound.cells.dictionaries[name].labels
     if released.kind == "tree":
@@ -114,7 +114,7 @@ def _tree(released: Released, tree: Hierarchy, values: Sequence[str], codes: Int
     return Shape(column, tree.leaves, low, high, NO_SETS, gap, anything, node, recode[codes])
 
 
-def tree_for(released: Released, bound: Bound, borders: Sequence[str]) -> Hierarchy:
+def tree_for(released: Released, bound: BoundTable, borders: Sequence[str]) -> Hierarchy:
     """The column's hierarchy with a place for the plan's labels, also where values built it."""
     name = released.column
     spec, tree = bound.policy.columns[name].hierarchy, bound.hierarchies.get(name)

@@ -25,7 +25,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import Bound
+from tclose.data.binding import BoundTable
 from tclose.data.encode.labels import ANYTHING, MISSING, covers_missing
 from tclose.hierarchy.number import exact, plain
 from tclose.recode.plan.cuts import Step, labels_of
@@ -39,7 +39,7 @@ Ints = NDArray[np.int64]
 Labels = list[str | None]
 
 
-def spread(plan: Plan, bound: Bound) -> Plan:
+def spread(plan: Plan, bound: BoundTable) -> Plan:
     """The same cuts, and every class released as all that they leave to it.
 
     `bound` is the table that the plan was made from. Parts that are released alike are one class.

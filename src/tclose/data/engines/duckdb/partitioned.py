@@ -12,10 +12,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tclose.data.cell_store import DEALS, FIRST, FRAGMENT, ORDER, STRATUM, TIE, Bench, Laid, Worked
+from tclose.data.cell_store import (
+    DEALS,
+    FIRST,
+    FRAGMENT,
+    ORDER,
+    STRATUM,
+    TIE,
+    CellPositions,
+    CellStore,
+    PartResult,
+)
 from tclose.data.engines.duckdb.scratch import Scratch
 from tclose.data.engines.duckdb.source import explained
-from tclose.data.source import BATCH, WEIGHT, quoted
+from tclose.data.source import BATCH, ROWS, quoted
 
 Ints = NDArray[np.int64]
 
@@ -24,7 +34,7 @@ GROUP = 100_000
 PART = "__tclose_part__"
 
 
-class DuckBench(Bench):
+class DuckCellStore(CellStore):
     """The cells of a relation, in Parquet files of a private folder."""
 
     def __init__(
@@ -37,7 +47,7 @@ class DuckBench(Bench):
         store(cells, self.folder / "cells.parquet")
 
     @property
-    def cells(self) -> int:
+    def n_cells(self) -> int:
         """How many cells there are."""
         return int(pq.read_metadata(self.folder / "cells.parquet").num_rows)
 
@@ -53,12 +63,12 @@ class DuckBench(Bench):
         assert found is not None  # a table without rows was refused before
         return found
 
-    def cut(self, laid: Callable[[pa.Table], Laid], columns: Sequence[str]) -> pa.Table:
+    def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
         """Deals the cells of every stratum out to its fragments, in turn along the order."""
         ties = self._lay(laid)
         order = ", ".join([ORDER, *(TIE.format(at) for at in range(ties))])
         turn = f"(row_number() OVER (PARTITION BY {STRATUM} ORDER BY {order}) - 1)"
-        weight = quoted(WEIGHT)
+        weight = quoted(ROWS)
         names = ", ".join([*map(quoted, self.columns), weight])
         fragment = f"CAST({FIRST} + {turn} % {DEALS} AS BIGINT) AS {FRAGMENT}"
         cut = self._read("laid.parquet").project(f"{names}, {fragment}")
@@ -69,7 +79,7 @@ class DuckBench(Bench):
         return self._read("cut.parquet").aggregate(f"{listed}, {rows}", listed).to_arrow_table()
 
     def work(
-        self, united: Ints, work: Callable[[pa.Table], Worked], schema: pa.Schema
+        self, united: Ints, work: Callable[[pa.Table], PartResult], schema: pa.Schema
     ) -> list[bytes]:
         """Works on one fragment after the other; what they give goes to a file."""
         reports = []
@@ -89,7 +99,7 @@ class DuckBench(Bench):
         """The lines of all fragments, as a relation."""
         return self._read("lines.parquet")
 
-    def _lay(self, laid: Callable[[pa.Table], Laid]) -> int:
+    def _lay(self, laid: Callable[[pa.Table], CellPositions]) -> int:
         """Stores where every cell lies; returns how many numbers decide between equals."""
         writer, ties = None, 0
         for table in self._batches("cells.parquet"):
@@ -152,7 +162,7 @@ def grouped(relation: Any, columns: Sequence[str], types: dict[str, str]) -> Any
         keys.append(f"{plain(quoted(name), types[name])} AS {quoted(name)}")
     listed = ", ".join(map(quoted, columns))
     told = relation.project(", ".join(keys))
-    return told.aggregate(f"{listed}, count(*) AS {quoted(WEIGHT)}", listed)
+    return told.aggregate(f"{listed}, count(*) AS {quoted(ROWS)}", listed)
 
 
 def plain(column: str, kind: str) -> str:

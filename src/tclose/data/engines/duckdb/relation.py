@@ -57,7 +57,7 @@ class RelationSource(DuckSource):
         named = pa.schema(zip(self.columns, schema.types, strict=True))
         return str(self._run(lambda: fingerprint(named, told.to_arrow_reader(BATCH))))
 
-    def recoded(self, how: Translation) -> Any:
+    def recode(self, how: Translation) -> Any:
         """The release as a relation: nothing is computed before it is asked for.
 
         The translation comes onto the caller's connection as an Arrow table that the relation
@@ -75,9 +75,9 @@ class RelationSource(DuckSource):
         except duckdb.Error as error:
             raise explained(error, self.name) from None
 
-    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the relation's order, by a translation that a bench has made."""
-        rows = self.recoded(replace(how, shuffle=False))
+        rows = self.recode(replace(how, shuffle=False))
         yield from self._run(lambda: rows.to_arrow_reader(BATCH))
 
     def _batches(self) -> Any:
@@ -159,7 +159,9 @@ def _files(relation: Any) -> Iterator[Path]:
 
 def lines_of(how: Translation) -> pa.Table:
     """The lines of a translation, also where a bench has made them on a connection of its own."""
-    return how.cells if isinstance(how.cells, pa.Table) else how.cells.to_arrow_table()
+    return (
+        how.cell_table if isinstance(how.cell_table, pa.Table) else how.cell_table.to_arrow_table()
+    )
 
 
 def _join(rows: Any, table: Any, match: str) -> Any:

@@ -72,7 +72,7 @@ def _beside(rows: Any, keys: list[str], how: Translation, more: list[str]) -> An
     )
     texts = [f"l.{one.at}" for one in how.changes if one.kind == "text"]
     wanted = ", ".join([f"r.{PLACE}", *more, *texts])
-    both = rows.set_alias("r").join(how.cells.set_alias("l"), alike)
+    both = rows.set_alias("r").join(how.cell_table.set_alias("l"), alike)
     return both.project(wanted).order(PLACE)
 
 

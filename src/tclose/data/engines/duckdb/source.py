@@ -12,13 +12,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tclose.data.cell_store import Bench
+from tclose.data.cell_store import CellStore
 from tclose.data.engines.arrow_types import plain_times
 from tclose.data.engines.duckdb.connection import connected
 from tclose.data.engines.translation import Translation
 from tclose.data.io.dialect import LINE
 from tclose.data.io.memory_amount import bytes_of
-from tclose.data.source import BATCH, NO_LIMIT, READ, WEIGHT, Rows, Source, Spread, quoted
+from tclose.data.source import BATCH, NO_LIMIT, READ, ROWS, Rows, Source, Spread, quoted
 from tclose.errors import DataError, TooManyCells
 
 USED = re.compile(r"of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)")
@@ -56,7 +56,7 @@ class DuckSource(Source):
         """How many rows there are."""
         return int(self.single_row("count(*)")[0])
 
-    def different(self, column: str) -> int:
+    def count_distinct(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""
         name = quoted(column)
         gaps = f"(count(*) > count({name}))::INT"
@@ -75,9 +75,9 @@ class DuckSource(Source):
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         names = [quoted(name) for name in columns]
         listed = ", ".join(names)
-        wanted = ", ".join([*names, f"count(*) AS {quoted(WEIGHT)}"])
+        wanted = ", ".join([*names, f"count(*) AS {quoted(ROWS)}"])
         tuples = self.relation.aggregate(wanted, listed)
-        if self.cells == NO_LIMIT:
+        if self.max_cells == NO_LIMIT:
             return self._zoned(plain_times(self._run(lambda: tuples.to_arrow_table())))
         return self._zoned(plain_times(self._run(lambda: self._limited(tuples))))
 
@@ -97,9 +97,9 @@ class DuckSource(Source):
         reader, parts, found = tuples.to_arrow_reader(BATCH), [], 0
         for part in reader:
             found += part.num_rows
-            if found > self.cells:
+            if found > self.max_cells:
                 reader.close()
-                raise TooManyCells(self.cells, self.name)
+                raise TooManyCells(self.max_cells, self.name)
             parts.append(part)
         return pa.Table.from_batches(parts, reader.schema)
 
@@ -116,13 +116,13 @@ class DuckSource(Source):
             self.connection.execute("SET preserve_insertion_order = true")
         return self._run(lambda: self.relation.to_arrow_reader(rows))
 
-    def bench(self, columns: Sequence[str]) -> Bench:
+    def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, in files that are worked on one fragment after the other."""
-        from tclose.data.engines.duckdb.partitioned import DuckBench
+        from tclose.data.engines.duckdb.partitioned import DuckCellStore
 
-        return DuckBench(self.relation, self._own, columns, self.types)
+        return DuckCellStore(self.relation, self._own, columns, self.types)
 
-    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the table's order, by a translation in the engine's own files."""
         from tclose.data.engines.duckdb.release import joined
 
@@ -133,7 +133,7 @@ class DuckSource(Source):
         except duckdb.Error as error:
             raise explained(error, self.name, self.lines_before) from None
 
-    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+    def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """The cells of some columns in parts, which are worked on one after the other."""
         from tclose.data.engines.duckdb.partitioned import Parts
 

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from tclose.data.cell_store import Bench
+from tclose.data.cell_store import CellStore
 from tclose.data.engines.arrow_types import plain_times
 from tclose.data.engines.duckdb.connection import connected
 from tclose.data.engines.duckdb.relation import lines_of
@@ -24,7 +24,7 @@ from tclose.data.engines.files.parquet import open_parquet
 from tclose.data.engines.translation import KEY, Change, Translation
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.paths import files_at
-from tclose.data.source import BATCH, NO_LIMIT, WEIGHT, Rows, Source, Spread
+from tclose.data.source import BATCH, NO_LIMIT, ROWS, Rows, Source, Spread
 from tclose.errors import DataError, TooManyCells
 
 ROW = "__tclose_row__"
@@ -54,12 +54,12 @@ class LazySource(Source):
     def group(self, columns: Sequence[str]) -> pa.Table:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         keys = [self._plain(name) for name in columns]
-        cells = self.frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(WEIGHT))
-        if self.cells != NO_LIMIT:
-            cells = cells.head(self.cells + 1)
+        cells = self.frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(ROWS))
+        if self.max_cells != NO_LIMIT:
+            cells = cells.head(self.max_cells + 1)
         found = self._run(cells)
-        if found.height > self.cells:
-            raise TooManyCells(self.cells, self.name)
+        if found.height > self.max_cells:
+            raise TooManyCells(self.max_cells, self.name)
         return plain_times(found.to_arrow())
 
     def stream(self) -> Rows:
@@ -71,7 +71,7 @@ class LazySource(Source):
         """The release is a lazy frame, too."""
         return True
 
-    def recoded(self, how: Translation) -> pl.LazyFrame:
+    def recode(self, how: Translation) -> pl.LazyFrame:
         """The release as a lazy frame; rows keep the order that the query gives."""
         cells: Any = pl.from_arrow(lines_of(how))
         keys = [
@@ -87,17 +87,17 @@ class LazySource(Source):
             rows = rows.with_columns(place).sort(ROW)
         return rows.select(_told(one, how) for one in how.changes)
 
-    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the frame's order, by a translation that a bench has made."""
-        return _rows(self.recoded(replace(how, shuffle=False)), self.name).batches()
+        return _rows(self.recode(replace(how, shuffle=False)), self.name).batches()
 
-    def bench(self, columns: Sequence[str]) -> Bench:
+    def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, in files that are worked on one fragment after the other."""
-        return self._copy(columns).bench(columns)
+        return self._copy(columns).keep_cells(columns)
 
-    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+    def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """Works on the cells of some columns in parts, one after the other."""
-        return self._copy(columns).spread(columns, by, parts)
+        return self._copy(columns).split_cells(columns, by, parts)
 
     def _copy(self, columns: Sequence[str]) -> DuckSource:
         """Some columns in a file of a private folder."""

@@ -27,7 +27,7 @@ NAMED, OLD, NEW = "__tclose_named_{}", "__tclose_old_{}", "__tclose_name_{}"
 
 def released(source: IbisSource, how: Translation) -> Any:
     """The released rows; raises where the backend does not find all of them again."""
-    how = replace(how, cells=lines_of(how))
+    how = replace(how, cell_table=lines_of(how))
     if isinstance(source.asked, DatabaseSource):
         made = _in_postgres(source, source.asked, how)
     else:
@@ -102,7 +102,7 @@ class _Release:
         theirs: dict[str, pa.Array] = {}
         equal = []
         for at, name in enumerate(self.how.keys):
-            key, values = self.how.cells.column(at).combine_chunks(), self._number(name)
+            key, values = self.how.cell_table.column(at).combine_chunks(), self._number(name)
             here, there = MINE.format(at), THEIRS.format(at)
             equal.append((here, there))
             if key.null_count:
@@ -116,9 +116,9 @@ class _Release:
             mine[here], theirs[there] = values, key
         for change in self.how.changes:
             if change.kind == "text":
-                theirs[change.at] = self.how.cells.column(change.at)
+                theirs[change.at] = self.how.cell_table.column(change.at)
             elif change.kind == "hidden":
-                theirs[change.at] = self.how.cells.column(change.at).cast(pa.int8())
+                theirs[change.at] = self.how.cell_table.column(change.at).cast(pa.int8())
         return mine, theirs, equal
 
     def _number(self, name: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose.data.cell_store import Bench
+from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.relation import open_relation
 from tclose.data.engines.postgres.connection import Borrowed
 from tclose.data.engines.postgres.copy import taken
@@ -23,7 +23,7 @@ from tclose.data.engines.spool import Spooling
 from tclose.data.engines.translation import Translation
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.fingerprint import sums_of, united
-from tclose.data.source import BATCH, WEIGHT, Rows, Source, Spread
+from tclose.data.source import BATCH, ROWS, Rows, Source, Spread
 from tclose.errors import DataError, TcloseError
 
 ARROW = ("polars", "datafusion")
@@ -59,9 +59,9 @@ class IbisSource(Source):
         """How many rows there are."""
         return self.asked.n_rows
 
-    def different(self, column: str) -> int:
+    def count_distinct(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""
-        return self.asked.different(column)
+        return self.asked.count_distinct(column)
 
     def is_scalar(self, column: str) -> bool:
         """Whether the column holds plain values, not lists, structures or bytes."""
@@ -69,7 +69,7 @@ class IbisSource(Source):
 
     def group(self, columns: Sequence[str]) -> pa.Table:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
-        return replace(self.asked, cells=self.cells).group(columns)
+        return replace(self.asked, max_cells=self.max_cells).group(columns)
 
     def stream(self) -> Rows:
         """All rows."""
@@ -79,24 +79,24 @@ class IbisSource(Source):
         """What identifies the table: of its rows as text, whatever their order and the engine."""
         return self.asked.digest()
 
-    def bench(self, columns: Sequence[str]) -> Bench:
+    def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, kept by the engine to be worked on there."""
-        return self.asked.bench(columns)
+        return self.asked.keep_cells(columns)
 
-    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows, by a translation that a bench has made."""
-        return self.asked.joined(how)
+        return self.asked.join(how)
 
-    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+    def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """Works on the cells of some columns in parts, where the engine is."""
-        return self.asked.spread(columns, by, parts)
+        return self.asked.split_cells(columns, by, parts)
 
     @property
     def rewrites(self) -> bool:
         """Whether the engine makes the release itself."""
         return True
 
-    def recoded(self, how: Translation) -> Any:
+    def recode(self, how: Translation) -> Any:
         """The release as an Ibis table of the same backend, evaluated when it is asked for."""
         from tclose.data.engines.ibis.release import released
 
@@ -134,7 +134,7 @@ class Answers(Spooling):
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         with told(self.name):
             keys = self.table.select(**{name: self.plain(name) for name in columns})
-            counted = keys.group_by(list(columns)).aggregate(**{WEIGHT: keys.count()})
+            counted = keys.group_by(list(columns)).aggregate(**{ROWS: keys.count()})
             schema, parts = self._read(counted)
             with closing(parts()) as batches:
                 return taken(batches, schema, self)

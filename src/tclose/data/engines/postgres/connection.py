@@ -89,7 +89,7 @@ class Link:
             self._end = weakref.finalize(self, _closed, self._open)
         return self._open
 
-    def rest(self) -> None:
+    def close(self) -> None:
         """Ends the transaction, undoing what was written; whatever is read next is read anew."""
         if self._end is not None:
             self._end()
@@ -99,7 +99,7 @@ class Link:
         """Lets others see what was written."""
         with self.explained():
             self.connection.commit()
-        self.rest()
+        self.close()
         self.writes, self.like = False, None
 
     @contextmanager
@@ -173,7 +173,7 @@ class Borrowed(Link):
         """The connection."""
         return self._theirs
 
-    def rest(self) -> None:
+    def close(self) -> None:
         """Leaves the connection alone."""
 
 

@@ -97,7 +97,7 @@ def taken(parts: Iterable[pa.RecordBatch], schema: pa.Schema, source: Source) ->
     kept, found = [], 0
     for part in parts:
         found += part.num_rows
-        if found > source.cells:
-            raise TooManyCells(source.cells, source.name)
+        if found > source.max_cells:
+            raise TooManyCells(source.max_cells, source.name)
         kept.append(part)
     return pa.Table.from_batches(kept, schema)

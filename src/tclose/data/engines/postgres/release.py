@@ -70,13 +70,13 @@ def reaches(source: DatabaseSource, output: Address) -> bool:
     except TcloseError:
         return False
     finally:
-        link.rest()
+        link.close()
     return True
 
 
 def released(source: DatabaseSource, how: Translation, output: Address, check: Check) -> None:
     """Has the server join its rows with the translation, and keeps the result after `check`."""
-    how = replace(how, cells=lines_of(how))
+    how = replace(how, cell_table=lines_of(how))
     tables = uploads(source, how)
     link = Link(output, writes=True, like=source.link)
     with _writing(link) as (_, cursor):
@@ -92,7 +92,7 @@ def released(source: DatabaseSource, how: Translation, output: Address, check: C
 
 def uploads(source: Source, how: Translation) -> dict[str, pa.Table]:
     """What the server needs to make a release: the cells, and the pseudonyms of every value."""
-    tables = {CELLS: how.cells}
+    tables = {CELLS: how.cell_table}
     for at, change in enumerate(how.changes):
         if change.kind == "pseudonym":
             values = source.group([change.name]).column(change.name).combine_chunks().drop_null()
@@ -114,8 +114,8 @@ def joined(source: DatabaseSource, how: Translation, suffix: str = "") -> str:
     links = []
     for at, name in enumerate(how.keys):
         mine = source.types[name].told
-        key = how.cells.column(at)
-        theirs = f"k.{quoted(how.cells.column_names[at])}"
+        key = how.cell_table.column(at)
+        theirs = f"k.{quoted(how.cell_table.column_names[at])}"
         if key.null_count:
             # IS NOT DISTINCT FROM would compare every row with every cell.
             zero = zero_of(key.type)
@@ -158,7 +158,7 @@ def _writing(link: Link) -> Iterator[tuple[Link, Any]]:
             configure(cursor, PLAIN)
             yield link, cursor
     finally:
-        link.rest()
+        link.close()
 
 
 def _create(cursor: Any, address: Address, columns: list[str]) -> None:

@@ -18,7 +18,7 @@ from tclose.data.engines.postgres.copy import copied_out, taken
 from tclose.data.engines.postgres.types import Column, columns_of, described
 from tclose.data.engines.spool import Spooling
 from tclose.data.io.dialect import refuse_ambiguous
-from tclose.data.source import WEIGHT, Rows, Source, quoted
+from tclose.data.source import ROWS, Rows, Source, quoted
 from tclose.errors import DataError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class DatabaseSource(Spooling):
         """How many rows there are."""
         return self._number("count(*)")
 
-    def different(self, column: str) -> int:
+    def count_distinct(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""
         told = self.types[column].told
         return self._number(f"count(DISTINCT {told}) + (count(*) > count({told}))::int")
@@ -66,7 +66,7 @@ class DatabaseSource(Spooling):
         places = ", ".join(str(at) for at in range(1, len(told) + 1))
         listed = ", ".join([*(one.told for one in told), "count(*)"])
         query = f"SELECT {listed} FROM {self.parenthesized} GROUP BY {places}"
-        schema = pa.schema([*(one.field for one in told), pa.field(WEIGHT, pa.int64())])
+        schema = pa.schema([*(one.field for one in told), pa.field(ROWS, pa.int64())])
         with closing(copied_out(self.link, query, schema)) as parts:
             return taken(parts, schema, self)
 
@@ -77,7 +77,7 @@ class DatabaseSource(Spooling):
         schema = pa.schema([one.field for one in self.types.values()])
         return Rows(schema, lambda: copied_out(self.link, query, schema, **IN_ORDER))
 
-    def stores(self, output: Address | str | Path) -> bool:
+    def can_store(self, output: Address | str | Path) -> bool:
         """Whether the release can be made by the server: in the same database, by one who may."""
         from tclose.data.engines.postgres.release import reaches
 
@@ -102,9 +102,9 @@ class DatabaseSource(Spooling):
         assert isinstance(output, Address)
         released(self, how, output, check)
 
-    def rest(self) -> None:
+    def close(self) -> None:
         """Ends the transaction: the server need not keep this snapshot any longer."""
-        self.link.rest()
+        self.link.close()
 
     @property
     def parenthesized(self) -> str:

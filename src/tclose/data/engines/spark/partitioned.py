@@ -19,17 +19,27 @@ from pyspark import StorageLevel
 from pyspark.sql import Window, functions
 from pyspark.sql import types as kinds
 
-from tclose.data.cell_store import DEALS, FIRST, FRAGMENT, ORDER, STRATUM, TIE, Bench, Laid, Worked
+from tclose.data.cell_store import (
+    DEALS,
+    FIRST,
+    FRAGMENT,
+    ORDER,
+    STRATUM,
+    TIE,
+    CellPositions,
+    CellStore,
+    PartResult,
+)
 from tclose.data.engines.spark.frames import asked
 from tclose.data.engines.spark.rows import Batches, mapped, typed
-from tclose.data.source import WEIGHT
+from tclose.data.source import ROWS
 
 Ints = NDArray[np.int64]
 
 NUMBER, REPORT, PART = "__tclose_number__", "__tclose_report__", "__tclose_part__"
 
 
-class SparkBench(Bench):
+class SparkCellStore(CellStore):
     """The cells of a frame, as a frame that stays on the cluster."""
 
     def __init__(self, frame: Any, keys: dict[str, Any], name: str) -> None:
@@ -39,14 +49,14 @@ class SparkBench(Bench):
         self.lines: Any = None
 
     @cached_property
-    def cells(self) -> int:
+    def n_cells(self) -> int:
         """How many cells there are."""
         with asked(self.name):
             return int(self.frame.count())
 
     def sketch(self, snap: Callable[[pa.Table], pa.Table], numbers: Sequence[str]) -> pa.Table:
         """Cells as `snap` makes them, equal ones united: their `numbers` add up."""
-        made = [name for name in self.schema.names if name != WEIGHT] + list(numbers)
+        made = [name for name in self.schema.names if name != ROWS] + list(numbers)
         struct = kinds.StructType([kinds.StructField(name, kinds.LongType()) for name in made])
         snapped = mapped(self.frame, _each(snap, self.schema, made), struct)
         names = [quoted(name) for name in made if name not in numbers]
@@ -54,7 +64,7 @@ class SparkBench(Bench):
         with asked(self.name):
             return snapped.groupBy(*names).agg(*sums).toArrow()
 
-    def cut(self, laid: Callable[[pa.Table], Laid], columns: Sequence[str]) -> pa.Table:
+    def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
         """Deals the cells of every stratum out to its fragments, in turn along the order."""
         empty = pa.Table.from_batches([], self.schema)
         places = list(laid(empty).columns())
@@ -68,12 +78,12 @@ class SparkBench(Bench):
         own = [quoted(name) for name in self.schema.names]
         self.fragments = kept(placed.select(*own, fragment))
         names = [quoted(name) for name in columns]
-        rows = functions.sum(WEIGHT).alias(WEIGHT)
+        rows = functions.sum(ROWS).alias(ROWS)
         with asked(self.name):
             return self.fragments.groupBy(FRAGMENT, *names).agg(rows).toArrow()
 
     def work(
-        self, united: Ints, work: Callable[[pa.Table], Worked], schema: pa.Schema
+        self, united: Ints, work: Callable[[pa.Table], PartResult], schema: pa.Schema
     ) -> list[bytes]:
         """Works on every fragment wherever it is."""
         session = self.frame.sparkSession
@@ -153,7 +163,7 @@ def _each(
 
 
 def _beside(
-    laid: Callable[[pa.Table], Laid], schema: pa.Schema
+    laid: Callable[[pa.Table], CellPositions], schema: pa.Schema
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -175,7 +185,9 @@ def _part(work: Callable[[pa.Table], bytes], schema: pa.Schema) -> Callable[[pa.
     return judged
 
 
-def _work(work: Callable[[pa.Table], Worked], schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
+def _work(
+    work: Callable[[pa.Table], PartResult], schema: pa.Schema
+) -> Callable[[pa.Table], pa.Table]:
     def fragment(table: pa.Table) -> pa.Table:
         number = table.column(NUMBER)[0].as_py()
         cells, report = work(_typed(table.drop_columns([NUMBER]), schema))

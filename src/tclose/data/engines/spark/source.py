@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import functions, types
 
-from tclose.data.cell_store import Bench
+from tclose.data.cell_store import CellStore
 from tclose.data.engines.postgres.address import Address
 from tclose.data.engines.spark.files import read_path, read_place
 from tclose.data.engines.spark.frames import (
@@ -26,7 +26,7 @@ from tclose.data.engines.spark.frames import (
     schema_of,
     shuffled,
 )
-from tclose.data.engines.spark.partitioned import SparkBench, SparkParts
+from tclose.data.engines.spark.partitioned import SparkCellStore, SparkParts
 from tclose.data.engines.spark.paths import Place
 from tclose.data.engines.spark.release import FOLDERS, refuse_there, stored
 from tclose.data.engines.spark.rows import sums_in, unpacked
@@ -34,7 +34,7 @@ from tclose.data.engines.translation import KEY, Change, Translation
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.fingerprint import united
 from tclose.data.io.reading import Reading
-from tclose.data.source import WEIGHT, Rows, Source, Spread
+from tclose.data.source import ROWS, Rows, Source, Spread
 from tclose.errors import DataError, TooManyCells
 
 MANY, LARGEST = 20_000_000, 2**31 - 2
@@ -68,7 +68,7 @@ class SparkSource(Source):
         with asked(self.name):
             return int(self.frame.count())
 
-    def different(self, column: str) -> int:
+    def count_distinct(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""
         with asked(self.name):
             return int(self.frame.select(self.key(column)).distinct().count())
@@ -88,11 +88,11 @@ class SparkSource(Source):
     def grouped(self, columns: Sequence[str]) -> Any:
         """The distinct tuples of some columns with their number of rows, as a lazy frame."""
         keys = [self.key(name) for name in columns]
-        return self.frame.groupBy(*keys).agg(functions.count(functions.lit(1)).alias(WEIGHT))
+        return self.frame.groupBy(*keys).agg(functions.count(functions.lit(1)).alias(ROWS))
 
     def group(self, columns: Sequence[str]) -> pa.Table:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
-        most = min(self.cells, LARGEST)
+        most = min(self.max_cells, LARGEST)
         with asked(self.name, too_large=TooManyCells(most, self.name)):
             table = self.grouped(columns).limit(most + 1).toArrow()
         if table.num_rows > most:
@@ -125,7 +125,7 @@ class SparkSource(Source):
         """Spark makes the release itself."""
         return True
 
-    def recoded(self, how: Translation) -> Any:
+    def recode(self, how: Translation) -> Any:
         """The release as a Spark frame, pinned: what is counted again is what the caller gets."""
         with asked(self.name):
             made = pinned(self.released(how))
@@ -141,7 +141,7 @@ class SparkSource(Source):
                 hint="write it to files first, or give a checkpoint of it",
             )
 
-    def stores(self, output: str | Path | Address) -> bool:
+    def can_store(self, output: str | Path | Address) -> bool:
         """Spark writes folders of Parquet and CSV files; anything else is written by the driver."""
         return isinstance(output, str | Path) and Path(output).suffix.lower() in FOLDERS
 
@@ -177,7 +177,7 @@ class SparkSource(Source):
     def released(self, how: Translation) -> Any:
         """The release as a lazy frame: the rows joined with the translation's cells."""
         cells = self.framed_cells(how)
-        if isinstance(how.cells, pa.Table) and how.cells.nbytes <= SMALL:
+        if isinstance(how.cell_table, pa.Table) and how.cell_table.nbytes <= SMALL:
             cells = functions.broadcast(cells)
         alike = [
             self.key(name).eqNullSafe(named(KEY.format(at))) for at, name in enumerate(how.keys)
@@ -190,27 +190,27 @@ class SparkSource(Source):
 
     def framed_cells(self, how: Translation) -> Any:
         """The translation's cells as a frame whose keys have the types of the rows' own."""
-        if not isinstance(how.cells, pa.Table):
-            return how.cells
-        return framed(self.frame.sparkSession, how.cells, self._key_kinds(how.keys))
+        if not isinstance(how.cell_table, pa.Table):
+            return how.cell_table
+        return framed(self.frame.sparkSession, how.cell_table, self._key_kinds(how.keys))
 
     def _key_kinds(self, columns: Sequence[str]) -> dict[str, Any]:
         """The types of a translation's keys: those of the rows' own columns."""
         kinds = {KEY.format(at): self.kinds[name] for at, name in enumerate(columns)}
         return {key: types.StringType() if is_text(kind) else kind for key, kind in kinds.items()}
 
-    def bench(self, columns: Sequence[str]) -> Bench:
+    def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, kept on the cluster."""
         with asked(self.name):
-            return SparkBench(self.grouped(columns), self._key_kinds(columns), self.name)
+            return SparkCellStore(self.grouped(columns), self._key_kinds(columns), self.name)
 
-    def spread(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
+    def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """The cells of some columns in parts, on the cluster."""
         with asked(self.name):
             keys = [named(name) for name in by]
             return SparkParts(self.grouped(columns), keys, parts, self.name)
 
-    def joined(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows, by a translation that a bench has made."""
         yield from replace(self, frame=self.released(how)).stream().batches()
 
@@ -258,5 +258,5 @@ def source_of(
             notes = (*notes, "its rows come out anew at each reading, so the first was kept")
     return SparkSource(
         name, tuple(frame.columns), frame, hashed, scratch,
-        notes=notes, delimiter=delimiter, cells=MANY,
+        notes=notes, delimiter=delimiter, max_cells=MANY,
     )  # fmt: skip
