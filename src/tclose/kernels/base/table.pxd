@@ -1,9 +1,21 @@
 # The table as the searches read it, and what a range of codes loses in a column.
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from tclose.kernels.base.constraints cimport ConstraintSet
 from tclose.kernels.base.memory cimport Longs
+
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #include <intrin.h>
+    #define TCLOSE_COUNT_BITS(word) ((int) __popcnt64(word))
+    #else
+    #define TCLOSE_COUNT_BITS(word) __builtin_popcountll(word)
+    #endif
+    """
+    int TCLOSE_COUNT_BITS(uint64_t word) noexcept nogil
 
 
 cdef enum LossForm:
@@ -112,8 +124,4 @@ cdef inline double pair_loss(CodedTable table, Py_ssize_t j, int64_t u, int64_t 
 
 cdef inline int64_t count_bits(int64_t word) noexcept nogil:
     """How many bits are set."""
-    cdef int64_t n = 0
-    while word:
-        word &= word - 1
-        n += 1
-    return n
+    return TCLOSE_COUNT_BITS(<uint64_t> word)

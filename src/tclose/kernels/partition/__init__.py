@@ -1,0 +1,5 @@
+"""A partition of the cells into classes, and what improves it: merges, swaps, repairs."""
+
+from tclose.kernels import variant_path
+
+__path__ = variant_path(__path__)

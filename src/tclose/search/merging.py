@@ -1,0 +1,96 @@
+"""Classes that break a requirement, merged with neighbours until they keep it.
+
+Three ways of one mechanism (`kernels.partition.merging`): classes that fail by the compiled
+constraints, in their order; the farthest from the table first, as published for microaggregation
+(Soria-Comas et al. 2015, first algorithm); or those that somebody else has found to fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.kernels.base.table import CodedTable
+from tclose.kernels.partition.merging import ClassMerger
+from tclose.kernels.partition.state import PartitionState
+from tclose.search.outcome import numbered
+
+Ints = NDArray[np.int64]
+IsHurried = Callable[[int], bool]
+"""Is told how many looks at classes were taken; says whether the rest has to be brief."""
+
+NEIGHBOURS = 256
+"""Classes that are looked at on either side along the curve."""
+NEIGHBOURS_OF_FARTHEST = 64
+LOOKS_BETWEEN_CLOCK = 1_000_000
+MERGES_BETWEEN_CLOCK = 5_000
+
+
+def _never(looks: int) -> bool:
+    return False
+
+
+def merge_failing(
+    label: Ints, curve: Ints, table: CodedTable, is_hurried: IsHurried = _never
+) -> tuple[Ints, int]:
+    """The labelling with every class that fails merged with others, and how many merges there were.
+
+    `curve` is the rank of each cell on it. If even one class of all cells fails, that is what comes
+    out. In a hurry, classes are merged with the next on the curve.
+    """
+    merger = _line_up(label, curve, table)
+    at, merges, neighbours = 0, 0, NEIGHBOURS
+    while at < merger.state.capacity:
+        at, more, looks = merger.merge_failing(at, neighbours, LOOKS_BETWEEN_CLOCK)
+        merges += more
+        neighbours = 1 if is_hurried(looks) else NEIGHBOURS
+    return numbered(merger.state.read_labels()), merges
+
+
+def merge_farthest(
+    label: Ints, curve: Ints, table: CodedTable, is_hurried: IsHurried = _never
+) -> Ints:
+    """The labelling with the farthest class merged with the nearest until all keep the constraints.
+
+    Farthest is by EMD over t, the worst of the attributes; nearest is the class whose union with it
+    adds least loss, among neighbours on the curve.
+    """
+    merger = _line_up(label, curve, table)
+    merger.start_tournament()
+    looks, merges = merger.state.capacity, MERGES_BETWEEN_CLOCK
+    while merges == MERGES_BETWEEN_CLOCK:
+        neighbours = 1 if is_hurried(looks) else NEIGHBOURS_OF_FARTHEST
+        merges = merger.merge_farthest(neighbours, MERGES_BETWEEN_CLOCK)
+        looks = 2 * neighbours * merges
+    is_hurried(looks)
+    return numbered(merger.state.read_labels())
+
+
+def merge_marked(label: Ints, marked: NDArray[np.bool_], curve: Ints, table: CodedTable) -> Ints:
+    """The labelling with every marked class merged with one neighbour, whatever comes of it.
+
+    The cheapest that mends it by the constraints, else the cheapest.
+    """
+    rank = _ranks_along(label, curve)
+    merger = _line_up(label, curve, table)
+    along = np.zeros(len(marked), dtype=bool)
+    along[rank] = marked
+    merger.merge_marked(along, NEIGHBOURS)
+    return numbered(merger.state.read_labels())
+
+
+def _line_up(label: Ints, curve: Ints, table: CodedTable) -> ClassMerger:
+    """The classes of a labelling, numbered in the order of the curve."""
+    along = np.where(label >= 0, _ranks_along(label, curve)[label], -1)
+    return ClassMerger(PartitionState(table, along, histograms=True))
+
+
+def _ranks_along(label: Ints, curve: Ints) -> Ints:
+    """The place of each class in the order of their middles on the curve."""
+    kept = label >= 0
+    middle = np.bincount(label[kept], weights=curve[kept]) / np.bincount(label[kept])
+    rank = np.empty(len(middle), dtype=np.int64)
+    rank[np.argsort(middle, kind="stable")] = np.arange(len(middle))
+    return rank
