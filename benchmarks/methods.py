@@ -119,10 +119,10 @@ def check(name: str, outcome: Outcome, problem: Problem) -> None:
 def shares_used(problem: Problem, outcome: Outcome) -> NDArray[np.float64]:
     """For each class, EMD over t of its worst attribute."""
     judge, worst = Judge(problem), np.zeros(outcome.classes)
-    for line in problem.constraints.requirements:
-        if line.requirement.name == "t-closeness":
-            measure = judge.measure(line, outcome.label)
-            worst = np.maximum(worst, measure.value / float(line.requirement.t))
+    for requirement in problem.constraints.requirements:
+        if requirement.name == "t-closeness":
+            measured = judge.measure(requirement, outcome.label)
+            worst = np.maximum(worst, measured.value / float(requirement.t))
     return worst
 
 

@@ -24,14 +24,15 @@ from tclose.data.encode.dictionary import Dictionary
 from tclose.distance import EarthMover, JensenShannon, KullbackLeibler, SmoothedJensenShannon
 from tclose.hierarchy import groups
 from tclose.policy import Column
-from tclose.requirements.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
-from tclose.requirements.delta_disclosure import DeltaDisclosure
-from tclose.requirements.distinct import DistinctDiversity
-from tclose.requirements.entropy import EntropyDiversity
-from tclose.requirements.k_anonymity import KAnonymity
-from tclose.requirements.probabilistic import AlphaAnonymity, ProbabilisticDiversity
-from tclose.requirements.recursive import RecursiveDiversity
-from tclose.requirements.t_closeness import TCloseness
+from tclose.requirements.belief.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
+from tclose.requirements.belief.delta_disclosure import DeltaDisclosure
+from tclose.requirements.closeness.t_closeness import TCloseness
+from tclose.requirements.diversity.alpha import AlphaAnonymity
+from tclose.requirements.diversity.distinct import DistinctDiversity
+from tclose.requirements.diversity.entropy import EntropyDiversity
+from tclose.requirements.diversity.probabilistic import ProbabilisticDiversity
+from tclose.requirements.diversity.recursive import RecursiveDiversity
+from tclose.requirements.identity.k_anonymity import KAnonymity
 
 Number = Fraction | float
 Rows = list[tuple[Any, ...]]

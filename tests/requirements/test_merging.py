@@ -7,17 +7,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.distance import EarthMover, KullbackLeibler, equal
+from tclose.distance import EarthMover, equal
 from tclose.hierarchy import groups
-from tclose.requirements.delta_disclosure import DeltaDisclosure
-from tclose.requirements.joint import JointCloseness
-from tclose.requirements.nt_closeness import NTCloseness
-from tclose.requirements.population import DeltaPresence, KMap
-from tclose.requirements.t_closeness import TCloseness
+from tclose.requirements.belief.delta_disclosure import DeltaDisclosure
+from tclose.requirements.closeness.joint import JointCloseness
+from tclose.requirements.closeness.nt_closeness import NTCloseness
+from tclose.requirements.identity.delta_presence import DeltaPresence
+from tclose.requirements.identity.k_map import KMap
 
 TREE = {"hierarchy": {"groups": {"any": ["1"]}}}  # asks for the tree of the domain
 
@@ -114,10 +113,3 @@ def test_delta_disclosure_that_ignores_absent_values_can_break_when_classes_are_
     assert max(alone[:2]) < 1 < lax.measure(whole).value[0]
     assert lax.measure(whole).fails[0]
     assert strict.measure(parts).fails[:2].all()
-
-
-@pytest.mark.parametrize("distance", [EarthMover(equal(2)), KullbackLeibler()])
-def test_a_requirement_says_whether_its_value_is_a_fraction(distance: Any) -> None:
-    requirement = TCloseness("s", distance)
-    assert requirement.capabilities.exact == isinstance(distance, EarthMover)
-    assert requirement.capabilities.follows_table

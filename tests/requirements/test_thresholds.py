@@ -22,11 +22,11 @@ from tclose.distance import (
     ordered,
 )
 from tclose.hierarchy import groups
-from tclose.requirements.beta_likeness import EnhancedBetaLikeness
-from tclose.requirements.delta_disclosure import DeltaDisclosure
-from tclose.requirements.entropy import EntropyDiversity
-from tclose.requirements.nt_closeness import NTCloseness
-from tclose.requirements.t_closeness import TCloseness
+from tclose.requirements.belief.beta_likeness import EnhancedBetaLikeness
+from tclose.requirements.belief.delta_disclosure import DeltaDisclosure
+from tclose.requirements.closeness.nt_closeness import NTCloseness
+from tclose.requirements.closeness.t_closeness import TCloseness
+from tclose.requirements.diversity.entropy import EntropyDiversity
 
 HAIR = Fraction(1, 10**60)
 SIZES = st.one_of(

@@ -22,7 +22,7 @@ from tclose.attacks.reidentification import threshold
 from tclose.data.binding import BoundTable
 from tclose.data.encode.alignment import Beside
 from tclose.data.encode.classes import Classes, grouped, partitioned
-from tclose.requirements import Line, promises_of
+from tclose.requirements import Requirement, failing_classes, state_requirements
 from tclose.verify.wording import classes_text, rows_text
 
 LARGEST = 40_000_000
@@ -36,7 +36,11 @@ Flags = NDArray[np.bool_]
 
 def minimality(found: Beside) -> Finding | None:
     """Classes that only sensitive values kept whole; None where `untried` says why."""
-    promised = [line for line in sensitive_promises(found.original) if _judged_on_halves(line)]
+    promised = [
+        requirement
+        for requirement in sensitive_promises(found.original)
+        if requirement.capabilities.self_contained
+    ]
     if found.linked is None or not promised or _counted_otherwise(found.original):
         return None
     cells, number = found.linked.first, found.release.classes.cell_class[found.linked.second]
@@ -78,7 +82,7 @@ def minimality(found: Beside) -> Finding | None:
 
 def untried(bound: BoundTable) -> str:
     """Why no class can be cut for the sake of what is promised about sensitive values."""
-    promised = {line.requirement.name for line in sensitive_promises(bound)}
+    promised = {requirement.name for requirement in sensitive_promises(bound)}
     if not promised:
         return "nothing is promised about sensitive attributes"
     if _counted_otherwise(bound):
@@ -86,21 +90,16 @@ def untried(bound: BoundTable) -> str:
     return f"{' and '.join(sorted(promised))} is not judged on halves of classes"
 
 
-def sensitive_promises(bound: BoundTable) -> list[Line]:
+def sensitive_promises(bound: BoundTable) -> list[Requirement]:
     """What is promised about sensitive attributes."""
     aside = bound.policy.model_copy(update={"k_map": None, "presence": None})
-    lines = promises_of(replace(bound, policy=aside))
-    return [line for line in lines if line.requirement.attribute is not None]
+    stated = state_requirements(replace(bound, policy=aside))
+    return [requirement for requirement in stated if requirement.attribute is not None]
 
 
 def _counted_otherwise(bound: BoundTable) -> bool:
     """Whether rows have weights, or persons several rows: halves would have to be counted anew."""
     return bound.cells.weight is not None or bound.cells.persons is not None
-
-
-def _judged_on_halves(line: Line) -> bool:
-    """Whether it can be judged on any classes: (n, t)-closeness needs those of the lattice."""
-    return not line.requirement.capabilities.needs
 
 
 def exploded(classes: Classes, cells: Ints, weight: Ints) -> Classes:
@@ -147,21 +146,15 @@ def _both_sides(number: Ints, side: Flags, weight: Ints, classes: int, k: int) -
 
 
 def _breaks(
-    people: Classes, number: Ints, side: Flags, cut: Flags, promised: Sequence[Line]
+    people: Classes, number: Ints, side: Flags, cut: Flags, promised: Sequence[Requirement]
 ) -> Flags:
     """Which classes have a side that breaks a promise, of those that are to be cut."""
     result = np.zeros(len(cut), dtype=bool)
     if not cut.any():
         return result
     seen = _halved(people, number, side, cut)
-    for line in promised:
-        parts, where = seen, seen.origin
-        if line.reading == "cross":
-            known = [name for name in seen.attributes if name != line.requirement.attribute]
-            parts = seen.regrouped(known)
-            where = where[parts.origin]
-        broken = where[line.requirement.measure(parts).fails] // 2
-        result[broken[broken < len(cut)]] = True
+    broken = seen.origin[failing_classes(promised, seen)] // 2
+    result[broken[broken < len(cut)]] = True
     return result
 
 

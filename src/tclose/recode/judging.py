@@ -19,7 +19,7 @@ from tclose.data.encode.classes import form_classes
 from tclose.data.encode.dictionary import Dictionary
 from tclose.errors import PolicyError
 from tclose.recode.values import Released
-from tclose.requirements import promises_of
+from tclose.requirements import failing_classes, state_requirements
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -37,13 +37,7 @@ def failing_cells(
         table = released_table(bound, label, released)
     except PolicyError:
         return result  # what is left cannot even be measured
-    broken = np.zeros(table.classes.count, dtype=bool)
-    for line in promises_of(table, population):
-        seen = table.classes
-        if line.reading == "cross" and line.requirement.attribute:
-            others = [name for name in seen.attributes if name != line.requirement.attribute]
-            seen = seen.regrouped(others)
-        broken[seen.origin[line.requirement.measure(seen).fails]] = True
+    broken = failing_classes(state_requirements(table, population), table.classes)
     result[kept] = broken[table.classes.cell_class]
     return result
 

@@ -1,28 +1,23 @@
 """Privacy requirements: predicates on the sizes and histograms of classes, one file each.
 
-- `requirement`       what a requirement answers, and what it declares about itself
-- `k_anonymity`       every class has at least k rows
-- `distinct`          distinct l-diversity, and p-sensitivity
-- `probabilistic`     no value above a share: probabilistic l-diversity, (α, k)-anonymity
-- `entropy`           entropy l-diversity
-- `recursive`         recursive (c, l)-diversity
-- `t_closeness`       distance from the whole table, any distance
-- `nt_closeness`      distance from a large enough natural superset
-- `joint`             closeness of several attributes taken together
-- `beta_likeness`     how much belief in a value may grow, basic and enhanced
-- `delta_disclosure`  how much belief in a value may change at all
-- `population`        k-map and δ-presence, against a table of the population
-- `promises`          the requirements that a policy states, and those worth measuring anyway
+A file holds all there is to say about a requirement: how a policy states it, what a table attains
+(exactly, with the margin of every class), the constraints that kernels check in its place, what a
+search may rely on, and the sentence that a report prints. `registry` lists them, `stating` turns a
+policy into requirements, and `evaluate` judges classes by them, as every adversary sees these.
 """
 
-from tclose.requirements.requirement import Capabilities, Measurement, Requirement
-from tclose.requirements.stated import Line, measures_of, promises_of
+from tclose.requirements.evaluate import Evaluation, evaluate, failing_classes
+from tclose.requirements.requirement import Capabilities, Measurement, Proposal, Requirement
+from tclose.requirements.stating import list_measurements, state_requirements
 
 __all__ = [
     "Capabilities",
-    "Line",
+    "Evaluation",
     "Measurement",
+    "Proposal",
     "Requirement",
-    "measures_of",
-    "promises_of",
+    "evaluate",
+    "failing_classes",
+    "list_measurements",
+    "state_requirements",
 ]

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.encode.classes import Classes, grouped
 from tclose.distance import TreeMetric
-from tclose.requirements.stated import Line
+
+if TYPE_CHECKING:
+    from tclose.requirements.requirement import Requirement
 
 Ints = NDArray[np.int64]
 
@@ -62,6 +66,40 @@ class JudgedAttribute:
         return replace(self, codes=self.codes[cells], mass=mass)
 
 
+class AttributePool:
+    """The attributes that constraints speak about, each listed once."""
+
+    def __init__(self, classes: Classes) -> None:
+        self._classes = classes
+        self.fields: list[JudgedAttribute] = []
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """The values of a sensitive attribute, in the order of their codes."""
+        return self._classes.attributes[name].labels
+
+    def add(self, name: str) -> int:
+        """The number of a sensitive attribute among the fields."""
+        classes = self._classes
+        whole = None if classes.whole is None else classes.whole[name]
+        return self._add(name, classes.cell_codes[name], classes.attributes[name].values, whole)
+
+    def add_joint(self, columns: tuple[str, ...]) -> int:
+        """The number of combined values; a missing one is a value of its own there."""
+        codes = []
+        for name in columns:
+            code = self._classes.cell_codes[name]
+            codes.append(np.where(code < 0, self._classes.attributes[name].values, code))
+        label, first = grouped(codes)
+        return self._add(" × ".join(columns), label, len(first))
+
+    def _add(self, name: str, codes: Ints, values: int, whole: Ints | None = None) -> int:
+        for at, known in enumerate(self.fields):
+            if known.name == name:
+                return at
+        self.fields.append(JudgedAttribute(name, codes, values, whole))
+        return len(self.fields) - 1
+
+
 @dataclass(frozen=True)
 class Constraint:
     """What a kernel checks of a class: one bound on the distribution of a judged attribute.
@@ -87,11 +125,11 @@ class Constraint:
 class Constraints:
     """What every class must keep: a least size, constraints, and what only requirements judge."""
 
-    requirements: tuple[Line, ...]
+    requirements: tuple[Requirement, ...]
     k: int
     fields: tuple[JudgedAttribute, ...]
     compiled: tuple[Constraint, ...]
-    uncompiled: tuple[Line, ...] = ()
+    uncompiled: tuple[Requirement, ...] = ()
     """The requirements that no constraint stands for."""
     unit: int = 0
     """Where persons are counted, what each of them adds up to, at most, in the last field: that is
@@ -104,7 +142,7 @@ class Constraints:
     @property
     def monotone(self) -> bool:
         """Whether merging classes that keep all this gives a class that keeps it."""
-        return all(line.requirement.capabilities.monotone for line in self.requirements)
+        return all(requirement.capabilities.monotone for requirement in self.requirements)
 
     @property
     def supersets(self) -> bool:

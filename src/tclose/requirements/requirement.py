@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.binding import BoundTable
+from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.classes import Classes, Tally
+from tclose.policy.model import Column
+from tclose.requirements.constraint import AttributePool, Constraint
+
+Ints = NDArray[np.int64]
+Adversary = Literal["knows_class", "knows_others"]
+"""Whoever knows a person's class, or the person's other sensitive values as well: to them a class
+is only those of its rows that have these values."""
+ADVERSARIES: dict[str, Adversary] = {"separate": "knows_class", "cross": "knows_others"}
+"""The adversaries by the words of a policy."""
+
+
+Matching = Callable[[], Ints]
+"""Counts the people of the population who fit each class; raises where there is no population."""
 
 
 @dataclass(frozen=True)
 class Capabilities:
     """What a search may rely on; it reads these flags, never the names."""
 
-    monotone: bool
+    monotone: bool = True
     """Merging two classes never gives a value worse than the worse of theirs."""
-    follows_table: bool = False
-    """It compares with the table's distribution, which moves when rows are left out."""
-    exact: bool = True
-    """Its attained value is a fraction."""
-    needs: str = ""
-    """What it needs beyond the classes: hierarchies, a population table."""
     overlapping: bool = False
     """It is monotone also where classes have persons in common. A share of persons is not: of
     persons 1 and 2, and of 2 and 3, half have what 1 and 3 have, and two thirds of all three."""
+    self_contained: bool = True
+    """It needs nothing beyond the classes: no hierarchies, no table of the population."""
+    whole_table: str = ""
+    """What to call it where it cannot be judged part by part; empty where it can be."""
 
 
 @dataclass(frozen=True)
@@ -49,37 +63,148 @@ class Measurement:
     """Whether less is worse, as of a size or a number of values."""
 
 
-class Requirement(Protocol):
-    """One line of a promise."""
+@dataclass(frozen=True)
+class Proposal:
+    """What is known of classes that a search proposes, beyond their sizes and histograms."""
 
-    @property
-    def name(self) -> str:
-        """What the field calls it."""
-        ...
+    raw_class: Ints
+    """The class of the raw table that each proposed cell lies in."""
+    owner: Ints
+    """The proposed class of each of these cells."""
+    climbs: list[list[Ints]] | None = None
+    """The codes of every proposed class at each level of each column, where supersets count."""
 
-    @property
-    def attribute(self) -> str | None:
-        """The sensitive attribute that it is about, if it is about one."""
-        ...
+    def match(self, people: Ints, classes: int) -> Ints:
+        """How many people match each proposed class, at least, from those who match a raw one.
+
+        People match one raw class each, so their numbers add up; whoever matches a released class
+        without matching a raw one only makes the class safer, unless a least share is promised.
+        """
+        inside = np.unique(self.owner * len(people) + self.raw_class)
+        matches = np.zeros(classes, dtype=np.int64)
+        np.add.at(matches, inside // len(people), people[inside % len(people)])
+        return matches
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What must hold of every class, as an adversary sees it."""
+
+    name: ClassVar[str]
+    """What the field calls it."""
+    key: ClassVar[str]
+    """The policy's word for it."""
+    topic: ClassVar[str] = "Variety of {about}"
+    """What it is about, in a few words, for people."""
+    sentence: ClassVar[str]
+    """What it asks of every class, without mathematics. `{about}` is the attribute, `{required}`
+    the threshold, `{quasi}` the quasi-identifiers, `{scale}` and `{by}` describe the distance."""
+    against_others: ClassVar[bool] = True
+    """Whether it can be stated against whoever knows the other sensitive attributes."""
+    axis: ClassVar[Literal["", "k", "t"]] = ""
+    """What a sweep over thresholds varies, if it can vary this one."""
+
+    attribute: str | None = field(default=None, kw_only=True)
+    """The sensitive attribute that it is about, if it is about one."""
+    adversary: Adversary = field(default="knows_class", kw_only=True)
 
     @property
     def distance(self) -> str | None:
         """The distance that it uses, if it uses one."""
-        ...
+        return None
+
+    @property
+    def limit(self) -> Fraction | int | None:
+        """The threshold; None where it is only measured."""
+        raise NotImplementedError
 
     @property
     def required(self) -> str | None:
         """The threshold as text; None where it is only measured."""
-        ...
+        return shown(self.limit)
+
+    @property
+    def reading(self) -> str:
+        """The policy's word for the adversary."""
+        return "cross" if self.adversary == "knows_others" else "separate"
+
+    @property
+    def identity(self) -> tuple[str, str | None, str | None, str]:
+        """What tells it from others: what is required, of what, by what distance, how read."""
+        return (self.name, self.attribute, self.distance, self.reading)
 
     @property
     def capabilities(self) -> Capabilities:
         """What it promises to a search."""
-        ...
+        return Capabilities()
 
     def measure(self, classes: Classes) -> Measurement:
         """What the table attains."""
-        ...
+        raise NotImplementedError
+
+    def measure_proposed(self, classes: Classes, proposal: Proposal) -> Measurement | None:
+        """What classes attain that a search proposes; None where that cannot be told from them."""
+        return self.measure(classes)
+
+    def compile(self, attributes: AttributePool) -> Sequence[Constraint] | None:
+        """The constraints that together are this requirement; None where kernels cannot judge."""
+        return None
+
+    def refuse_uncompiled(self) -> None:
+        """Raises UsageError where no search can do without a constraint."""
+
+    @property
+    def least_size(self) -> int:
+        """How many rows a class must have, as far as this requirement says so."""
+        return 1
+
+    @property
+    def least_table(self) -> int:
+        """How many rows a table must have for any class to keep it, beyond what it measures."""
+        return 0
+
+    @property
+    def bounded(self) -> bool:
+        """Whether no class attains more than 1."""
+        return True
+
+    def at_limit(self, limit: Fraction | int) -> Requirement:
+        """The same with another threshold on its axis."""
+        changed: dict[str, Any] = {self.axis: limit}
+        return replace(self, **changed)
+
+    def against_table(self) -> Requirement | None:
+        """The distance of classes from the table that it is about, as a requirement; if any."""
+        return self if self.axis == "t" else None
+
+    @classmethod
+    def from_policy(cls, bound: BoundTable, match_population: Matching) -> Iterator[Requirement]:
+        """What the policy requires of the whole table."""
+        yield from ()
+
+    @classmethod
+    def measured_of_table(cls, bound: BoundTable) -> Iterator[Requirement]:
+        """What is worth knowing about a table whatever was required."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class AttributeRequirement(Requirement):
+    """A requirement about the distribution of one sensitive attribute."""
+
+    attribute: str = field()
+
+    @classmethod
+    def from_column(
+        cls, column: Column, values: Attribute, bound: BoundTable
+    ) -> Iterator[Requirement]:
+        """What the policy requires of a sensitive column."""
+        raise NotImplementedError
+
+    @classmethod
+    def measured_of_column(cls, values: Attribute) -> Iterator[Requirement]:
+        """What is worth knowing about a sensitive column whatever was required."""
+        yield cls(values.name)
 
 
 def settle(
@@ -89,7 +214,7 @@ def settle(
     fails: NDArray[np.bool_],
     worst: int,
     *,
-    limit: float | None,
+    limit: Fraction | float | None,
     exact: Fraction | None,
     small_is_bad: bool = False,
     note: str = "",
@@ -111,7 +236,7 @@ def settle(
     attained = sign * per_class
     margin = np.broadcast_to(np.inf, classes.count)
     if limit is not None:
-        margin = sign * (limit - attained)
+        margin = sign * (float(limit) - attained)
     first = int(np.searchsorted(classes.view_of, view[worst]))
     return Measurement(
         value=attained,
@@ -123,6 +248,11 @@ def settle(
         note=note,
         small_is_bad=small_is_bad,
     )
+
+
+def nothing_fails(value: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """The verdict on distributions that nothing is required of."""
+    return np.zeros(len(value), dtype=bool)
 
 
 def shown(number: Fraction | int | None) -> str | None:

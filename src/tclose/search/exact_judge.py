@@ -1,4 +1,4 @@
-"""Judges partitions by the requirements themselves: slower than compiled rules, and the last word.
+"""Judges partitions by the requirements themselves: slower than constraints, and the last word.
 
 A requirement sees a partition as `Classes`. To judge a few classes it is enough to show them with
 all other rows as one more class: histograms are all that counts, and the table's distribution is
@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.encode.classes import Classes, grouped
 from tclose.distance.histogram import Counts
-from tclose.errors import UsageError
-from tclose.requirements import Line, Measurement, Requirement
-from tclose.requirements.nt_closeness import NTCloseness
-from tclose.requirements.population import DeltaPresence, KMap
+from tclose.requirements import Measurement, Proposal, Requirement, evaluate, failing_classes
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -57,18 +53,25 @@ class Judge:
         return None if mass is None else self._total(mass)
 
     def failing(
-        self, label: Ints, lines: Sequence[Line], climbs: list[list[Ints]] | None = None
+        self,
+        label: Ints,
+        requirements: Sequence[Requirement],
+        climbs: list[list[Ints]] | None = None,
     ) -> NDArray[np.bool_]:
-        """Which classes of a labelling break a line; cells labelled −1 are not released.
+        """Which classes of a labelling break a requirement; cells labelled −1 are not released.
 
         `climbs` are the codes of every class at each level of each column: the supersets of
         (n, t)-closeness. Without them it is not judged.
         """
         kept = np.flatnonzero(label >= 0)
-        return self._broken(self._labelled(label, kept), lines, label[kept], kept, climbs)
+        proposal = self._proposal(label[kept], kept, climbs)
+        return failing_classes(requirements, self._labelled(label, kept), proposal)
 
-    def refuses(self, parts: Sequence[Ints], lines: Sequence[Line]) -> bool:
-        """Whether one of some classes, given by their cells, breaks a line; no row is left out."""
+    def refuses(self, parts: Sequence[Ints], requirements: Sequence[Requirement]) -> bool:
+        """Whether one of some classes, given by their cells, breaks a requirement.
+
+        No row is left out.
+        """
         of_part = np.repeat(np.arange(len(parts)), [len(cells) for cells in parts])
         cells = np.concatenate(parts)
         if self.problem.classes.persons is None:
@@ -77,18 +80,27 @@ class Judge:
             label = np.full(self.problem.cells, len(parts), dtype=np.int64)
             label[cells] = of_part
             classes = self._labelled(label, np.arange(self.problem.cells))
-        return bool(self._broken(classes, lines, of_part, cells)[: len(parts)].any())
+        broken = failing_classes(requirements, classes, self._proposal(of_part, cells))
+        return bool(broken[: len(parts)].any())
 
-    def measure(self, line: Line, label: Ints | None = None) -> Measurement:
-        """What a labelling attains; by default the whole table as one class."""
+    def measure(self, requirement: Requirement, label: Ints | None = None) -> Measurement | None:
+        """What a labelling attains; by default the whole table as one class.
+
+        None where that cannot be told from its classes.
+        """
         if label is None:
             label = np.zeros(self.problem.cells, dtype=np.int64)
         kept = np.flatnonzero(label >= 0)
         classes = self._labelled(label, kept)
-        requirement, seen = self._shown(line, classes)
-        if isinstance(requirement, KMap | DeltaPresence):
-            requirement = self._matched(requirement, classes, label[kept], kept)
-        return requirement.measure(seen)
+        proposal = self._proposal(label[kept], kept)
+        for found in evaluate([requirement], classes, proposal=proposal):
+            return found.measured
+        return None
+
+    def _proposal(
+        self, owner: Ints, cells: Ints, climbs: list[list[Ints]] | None = None
+    ) -> Proposal:
+        return Proposal(self.problem.classes.cell_class[cells], owner, climbs)
 
     def _labelled(self, label: Ints, kept: Ints) -> Classes:
         """The classes of a labelling, from the cells that it keeps."""
@@ -122,54 +134,6 @@ class Judge:
         return replace(
             classes, key=key, cell_class=owner, view_of=whole, class_of=whole, origin=whole
         )
-
-    def _broken(
-        self,
-        classes: Classes,
-        lines: Sequence[Line],
-        owner: Ints,
-        cells: Ints,
-        climbs: list[list[Ints]] | None = None,
-    ) -> NDArray[np.bool_]:
-        broken = np.zeros(classes.count, dtype=bool)
-        for line in lines:
-            requirement, seen = self._shown(line, classes)
-            if isinstance(requirement, NTCloseness):
-                if climbs is not None:
-                    broken |= requirement.measure_along(classes, climbs).fails
-                continue  # else judged along the cuts, which is where its supersets are
-            if isinstance(requirement, KMap | DeltaPresence):
-                requirement = self._matched(requirement, classes, owner, cells)
-            broken[seen.origin[requirement.measure(seen).fails]] = True
-        return broken
-
-    def _shown(self, line: Line, classes: Classes) -> tuple[Requirement, Classes]:
-        """What the line's reading sees: where other attributes are known, classes split by them."""
-        name = line.requirement.attribute
-        if line.reading != "cross" or name is None:
-            return line.requirement, classes
-        return line.requirement, classes.regrouped(
-            [one for one in classes.attributes if one != name]
-        )
-
-    def _matched(self, requirement: Any, classes: Classes, owner: Ints, cells: Ints) -> Any:
-        """The requirement with the people who match each class (`owner` of the given cells).
-
-        At least those who match one of the raw classes in it do: people match one each, so their
-        numbers add up, and whoever matches a released class without matching a raw one only makes
-        the class safer, unless a least share is promised.
-        """
-        if isinstance(requirement, DeltaPresence) and requirement.least:
-            raise UsageError(
-                "a least share of the population cannot be searched for",
-                where="presence.min",
-                hint="promise presence.max only, and verify the least share afterwards",
-            )
-        raw, people = self.problem.classes, requirement.matches
-        inside = np.unique(owner * raw.count + raw.cell_class[cells])
-        matches = np.zeros(classes.count, dtype=np.int64)
-        np.add.at(matches, inside // raw.count, people[inside % raw.count])
-        return replace(requirement, matches=matches)
 
 
 def _less(total: Counts, at: Ints, gone: Counts) -> Counts:

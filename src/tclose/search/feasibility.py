@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose.requirements import Line
-from tclose.requirements.nt_closeness import NTCloseness
+from tclose.requirements import Requirement
 from tclose.requirements.requirement import shown
 from tclose.search.exact_judge import Judge
 from tclose.search.problem import Problem
@@ -40,22 +39,20 @@ def infeasible(problem: Problem) -> tuple[Infeasible, ...]:
     """Every requirement that no release of all rows can keep."""
     judge = Judge(problem)
     found = []
-    for line in problem.constraints.requirements:
-        requirement = line.requirement
-        if isinstance(requirement, NTCloseness):
-            if requirement.n > (most := problem.classes.everyone):
-                found.append(Infeasible(_title(line), f"n={requirement.n}", most, Fraction(most)))
-            continue
+    for requirement in problem.constraints.requirements:
+        title = _title(requirement)
+        if (least := requirement.least_table) > (most := problem.classes.everyone):
+            found.append(Infeasible(title, f"n={least}", most, Fraction(most)))
         if problem.overlaps and not requirement.capabilities.overlapping:
             continue  # what the whole table breaks, parts of it may keep
-        measured = judge.measure(line)
-        if measured.fails.any():
+        measured = judge.measure(requirement)
+        if measured is not None and measured.fails.any():
             required = requirement.required or ""
-            found.append(Infeasible(_title(line), required, measured.achieved, measured.exact))
+            found.append(Infeasible(title, required, measured.achieved, measured.exact))
     return tuple(found)
 
 
-def _title(line: Line) -> str:
-    name, attribute = line.requirement.name, line.requirement.attribute
-    about = f"{name} of {attribute}" if attribute else name
-    return f"{about} ({line.reading})" if line.reading == "cross" else about
+def _title(requirement: Requirement) -> str:
+    attribute = requirement.attribute
+    about = f"{requirement.name} of {attribute}" if attribute else requirement.name
+    return f"{about} (cross)" if requirement.adversary == "knows_others" else about

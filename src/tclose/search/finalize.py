@@ -52,8 +52,8 @@ def mend(problem: Problem, label: Ints) -> Ints:
     Each of them with one that is near, all at once, and again while any fails: every round leaves
     fewer classes, so this ends.
     """
-    judge, lines = Judge(problem), problem.constraints.requirements
-    broken = judge.failing(label, lines)
+    judge, requirements = Judge(problem), problem.constraints.requirements
+    broken = judge.failing(label, requirements)
     if not broken.any():
         return label
     kept = np.flatnonzero(label >= 0)
@@ -65,7 +65,7 @@ def mend(problem: Problem, label: Ints) -> Ints:
             return _one_class(problem, judge)
         mended = paired(mended, broken, curve, tab)
         result[kept] = mended
-        broken = judge.failing(result, lines)
+        broken = judge.failing(result, requirements)
     return result
 
 

@@ -14,7 +14,7 @@ from tclose.data.encode.classes import Classes
 from tclose.data.encode.persons import distinct_sizes
 from tclose.kernels.base.table import CodedTable
 from tclose.kernels.tables import Tables, make_tables
-from tclose.requirements import promises_of
+from tclose.requirements import state_requirements
 from tclose.requirements.constraint import Constraints
 from tclose.search.by_construction.near import along_curve
 from tclose.search.coded_table import make_coded_table
@@ -64,9 +64,9 @@ class Problem:
     @property
     def monotone(self) -> bool:
         """Whether merging classes that keep the promise gives a class that keeps it."""
-        lines = self.constraints.requirements
+        requirements = self.constraints.requirements
         return self.constraints.monotone and (
-            not self.overlaps or all(one.requirement.capabilities.overlapping for one in lines)
+            not self.overlaps or all(each.capabilities.overlapping for each in requirements)
         )
 
     @property
@@ -159,7 +159,7 @@ def problem_of(bound: BoundTable, population: Cells | None = None) -> Problem:
     sensitive = np.zeros((len(bound.cells.rows), len(names)), dtype=np.int64)
     for at, name in enumerate(names):
         sensitive[:, at] = classes.cell_codes[name]
-    constraints = compile_constraints(promises_of(bound, population), classes)
+    constraints = compile_constraints(state_requirements(bound, population), classes)
     if classes.persons is not None:
         lean = _share_per_person(classes, quasi.codes, constraints.k)
         constraints = replace(constraints, share_per_person=lean)

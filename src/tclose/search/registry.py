@@ -78,7 +78,7 @@ class Method:
         """What of the problem is beyond the method."""
         constraints, reasons = problem.constraints, []
         if constraints.uncompiled and not self.any_requirement:
-            names = sorted({_about(line) for line in constraints.uncompiled})
+            names = sorted({f"{each.name} of {each.attribute}" for each in constraints.uncompiled})
             reasons.append(f"cannot judge {', '.join(names)}")
         if constraints.supersets and not self.supersets:
             reasons.append("does not know (n, t)-closeness")
@@ -107,11 +107,6 @@ class Method:
         if self.lines and not on_a_line(problem.constraints):
             reasons.append("takes ordered and numeric distances without missing values only")
         return reasons
-
-
-def _about(line: object) -> str:
-    requirement = getattr(line, "requirement")  # noqa: B009
-    return f"{requirement.name} of {requirement.attribute}"
 
 
 def auto(problem: Problem, budget: Budget) -> Outcome:

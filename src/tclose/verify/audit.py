@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +12,9 @@ from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import Classes
 from tclose.distance.histogram import Counts
-from tclose.requirements import Line, measures_of, promises_of
+from tclose.requirements import Requirement, evaluate, list_measurements, state_requirements
 from tclose.verify.caveats import describe_identifiers, find_caveats, judge_identifiers
-from tclose.verify.verdict import Verdict, identify_line, make_verdict
+from tclose.verify.verdict import Verdict, make_verdict
 from tclose.verify.wording import rows_text
 from tclose.verify.worst_classes import ClassReport, find_worst
 
@@ -107,14 +107,12 @@ def audit_bound(
     progress: Progress = lambda step: None,
 ) -> Audit:
     """Measures every promise of the policy and, if asked, all that is worth knowing besides."""
-    promised = promises_of(bound, population)
-    judge = _Judge(bound.classes, progress)
-    requirements = tuple(judge.verdict(line) for line in promised)
-    known = {identify_line(line) for line in promised}
-    extra = [line for line in measures_of(bound) if identify_line(line) not in known]
+    promised = state_requirements(bound, population)
+    requirements = tuple(_judge(promised, bound.classes, progress))
     measured: tuple[Verdict, ...] = ()
     if measure_all or not promised:
-        measured = tuple(judge.verdict(line) for line in extra)
+        extra = without_stated(list_measurements(bound), promised)
+        measured = tuple(_judge(extra, bound.classes, progress))
     if not promised:
         requirements, measured = measured, ()
     worst = find_worst(bound.classes, requirements)
@@ -142,35 +140,32 @@ def audit_bound(
     )
 
 
-class _Judge:
-    """Turns requirements into verdicts; the classes of the last reading are kept for the next."""
+def without_stated(
+    requirements: Sequence[Requirement], stated: Sequence[Requirement]
+) -> list[Requirement]:
+    """Those that are not stated anyway."""
+    known = {requirement.identity for requirement in stated}
+    return [requirement for requirement in requirements if requirement.identity not in known]
 
-    def __init__(self, classes: Classes, progress: Progress) -> None:
-        self.classes = classes
-        self.progress = progress
-        self.crossed: dict[str, Classes] = {}
 
-    def verdict(self, line: Line) -> Verdict:
-        requirement = line.requirement
-        self.progress(f"measuring {requirement.name}")
-        seen = self.classes
-        if line.reading == "cross" and requirement.attribute:
-            seen = self._known_others(requirement.attribute)
-        measured = requirement.measure(seen)
-        return make_verdict(
-            line,
+def _judge(
+    requirements: Sequence[Requirement], classes: Classes, progress: Progress
+) -> Iterator[Verdict]:
+    """The verdict on the classes in every requirement."""
+
+    def announce(requirement: Requirement) -> None:
+        progress(f"measuring {requirement.name}")
+
+    for found in evaluate(requirements, classes, before=announce):
+        measured, seen = found.measured, found.seen
+        yield make_verdict(
+            found.requirement,
             measured,
             worst_class=int(seen.origin[measured.worst]) + 1,
             failing_classes=int(np.count_nonzero(measured.fails)),
             failing_rows=int(seen.class_rows[measured.fails].sum()),
             alone=count_alone(seen) / seen.n_rows,
         )
-
-    def _known_others(self, attribute: str) -> Classes:
-        if attribute not in self.crossed:
-            others = [name for name in self.classes.attributes if name != attribute]
-            self.crossed = {attribute: self.classes.regrouped(others)}
-        return self.crossed[attribute]
 
 
 def count_alone(classes: Classes) -> int:

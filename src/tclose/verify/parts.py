@@ -19,11 +19,17 @@ from numpy.typing import NDArray
 from tclose.data.encode.classes import Classes
 from tclose.data.source import Source, Spread
 from tclose.data.summary import TableSummary
-from tclose.requirements import Line, Measurement, measures_of, promises_of
-from tclose.requirements.joint import JointCloseness
-from tclose.verify.audit import Audit, ClassCounts, Progress, count_alone
+from tclose.requirements import (
+    Evaluation,
+    Measurement,
+    Requirement,
+    evaluate,
+    list_measurements,
+    state_requirements,
+)
+from tclose.verify.audit import Audit, ClassCounts, Progress, count_alone, without_stated
 from tclose.verify.caveats import describe_identifiers, judge_identifiers
-from tclose.verify.verdict import identify_line, make_verdict, title_line
+from tclose.verify.verdict import make_verdict, title_requirement
 from tclose.verify.worst_classes import MOST_REPORTED, ClassReport, largest_margin, rank_classes
 
 Ints = NDArray[np.int64]
@@ -37,7 +43,7 @@ SAME = 1e-13
 
 
 @dataclass(frozen=True)
-class PartLine:
+class PartVerdict:
     """What one part attains in one requirement."""
 
     achieved: float
@@ -61,7 +67,7 @@ class PartAudit:
     classes: int
     rows: int
     counts: ClassCounts
-    lines: tuple[PartLine, ...]
+    verdicts: tuple[PartVerdict, ...]
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,8 @@ class JudgeParts:
     def __call__(self, table: pa.Table) -> bytes:
         """What the classes that some cells make up attain."""
         classes = self.outline.part(table).classes
-        lines = lines_of(self.outline, measure_all=self.measure_all)
-        judged = tuple(_judged(line, classes) for line in lines)
+        requirements = list_requirements(self.outline, measure_all=self.measure_all)
+        judged = tuple(_judge_part(found, classes) for found in evaluate(requirements, classes))
         return pickle.dumps(
             PartAudit(classes.count, classes.n_rows, ClassCounts.of(classes.size), judged)
         )
@@ -92,8 +98,12 @@ class WorstParts:
     def __call__(self, table: pa.Table) -> bytes:
         """The worst classes, each with its rank and its key."""
         classes = self.outline.part(table).classes
-        lines = [one for one in lines_of(self.outline, measure_all=False) if _judges_classes(one)]
-        measured = {title_line(line): line.requirement.measure(classes) for line in lines}
+        stated = list_requirements(self.outline, measure_all=False)
+        judging = [requirement for requirement in stated if _judges_classes(requirement)]
+        measured = {
+            title_requirement(found.requirement): found.measured
+            for found in evaluate(judging, classes)
+        }
         found = [
             (rank, tuple(classes.key[report.number - 1].tolist()), report)
             for rank, report in rank_classes(classes, measured, self.spreads)
@@ -126,25 +136,25 @@ def audit_parts(
     spread = source.split_cells(outline.counted, outline.quasi, number)
     progress("measuring part by part")
     parts = [pickle.loads(one) for one in spread(JudgeParts(outline, measure_all))]
-    lines = lines_of(outline, measure_all=measure_all)
-    worst = [_worst([part.lines[at] for part in parts]) for at in range(len(lines))]
-    farthest = _farthest(outline, lines, worst, spread) if measure_all else []
+    judged = list_requirements(outline, measure_all=measure_all)
+    worst = [_worst([part.verdicts[at] for part in parts]) for at in range(len(judged))]
+    farthest = _farthest(outline, judged, worst, spread) if measure_all else []
     progress("numbering the classes")
     keys = tuple(dict.fromkeys([one.worst for one in worst] + [key for key, _ in farthest]))
     ranks = [pickle.loads(one) for one in spread(RankParts(outline, keys))]
     place = {key: 1 + sum(one[at] for one in ranks) for at, key in enumerate(keys)}
     verdicts = [
         make_verdict(
-            line,
-            _measured(one),
-            worst_class=place[one.worst],
-            failing_classes=one.failing_classes,
-            failing_rows=one.failing_rows,
-            alone=one.alone / outline.n_rows,
+            requirement,
+            _measured(attained),
+            worst_class=place[attained.worst],
+            failing_classes=attained.failing_classes,
+            failing_rows=attained.failing_rows,
+            alone=attained.alone / outline.n_rows,
         )
-        for line, one in zip(lines, worst, strict=True)
+        for requirement, attained in zip(judged, worst, strict=True)
     ]
-    stated = len(promises_of(outline.example()))
+    stated = len(state_requirements(outline.example()))
     requirements, measured = tuple(verdicts[:stated]), tuple(verdicts[stated:])
     if not stated:
         requirements, measured = measured, ()
@@ -178,11 +188,16 @@ def audit_parts(
 
 
 def _farthest(
-    outline: TableSummary, lines: Sequence[Line], worst: Sequence[PartLine], spread: Spread
+    outline: TableSummary,
+    requirements: Sequence[Requirement],
+    worst: Sequence[PartVerdict],
+    spread: Spread,
 ) -> list[tuple[Key, ClassReport]]:
     """The classes that break the most promises, then those that break them by most."""
     spreads = tuple(
-        one.spread for line, one in zip(lines, worst, strict=True) if _judges_classes(line)
+        attained.spread
+        for requirement, attained in zip(requirements, worst, strict=True)
+        if _judges_classes(requirement)
     )
     if not spreads:
         return []
@@ -191,35 +206,26 @@ def _farthest(
     return [(key, report) for _, key, report in found[:MOST_REPORTED]]
 
 
-def _judges_classes(line: Line) -> bool:
+def _judges_classes(requirement: Requirement) -> bool:
     """Whether something is promised of the classes as they are released."""
-    return line.reading != "cross" and line.requirement.required is not None
+    return requirement.adversary == "knows_class" and requirement.required is not None
 
 
-def lines_of(outline: TableSummary, *, measure_all: bool) -> list[Line]:
+def list_requirements(outline: TableSummary, *, measure_all: bool) -> list[Requirement]:
     """What is judged in each part: what is promised, and if asked what is worth knowing."""
     bound = outline.example()
-    promised = promises_of(bound)
+    promised = state_requirements(bound)
     if promised and not measure_all:
         return promised
-    known = {identify_line(line) for line in promised}
-    extra = [
-        line
-        for line in measures_of(bound)
-        if identify_line(line) not in known and not isinstance(line.requirement, JointCloseness)
-    ]
-    return [*promised, *extra]
+    extra = without_stated(list_measurements(bound), promised)
+    return [*promised, *(each for each in extra if not each.capabilities.whole_table)]
 
 
-def _judged(line: Line, classes: Classes) -> PartLine:
-    seen, alone = classes, 0
-    name = line.requirement.attribute
-    if line.reading == "cross" and name:
-        seen = classes.regrouped([one for one in classes.attributes if one != name])
-        alone = count_alone(seen)
-    measured = line.requirement.measure(seen)
+def _judge_part(found: Evaluation, classes: Classes) -> PartVerdict:
+    measured, seen = found.measured, found.seen
+    alone = count_alone(seen) if found.requirement.adversary == "knows_others" else 0
     key = classes.key[int(seen.origin[measured.worst])]
-    return PartLine(
+    return PartVerdict(
         measured.achieved,
         measured.exact,
         tuple(int(code) for code in key),
@@ -233,7 +239,7 @@ def _judged(line: Line, classes: Classes) -> PartLine:
     )
 
 
-def _worst(parts: Sequence[PartLine]) -> PartLine:
+def _worst(parts: Sequence[PartVerdict]) -> PartVerdict:
     """The verdict on the table: the worst value, of the first class that attains it."""
     found = parts[0]
     for one in parts[1:]:
@@ -250,7 +256,7 @@ def _worst(parts: Sequence[PartLine]) -> PartLine:
     )
 
 
-def _worse(one: PartLine, other: PartLine) -> int:
+def _worse(one: PartVerdict, other: PartVerdict) -> int:
     """1 where the other is worse, −1 where this one is, 0 where they are equal."""
     sign = -1 if one.small_is_bad else 1
     if one.exact is not None and other.exact is not None:
@@ -270,7 +276,7 @@ def _before(keys: Ints, key: Key) -> int:
     return count
 
 
-def _measured(found: PartLine) -> Measurement:
+def _measured(found: PartVerdict) -> Measurement:
     """What the table attains, without its classes: these are where the engine keeps them."""
     return Measurement(
         value=np.array([found.achieved]),

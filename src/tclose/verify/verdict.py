@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from tclose.requirements import Line, Measurement
+from tclose.requirements import Measurement, Requirement
 from tclose.verify.wording import number_text
 
 
@@ -71,7 +71,7 @@ class Verdict:
 
 
 def make_verdict(
-    line: Line,
+    requirement: Requirement,
     measured: Measurement,
     *,
     worst_class: int,
@@ -83,14 +83,14 @@ def make_verdict(
 
     `alone` is the share of the rows that stand alone where other sensitive attributes are known.
     """
-    requirement, seen = line.requirement, ""
-    if line.reading == "cross":
+    seen = ""
+    if requirement.adversary == "knows_others":
         seen = f"{alone:.1%} of the rows stand alone when the other sensitive attributes are known"
     return Verdict(
         requirement=requirement.name,
         attribute=requirement.attribute,
         distance=requirement.distance,
-        reading=line.reading,
+        reading=requirement.reading,
         required=requirement.required,
         achieved=measured.achieved,
         achieved_exact=measured.exact,
@@ -103,9 +103,9 @@ def make_verdict(
     )
 
 
-def title_line(line: Line) -> str:
+def title_requirement(requirement: Requirement) -> str:
     """The requirement and what it is about, in a few words."""
-    return _title(*identify_line(line))
+    return _title(*requirement.identity)
 
 
 def _title(name: str, attribute: str | None, distance: str | None, reading: str) -> str:
@@ -113,9 +113,3 @@ def _title(name: str, attribute: str | None, distance: str | None, reading: str)
     by = f", {distance}" if distance else ""
     how = f" ({reading})" if reading != "separate" else ""
     return f"{name}{about}{by}{how}"
-
-
-def identify_line(line: Line) -> tuple[str, str | None, str | None, str]:
-    """What tells a line from others: what is required, of what, by what distance, and how read."""
-    requirement = line.requirement
-    return (requirement.name, requirement.attribute, requirement.distance, line.reading)

@@ -25,11 +25,12 @@ from tclose.errors import UsageError
 from tclose.recode import Pseudonyms, recoded
 from tclose.recode.rewrite import released_columns
 from tclose.recode.translate import translation_of
+from tclose.requirements import failing_classes
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.outcome import Outcome
 from tclose.search.strata import united
 from tclose.utility import LossReport
-from tclose.verify.parts import lines_of
+from tclose.verify.parts import list_requirements
 from tclose.workflows.parts_plan import CELLS, Laying, Sketching
 
 Ints = NDArray[np.int64]
@@ -163,7 +164,7 @@ class _Judge:
 
     def __init__(self, outline: TableSummary, counts: pa.Table) -> None:
         self.outline = outline
-        self.lines = lines_of(outline, measure_all=False)
+        self.requirements = list_requirements(outline, measure_all=False)
         names = list(outline.attributes)
         codes = outline.codes(counts, names) if names else {}
         self.codes = {name: outline.attributes[name].recode[codes[name]] for name in names}
@@ -173,12 +174,7 @@ class _Judge:
     def __call__(self, label: Ints) -> Flags:
         """Which of the united fragments break it."""
         classes = self._classes(label)
-        broken = np.zeros(classes.count, dtype=bool)
-        for line in self.lines:
-            seen, name = classes, line.requirement.attribute
-            if line.reading == "cross" and name:
-                seen = classes.regrouped([one for one in classes.attributes if one != name])
-            broken[seen.origin[line.requirement.measure(seen).fails]] = True
+        broken = failing_classes(self.requirements, classes)
         if classes.count == 1 and broken[0]:
             raise UsageError(
                 "no release can keep this promise: the whole table as one class breaks it",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tclose.requirements.registry import BY_NAME
 from tclose.verify.verdict import Verdict
 from tclose.verify.wording import rows_text
 
@@ -18,6 +19,11 @@ SCALES = {
     "smoothed-js": "counted in bits",
 }
 BITS = ("kl", "js", "smoothed-js")
+IDENTIFIERS = (
+    "Names removed: {about}",
+    "The column {about}, which names people, is not in the table.",
+)
+"""Of a release that still has identifiers: no requirement on classes, but told like one."""
 READINGS = {
     "separate": "",
     "cross": " This holds even against somebody who knows the person's other sensitive values.",
@@ -38,84 +44,23 @@ def listed(names: Sequence[str]) -> str:
 
 def short_name(verdict: Verdict) -> str:
     """What a requirement is about, in a few words."""
-    about = verdict.attribute or ""
-    name = {
-        "k-anonymity": "Being one of many",
-        "k-map": "Being one of many people out there",
-        "delta-presence": "Being in the table at all",
-        "identifiers-removed": f"Names removed: {about}",
-        "t-closeness": f"Closeness of {about}",
-        "(n,t)-closeness": f"Closeness of {about}",
-        "joint-t-closeness": f"Closeness of {about} together",
-    }.get(verdict.requirement)
-    if name is None:
-        belief = "beta" in verdict.requirement or "delta" in verdict.requirement
-        name = f"Belief in {about}" if belief else f"Variety of {about}"
+    kind = BY_NAME.get(verdict.requirement)
+    topic = IDENTIFIERS[0] if kind is None else kind.topic
+    name = topic.format(about=verdict.attribute or "")
     return f"{name} (others known)" if verdict.reading == "cross" else name
 
 
 def sentence(verdict: Verdict, quasi: Sequence[str]) -> str:
     """What a requirement asks of every class, in plain words."""
-    about, asked = verdict.attribute or "", verdict.required or ""
-    by = SCALES.get(verdict.distance or "", "")
-    scale = "" if verdict.distance in BITS else " on a scale from 0 (alike) to 1"
-    told = {
-        "k-anonymity": (
-            f"Whoever knows a person's {listed(quasi)} finds at least {asked} rows that fit, and "
-            "cannot tell which of them is the person's."
-        ),
-        "k-map": f"Every class fits at least {asked} people of the population.",
-        "delta-presence": (
-            f"Of the people who fit a class, a share within {asked} is in the table, so that being "
-            "in it stays uncertain."
-        ),
-        "t-closeness": (
-            f"In no class does the spread of {about} differ from that of the whole table by more "
-            f"than {asked}{scale}, {by}. The smaller this number, the less a person's class tells "
-            "beyond what the table tells about everybody."
-        ),
-        "(n,t)-closeness": (
-            f"In every class the spread of {about} is as close to that of some large part of the "
-            f"table as promised ({asked}), {by}."
-        ),
-        "joint-t-closeness": (
-            f"In no class does the spread of the combinations of {about} differ from that of the "
-            f"whole table by more than {asked}{scale}."
-        ),
-        "distinct-l-diversity": f"Every class shows at least {asked} different values of {about}.",
-        "p-sensitive-k-anonymity": (
-            f"Every class shows at least {asked} different values of {about}."
-        ),
-        "probabilistic-l-diversity": (
-            f"Nobody who knows only the class guesses {about} right more often than once in "
-            f"{asked}."
-        ),
-        "entropy-l-diversity": (
-            f"In every class {about} is at least as uncertain as among {asked} equally likely "
-            "values."
-        ),
-        "recursive-(c,l)-diversity": (
-            f"In no class is one value of {about} overwhelming, even if some others can be ruled "
-            f"out ({asked})."
-        ),
-        "alpha-k-anonymity": (
-            f"No protected value of {about} makes up more than a share of {asked} of any class."
-        ),
-        "basic-beta-likeness": (
-            f"Knowing the class raises the belief in any {about} by at most {asked} times what it "
-            "was."
-        ),
-        "enhanced-beta-likeness": (
-            f"Knowing the class raises the belief in any {about} by at most {asked} times what it "
-            "was, and less for common values."
-        ),
-        "delta-disclosure": (
-            f"Knowing the class changes the belief in any {about}, up or down, by less than the "
-            f"factor that {asked} stands for."
-        ),
-        "identifiers-removed": f"The column {about}, which names people, is not in the table.",
-    }.get(verdict.requirement, f"{verdict.title}: {asked}.")
-    return told + READINGS.get(verdict.reading, "")
+    kind = BY_NAME.get(verdict.requirement)
+    plain = (IDENTIFIERS[1] if kind is None else kind.sentence).format(
+        about=verdict.attribute or "",
+        required=verdict.required or "",
+        quasi=listed(quasi),
+        scale="" if verdict.distance in BITS else " on a scale from 0 (alike) to 1",
+        by=SCALES.get(verdict.distance or "", ""),
+    )
+    return plain + READINGS.get(verdict.reading, "")
 
 
 def outcome(verdict: Verdict) -> str:

@@ -202,8 +202,8 @@ def _settled(problem: Problem, label: Ints) -> Ints:
 
     Broken groups are united two by two, the last odd one with twice as many sound ones each time.
     """
-    judge, lines, many = Judge(problem), problem.constraints.requirements, 1
-    while (broken := judge.failing(label, lines)).any():
+    judge, requirements, many = Judge(problem), problem.constraints.requirements, 1
+    while (broken := judge.failing(label, requirements)).any():
         if len(broken) == 1:
             raise UsageError(
                 "the promise cannot be kept: even the whole table as one group breaks it",

@@ -19,11 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import InternalError, UsageError
-from tclose.requirements import Line
-from tclose.requirements.joint import JointCloseness
-from tclose.requirements.k_anonymity import KAnonymity
-from tclose.requirements.nt_closeness import NTCloseness
-from tclose.requirements.t_closeness import TCloseness
+from tclose.requirements import Requirement
+from tclose.requirements.identity.k_anonymity import KAnonymity
 from tclose.search.budget import Budget, Progress
 from tclose.search.constraints import compile_constraints
 from tclose.search.exact_judge import Judge
@@ -38,7 +35,6 @@ Ints = NDArray[np.int64]
 Value = Callable[[Outcome], float]
 Worth = tuple[float, Outcome]
 """What a partition loses by the measure, and the partition."""
-CLOSENESS = (TCloseness, NTCloseness, JointCloseness)
 AIMS = {"discernibility": "discernibility", "average-class-size": "class-size"}
 """Measures that full-domain searches make least themselves, by their names there."""
 MOST = Fraction(1_000_000)
@@ -47,23 +43,22 @@ MOST = Fraction(1_000_000)
 
 def promised_t(problem: Problem) -> Fraction | None:
     """The largest t that is promised; None where no closeness is."""
-    return max((t for _, t in _promised(problem)), default=None)
+    return max((t for _, t in _stated_limits(problem)), default=None)
 
 
 def highest_t(problem: Problem) -> Fraction:
     """The largest t worth a place on the axis: there, one that cannot be above 1 is 1."""
     largest, most = promised_t(problem), Fraction(0)
-    for line in problem.constraints.requirements:
-        one = line.requirement
-        if isinstance(one, CLOSENESS) and one.t is not None and one.distance != "kl":
-            most = max(most, _part(one.t, largest))
+    for requirement, t in _stated_limits(problem):
+        if requirement.bounded:
+            most = max(most, _part(t, largest))
     return 1 / most if most else MOST
 
 
 def proportions(problem: Problem) -> dict[str, Fraction]:
     """Each t that is promised, as a part of the largest; 1 where all of them are 0."""
     largest = promised_t(problem)
-    return {name: _part(t, largest) for name, t in _promised(problem)}
+    return {_title(each): _part(t, largest) for each, t in _stated_limits(problem)}
 
 
 def retuned(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
@@ -71,17 +66,16 @@ def retuned(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
 
     None leaves what the policy says.
     """
-    largest, lines, sized = promised_t(problem), [], False
-    for line in problem.constraints.requirements:
-        one = line.requirement
-        if isinstance(one, CLOSENESS) and one.t is not None and t is not None:
-            line = replace(line, requirement=replace(one, t=t * _part(one.t, largest)))
-        elif isinstance(one, KAnonymity) and k is not None:
-            line, sized = replace(line, requirement=replace(one, k=k)), True
-        lines.append(line)
+    largest, requirements, sized = promised_t(problem), [], False
+    for requirement in problem.constraints.requirements:
+        if requirement.axis == "t" and requirement.limit is not None and t is not None:
+            requirement = requirement.at_limit(t * _part(Fraction(requirement.limit), largest))
+        elif requirement.axis == "k" and k is not None:
+            requirement, sized = requirement.at_limit(k), True
+        requirements.append(requirement)
     if k is not None and not sized:
-        lines.insert(0, Line(KAnonymity(k)))
-    constraints = compile_constraints(lines, problem.classes)
+        requirements.insert(0, KAnonymity(k))
+    constraints = compile_constraints(requirements, problem.classes)
     return replace(
         problem,
         constraints=replace(constraints, share_per_person=problem.constraints.share_per_person),
@@ -214,31 +208,28 @@ def _searched(method: str, problem: Problem, budget: Budget, start: Ints | None)
 def _distances(problem: Problem, label: Ints) -> dict[str, float]:
     """How far the farthest class is from the released table, for each promise of closeness."""
     judge, found = Judge(problem), {}
-    for line in problem.constraints.requirements:
-        one = line.requirement
-        if isinstance(one, NTCloseness):
-            line = replace(line, requirement=TCloseness(one.attribute, one.measure_by))
-        elif not isinstance(one, CLOSENESS):
+    for requirement in problem.constraints.requirements:
+        if (distance := requirement.against_table()) is None:
             continue
-        measured = judge.measure(line, label)
-        if measured.fails.any():
+        measured = judge.measure(distance, label)
+        if measured is None or measured.fails.any():
             raise InternalError("a class of the frontier breaks the promise of its point")
-        found[_title(line)] = measured.achieved
+        found[_title(requirement)] = measured.achieved
     return found
 
 
-def _promised(problem: Problem) -> list[tuple[str, Fraction]]:
-    found = []
-    for line in problem.constraints.requirements:
-        one = line.requirement
-        if isinstance(one, CLOSENESS) and one.t is not None:
-            found.append((_title(line), one.t))
-    return found
+def _stated_limits(problem: Problem) -> list[tuple[Requirement, Fraction]]:
+    """The requirements of closeness, each with its t."""
+    return [
+        (requirement, Fraction(requirement.limit))
+        for requirement in problem.constraints.requirements
+        if requirement.axis == "t" and requirement.limit is not None
+    ]
 
 
-def _title(line: Line) -> str:
-    about = line.requirement.attribute or ""
-    return f"{about} (cross)" if line.reading == "cross" else about
+def _title(requirement: Requirement) -> str:
+    about = requirement.attribute or ""
+    return f"{about} (cross)" if requirement.adversary == "knows_others" else about
 
 
 def _part(t: Fraction, largest: Fraction | None) -> Fraction:

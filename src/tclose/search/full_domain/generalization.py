@@ -57,9 +57,12 @@ class Domain:
         """The release at a node, every class judged once more by the requirements themselves."""
         self.clock.tell("judging every class", now=True)
         label = numbered(self.roller.label(levels, self.room))
-        lines, climbs = self.problem.constraints.requirements, self.roller.climbs(levels, label)
+        requirements, climbs = (
+            self.problem.constraints.requirements,
+            self.roller.climbs(levels, label),
+        )
         judge = Judge(self.problem)
-        if self.roller.reference == "released" and judge.failing(label, lines, climbs).any():
+        if self.roller.reference == "released" and judge.failing(label, requirements, climbs).any():
             raise InternalError("a class that the search accepted breaks the promise")
         loss = self._loss(levels, label)
         self.clock.loss = loss

@@ -249,7 +249,7 @@ class Roller:
 
     def _settle_by_requirements(self, levels: Levels, room: int, owner: Ints | None) -> bool:
         """The same by the requirements themselves."""
-        problem, lines = self.problem, self.problem.constraints.requirements
+        problem, requirements = self.problem, self.problem.constraints.requirements
         if owner is None:
             self._roll(_Kept(self._bottom, self._cells), levels)
             owner = self._work.link[OWNER, : problem.cells].copy()
@@ -266,7 +266,7 @@ class Roller:
             failing = np.zeros(0, dtype=bool)
             if len(alive):
                 climbs = self.climbs(levels, label)
-                failing = judge.failing(label, lines, climbs)[: len(alive)]
+                failing = judge.failing(label, requirements, climbs)[: len(alive)]
             gone[alive[failing]] = True
             if not failing.any() or int(size[gone].sum()) > room or self.reference == "table":
                 break

@@ -51,7 +51,7 @@ def _choose(
     tab: Tables, work: Work, tree: Tree, clock: Clock,
 ) -> Choice | None:  # fmt: skip
     """The best cut of a node that every requirement accepts."""
-    lines = judge.problem.constraints.uncompiled
+    requirements = judge.problem.constraints.uncompiled
     for j, v in _candidates(rule, lo, hi, depth, tab, work, tree):
         if clock.over("cutting, judged by the requirements"):
             return None
@@ -63,7 +63,7 @@ def _choose(
             low[order[:v]] = True
         else:
             low = tab.codes[cells, j] <= v
-        if not judge.refuses([cells[low], cells[~low]], lines):
+        if not judge.refuses([cells[low], cells[~low]], requirements):
             return j, v
     return None
 

@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.binding import BoundTable
+from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.classes import Classes
 from tclose.distance import Ratios
 from tclose.distance.numbers import compare, decimal_of
-from tclose.requirements.beta_likeness import gains
-from tclose.requirements.requirement import Capabilities, Measurement, settle, shown
+from tclose.policy.model import Column
+from tclose.requirements.belief.beta_likeness import gains
+from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.requirement import (
+    AttributeRequirement,
+    Capabilities,
+    Measurement,
+    Requirement,
+    nothing_fails,
+    settle,
+    shown,
+)
 
 
 @dataclass(frozen=True)
-class DeltaDisclosure:
+class DeltaDisclosure(AttributeRequirement):
     """|log(p/q)| < δ, strictly, for every value of the table.
 
     A value that a class lacks altogether has p = 0 and breaks any δ; `absent = "ignore"` is the
     laxer reading of some tools, under which merging classes can make matters worse.
     """
 
-    attribute: str
+    name: ClassVar[str] = "delta-disclosure"
+    key: ClassVar[str] = "delta"
+    topic: ClassVar[str] = "Belief in {about}"
+    sentence: ClassVar[str] = (
+        "Knowing the class changes the belief in any {about}, up or down, by less than the factor "
+        "that {required} stands for."
+    )
+
     delta: Fraction | None = None
     base: str = "e"
     absent: str = "violate"
-    name: str = "delta-disclosure"
-    distance: str | None = None
+
+    @property
+    def limit(self) -> Fraction | None:
+        """δ."""
+        return self.delta
 
     @property
     def required(self) -> str | None:
@@ -40,7 +65,7 @@ class DeltaDisclosure:
     @property
     def capabilities(self) -> Capabilities:
         """Monotone in its strict reading only."""
-        return Capabilities(monotone=self.absent == "violate", follows_table=True, exact=False)
+        return Capabilities(monotone=self.absent == "violate")
 
     def measure(self, classes: Classes) -> Measurement:
         """The largest change of belief; infinite where a value is absent from a class."""
@@ -53,7 +78,7 @@ class DeltaDisclosure:
         np.maximum.at(by_row, owner, change)
         if self.absent == "violate":
             by_row[np.diff(tally.histogram.start) < np.count_nonzero(tally.table)] = np.inf
-        fails = np.zeros(len(by_row), dtype=bool)
+        fails = nothing_fails(by_row)
         if self.delta is not None:
             fails = np.isinf(by_row)
             fails[owner[self._reached(gain, change, self.delta)]] = True
@@ -61,9 +86,25 @@ class DeltaDisclosure:
         worst = int(np.flatnonzero(by_row >= by_row.max() - 1e-13)[0])
         return settle(
             classes, tally, by_row, fails, worst,
-            limit=None if self.delta is None else float(self.delta), exact=None,
+            limit=self.delta, exact=None,
             note="" if self.absent == "violate" else "values absent from a class are ignored",
         )  # fmt: skip
+
+    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+        """The band in which the share of every value must stay."""
+        if self.delta is None:
+            return None
+        spread = float(self.delta) * (math.log(2) if self.base == "2" else 1.0)
+        at, lax = attributes.add(self.attribute), self.absent == "ignore"
+        return (Constraint(ConstraintKind.BAND, at, spread=spread, absent=lax),)
+
+    @classmethod
+    def from_column(
+        cls, column: Column, values: Attribute, bound: BoundTable
+    ) -> Iterator[Requirement]:
+        """`delta = 1` or `delta = { max = 1, base = "2", absent = "ignore" }`."""
+        if (delta := column.delta) is not None:
+            yield cls(values.name, delta.max, delta.base, delta.absent)
 
     def _reached(
         self, gain: Ratios, change: NDArray[np.float64], delta: Fraction

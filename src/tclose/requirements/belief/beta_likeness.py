@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -11,53 +12,72 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.binding import BoundTable
+from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.classes import Classes, Tally
 from tclose.distance import Ratios
 from tclose.distance.numbers import compare, decimal_of
-from tclose.requirements.requirement import Capabilities, Measurement, settle, shown
+from tclose.policy.model import Column
+from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.requirement import (
+    AttributeRequirement,
+    Measurement,
+    Requirement,
+    nothing_fails,
+    settle,
+)
 
 
 @dataclass(frozen=True)
-class BasicBetaLikeness:
+class BasicBetaLikeness(AttributeRequirement):
     """(p − q)/q ≤ β for every value: its share in a class over its share in the table."""
 
-    attribute: str
+    name: ClassVar[str] = "basic-beta-likeness"
+    key: ClassVar[str] = "beta"
+    topic: ClassVar[str] = "Belief in {about}"
+    sentence: ClassVar[str] = (
+        "Knowing the class raises the belief in any {about} by at most {required} times what it "
+        "was."
+    )
+
     beta: Fraction | None = None
-    name: str = "basic-beta-likeness"
-    distance: str | None = None
-    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, follows_table=True)
 
     @property
-    def required(self) -> str | None:
+    def limit(self) -> Fraction | None:
         """The largest gain allowed."""
-        return shown(self.beta)
+        return self.beta
 
     def measure(self, classes: Classes) -> Measurement:
         """The largest gain in belief."""
         tally = classes.tally(self.attribute)
         gain = gains(tally)
-        fails = np.zeros(len(gain.value), dtype=bool)
-        if self.beta is not None:
-            fails = ~gain.within(1 + self.beta)
-        return _settled(classes, tally, gain, gain.value - 1, fails, self.beta)
+        fails = nothing_fails(gain.value) if self.beta is None else ~gain.within(1 + self.beta)
+        return _settle_entries(classes, tally, gain, gain.value - 1, fails, self.beta)
+
+    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+        """The gain of every value."""
+        if self.beta is None:
+            return None
+        return (Constraint(ConstraintKind.GAIN, attributes.add(self.attribute), 1 + self.beta),)
+
+    @classmethod
+    def from_column(
+        cls, column: Column, values: Attribute, bound: BoundTable
+    ) -> Iterator[Requirement]:
+        """`beta = 1` or `beta = { basic = 1 }`."""
+        if column.beta is not None and column.beta.basic is not None:
+            yield cls(values.name, column.beta.basic)
 
 
 @dataclass(frozen=True)
-class EnhancedBetaLikeness:
+class EnhancedBetaLikeness(BasicBetaLikeness):
     """(p − q)/q ≤ min(β, −ln q): a common value may not gain as much as a rare one."""
 
-    attribute: str
-    beta: Fraction | None = None
-    name: str = "enhanced-beta-likeness"
-    distance: str | None = None
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        monotone=True, follows_table=True, exact=False
+    name: ClassVar[str] = "enhanced-beta-likeness"
+    sentence: ClassVar[str] = (
+        "Knowing the class raises the belief in any {about} by at most {required} times what it "
+        "was, and less for common values."
     )
-
-    @property
-    def required(self) -> str | None:
-        """The largest gain allowed."""
-        return shown(self.beta)
 
     def measure(self, classes: Classes) -> Measurement:
         """The largest gain; infinite where a gain passes −ln q, which no β allows."""
@@ -65,12 +85,26 @@ class EnhancedBetaLikeness:
         gain = gains(tally)
         beyond = _beyond_logarithm(tally, gain)
         value = np.where(beyond, np.inf, gain.value - 1)
-        fails = beyond.copy()
+        fails = nothing_fails(value)
         if self.beta is not None:
-            fails |= ~gain.within(1 + self.beta)
-        else:
-            fails[:] = False
-        return _settled(classes, tally, gain, value, fails, self.beta)
+            fails = beyond | ~gain.within(1 + self.beta)
+        return _settle_entries(classes, tally, gain, value, fails, self.beta)
+
+    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+        """The gain of every value, and the band that its logarithm leaves."""
+        gain = super().compile(attributes)
+        if gain is None:
+            return None
+        band = Constraint(ConstraintKind.BAND, attributes.add(self.attribute), absent=True)
+        return (*gain, band)
+
+    @classmethod
+    def from_column(
+        cls, column: Column, values: Attribute, bound: BoundTable
+    ) -> Iterator[Requirement]:
+        """`beta = { enhanced = 1 }`."""
+        if column.beta is not None and column.beta.enhanced is not None:
+            yield cls(values.name, column.beta.enhanced)
 
 
 def gains(tally: Tally) -> Ratios:
@@ -104,7 +138,7 @@ def _beyond_logarithm(tally: Tally, gain: Ratios) -> NDArray[np.bool_]:
     return result
 
 
-def _settled(
+def _settle_entries(
     classes: Classes,
     tally: Tally,
     gain: Ratios,
@@ -123,6 +157,5 @@ def _settled(
     broken[owner[fails]] = True
     return settle(
         classes, tally, by_row, broken, int(owner[entry]),
-        limit=None if limit is None else float(limit),
-        exact=exact - 1 if exact is not None and finite else None,
+        limit=limit, exact=exact - 1 if exact is not None and finite else None,
     )  # fmt: skip

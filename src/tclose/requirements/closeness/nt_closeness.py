@@ -14,15 +14,28 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.binding import BoundTable
+from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.classes import Classes, grouped
 from tclose.distance import Distance, Distances, Reference
+from tclose.errors import PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.requirements.requirement import Capabilities, Measurement, shown
+from tclose.policy.model import Column
+from tclose.requirements.closeness.t_closeness import TCloseness, compiled_distance
+from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.requirement import (
+    AttributeRequirement,
+    Capabilities,
+    Measurement,
+    Proposal,
+    Requirement,
+    shown,
+)
 
 MOST_NODES = 20_000
 
@@ -30,18 +43,42 @@ Levels = list[NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class NTCloseness:
+class NTCloseness(AttributeRequirement):
     """Some superset S of n or more rows has D[class, S] ≤ t. Not kept by merging classes."""
 
-    attribute: str
+    name: ClassVar[str] = "(n,t)-closeness"
+    key: ClassVar[str] = "n"
+    topic: ClassVar[str] = "Closeness of {about}"
+    sentence: ClassVar[str] = (
+        "In every class the spread of {about} is as close to that of some large part of the table "
+        "as promised ({required}), {by}."
+    )
+    axis: ClassVar[Literal["", "k", "t"]] = "t"
+
     measure_by: Distance
     n: int
     t: Fraction | None
     trees: Mapping[str, Hierarchy] = field(default_factory=dict)
-    name: str = "(n,t)-closeness"
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        monotone=False, follows_table=True, needs="hierarchies"
-    )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """A union of two classes, each like its own surroundings, may be like nobody's."""
+        return Capabilities(monotone=False, self_contained=False, whole_table="(n, t)-closeness")
+
+    @property
+    def limit(self) -> Fraction | None:
+        """t."""
+        return self.t
+
+    @property
+    def bounded(self) -> bool:
+        """As the distance is."""
+        return self.measure_by.bounded
+
+    @property
+    def least_table(self) -> int:
+        """No superset is larger than the table."""
+        return self.n
 
     @property
     def distance(self) -> str:
@@ -56,6 +93,48 @@ class NTCloseness:
     def measure(self, classes: Classes) -> Measurement:
         """The largest, over classes, of the distance to the nearest superset."""
         return self.measure_along(classes, *self._levels(classes))
+
+    def measure_proposed(self, classes: Classes, proposal: Proposal) -> Measurement | None:
+        """Judged along the levels of the proposal; its cuts keep it where these are not given."""
+        return None if proposal.climbs is None else self.measure_along(classes, proposal.climbs)
+
+    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+        """The distance from a superset; only a search that knows its supersets keeps this."""
+        kind, metric = compiled_distance(self.measure_by)
+        if kind != ConstraintKind.EMD or self.t is None:
+            return None
+        return (Constraint(kind, attributes.add(self.attribute), self.t, metric, need=self.n),)
+
+    def refuse_uncompiled(self) -> None:
+        """Proposed classes do not tell their supersets, so searches rely on the constraint."""
+        raise UsageError(
+            f"(n, t)-closeness by {self.distance} can be audited, not searched for",
+            where=f"columns.{self.attribute}.distance",
+            hint="use ordered, numeric, equal or hierarchical",
+        )
+
+    def against_table(self) -> Requirement:
+        """The distance from the table, which may be larger than t."""
+        return TCloseness(self.attribute, self.measure_by, adversary=self.adversary)
+
+    @classmethod
+    def from_column(
+        cls, column: Column, values: Attribute, bound: BoundTable
+    ) -> Iterator[Requirement]:
+        """`t = 0.2` with `n = 1000`."""
+        if column.n is None or column.t is None:
+            return
+        quasi = [bound.policy.columns[name] for name in bound.policy.quasi]
+        if any(each.missing == "any" for each in (column, *quasi)):
+            what = '(n, t)-closeness is not defined where a missing value may be "any" value'
+            raise PolicyError([Problem(f"columns.{values.name}.n", what, 'say missing = "value"')])
+        distance, _ = values.distance(column.distance)
+        yield cls(values.name, distance, column.n, column.t, bound.hierarchies)
+
+    @classmethod
+    def measured_of_column(cls, values: Attribute) -> Iterator[Requirement]:
+        """Nothing without an n."""
+        yield from ()
 
     def measure_along(
         self, classes: Classes, levels: list[Levels], unseen: Sequence[str] = ()

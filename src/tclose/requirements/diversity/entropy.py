@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -12,26 +13,38 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.binding import BoundTable
+from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.classes import Classes
 from tclose.distance import Histogram
 from tclose.distance.numbers import compare, decimal_of
-from tclose.requirements.requirement import Capabilities, Measurement, settle, shown
+from tclose.policy.model import Column
+from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.requirement import (
+    AttributeRequirement,
+    Measurement,
+    Requirement,
+    nothing_fails,
+    settle,
+)
 
 
 @dataclass(frozen=True)
-class EntropyDiversity:
+class EntropyDiversity(AttributeRequirement):
     """H(class) ≥ log l (Li 2007, section 2). The whole table must have that much to begin with."""
 
-    attribute: str
+    name: ClassVar[str] = "entropy-l-diversity"
+    key: ClassVar[str] = "l"
+    sentence: ClassVar[str] = (
+        "In every class {about} is at least as uncertain as among {required} equally likely values."
+    )
+
     l: Fraction | None = None
-    name: str = "entropy-l-diversity"
-    distance: str | None = None
-    capabilities: ClassVar[Capabilities] = Capabilities(monotone=True, exact=False)
 
     @property
-    def required(self) -> str | None:
+    def limit(self) -> Fraction | None:
         """The l of log l."""
-        return shown(self.l)
+        return self.l
 
     def measure(self, classes: Classes) -> Measurement:
         """exp(H) of the least uncertain class."""
@@ -40,15 +53,28 @@ class EntropyDiversity:
         value = np.exp(entropy)
         # Equal counts in another order add up to another last digit; the first such class is meant.
         worst = int(np.flatnonzero(entropy <= entropy.min() + 1e-13)[0])
-        fails = np.zeros(len(value), dtype=bool)
+        fails = nothing_fails(value)
         if self.l is not None:
             fails = _below(tally.histogram, entropy, self.l)
         alone = tally.histogram.start[worst + 1] - tally.histogram.start[worst] == 1
         return settle(
             classes, tally, value, fails, worst,
-            limit=None if self.l is None else float(self.l),
-            exact=Fraction(1) if alone else None, small_is_bad=True,
+            limit=self.l, exact=Fraction(1) if alone else None, small_is_bad=True,
         )  # fmt: skip
+
+    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+        """The entropy, from below."""
+        if self.l is None:
+            return None
+        return (Constraint(ConstraintKind.ENTROPY, attributes.add(self.attribute), self.l),)
+
+    @classmethod
+    def from_column(
+        cls, column: Column, values: Attribute, bound: BoundTable
+    ) -> Iterator[Requirement]:
+        """`l = { entropy = 2.5 }`."""
+        if column.l is not None and column.l.entropy is not None:
+            yield cls(values.name, column.l.entropy)
 
 
 def entropies(histogram: Histogram) -> NDArray[np.float64]:

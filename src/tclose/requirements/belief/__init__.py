@@ -1,0 +1,1 @@
+"""How much the class changes what anybody may believe about a value."""

@@ -1,0 +1,1 @@
+"""How many rows, or people of the population, a class could be about."""

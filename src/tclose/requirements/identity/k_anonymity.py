@@ -1,0 +1,71 @@
+"""k-anonymity: every class has at least k rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from tclose.data.binding import BoundTable
+from tclose.data.encode.classes import Classes
+from tclose.requirements.constraint import AttributePool, Constraint
+from tclose.requirements.requirement import Capabilities, Matching, Measurement, Requirement, settle
+
+
+@dataclass(frozen=True)
+class KAnonymity(Requirement):
+    """No one can be narrowed down to fewer than k rows by the quasi-identifiers."""
+
+    name: ClassVar[str] = "k-anonymity"
+    key: ClassVar[str] = "k"
+    topic: ClassVar[str] = "Being one of many"
+    sentence: ClassVar[str] = (
+        "Whoever knows a person's {quasi} finds at least {required} rows that fit, and cannot tell "
+        "which of them is the person's."
+    )
+    axis: ClassVar[Literal["", "k", "t"]] = "k"
+
+    k: int | None = None
+
+    @property
+    def limit(self) -> int | None:
+        """The least size."""
+        return self.k
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Larger classes are never worse."""
+        return Capabilities(overlapping=True)
+
+    @property
+    def least_size(self) -> int:
+        """k itself."""
+        return self.k or 1
+
+    def measure(self, classes: Classes) -> Measurement:
+        """The size of the smallest class."""
+        size = classes.view_size
+        worst = int(np.argmin(size))
+        fails = np.asarray(size < (self.k or 0), dtype=bool)
+        return settle(
+            classes, None, size.astype(float), fails, worst,
+            limit=self.k, exact=Fraction(int(size[worst])), small_is_bad=True,
+        )  # fmt: skip
+
+    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...]:
+        """Nothing about attributes: kernels know the least size of a class."""
+        return ()
+
+    @classmethod
+    def from_policy(cls, bound: BoundTable, match_population: Matching) -> Iterator[Requirement]:
+        """`k = 5`."""
+        if bound.policy.k is not None:
+            yield cls(bound.policy.k)
+
+    @classmethod
+    def measured_of_table(cls, bound: BoundTable) -> Iterator[Requirement]:
+        """The size of the smallest class."""
+        yield cls()
