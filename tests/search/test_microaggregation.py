@@ -11,12 +11,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tclose.search import Budget, infeasible, problem_of
+from tclose.search import Budget, problem_of
 from tclose.search.budget import Clock
 from tclose.search.by_construction.construct import Construction, by_rows
 from tclose.search.by_construction.emd_bounds import close_of
 from tclose.search.by_construction.near import distances
-from tclose.search.microaggregation import mend
 from tclose.search.microaggregation.gather import LEFT, MADE, NEXT, gather, make_flock
 from tclose.search.microaggregation.subsets import (
     along_order,
@@ -116,38 +115,6 @@ def test_exchanges_bring_a_class_nearer_to_the_table(
 
     plain, exchanged = first_class(0), first_class(problem.rows)
     assert exchanged <= plain + 1e-9
-
-
-# ------------------------------------------------------------------------------------------ merging
-
-
-@quick
-@given(data=st.data())
-def test_merging_the_worst_first_mends_every_class_and_splits_none_also_in_a_hurry(
-    data: st.DataObject, tables: Any, brute: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mend, "PAUSE", 1)
-    case = data.draw(tables.close(data.draw(tables.kinds(2, 2)), (6, 40), more=True))
-    bound = case.bound()
-    problem = problem_of(bound)
-    assume(not infeasible(problem))
-    cells = problem.cells
-    label = np.array(data.draw(st.lists(st.integers(0, 6), min_size=cells, max_size=cells)))
-    label = np.unique(label, return_inverse=True)[1]
-    told: list[int] = []
-    after = data.draw(st.integers(0, 5))
-
-    def hurried(looks: int) -> bool:
-        told.append(looks)
-        return len(told) > after
-
-    found, looks = mend.merged(label, np.arange(cells), problem.tables(), hurried)
-    assert sum(told) == looks and all(few <= 2 for few in told[after + 1 :])
-    assert brute.broken(case, bound, found) == []
-    pairs = set(zip(label.tolist(), found.tolist(), strict=True))
-    assert len(pairs) == label.max() + 1, "classes are merged, never split"
-    if not brute.broken(case, bound, label):
-        assert found.max() == label.max(), "what is close is left alone"
 
 
 # ------------------------------------------------------------------------------------------ subsets

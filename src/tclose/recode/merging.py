@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.search import problem_of
-from tclose.search.local_search.exchange import load
-from tclose.search.local_search.leave import mended
+from tclose.search.by_construction.near import along_curve
+from tclose.search.merging import merge_failing
 from tclose.search.outcome import numbered
 
 Ints = NDArray[np.int64]
@@ -26,6 +26,7 @@ def merged(bound: BoundTable, population: Cells | None, label: Ints) -> Ints | N
     if constraints.uncompiled or constraints.supersets or not constraints.monotone:
         return None
     named = numbered(label)
-    tab = problem.tables()
-    problem.refer(tab, named)
-    return mended(load(tab, named), tab)
+    table = problem.coded_table(ordered=False)
+    problem.refer_to_released(table, named)
+    found = merge_failing(named, along_curve(problem.codes, problem.weight), table)
+    return found.label if found.all_keep else None

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.kernels.base.table import CodedTable
 from tclose.kernels.tables import Tables
 from tclose.search.budget import Clock
 from tclose.search.finalize import settled
@@ -39,8 +40,13 @@ class Best:
 
     @cached_property
     def tab(self) -> Tables:
-        """The problem as the kernels read it."""
+        """The problem as the old kernels read it."""
         return self.problem.tables()
+
+    @cached_property
+    def table(self) -> CodedTable:
+        """The problem as the kernels read it."""
+        return self.problem.coded_table()
 
     @property
     def seed(self) -> int:

@@ -9,7 +9,7 @@ from tclose.errors import UsageError
 from tclose.search.budget import Clock
 from tclose.search.by_construction.near import along_curve
 from tclose.search.exact_judge import Judge
-from tclose.search.microaggregation.mend import paired
+from tclose.search.merging import merge_marked
 from tclose.search.outcome import Cuts, Outcome, Trial, numbered
 from tclose.search.problem import Problem
 
@@ -58,12 +58,12 @@ def mend(problem: Problem, label: Ints) -> Ints:
         return label
     kept = np.flatnonzero(label >= 0)
     part, mended = problem.part(kept), label[kept]
-    tab, curve = part.tables(ordered=False), along_curve(part.codes, part.weight)
+    table, curve = part.coded_table(ordered=False), along_curve(part.codes, part.weight)
     result = label.copy()
     while broken.any():
         if len(broken) == 1:
             return _one_class(problem, judge)
-        mended = paired(mended, broken, curve, tab)
+        mended = merge_marked(mended, broken, curve, table)
         result[kept] = mended
         broken = judge.failing(result, requirements)
     return result

@@ -8,6 +8,7 @@ constraints, in their order; the farthest from the table first, as published for
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,26 +33,38 @@ def _never(looks: int) -> bool:
     return False
 
 
+@dataclass(frozen=True)
+class Merged:
+    """A labelling after merges."""
+
+    label: Ints
+    all_keep: bool
+    """False where even one class of all cells fails."""
+    merges: int
+    looks: int
+    """At neighbours of classes."""
+
+
 def merge_failing(
     label: Ints, curve: Ints, table: CodedTable, is_hurried: IsHurried = _never
-) -> tuple[Ints, int]:
-    """The labelling with every class that fails merged with others, and how many merges there were.
+) -> Merged:
+    """The labelling with every class that fails merged with others until all keep the constraints.
 
     `curve` is the rank of each cell on it. If even one class of all cells fails, that is what comes
     out. In a hurry, classes are merged with the next on the curve.
     """
     merger = _line_up(label, curve, table)
-    at, merges, neighbours = 0, 0, NEIGHBOURS
+    at, merges, total, neighbours = 0, 0, 0, NEIGHBOURS
     while at < merger.state.capacity:
         at, more, looks = merger.merge_failing(at, neighbours, LOOKS_BETWEEN_CLOCK)
-        merges += more
+        merges, total = merges + more, total + looks
         neighbours = 1 if is_hurried(looks) else NEIGHBOURS
-    return numbered(merger.state.read_labels()), merges
+    return _read_off(merger, merges, total)
 
 
 def merge_farthest(
     label: Ints, curve: Ints, table: CodedTable, is_hurried: IsHurried = _never
-) -> Ints:
+) -> Merged:
     """The labelling with the farthest class merged with the nearest until all keep the constraints.
 
     Farthest is by EMD over t, the worst of the attributes; nearest is the class whose union with it
@@ -59,13 +72,15 @@ def merge_farthest(
     """
     merger = _line_up(label, curve, table)
     merger.start_tournament()
-    looks, merges = merger.state.capacity, MERGES_BETWEEN_CLOCK
-    while merges == MERGES_BETWEEN_CLOCK:
+    looks, merges = merger.state.capacity, 0
+    total, more = looks, MERGES_BETWEEN_CLOCK
+    while more == MERGES_BETWEEN_CLOCK:
         neighbours = 1 if is_hurried(looks) else NEIGHBOURS_OF_FARTHEST
-        merges = merger.merge_farthest(neighbours, MERGES_BETWEEN_CLOCK)
-        looks = 2 * neighbours * merges
+        more = merger.merge_farthest(neighbours, MERGES_BETWEEN_CLOCK)
+        looks = 2 * neighbours * more
+        merges, total = merges + more, total + looks
     is_hurried(looks)
-    return numbered(merger.state.read_labels())
+    return _read_off(merger, merges, total)
 
 
 def merge_marked(label: Ints, marked: NDArray[np.bool_], curve: Ints, table: CodedTable) -> Ints:
@@ -79,6 +94,11 @@ def merge_marked(label: Ints, marked: NDArray[np.bool_], curve: Ints, table: Cod
     along[rank] = marked
     merger.merge_marked(along, NEIGHBOURS)
     return numbered(merger.state.read_labels())
+
+
+def _read_off(merger: ClassMerger, merges: int, looks: int) -> Merged:
+    label = numbered(merger.state.read_labels())
+    return Merged(label, merger.state.count_failing() == 0, merges, looks)
 
 
 def _line_up(label: Ints, curve: Ints, table: CodedTable) -> ClassMerger:

@@ -15,7 +15,6 @@ from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.search import METHODS, Budget, Problem, infeasible, method_named, problem_of
 from tclose.search.budget import Clock
-from tclose.search.by_construction import unite
 from tclose.search.by_construction.construct import Construction, by_rows
 from tclose.search.by_construction.emd_bounds import bounds_of, close_of
 from tclose.search.by_construction.fragmentation import OWN_WIDTH, fragmentation
@@ -106,34 +105,6 @@ def test_matched_classes_of_single_rows_have_one_record_per_bucket(
         for number in range(len(size)):
             mine = np.sort(rank[made.best == number])
             assert (low <= mine).all() and (mine <= high).all()
-
-
-@quick
-@given(data=st.data())
-def test_uniting_mends_every_class_that_can_be_mended_also_in_a_hurry(
-    data: st.DataObject, tables: Any, brute: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(unite, "PAUSE", 1)
-    case = data.draw(tables.close(data.draw(tables.kinds(2, 2)), more=True))
-    bound = case.bound()
-    problem = problem_of(bound)
-    assume(not infeasible(problem))
-    cells = problem.cells
-    label = np.array(data.draw(st.lists(st.integers(0, 5), min_size=cells, max_size=cells)))
-    label = np.unique(label, return_inverse=True)[1]
-    told: list[int] = []
-    after = data.draw(st.integers(0, 5))
-
-    def hurried(looks: int) -> bool:
-        told.append(looks)
-        return len(told) > after
-
-    found, unions, looks = unite.united(label, np.arange(cells), problem.tables(), hurried)
-    assert sum(told) == looks and all(few <= 2 for few in told[after + 1 :])
-    assert brute.broken(case, bound, found) == []
-    assert found.max() == label.max() - unions
-    pairs = set(zip(label.tolist(), found.tolist(), strict=True))
-    assert len(pairs) == label.max() + 1, "classes are united, never split"
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,13 @@ class PartitionState:
         found[found >= 0] = owner[found[found >= 0]]
         return found
 
+    def count_failing(self) -> int:
+        """How many classes break a constraint; histograms are kept."""
+        found = 0
+        for c in range(self.capacity):
+            found += self.rows[c] > 0 and not self.keeps(c)
+        return found
+
     def histogram(self, c):
         """Rows of class c by sensitive value."""
         return self.histograms + c * self.table.constraints.n_slots

@@ -23,7 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels import compiling
-from tclose.kernels.chance import make_chance
+from tclose.kernels.base.random import RandomStream
+from tclose.kernels.partition.state import PartitionState, fits_code_cells
+from tclose.kernels.partition.swaps import CellSwaps
 from tclose.search.best import Best
 from tclose.search.budget import Budget, Clock, rehearsal
 from tclose.search.by_construction.emd_bounds import Close, close_of
@@ -39,8 +41,7 @@ from tclose.search.by_construction.near import (
     widen,
 )
 from tclose.search.by_construction.quotas import Quotas
-from tclose.search.by_construction.unite import united
-from tclose.search.local_search import exchange as exchanging
+from tclose.search.merging import merge_failing
 from tclose.search.outcome import Outcome, numbered
 from tclose.search.problem import Problem
 
@@ -153,7 +154,7 @@ class Construction(Best):
 
     def kept(self, label: Ints) -> Ints:
         """The classes of rows as classes of cells that keep the promise."""
-        return united(self.whole(label), self.curve, self.tab, self.hurried)[0]
+        return merge_failing(self.whole(label), self.curve, self.table, self.hurried).label
 
     def whole(self, label: Ints) -> Ints:
         """The classes of rows as classes of cells: each cell in the one with most of its rows."""
@@ -170,14 +171,14 @@ class Construction(Best):
 
     def swap(self) -> None:
         """Swaps and moves of cells until the budget is spent."""
-        if self.best.max() == 0 or not exchanging.affordable(self.tab, self.best):
+        if self.best.max() == 0 or not fits_code_cells(self.table, self.best):
             return
-        state = exchanging.load(self.tab, self.best)
-        chance = make_chance(self.clock.budget.seed, 4000)
+        state = PartitionState(self.table, self.best, histograms=True, code_cells=True)
+        swaps = CellSwaps(state, RandomStream(self.clock.budget.seed, 4000))
         while not self.clock.over("swapping"):
-            _, looks = exchanging.exchange(5000, 60, state, self.tab, chance)
+            _, looks = swaps.improve(5000, 60)
             self.spend(SWAP * looks)
-        self.offer("swaps and moves", exchanging.unload(state))
+        self.offer("swaps and moves", numbered(state.label))
 
 
 def together(label: Ints, cell: Ints, cells: int) -> Ints:

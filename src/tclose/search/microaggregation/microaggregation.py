@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from tclose.search.budget import Budget
 from tclose.search.by_construction.construct import CHUNK, LOOK, Construction, run
+from tclose.search.merging import merge_farthest
 from tclose.search.microaggregation.gather import LEFT, MADE, NEXT, gather, make_flock
-from tclose.search.microaggregation.mend import merged
 from tclose.search.microaggregation.subsets import along_order, one_of_each, subsets_needed
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
@@ -104,7 +104,7 @@ def block_size(made: Construction, k: int) -> int:
 
 
 def _merged(made: Construction, label: Ints) -> Ints:
-    return merged(made.whole(label), made.curve, made.tab, made.hurried)[0]
+    return merge_farthest(made.whole(label), made.curve, made.table, made.hurried).label
 
 
 def _t_first(made: Construction) -> None:
