@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tclose.data import Cells, Reading, Source, bind, open_source, write_table
-from tclose.data.engines.postgres.address import Address
 from tclose.data.engines.postgres.release import placed, refuse_taken
+from tclose.data.io.address import Address
 from tclose.data.io.capacity import refuse_unholdable
 from tclose.data.io.files import delimiter_for, write_text
 from tclose.errors import UnprovenError, UsageError

@@ -108,8 +108,8 @@ class Database:
 
     def put(self, name: str, table: pa.Table) -> str:
         """A new table with these rows; where it is."""
-        from tclose.data.engines.postgres.address import Address
         from tclose.data.engines.postgres.release import placed
+        from tclose.data.io.address import Address
 
         url = self.url(name)
         placed(Address(url), table.schema, table.to_batches(), lambda source: None)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, worst
 from tclose.attacks.reidentification import threshold
+from tclose.data.alignment import Linked, translated
 from tclose.data.binding import BoundTable
-from tclose.data.encode.alignment import Linked, translated
 from tclose.data.encode.classes import grouped
 from tclose.distance import Histogram
 from tclose.distance.kernel import compiled

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, worst
-from tclose.data.encode.alignment import Beside
+from tclose.data.alignment import Beside
 from tclose.data.encode.boxes import Boxes
 from tclose.data.encode.cells import Cells, equal_parts
 from tclose.data.encode.classes import grouped

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, worst
 from tclose.attacks.reidentification import threshold
-from tclose.data.encode.alignment import Beside
+from tclose.data.alignment import Beside
 from tclose.data.encode.classes import grouped
 from tclose.data.encode.coverage import spot
 from tclose.distance.kernel import compiled

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, worst
 from tclose.attacks.reidentification import threshold
+from tclose.data.alignment import Beside
 from tclose.data.binding import BoundTable
-from tclose.data.encode.alignment import Beside
 from tclose.data.encode.classes import Classes, grouped, partitioned
 from tclose.requirements import Requirement, failing_classes, state_requirements
 from tclose.verify.wording import classes_text, rows_text

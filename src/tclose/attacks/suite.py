@@ -16,8 +16,8 @@ from tclose.attacks.minimality import minimality, untried
 from tclose.attacks.reidentification import reidentification
 from tclose.attacks.similarity import similarity
 from tclose.attacks.skewness import skewness
+from tclose.data.alignment import Beside, Linked, agreeing
 from tclose.data.binding import BoundTable
-from tclose.data.encode.alignment import Beside, Linked, agreeing
 from tclose.data.encode.cells import Cells
 from tclose.errors import DataError, UsageError
 

@@ -83,7 +83,7 @@ def show(
 
 def command_line() -> str:
     """What was typed, for certificates: without passwords, and without the values in a query."""
-    from tclose.data.engines.postgres.address import concealed
+    from tclose.data.io.address import concealed
 
     words = concealed(sys.argv[1:])
     for at, word in enumerate(words):

@@ -33,7 +33,7 @@ class _Counts:
 def profiles(source: Source) -> list[Profile]:
     """One profile per column, from one pass over the table for every few columns.
 
-    >>> from tclose.data.io.open import open_source
+    >>> from tclose.data.open import open_source
     >>> import pyarrow as pa
     >>> [p.kind for p in profiles(open_source(pa.table({"zip": ["0123", "0456"], "n": [1, 2]})))]
     ['code', 'number']

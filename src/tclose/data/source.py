@@ -1,7 +1,7 @@
 """What every engine shows of a table: its columns, its counts, its rows, and how it rewrites them.
 
 The engine counts and rewrites, the core thinks on cells; nothing above this room knows which engine
-it is. The engines themselves are in `table.engine`.
+it is. The engines themselves are in `engines`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from tclose.data.cell_store import CellStore
-from tclose.data.engines.postgres.address import Address
-from tclose.data.engines.translation import Translation
+from tclose.data.io.address import Address
 from tclose.data.io.fingerprint import fingerprint
+from tclose.data.translation import Translation
 from tclose.errors import DataError, InternalError
 
 ROWS = "__tclose_rows__"
@@ -172,7 +172,7 @@ class Source(ABC):
         raise self._whole_only()
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows in the table's order, by a translation that a bench has made."""
+        """The released rows in the table's order, by a cell store's translation."""
         raise self._whole_only()
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:

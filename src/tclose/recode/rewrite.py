@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tclose.data.binding import BoundTable
 from tclose.data.encode.rows import RowIndex
 from tclose.data.engines.frames.release import framed
-from tclose.data.engines.translation import Translation
 from tclose.data.source import Rows
+from tclose.data.translation import Translation
 from tclose.errors import DataError
 from tclose.recode.identifiers import Pseudonyms, masked
 from tclose.recode.recoding import Recoding, Sensitive

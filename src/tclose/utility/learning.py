@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.alignment import row_cells, row_codes
+from tclose.data.alignment import row_cells, row_codes
 from tclose.data.encode.dictionary import Dictionary
 from tclose.errors import DataError, UsageError
 from tclose.utility.features import raw_features, released_features

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.alignment import Beside, beside
 from tclose.data.binding import BoundTable
-from tclose.data.encode.alignment import Beside, beside
 from tclose.distance.histogram import Counts
 
 Ints = NDArray[np.int64]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.alignment import translated
+from tclose.data.alignment import translated
 from tclose.distance.kernel import compiled
 from tclose.errors import UsageError
 from tclose.utility.pair import Pair

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.alignment import translated
+from tclose.data.alignment import translated
 from tclose.data.encode.classes import grouped
 from tclose.data.encode.coverage import holds, spot
 from tclose.distance.kernel import compiled

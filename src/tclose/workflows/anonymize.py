@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.data import AS_FOUND, Reading
-from tclose.data.engines.postgres.address import Address
+from tclose.data.io.address import Address
 from tclose.describe import fixed_hierarchies, policy_json, rows_from, search_details
 from tclose.errors import TooManyCells, UnprovenError, UsageError
 from tclose.policy.model import Policy, Search

@@ -9,8 +9,8 @@ from typing import Any
 
 from tclose.attacks import AttackReport, Other, attack_release
 from tclose.data import AS_FOUND, BoundTable, Cells, Reading, Source, bind, count_cells, open_source
+from tclose.data.alignment import beside, linked_rows
 from tclose.data.binding import UnknownValues
-from tclose.data.encode.alignment import beside, linked_rows
 from tclose.data.summary import TableSummary, summarize_table
 from tclose.errors import PolicyError, Problem, TooManyCells, UsageError, nearest
 from tclose.policy.load import parse_policy, policy_from, read_raw

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from tclose.data import Reading, Source, open_source, write_table
-from tclose.data.encode.rows import shuffled
-from tclose.data.engines.postgres.address import Address
+from tclose.data.engines.duckdb.release import shuffle_rows
 from tclose.data.engines.postgres.release import placed
-from tclose.data.engines.translation import Translation
+from tclose.data.io.address import Address
 from tclose.data.io.files import delimiter_for
+from tclose.data.translation import Translation
 from tclose.errors import UsageError
 from tclose.verify import Audit, Certificate
 
@@ -103,7 +103,7 @@ class Delivery:
 
         rows = watched()
         if self.shuffle:
-            rows = shuffled(rows, made.schema(), self.reading.memory)
+            rows = shuffle_rows(rows, made.schema(), self.reading.memory)
         if isinstance(output, Address):
             placed(output, made.schema(), rows, lambda source: found.append(self._counted(source)))
             return

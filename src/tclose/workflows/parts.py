@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from tclose.data.cell_store import FRAGMENT, CellStore, PartResult
 from tclose.data.encode.classes import Classes
-from tclose.data.engines.translation import Translation
 from tclose.data.source import ROWS, Source
 from tclose.data.summary import TableSummary
+from tclose.data.translation import Translation
 from tclose.distance.histogram import Counts
 from tclose.errors import UsageError
 from tclose.recode import Pseudonyms, recoded

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from tclose.data import Reading
 from tclose.data.engines.frames.release import framed
-from tclose.data.engines.translation import Translation
 from tclose.data.source import Rows, Source
 from tclose.data.summary import TableSummary, summarize_table
+from tclose.data.translation import Translation
 from tclose.describe import policy_json, tree_hash, versions
 from tclose.errors import UnprovenError, UsageError
 from tclose.recode import Pseudonyms

@@ -17,7 +17,7 @@ import pyarrow as pa
 from tclose.attacks import Finding
 from tclose.attacks.projections import Projection, compose_projections
 from tclose.data import BoundTable, Reading
-from tclose.data.encode.alignment import row_cells
+from tclose.data.alignment import row_cells
 from tclose.data.io.layout import Layout
 from tclose.errors import InternalError
 from tclose.recode import Pseudonyms

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tclose.attacks import attack_release
 from tclose.data import BoundTable, Cells, Reading, bind, open_source
-from tclose.data.encode.alignment import beside
-from tclose.data.engines.postgres.address import Address
+from tclose.data.alignment import beside
+from tclose.data.io.address import Address
 from tclose.data.io.files import delimiter_for
 from tclose.errors import UsageError
 from tclose.release import Release

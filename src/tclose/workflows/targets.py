@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tclose.data import BoundTable
-from tclose.data.engines.postgres.address import Address
 from tclose.data.engines.postgres.release import refuse_taken
+from tclose.data.io.address import Address
 from tclose.data.io.capacity import refuse_unholdable, refuse_unknown_kind, tells_gaps_from_texts
 from tclose.data.io.files import refuse_overwriting, refuse_unwritable
 from tclose.data.source import Rows

@@ -13,8 +13,8 @@ import pytest
 import tclose
 from tclose import TcloseError
 from tclose.data import open_source
-from tclose.data.engines.postgres.address import Address
 from tclose.data.engines.postgres.release import placed, refuse_taken
+from tclose.data.io.address import Address
 from tclose.errors import DataError
 from tclose.policy import load_policy
 from tclose.sample import write_hospital

@@ -66,7 +66,7 @@ class Cells:
 def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     """Counts the distinct tuples of some columns: one pass over the rows, in the engine.
 
-    >>> from tclose.data.io.open import open_source
+    >>> from tclose.data.open import open_source
     >>> import pyarrow as pa
     >>> cells = count_cells(open_source(pa.table({"a": [1, 1, None]})), ["a"])
     >>> cells.n_rows, cells.missing("a"), len(cells.rows)

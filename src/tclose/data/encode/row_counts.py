@@ -35,7 +35,7 @@ def counted_cells(
 ) -> Cells:
     """Counts the distinct tuples of some columns; `counting` is a role and the column that has it.
 
-    >>> from tclose.data.io.open import open_source
+    >>> from tclose.data.open import open_source
     >>> table = open_source(pa.table({"a": ["x", "x", "y"], "w": ["0.5", "0.5", "1"]}))
     >>> cells = counted_cells(table, ["a"], ("weight", "w"))
     >>> cells.rows.tolist(), cells.weight.tolist()

@@ -1,11 +1,9 @@
-"""Rows on their way, batch by batch: which cell each belongs to, and another order for them."""
+"""Rows on their way, batch by batch: which cell each belongs to."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,28 +11,8 @@ from numpy.typing import NDArray
 
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.dictionary import Dictionary
-from tclose.data.engines.duckdb.connection import connected
-from tclose.data.io.fingerprint import noted
-from tclose.data.source import READ
-from tclose.errors import InternalError
 
 Ints = NDArray[np.int64]
-
-
-def shuffled(
-    parts: Iterator[pa.RecordBatch], schema: pa.Schema, memory: str | None = None
-) -> Iterator[pa.RecordBatch]:
-    """The rows in an order that nobody can foretell; out of core."""
-    connection = connected(memory)
-    seed = secrets.randbelow(2**31) / 2**31
-    connection.execute(f"SELECT setseed({seed})").fetchall()
-    failed: list[BaseException] = []
-    reader = pa.RecordBatchReader.from_batches(schema, noted(parts, failed))
-    try:
-        for batch in connection.from_arrow(reader).order("random()").to_arrow_reader(READ):
-            yield batch.cast(schema)
-    except duckdb.Error:
-        raise failed[0] if failed else InternalError("rows cannot be shuffled") from None
 
 
 class RowIndex:
@@ -43,7 +21,7 @@ class RowIndex:
     Codes are folded into one number per row; where that number would not fit 64 bits, what is
     folded so far is replaced by its rank among the cells.
 
-    >>> from tclose.data.io.open import open_source
+    >>> from tclose.data.open import open_source
     >>> from tclose.data.encode.cells import count_cells
     >>> table = pa.table({"a": ["x", None, "x"], "b": [1, 2, 1]})
     >>> cells = count_cells(open_source(table), ["a", "b"])

@@ -1,1 +1,4 @@
-"""Files in and out: paths, dialects, writers, fingerprints."""
+"""Files and what they need: where they are, how they are written, and how they appear whole.
+
+Nothing here knows a `Source`: engines read and write with what this room gives them.
+"""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tclose.data.engines.postgres.address import refuse_address
+from tclose.data.io.address import refuse_address
 from tclose.data.io.paths import is_read_from, suffix_of
 from tclose.data.io.writers import writer_for
 from tclose.errors import DataError, UsageError

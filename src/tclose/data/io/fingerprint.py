@@ -14,8 +14,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tclose.data.engines.arrow_types import told, told_as
-from tclose.data.engines.duckdb.connection import connected
+from tclose.data.io.arrow_types import told, told_as
+from tclose.data.io.connection import connected
 from tclose.errors import InternalError
 
 BATCH = 131_072

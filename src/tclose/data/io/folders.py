@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
-from tclose.data.engines.postgres.address import refuse_address
+from tclose.data.io.address import refuse_address
 from tclose.data.io.files import not_written, umask
 from tclose.errors import DataError
 
@@ -63,3 +64,11 @@ def write_folder(path: str | Path, fill: Callable[[Path], None]) -> Path:
 def _remove(part: Path | None) -> None:
     if part is not None:
         shutil.rmtree(part, ignore_errors=True)
+
+
+class Scratch:
+    """A private folder that is removed with the last reference to it."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="tclose-")
+        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from tclose.data.engines.postgres.address import Address
-from tclose.data.io.memory_amount import bytes_of
+from tclose.data.io.address import Address
 from tclose.errors import UsageError, nearest
 
 ENGINES = ("duckdb", "spark")
@@ -66,3 +66,19 @@ class Reading:
 
 AS_FOUND = Reading()
 """Everything is found out from the file itself."""
+
+
+AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])(i?)b?\s*$", re.IGNORECASE)
+
+
+def bytes_of(memory: str | None) -> int | None:
+    """How many bytes an amount is; None where none is told, or it is no amount with a unit.
+
+    >>> bytes_of("400MB"), bytes_of("1 GiB"), bytes_of(None)
+    (400000000, 1073741824, None)
+    """
+    amount = AMOUNT.match(memory or "")
+    if amount is None:
+        return None
+    unit = 1024 if amount[3] else 1000
+    return int(float(amount[1]) * unit ** (1 + "kmgt".index(amount[2].lower())))

@@ -1,1 +1,1 @@
-"""Tables that DuckDB counts: files out of core, frames without copying, relations."""
+"""DuckDB: counts files out of core, frames without copying, and its own relations."""

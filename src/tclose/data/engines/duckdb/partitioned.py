@@ -23,8 +23,8 @@ from tclose.data.cell_store import (
     CellStore,
     PartResult,
 )
-from tclose.data.engines.duckdb.scratch import Scratch
 from tclose.data.engines.duckdb.source import explained
+from tclose.data.io.folders import Scratch
 from tclose.data.source import BATCH, ROWS, quoted
 
 Ints = NDArray[np.int64]

@@ -14,11 +14,11 @@ import duckdb
 import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource, explained, literal
-from tclose.data.engines.translation import KEY, Change, Translation
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.fingerprint import fingerprint
 from tclose.data.io.paths import KINDS, suffix_of
 from tclose.data.source import BATCH, Rows, quoted
+from tclose.data.translation import KEY, Change, Translation
 from tclose.errors import DataError
 
 ROW, NAME, VALUE = "__tclose_row__", "__tclose_name_{}", "__tclose_value_{}"
@@ -76,7 +76,7 @@ class RelationSource(DuckSource):
             raise explained(error, self.name) from None
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows in the relation's order, by a translation that a bench has made."""
+        """The released rows in the relation's order, by a cell store's translation."""
         rows = self.recode(replace(how, shuffle=False))
         yield from self._run(lambda: rows.to_arrow_reader(BATCH))
 
@@ -158,7 +158,7 @@ def _files(relation: Any) -> Iterator[Path]:
 
 
 def lines_of(how: Translation) -> pa.Table:
-    """The lines of a translation, also where a bench has made them on a connection of its own."""
+    """The lines of a translation, also where a cell store has made them on its own connection."""
     return (
         how.cell_table if isinstance(how.cell_table, pa.Table) else how.cell_table.to_arrow_table()
     )

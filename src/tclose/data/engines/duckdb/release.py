@@ -7,18 +7,22 @@ every line, so that no row can ever come beside another one's.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose.data.engines.duckdb.partitioned import plain, store
-from tclose.data.engines.duckdb.scratch import Scratch
-from tclose.data.engines.translation import KEY, Translation
+from tclose.data.io.connection import connected
+from tclose.data.io.fingerprint import noted
+from tclose.data.io.folders import Scratch
 from tclose.data.source import READ, pieces, quoted
+from tclose.data.translation import KEY, Translation
 from tclose.errors import InternalError
 
 PLACE, HASH = "__tclose_place__", "__tclose_hash__"
@@ -119,3 +123,19 @@ def _changed(rows: Any, lines: Any, how: Translation) -> pa.RecordBatch:
 
 def _plain_array(column: Any) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def shuffle_rows(
+    parts: Iterator[pa.RecordBatch], schema: pa.Schema, memory: str | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows in an order that nobody can foretell; out of core."""
+    connection = connected(memory)
+    seed = secrets.randbelow(2**31) / 2**31
+    connection.execute(f"SELECT setseed({seed})").fetchall()
+    failed: list[BaseException] = []
+    reader = pa.RecordBatchReader.from_batches(schema, noted(parts, failed))
+    try:
+        for batch in connection.from_arrow(reader).order("random()").to_arrow_reader(READ):
+            yield batch.cast(schema)
+    except duckdb.Error:
+        raise failed[0] if failed else InternalError("rows cannot be shuffled") from None

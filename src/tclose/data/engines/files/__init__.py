@@ -1,1 +1,1 @@
-"""Files, folders and patterns, read through DuckDB."""
+"""Files, folders and patterns of every kind that can be read, as tables that DuckDB counts."""

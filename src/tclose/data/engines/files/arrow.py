@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow.fs import LocalFileSystem
 
-from tclose.data.engines.duckdb.scratch import Scratch
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.dataset import open_dataset
 from tclose.data.engines.files.folder_columns import Partitions, partitions_of
 from tclose.data.engines.files.union import united
 from tclose.data.io.fingerprint import file_hash, files_hash
+from tclose.data.io.folders import Scratch
 from tclose.data.io.paths import Files
 from tclose.data.io.writers import ArrowWriter
 from tclose.errors import DataError

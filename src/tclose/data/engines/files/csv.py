@@ -17,12 +17,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.connection import buffer_for
-from tclose.data.engines.duckdb.scratch import Scratch
 from tclose.data.engines.duckdb.source import DuckSource, explained, literal, too_long
 from tclose.data.engines.files.folder_columns import FILE, Partitions, partitions_of, scanned
+from tclose.data.io.connection import buffer_for
 from tclose.data.io.dialect import LINE, Dialect, not_this_encoding, sniff
 from tclose.data.io.fingerprint import file_hash, files_hash
+from tclose.data.io.folders import Scratch
 from tclose.data.io.paths import PACKED, Files
 from tclose.data.io.reading import Reading
 from tclose.data.source import READ, Rows

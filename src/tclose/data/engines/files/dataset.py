@@ -9,9 +9,8 @@ from typing import Any
 import duckdb
 import pyarrow.dataset as ds
 
-from tclose.data.engines.duckdb.connection import connected
-from tclose.data.engines.duckdb.scanning import arrow_relation
-from tclose.data.engines.duckdb.source import DuckSource, explained
+from tclose.data.engines.duckdb.source import DuckSource, arrow_relation, explained
+from tclose.data.io.connection import connected
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.source import READ, Rows
 

@@ -11,8 +11,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tclose.data.engines.duckdb.scanning import columns_of
-from tclose.data.engines.duckdb.source import DuckSource, explained
+from tclose.data.engines.duckdb.source import DuckSource, columns_of, explained
 from tclose.data.engines.files.folder_columns import FILE, Partitions, partitions_of, scanned
 from tclose.data.engines.files.union import fitted, united
 from tclose.data.io.fingerprint import file_hash, files_hash

@@ -1,15 +1,15 @@
-"""Files of every kind, one or many, as one table: which they are, `table.places` knows."""
+"""Files of every kind, one or many, as one table."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tclose.data.engines.duckdb.connection import connected
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.arrow import open_arrow
 from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
 from tclose.data.engines.files.parquet import open_parquet
+from tclose.data.io.connection import connected
 from tclose.data.io.paths import files_at
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.errors import DataError

@@ -1,1 +1,1 @@
-"""Frames in memory and polars' lazy frames."""
+"""Frames in memory (pandas, polars, pyarrow), and polars' lazy frames, which polars counts."""

@@ -15,16 +15,16 @@ import polars as pl
 import pyarrow as pa
 
 from tclose.data.cell_store import CellStore
-from tclose.data.engines.arrow_types import plain_times
-from tclose.data.engines.duckdb.connection import connected
 from tclose.data.engines.duckdb.relation import lines_of
-from tclose.data.engines.duckdb.scratch import Scratch
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.parquet import open_parquet
-from tclose.data.engines.translation import KEY, Change, Translation
+from tclose.data.io.arrow_types import plain_times
+from tclose.data.io.connection import connected
 from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.io.folders import Scratch
 from tclose.data.io.paths import files_at
 from tclose.data.source import BATCH, NO_LIMIT, ROWS, Rows, Source, Spread
+from tclose.data.translation import KEY, Change, Translation
 from tclose.errors import DataError, TooManyCells
 
 ROW = "__tclose_row__"
@@ -88,7 +88,7 @@ class LazySource(Source):
         return rows.select(_told(one, how) for one in how.changes)
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows in the frame's order, by a translation that a bench has made."""
+        """The released rows in the frame's order, by a cell store's translation."""
         return _rows(self.recode(replace(how, shuffle=False)), self.name).batches()
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.connection import connected
-from tclose.data.engines.duckdb.scanning import arrow_relation
-from tclose.data.engines.duckdb.source import DuckSource
-from tclose.data.engines.frames.objects import refuse_mixed
+from tclose.data.engines.duckdb.source import DuckSource, arrow_relation
+from tclose.data.io.connection import connected
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.source import BATCH, Rows
 from tclose.errors import DataError
@@ -109,4 +111,63 @@ def _notes(data: Any) -> tuple[str, ...]:
         return ()
     return (
         "the frame's index is kept and has no role: reset it if it tells who the rows are about",
+    )
+
+
+FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("truths", (bool, np.bool_)),
+    ("numbers", (int, float, np.integer, np.floating)),
+    ("decimals", (Decimal,)),
+    ("texts", (str,)),
+    ("bytes", (bytes, bytearray)),
+    ("moments", (datetime, np.datetime64)),
+    ("days", (date,)),
+    ("spans", (timedelta, np.timedelta64)),
+    ("times", (time,)),
+    ("lists", (list, tuple, np.ndarray)),
+    ("structures", (dict,)),
+)
+"""The kinds of values, each before those that its types are also instances of."""
+
+
+def refuse_mixed(name: str, column: Any) -> None:
+    """Raises where a column of a pandas frame holds objects of several kinds."""
+    values = column.array.categories if column.dtype == "category" else column
+    if values.dtype != object:
+        return
+    known = values[~values.isna()]
+    kinds = set(map(type, known))
+    families = {_family(kind) for kind in kinds}
+    if len(families) > 1 and families != {"decimals", "numbers"}:
+        raise _mixed(name, sorted(families))
+    if families == {"moments"}:
+        _refuse_moments(name, known)
+    if families == {"sets"}:
+        raise _mixed(name, ["sets, which have no order"])
+
+
+def _family(kind: type) -> str:
+    if issubclass(kind, set | frozenset):
+        return "sets"
+    return next((told for told, kinds in FAMILIES if issubclass(kind, kinds)), kind.__name__)
+
+
+def _refuse_moments(name: str, moments: Iterable[Any]) -> None:
+    """Moments with and without a zone cannot be compared; objects lose their nanoseconds."""
+    zones = {getattr(moment, "tzinfo", None) is None for moment in moments}
+    if len(zones) > 1:
+        raise _mixed(name, ["moments with a zone", "moments without"])
+    if any(getattr(moment, "nanosecond", 0) for moment in moments):
+        raise DataError(
+            "moments as objects would lose their nanoseconds",
+            where=f"column {name!r}",
+            hint="make it a column of type datetime64[ns]",
+        )
+
+
+def _mixed(name: str, told: list[str]) -> DataError:
+    return DataError(
+        f"the column holds {' and '.join(told)}",
+        where=f"column {name!r}",
+        hint="each column must hold one kind of value",
     )

@@ -1,1 +1,1 @@
-"""Ibis tables."""
+"""Ibis tables of any backend; DuckDB and PostgreSQL are asked in their own words."""

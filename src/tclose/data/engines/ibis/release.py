@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from tclose.data.engines.duckdb.relation import lines_of
 from tclose.data.engines.postgres.release import joined, upload, uploads
 from tclose.data.engines.postgres.source import DatabaseSource
-from tclose.data.engines.translation import Change, Translation
+from tclose.data.translation import Change, Translation
 from tclose.errors import DataError
 
 if TYPE_CHECKING:

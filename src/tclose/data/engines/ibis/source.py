@@ -16,14 +16,14 @@ import pyarrow as pa
 
 from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.relation import open_relation
+from tclose.data.engines.files.spool import Spooling
 from tclose.data.engines.postgres.connection import Borrowed
 from tclose.data.engines.postgres.copy import taken
 from tclose.data.engines.postgres.source import source_of
-from tclose.data.engines.spool import Spooling
-from tclose.data.engines.translation import Translation
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.fingerprint import sums_of, united
 from tclose.data.source import BATCH, ROWS, Rows, Source, Spread
+from tclose.data.translation import Translation
 from tclose.errors import DataError, TcloseError
 
 ARROW = ("polars", "datafusion")
@@ -84,7 +84,7 @@ class IbisSource(Source):
         return self.asked.keep_cells(columns)
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows, by a translation that a bench has made."""
+        """The released rows, by a cell store's translation."""
         return self.asked.join(how)
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:

@@ -1,1 +1,1 @@
-"""Tables in PostgreSQL."""
+"""Tables and queries in PostgreSQL: counted by the server, from one snapshot."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tclose.data.engines.postgres.address import Address
+from tclose.data.io.address import Address
 from tclose.errors import DataError, InternalError, TcloseError
 
 WAIT = 15

@@ -14,13 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from tclose.data.engines.duckdb.relation import lines_of
-from tclose.data.engines.postgres.address import Address
 from tclose.data.engines.postgres.connection import IN_ORDER, PLAIN, Link, configure
 from tclose.data.engines.postgres.copy import copied_in
 from tclose.data.engines.postgres.source import DatabaseSource, table_source
 from tclose.data.engines.postgres.types import declarations, known_types, refuse_long, zero_of
-from tclose.data.engines.translation import Change, Translation
+from tclose.data.io.address import Address
 from tclose.data.source import Source, quoted
+from tclose.data.translation import Change, Translation
 from tclose.errors import DataError, TcloseError, UsageError
 
 CELLS, NAMES = "tclose_cells", "tclose_names_{}"

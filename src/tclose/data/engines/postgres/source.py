@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tclose.data.engines.postgres.address import Address
+from tclose.data.engines.files.spool import Spooling
 from tclose.data.engines.postgres.connection import IN_ORDER, Link
 from tclose.data.engines.postgres.copy import copied_out, taken
 from tclose.data.engines.postgres.types import Column, columns_of, described
-from tclose.data.engines.spool import Spooling
+from tclose.data.io.address import Address
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.source import ROWS, Rows, Source, quoted
 from tclose.errors import DataError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from tclose.data.engines.translation import Translation
+    from tclose.data.translation import Translation
 
 ASKS = re.compile(
     r"\s*(--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(select|with|values|table)\b", re.I | re.S

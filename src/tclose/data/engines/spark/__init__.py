@@ -1,1 +1,1 @@
-"""Tables that Spark counts and rewrites."""
+"""Tables that Spark counts and rewrites on its cluster, and the files it reads and writes."""

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import functions
 
-from tclose.data.engines.duckdb.scratch import Scratch
 from tclose.data.engines.files.csv import rows_as_utf8
 from tclose.data.engines.spark.frames import asked, named
 from tclose.data.engines.spark.lines import INSIDE, LOOK, WRONG, followed, looked_at
@@ -20,6 +19,7 @@ from tclose.data.engines.spark.rows import mapped
 from tclose.data.engines.spark.session import session
 from tclose.data.io.dialect import SAMPLE, Dialect, sniffed
 from tclose.data.io.fingerprint import file_hash, files_hash
+from tclose.data.io.folders import Scratch
 from tclose.data.io.paths import PACKED, Files, files_at, kind_of
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.errors import DataError

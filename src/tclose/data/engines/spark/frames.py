@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions, types
 
 from tclose.data.engines.spark.rows import mapped, replacing
-from tclose.data.engines.translation import Translation
+from tclose.data.translation import Translation
 from tclose.errors import DataError
 
 SCALAR = {

@@ -13,7 +13,6 @@ import pyarrow as pa
 from pyspark.sql import functions, types
 
 from tclose.data.cell_store import CellStore
-from tclose.data.engines.postgres.address import Address
 from tclose.data.engines.spark.files import read_path, read_place
 from tclose.data.engines.spark.frames import (
     SCALAR,
@@ -30,11 +29,12 @@ from tclose.data.engines.spark.partitioned import SparkCellStore, SparkParts
 from tclose.data.engines.spark.paths import Place
 from tclose.data.engines.spark.release import FOLDERS, refuse_there, stored
 from tclose.data.engines.spark.rows import sums_in, unpacked
-from tclose.data.engines.translation import KEY, Change, Translation
+from tclose.data.io.address import Address
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.fingerprint import united
 from tclose.data.io.reading import Reading
 from tclose.data.source import ROWS, Rows, Source, Spread
+from tclose.data.translation import KEY, Change, Translation
 from tclose.errors import DataError, TooManyCells
 
 MANY, LARGEST = 20_000_000, 2**31 - 2
@@ -211,7 +211,7 @@ class SparkSource(Source):
             return SparkParts(self.grouped(columns), keys, parts, self.name)
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows, by a translation that a bench has made."""
+        """The released rows, by a cell store's translation."""
         yield from replace(self, frame=self.released(how)).stream().batches()
 
     def _changed(self, change: Change, how: Translation) -> Any:

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose.data.cell_store import CellStore
-from tclose.data.engines.duckdb.scratch import Scratch
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import open_path
-from tclose.data.engines.translation import Translation
+from tclose.data.io.folders import Scratch
 from tclose.data.source import Source, Spread
+from tclose.data.translation import Translation
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Spooling(Source):
         return self._file.keep_cells(columns)
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows in the table's order, by a translation that a bench has made."""
+        """The released rows in the table's order, by a cell store's translation."""
         return self._file.join(how)
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:

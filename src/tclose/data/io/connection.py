@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from tclose.data.io.memory_amount import bytes_of
+from tclose.data.io.reading import bytes_of
 from tclose.errors import DataError
 
 SHARE = 200_000_000
