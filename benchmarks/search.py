@@ -24,7 +24,6 @@ from typing import Any
 import duckdb
 
 import tclose
-from tclose import workflows as publish
 from tclose.search import Budget, method_named, problem_of
 
 TREES = ["workclass", "education", "native-country", "marital-status", "race", "sex"]
@@ -124,7 +123,7 @@ def growth(adult: Path, most: int) -> None:
             policy = occupation(adult, "hierarchical", "0.2")
             output = Path(folder) / "release.parquet"
             mine = timed(
-                lambda table=table, policy=policy, output=output: publish.anonymize(
+                lambda table=table, policy=policy, output=output: tclose.anonymize(
                     table, policy, output=output, method="mondrian", seconds=600
                 )
             )

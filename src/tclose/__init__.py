@@ -7,37 +7,89 @@
     2
 
 The rooms, from the top: `cli` (commands) and `learn` (a scikit-learn transformer, imported by its
-own name) call `publish` (makes a `release`), `reproduce` (published experiments) and `api`
-(audits), which wire `report` (what people read), `sample` (made-up data), `verify` (counts and
-judges from scratch), `recode` (writes classes), `search` (proposes them), `privacy`
-(requirements), `utility` (what is lost), `table` (files and frames become integers), `hierarchy`
-(generalization trees), `policy` (what the steward declares), `distance` (mathematics on arrays)
-and `errors`. Imports only go downwards.
+own name) call `workflows` (one file for each thing that a user asks for) and `reproduce`
+(published experiments), which wire `report` (what people read), `sample` (made-up data), `attacks`,
+`recode` (writes classes), `verify` (counts and judges from scratch), `search` (proposes classes),
+`utility` (what is lost), `requirements`, `data` (files and frames become integers), `hierarchy`
+(generalization trees), `policy` (what the steward declares) and `distance` (mathematics on arrays).
+Imports only go downwards. Public names are imported when they are first used.
 """
 
-from tclose.attacks import AttackReport, Finding
-from tclose.data import Reading
-from tclose.errors import (
-    DataError,
-    HierarchyError,
-    InternalError,
-    PolicyError,
-    Problem,
-    TcloseError,
-    UsageError,
-)
-from tclose.hierarchy import Hierarchy
-from tclose.policy import Policy
-from tclose.recode import Plan
-from tclose.release import Release
-from tclose.search.frontier.curves import Frontier
-from tclose.search.full_domain.survey import Survey
-from tclose.utility import Measure, Utility
-from tclose.verify import Audit, Explanation, Verdict
+from typing import TYPE_CHECKING
+
 from tclose.version import VERSION
-from tclose.workflows import anonymize, apply, audit_report, frontier, lattice, split, verify_split
-from tclose.workflows.api import attack, audit, check, explain, measure, verify
-from tclose.workflows.split import Split
+
+if TYPE_CHECKING:
+    from tclose.attacks import AttackReport, Finding
+    from tclose.data.io.reading import Reading
+    from tclose.errors import (
+        DataError,
+        HierarchyError,
+        InternalError,
+        PolicyError,
+        Problem,
+        TcloseError,
+        UsageError,
+    )
+    from tclose.hierarchy import Hierarchy
+    from tclose.policy import Policy
+    from tclose.recode import Plan
+    from tclose.release import Release
+    from tclose.search.frontier.curves import Frontier
+    from tclose.search.full_domain.survey import Survey
+    from tclose.utility import Measure, Utility
+    from tclose.verify import Audit, Explanation, Verdict
+    from tclose.workflows.anonymize import anonymize
+    from tclose.workflows.apply import apply
+    from tclose.workflows.attack import attack
+    from tclose.workflows.audit import audit
+    from tclose.workflows.explain import explain
+    from tclose.workflows.frontier import frontier
+    from tclose.workflows.inputs import check
+    from tclose.workflows.lattice import lattice
+    from tclose.workflows.measure import measure
+    from tclose.workflows.report import audit_report
+    from tclose.workflows.split import Split, split
+    from tclose.workflows.verify import verify, verify_split
+else:
+    from tclose.lazy import load_on_use
+
+    __getattr__, __dir__ = load_on_use(
+        __name__,
+        {
+            "tclose.attacks": ["AttackReport", "Finding"],
+            "tclose.data.io.reading": ["Reading"],
+            "tclose.errors": [
+                "DataError",
+                "HierarchyError",
+                "InternalError",
+                "PolicyError",
+                "Problem",
+                "TcloseError",
+                "UsageError",
+            ],
+            "tclose.hierarchy": ["Hierarchy"],
+            "tclose.policy": ["Policy"],
+            "tclose.recode": ["Plan"],
+            "tclose.release": ["Release"],
+            "tclose.search.frontier.curves": ["Frontier"],
+            "tclose.search.full_domain.survey": ["Survey"],
+            "tclose.utility": ["Measure", "Utility"],
+            "tclose.verify": ["Audit", "Explanation", "Verdict"],
+            "tclose.workflows.anonymize": ["anonymize"],
+            "tclose.workflows.apply": ["apply"],
+            "tclose.workflows.attack": ["attack"],
+            "tclose.workflows.audit": ["audit"],
+            "tclose.workflows.explain": ["explain"],
+            "tclose.workflows.frontier": ["frontier"],
+            "tclose.workflows.inputs": ["check"],
+            "tclose.workflows.lattice": ["lattice"],
+            "tclose.workflows.measure": ["measure"],
+            "tclose.workflows.report": ["audit_report"],
+            "tclose.workflows.split": ["Split", "split"],
+            "tclose.workflows.verify": ["verify", "verify_split"],
+        },
+    )
 
 __version__ = VERSION
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tclose import workflows as publish
+import tclose
 from tclose.errors import TcloseError
 from tclose.recode import Pseudonyms
 
@@ -65,7 +65,7 @@ def test_types_and_values_of_other_columns_survive(tmp_path: Path, suffix: str, 
     else:
         with pa.ipc.new_file(source, before.schema) as writer:
             writer.write_table(before, 5)
-    publish.anonymize(source, rules(*TYPED, rows=order), output=target, method="mondrian")
+    tclose.anonymize(source, rules(*TYPED, rows=order), output=target, method="mondrian")
     read = pq.read_table if suffix == "parquet" else lambda p: pa.ipc.open_file(p).read_all()
     after = read(target)
     assert after.column_names == before.column_names
@@ -86,7 +86,7 @@ def test_dictionaries_that_differ_from_batch_to_batch_are_written(tmp_path: Path
     times = [6, 2, 2]
     ward = pa.chunked_array([pa.concat_arrays([p] * n) for p, n in zip(parts, times, strict=True)])
     before = table(ward=ward)
-    publish.anonymize(before, rules("ward"), output=tmp_path / "out.arrow", method="mondrian")
+    tclose.anonymize(before, rules("ward"), output=tmp_path / "out.arrow", method="mondrian")
     after = pa.ipc.open_file(tmp_path / "out.arrow").read_all()
     assert after.column("ward").to_pylist() == ward.to_pylist()
     assert after.schema.field("ward").type == kind
@@ -112,7 +112,7 @@ def test_the_text_of_other_fields_survives_odd_quoting(tmp_path: Path) -> None:
     writer.writerow(["age", "odd name, quoted", "ill"])
     writer.writerows(zip(range(20, 32), odd, ILLS, strict=True))
     (tmp_path / "in.csv").write_text(page.getvalue(), newline="")
-    publish.anonymize(
+    tclose.anonymize(
         tmp_path / "in.csv", rules("odd name, quoted"), output=tmp_path / "out.csv",
         method="mondrian",
     )  # fmt: skip
@@ -126,7 +126,7 @@ def test_the_text_of_other_fields_survives_odd_quoting(tmp_path: Path) -> None:
 def test_a_single_column_with_missing_values_has_no_blank_lines(tmp_path: Path) -> None:
     only = pa.table({"id": ["x"] * 6, "age": [None, None, 30, 31, None, 32]})
     policy = {"k": 3, "columns": {"id": "identifier", "age": "quasi"}}
-    publish.anonymize(only, policy, output=tmp_path / "out.csv", method="mondrian")
+    tclose.anonymize(only, policy, output=tmp_path / "out.csv", method="mondrian")
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.reader(file))
     assert len(rows) == 7 and all(len(row) == 1 for row in rows)
@@ -138,7 +138,7 @@ def test_what_no_csv_file_can_hold_is_refused_before_the_search(
 ) -> None:
     before = table(**{column: TYPED[column]})
     with pytest.raises(TcloseError, match=f"{column}.*CSV") as error:
-        publish.anonymize(before, rules(column), output=tmp_path / "out.csv", method="mondrian")
+        tclose.anonymize(before, rules(column), output=tmp_path / "out.csv", method="mondrian")
     assert "Hint: " in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -146,21 +146,21 @@ def test_what_no_csv_file_can_hold_is_refused_before_the_search(
 def test_empty_texts_that_a_csv_file_would_lose_are_refused(tmp_path: Path) -> None:
     odd = table().set_column(0, "ill", pa.array(["", None, "x"] * 4))
     with pytest.raises(TcloseError, match="empty texts"):
-        publish.anonymize(odd, rules(), output=tmp_path / "out.csv", method="mondrian")
-    assert publish.anonymize(odd, rules(), output=tmp_path / "out.parquet", method="mondrian").holds
+        tclose.anonymize(odd, rules(), output=tmp_path / "out.csv", method="mondrian")
+    assert tclose.anonymize(odd, rules(), output=tmp_path / "out.parquet", method="mondrian").holds
 
 
 def test_nan_is_missing_in_a_csv_file(tmp_path: Path) -> None:
     numbers = pa.array([float("nan"), None, 2.5] * 4)
     odd = table(cost=numbers).set_column(0, "ill", numbers)
-    publish.anonymize(odd, rules("cost"), output=tmp_path / "out.csv", method="mondrian")
+    tclose.anonymize(odd, rules("cost"), output=tmp_path / "out.csv", method="mondrian")
     with (tmp_path / "out.csv").open(newline="") as file:
         assert [row["cost"] for row in csv.DictReader(file)] == ["", "", "2.5"] * 4
 
 
 def test_minus_nought_and_nan_find_their_class() -> None:
     odd = pa.table({"age": [0.0, -0.0, float("nan"), None] * 3, "ill": ILLS})
-    release = publish.anonymize(odd, rules(), method="mondrian-relaxed")
+    release = tclose.anonymize(odd, rules(), method="mondrian-relaxed")
     assert release.holds and release.audit.rows == ROWS
 
 
@@ -172,7 +172,7 @@ NAMES = pa.array(["Ann", "Bob", None] * 4)
 
 def released(how: str, key: bytes | None = None, names: pa.Array = NAMES) -> pa.Table:
     policy = rules(identifiers=("name",)) | {"release": {"identifiers": how}}
-    return publish.anonymize(table(name=names), policy, method="mondrian", key=key).data
+    return tclose.anonymize(table(name=names), policy, method="mondrian", key=key).data
 
 
 def test_identifiers_are_dropped_or_masked() -> None:
@@ -215,7 +215,7 @@ def test_a_pandas_frame_keeps_its_index_and_its_types() -> None:
         },
         index=pd.MultiIndex.from_arrays([[7, 7, 3] * 4, ["x"] * ROWS], names=["i", None]),
     )
-    after = publish.anonymize(frame, rules("ward", "score", "when"), method="mondrian").data
+    after = tclose.anonymize(frame, rules("ward", "score", "when"), method="mondrian").data
     assert list(after.columns) == list(frame.columns)
     pd.testing.assert_frame_equal(after.drop(columns="age"), frame.drop(columns="age"))
     assert after["age"].iloc[0] in ("20", "[20, 21]", "*")
@@ -231,7 +231,7 @@ def test_shuffled_frames_keep_their_rows_together(kind: str) -> None:
     policy = rules("number", rows="shuffle")
     orders = set()
     for _ in range(4):
-        after = publish.anonymize(frame, policy, method="mondrian").data
+        after = tclose.anonymize(frame, policy, method="mondrian").data
         assert type(after) is type(frame)
         numbers = (
             [int(n) for n in after["number"].to_pandas()]
@@ -249,7 +249,7 @@ def test_a_shuffled_file_read_without_output_is_shuffled_too(tmp_path: Path) -> 
     pq.write_table(table(number=pa.array(range(ROWS))), tmp_path / "in.parquet")
     orders = {
         tuple(
-            publish.anonymize(
+            tclose.anonymize(
                 tmp_path / "in.parquet", rules("number", rows="shuffle"), method="mondrian"
             )
             .data.column("number")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tclose import workflows as publish
+import tclose
 from tclose.errors import UsageError
 from tclose.recode import Plan
 
@@ -144,7 +144,7 @@ def keeps(mine: list[Row], everyone: list[Row]) -> bool:
 @given(tables(0, 20, "abc"), tables(-2, 22, "abcd"))
 def test_new_rows_go_the_way_of_the_cuts(old: list[Row], new: list[Row]) -> None:
     try:
-        release = publish.anonymize(as_table(old), RULES, method="mondrian")
+        release = tclose.anonymize(as_table(old), RULES, method="mondrian")
     except UsageError:
         return
     told = json.loads(json.dumps(release.plan.to_json()))
@@ -158,7 +158,7 @@ def test_new_rows_go_the_way_of_the_cuts(old: list[Row], new: list[Row]) -> None
         ):
             home[row["row"]] = at
     try:
-        applied = publish.apply(Plan.from_json(told), as_table(new))
+        applied = tclose.apply(Plan.from_json(told), as_table(new))
     except UsageError:
         return
     assert applied.applied is not None and applied.applied.way == "cuts"
@@ -207,7 +207,7 @@ def widest(column: str, label: str | None, values: list[Any]) -> str | None:
 @given(tables(0, 20, "abc"))
 def test_borders_tell_no_more_numbers_and_categories_than_the_classes_do(old: list[Row]) -> None:
     try:
-        plan = publish.anonymize(as_table(old), RULES, method="mondrian").plan.to_json()
+        plan = tclose.anonymize(as_table(old), RULES, method="mondrian").plan.to_json()
     except UsageError:
         return
     shown = {one["column"]: set() for one in plan["columns"]}
@@ -224,10 +224,10 @@ def test_borders_tell_no_more_numbers_and_categories_than_the_classes_do(old: li
 def test_a_value_in_a_gap_goes_to_the_nearer_class_and_widens_it() -> None:
     old = pa.table({"n": [1, 2, 3, 11, 12, 13], "s": list("uvuvuv")})
     rules = {"k": 3, "columns": {"n": "quasi", "s": {"role": "sensitive", "t": "1/2"}}}
-    plan = publish.anonymize(old, rules, method="mondrian").plan
+    plan = tclose.anonymize(old, rules, method="mondrian").plan
     assert [one.values for one in plan.columns] == [("[1, 3]", "[11, 13]")]
     new = pa.table({"n": [1, 2, 6, 8, 12, 13, 0, 14], "s": list("uvuvuvuv")})
-    applied = publish.apply(plan, new)
+    applied = tclose.apply(plan, new)
     assert applied.data.column("n").to_pylist() == ["[1, 6]"] * 3 + ["[8, 13]"] * 3
     assert applied.applied is not None
     assert (applied.outside, applied.applied.widened, applied.applied.held_back) == (2, 2, 0)
@@ -236,11 +236,9 @@ def test_a_value_in_a_gap_goes_to_the_nearer_class_and_widens_it() -> None:
 def test_plans_of_the_first_format_are_still_read() -> None:
     old = pa.table({"n": [1, 2, 3, 11, 12, 13], "s": list("uvuvuv")})
     rules = {"k": 3, "columns": {"n": "quasi", "s": {"role": "sensitive", "t": "1/2"}}}
-    raw = publish.anonymize(old, rules, method="mondrian").plan.to_json()
+    raw = tclose.anonymize(old, rules, method="mondrian").plan.to_json()
     for key in ("cuts", "levels", "hierarchies"):
         del raw[key]
     plan = Plan.from_json(raw | {"tclose_plan": 1})
     assert plan.way == "classes"
-    assert (
-        publish.apply(plan, old).data.column("n").to_pylist() == ["[1, 3]"] * 3 + ["[11, 13]"] * 3
-    )
+    assert tclose.apply(plan, old).data.column("n").to_pylist() == ["[1, 3]"] * 3 + ["[11, 13]"] * 3

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from tclose import workflows as publish
+import tclose
 from tclose.cli import app
 from tclose.data.encode.classes import grouped
 from tclose.errors import UsageError
@@ -97,7 +97,7 @@ def as_table(rows: list[dict[str, Any]]) -> pa.Table:
 def test_every_value_is_released_as_its_group(
     rows: list[dict[str, Any]], of_n: int, of_g: int, of_w: int
 ) -> None:
-    bound = publish.check(as_table(rows), RULES)
+    bound = tclose.check(as_table(rows), RULES)
     levels = {"n": of_n, "g": of_g, "w": of_w}
     seen = {name: {row[name] for row in rows} for name in "ngw"}
     words = {
@@ -144,7 +144,7 @@ def test_a_plan_of_levels_recodes_new_rows_by_the_same_levels(
     old: list[dict[str, Any]], new: list[dict[str, Any]]
 ) -> None:
     try:
-        release = publish.anonymize(
+        release = tclose.anonymize(
             as_table(old), RULES, method="optimal", seconds=5, suppression="1/4"
         )
     except UsageError:
@@ -159,7 +159,7 @@ def test_a_plan_of_levels_recodes_new_rows_by_the_same_levels(
     plan = Plan.from_json(json.loads(json.dumps(release.plan.to_json())))
     assert plan.levels == levels and plan.way == "levels"
     try:
-        applied = publish.apply(plan, as_table(new))
+        applied = tclose.apply(plan, as_table(new))
     except UsageError:
         return
     assert applied.applied is not None
@@ -183,8 +183,8 @@ def strangers() -> pa.Table:
 def test_values_that_the_hierarchy_does_not_know_are_outside(method: str) -> None:
     rules = {"k": 2, "columns": {"g": RULES["columns"]["g"], "s": RULES["columns"]["s"]}}
     old = pa.table({"g": ["a", "b", "c", "d", "e"] * 4, "s": ["u", "v"] * 10})
-    plan = publish.anonymize(old, rules, method=method, seconds=2).plan
-    applied = publish.apply(plan, strangers())
+    plan = tclose.anonymize(old, rules, method=method, seconds=2).plan
+    applied = tclose.apply(plan, strangers())
     assert applied.outside == 4 and applied.audit.rows == 16
     where = applied.certificate.content["left_out"]["from"]["g"]
     assert where.get("unknown") == 4 or sum(where.values()) == 4
@@ -193,16 +193,16 @@ def test_values_that_the_hierarchy_does_not_know_are_outside(method: str) -> Non
 def test_another_hierarchy_is_noticed() -> None:
     rules = {"k": 2, "columns": {"g": RULES["columns"]["g"], "s": RULES["columns"]["s"]}}
     old = pa.table({"g": ["a", "b", "c", "d", "e"] * 4, "s": ["u", "v"] * 10})
-    plan = publish.anonymize(old, rules, method="optimal", seconds=2).plan
+    plan = tclose.anonymize(old, rules, method="optimal", seconds=2).plan
     other = {"role": "quasi", "hierarchy": {"groups": {"x": ["a", "b"], "y": ["c", "d", "e"]}}}
     changed = rules | {"columns": {"g": other, "s": RULES["columns"]["s"]}}
-    applied = publish.apply(plan, old, policy=changed)
+    applied = tclose.apply(plan, old, policy=changed)
     assert applied.applied is not None and applied.applied.changed == ("g",)
 
 
 def test_classes_that_are_not_those_of_the_levels_are_a_bug() -> None:
     table = pa.table({"n": [1, 11, 21, 31], "g": list("abde"), "w": ["p"] * 4, "s": list("uvuv")})
-    bound = publish.check(table, RULES)
+    bound = tclose.check(table, RULES)
     outcome = method_named("mondrian").run(problem_of(bound), Budget(seconds=5.0))
     apart = replace(outcome, label=grouped([np.arange(4)])[0], levels=(3, 2, 1))
     with pytest.raises(Exception, match="levels"):

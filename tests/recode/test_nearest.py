@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tclose.recode.plan.nearest import nearest_classes
 from tclose.recode.plan.parsing import shapes_of
 from tclose.recode.values import Released
-from tclose.workflows.api import check
+from tclose.workflows.inputs import check
 
 GROUPS = {"x": ["a", "b", "c"], "y": ["d", "e"], "z": ["f"]}
 ABOVE = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}

@@ -17,7 +17,7 @@ from tclose.recode import Plan, planned, recoded, released_values
 from tclose.recode.values import set_member
 from tclose.search import Outcome
 from tclose.utility import coded_quasi
-from tclose.workflows.api import check
+from tclose.workflows.inputs import check
 
 
 def labels(values: Any, label: list[int], recoding: str = "local", **column: Any) -> list:

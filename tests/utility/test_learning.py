@@ -17,7 +17,7 @@ from tclose.errors import DataError, UsageError
 from tclose.utility import pair_of
 from tclose.utility.features import raw_features, released_features
 from tclose.utility.learning import auc
-from tclose.workflows.api import check
+from tclose.workflows.inputs import check
 
 RULES = {"columns": {"age": "quasi", "hue": "quasi", "ill": "sensitive", "won": "insensitive"}}
 

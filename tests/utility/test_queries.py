@@ -13,7 +13,7 @@ import tclose
 from tclose.errors import UsageError
 from tclose.utility import pair_of
 from tclose.utility.queries import actual_counts, draw, estimated_counts
-from tclose.workflows.api import check
+from tclose.workflows.inputs import check
 
 QUASI = ("age", "town", "hue")
 SEEDS = st.integers(0, 10**6)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import Result
 
-from tclose import workflows as publish
+import tclose
 from tclose.describe import policy_json
 from tclose.policy.load import policy_from
 from tclose.policy.model import Policy
@@ -203,7 +203,7 @@ def test_neither_certificate_nor_plan_tells_a_cell(
 def test_a_certificate_holds_plain_values_only(made: Mapping[str, Path]) -> None:
     table = pa.table({"a": [1, 2, 3, 4], "s": ["x", "y", "x", "y"]})
     policy = {"k": 2, "columns": {"a": "quasi", "s": {"role": "sensitive", "t": 0.5}}}
-    release = publish.anonymize(table, policy, method="mondrian")
+    release = tclose.anonymize(table, policy, method="mondrian")
     for value in (release.certificate.to_json(), release.plan.to_json()):
         assert json.loads(json.dumps(value, allow_nan=False)) == value
         assert all(type(one) in (str, int, float, bool, type(None)) for _, one in leaves(value))
@@ -245,7 +245,7 @@ def test_a_saved_release_is_certified_by_its_own_file(
 ) -> None:
     table = pa.table({"a": list(range(8)), "s": ["x", "y"] * 4})
     policy = {"k": 2, "columns": {"a": "quasi", "s": {"role": "sensitive", "t": 0.5}}}
-    release = publish.anonymize(table, policy, method="mondrian")
+    release = tclose.anonymize(table, policy, method="mondrian")
     for name in ("r.csv", "r.tsv", "r.parquet", "r.arrow"):
         release.save(name, certificate="c.json", plan="p.json")
         result = run("verify", name, "--certificate", "c.json")
@@ -257,5 +257,5 @@ def test_levels_are_told_only_of_values_that_are_at_them(recoding: str) -> None:
     table = pa.table({"age": [20, 20, 30, 30], "ill": list("abab")})
     ill = {"role": "sensitive", "t": "1/2"}
     rules = {"k": 2, "columns": {"age": "quasi", "ill": ill}, "release": {"recoding": recoding}}
-    content = publish.anonymize(table, rules, method="optimal").certificate.content
+    content = tclose.anonymize(table, rules, method="optimal").certificate.content
     assert ("levels" in content, "optimality" in content) == ((recoding == "local",) * 2)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import Result
 
-from tclose import workflows as publish
+import tclose
 from tclose.errors import TcloseError, UsageError
 from tclose.recode import Plan
 from tclose.workflows import anonymize as searched
@@ -60,13 +60,13 @@ def test_what_cannot_be_written_is_refused_before_searching(
     (elsewhere / "a file").write_text("")
     before = sorted(elsewhere.rglob("*"))
     with pytest.raises(TcloseError, match=says):
-        publish.anonymize(TABLE, rules(), **outputs)
+        tclose.anonymize(TABLE, rules(), **outputs)
     assert sorted(elsewhere.rglob("*")) == before
 
 
 def test_a_missing_folder_is_made(elsewhere: Path) -> None:
     target = elsewhere / "new" / "folder" / "out.csv"
-    assert publish.anonymize(TABLE, rules(), output=target, method="mondrian").path == target
+    assert tclose.anonymize(TABLE, rules(), output=target, method="mondrian").path == target
     assert target.is_file()
 
 
@@ -116,7 +116,7 @@ def test_neither_a_plan_nor_a_key_is_written_over(
 @pytest.mark.parametrize("amount", [math.inf, math.nan, -1.0])
 def test_a_search_without_end_is_refused(limit: str, amount: float) -> None:
     with pytest.raises(UsageError, match="finite number, 0 or more"):
-        publish.anonymize(TABLE, rules(), **{limit: amount})
+        tclose.anonymize(TABLE, rules(), **{limit: amount})
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_promise_that_cannot_be_kept_is_explained_by_the_nearest_that_can(
     tmp_path: Path, policy: dict[str, Any], says: tuple[str, ...]
 ) -> None:
     with pytest.raises(UsageError, match="no release can keep this promise") as error:
-        publish.anonymize(TABLE, policy, output=tmp_path / "out.csv", method="mondrian")
+        tclose.anonymize(TABLE, policy, output=tmp_path / "out.csv", method="mondrian")
     assert "the whole table as one class attains" in str(error.value)
     for words in says:
         assert words in str(error.value)
@@ -140,13 +140,13 @@ def test_a_promise_that_cannot_be_kept_is_explained_by_the_nearest_that_can(
 
 def test_a_policy_without_a_promise_is_refused() -> None:
     with pytest.raises(UsageError, match="promises nothing"):
-        publish.anonymize(TABLE, {"columns": {"age": "quasi", "ill": "sensitive"}})
+        tclose.anonymize(TABLE, {"columns": {"age": "quasi", "ill": "sensitive"}})
 
 
 def test_a_stale_part_disturbs_nobody(elsewhere: Path) -> None:
     stale = elsewhere / ".out.abc123.part.csv"
     stale.write_text("half a release")
-    publish.anonymize(TABLE, rules(), output="out.csv", method="mondrian")
+    tclose.anonymize(TABLE, rules(), output="out.csv", method="mondrian")
     assert stale.read_text() == "half a release"
     assert (elsewhere / "out.csv").read_text().startswith("age,ill\n")
 
@@ -168,7 +168,7 @@ def test_a_release_that_does_not_keep_its_promise_never_appears(
 
     monkeypatch.setattr(searched, "method_named", lambda name: Liar())
     with pytest.raises(TcloseError, match="does not keep its promise"):
-        publish.anonymize(TABLE, rules(), output="out.csv", certificate="c.json")
+        tclose.anonymize(TABLE, rules(), output="out.csv", certificate="c.json")
     assert list(elsewhere.iterdir()) == []
 
 
@@ -176,7 +176,7 @@ def test_a_release_that_does_not_keep_its_promise_never_appears(
 
 
 def plan(policy: dict[str, Any] | None = None) -> Plan:
-    return publish.anonymize(TABLE, policy or rules(), method="mondrian").plan
+    return tclose.anonymize(TABLE, policy or rules(), method="mondrian").plan
 
 
 def test_a_plan_survives_its_file() -> None:
@@ -189,22 +189,22 @@ def test_a_plan_for_other_columns_is_refused() -> None:
     other = TABLE.rename_columns(["years", "ill"])
     policy = {"k": 3, "columns": {"years": "quasi", "ill": {"role": "sensitive", "t": 1}}}
     with pytest.raises(UsageError, match="other quasi-identifiers"):
-        publish.apply(plan(), other, policy=policy)
+        tclose.apply(plan(), other, policy=policy)
     with pytest.raises(TcloseError, match="no such column"):
-        publish.apply(plan(), other)
+        tclose.apply(plan(), other)
 
 
 def test_a_plan_of_central_values_is_refused() -> None:
     central = plan(rules(release={"recoding": "mean"}))
     with pytest.raises(UsageError, match="central value"):
-        publish.apply(central, TABLE)
+        tclose.apply(central, TABLE)
 
 
 def test_rows_outside_are_counted(elsewhere: Path) -> None:
     more = pa.table(
         {"age": [*range(20, 32), 5, 99], "ill": ["flu", "ulcer", "cough"] * 4 + ["flu"] * 2}
     )
-    applied = publish.apply(plan(), more, output="out.csv", certificate="c.json")
+    applied = tclose.apply(plan(), more, output="out.csv", certificate="c.json")
     assert (applied.outside, applied.left_out) == (2, 2)
     content = json.loads((elsewhere / "c.json").read_text())
     assert (content["outside"], content["held_back"], content["input_rows"]) == (2, 0, 14)
@@ -213,7 +213,7 @@ def test_rows_outside_are_counted(elsewhere: Path) -> None:
 def test_nothing_is_written_where_no_row_fits(elsewhere: Path) -> None:
     strangers = pa.table({"age": [99] * 4, "ill": ["flu"] * 4})
     with pytest.raises(UsageError, match="nothing was written"):
-        publish.apply(plan(), strangers, output="out.csv")
+        tclose.apply(plan(), strangers, output="out.csv")
     assert list(elsewhere.iterdir()) == []
 
 
@@ -246,10 +246,10 @@ def test_a_damaged_plan_is_refused(
 
 
 def test_equal_frames_have_equal_hashes() -> None:
-    one, two = (publish.anonymize(TABLE, rules(), method="mondrian") for _ in range(2))
+    one, two = (tclose.anonymize(TABLE, rules(), method="mondrian") for _ in range(2))
     assert one.certificate.content["hashes"] == two.certificate.content["hashes"]
     other = TABLE.set_column(1, "ill", pa.array(["flu", "cough", "ulcer"] * 4))
-    changed = publish.anonymize(other, rules(), method="mondrian")
+    changed = tclose.anonymize(other, rules(), method="mondrian")
     assert (
         changed.certificate.content["hashes"]["input"] != one.certificate.content["hashes"]["input"]
     )

@@ -20,16 +20,15 @@ from hypothesis import strategies as st
 from typer.testing import Result
 
 import tclose
-from tclose import workflows as publish
 from tclose.data.engines.frames.release import reframed
 from tclose.errors import PolicyError, UsageError
 from tclose.recode import Pseudonyms, recoded
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.outcome import numbered
 from tclose.workflows.anonymize import _released
-from tclose.workflows.api import AS_FOUND
-from tclose.workflows.publish import Work
-from tclose.workflows.targets import Targets
+from tclose.workflows.inputs import AS_FOUND
+from tclose.workflows.release.publish import Work
+from tclose.workflows.release.targets import Targets
 
 GROUPS = {"lung": ["flu", "cough"], "stomach": ["ulcer", "gastritis"], "heart": ["attack"]}
 ABOVE = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}
@@ -103,7 +102,7 @@ def tables(draw: Callable[[Any], Any]) -> list[Row]:
 def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> Any:
     """A release of a Mondrian search, out of which some cells are then left."""
     table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
-    bound = publish.check(table, rules(leftover, **more))
+    bound = tclose.check(table, rules(leftover, **more))
     outcome = method_named("mondrian").run(problem_of(bound), Budget(seconds=5.0))
     label = outcome.label.copy()
     label[[cell for cell in gone if cell < len(label)]] = -1
@@ -191,7 +190,7 @@ def test_policies_that_contradict_what_is_left_over_are_refused(
 ) -> None:
     table = pa.table({"row": [1, 2], "n": [1, 2], "c": ["p", "q"], "ill": ["flu", "cough"]})
     with pytest.raises(PolicyError, match=says):
-        publish.anonymize(table, rules(leftover, **more))
+        tclose.anonymize(table, rules(leftover, **more))
 
 
 def test_a_generalized_value_that_may_be_any_is_judged_as_the_worst() -> None:

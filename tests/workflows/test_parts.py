@@ -23,7 +23,9 @@ from typer.testing import Result
 import tclose
 from tclose import Reading
 from tclose.data import open_source
+from tclose.data.summary import summarize_table
 from tclose.errors import TooManyCells, UsageError
+from tclose.policy import Policy
 from tclose.search.strata import curve, united
 
 PARTS = importlib.import_module("tclose.verify.parts")
@@ -105,7 +107,7 @@ def test_an_audit_by_parts_is_the_audit(rows: list[tuple[Any, ...]], parts: int)
         },
     }
     source = open_source(table)
-    whole, _ = tclose.workflows.api.outline(table, rules)
+    whole = summarize_table(Policy.model_validate(rules), source)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PARTS, "ROWS", max(1, len(rows) // parts))
         found = PARTS.audit_parts(whole, source)

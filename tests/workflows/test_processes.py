@@ -35,7 +35,7 @@ BOUND = 1.5
 SLOWLY = """
 import time
 from tclose import cli
-from tclose.publish import searched
+from tclose.workflows import anonymize as searched
 
 def slowly(*given, problem_of=searched.problem_of):
     print("searching", flush=True)

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tclose import workflows as publish
+import tclose
+from tclose import Reading
 from tclose.data.io.fingerprint import file_hash
 from tclose.errors import UsageError
 from tclose.policy.load import policy_from
 from tclose.recode import Plan
 from tclose.release import Applied
 from tclose.verify.certificate import recheck
-from tclose.workflows import Reading
 
 INFEASIBLE = "no release can keep this promise"
 WAYS = [
@@ -67,15 +67,13 @@ def test_a_written_release_keeps_its_promise(
     output = folder / target
     output.unlink(missing_ok=True)
     try:
-        release = publish.anonymize(
-            table, policy, output=output, method="mondrian", reading=reading
-        )
+        release = tclose.anonymize(table, policy, output=output, method="mondrian", reading=reading)
     except UsageError as error:
         assert INFEASIBLE in str(error) and not output.exists()
         assert judge.broken(case, case.rows, quasi=[])
         return
     sound(judge, case, judge.read(output, out_mark))
-    counted = publish.check(output, policy, reading=Reading(delimiter=out_mark or None))
+    counted = tclose.check(output, policy, reading=Reading(delimiter=out_mark or None))
     assert release.certificate.content["hashes"]["input"] == file_hash(table)
     assert counted.classes.n_rows == len(case.rows)
     lines = recheck(release.certificate, release.audit, file_hash(output))
@@ -109,7 +107,7 @@ def test_a_framed_release_keeps_its_promise(
     if kind == "polars":
         frame = pytest.importorskip("polars").from_arrow(table)
     try:
-        release = publish.anonymize(frame, policy_from(case.policy, folder), method="mondrian")
+        release = tclose.anonymize(frame, policy_from(case.policy, folder), method="mondrian")
     except UsageError as error:
         assert INFEASIBLE in str(error)
         assert judge.broken(case, case.rows, quasi=[])
@@ -131,7 +129,7 @@ def test_rows_may_be_left_out_up_to_the_share_allowed(
     case = data.draw(some_cases(25))
     table, output = case.write(folder / "in.parquet"), folder / "left.csv"
     try:
-        release = publish.anonymize(
+        release = tclose.anonymize(
             table, policy_from(case.policy, folder), output=output, seconds=0.2, suppression=share
         )
     except UsageError as error:
@@ -153,7 +151,7 @@ def test_an_applied_plan_keeps_the_promise_on_other_rows(
     case = data.draw(some_cases())
     table, policy = case.write(folder / "in.csv"), policy_from(case.policy, folder)
     try:
-        release = publish.anonymize(table, policy, method="mondrian")
+        release = tclose.anonymize(table, policy, method="mondrian")
     except UsageError:
         return
     picked = data.draw(st.lists(st.sampled_from(case.rows), min_size=1, max_size=40))
@@ -167,7 +165,7 @@ def test_an_applied_plan_keeps_the_promise_on_other_rows(
     output = folder / "applied.csv"
     output.unlink(missing_ok=True)
     try:
-        applied = publish.apply(
+        applied = tclose.apply(
             release.plan, fresh.write(folder / "fresh.csv"), base=folder, output=output
         )
     except UsageError as error:
@@ -202,14 +200,14 @@ def test_a_plan_of_cuts_applied_to_its_own_table_makes_the_same_release(
     case = data.draw(some_cases())
     table, policy = case.write(folder / "in.csv"), policy_from(case.policy, folder)
     try:
-        release = publish.anonymize(
+        release = tclose.anonymize(
             table, policy, method="mondrian", output=folder / "first.csv", plan=folder / "p.json"
         )
     except UsageError:
         return
     plan = Plan.from_json(json.loads((folder / "p.json").read_text()))
     assert plan == release.plan and plan.way == "cuts"
-    applied = publish.apply(plan, table, base=folder, output=folder / "again.csv")
+    applied = tclose.apply(plan, table, base=folder, output=folder / "again.csv")
     assert applied.applied == Applied("cuts", outside=0, held_back=0, widened=0)
     assert (folder / "again.csv").read_bytes() == (folder / "first.csv").read_bytes()
     assert applied.loss.overall == pytest.approx(release.loss.overall)
@@ -223,12 +221,12 @@ def test_a_plan_of_classes_applied_to_its_own_table_covers_every_row(
     case = data.draw(some_cases())
     table, policy = case.write(folder / "in.csv"), policy_from(case.policy, folder)
     try:
-        release = publish.anonymize(table, policy, method="mondrian-relaxed")
+        release = tclose.anonymize(table, policy, method="mondrian-relaxed")
     except UsageError:
         return
     assert release.plan.way == "classes"
     try:
-        applied = publish.apply(release.plan, table, base=folder, output=folder / "again.csv")
+        applied = tclose.apply(release.plan, table, base=folder, output=folder / "again.csv")
     except UsageError as error:
         assert "nothing was written" in str(error)
         return

@@ -1,12 +1,6 @@
-"""The command line: one command per file.
+"""The command line: one command per file, in `judge`, `release` and `prepare`.
 
-- `console`    where output, errors and progress go; exit codes
-- `groups`     options that come together, stated once
-- `options`    the options that several commands share
-- `searching`  a search as its user meets it: a bar, and Ctrl-C
-- `audit`, `anonymize`, `split`, `verify`, `apply`, `explain`, `utility`, `attack`, `lattice`,
-  `frontier`, `methods`, `init`, `hierarchy`, `policy`, `generate`, `demo`, `reproduce`   the
-  commands
+Whatever is slow to import, a command imports when it runs, so that help is there at once.
 """
 
 from __future__ import annotations
@@ -15,25 +9,10 @@ import sys
 
 import typer
 
-from tclose.cli import (
-    anonymize,
-    apply,
-    attack,
-    audit,
-    demo,
-    explain,
-    frontier,
-    generate,
-    hierarchy,
-    init,
-    lattice,
-    methods,
-    policy,
-    reproduce,
-    split,
-    utility,
-    verify,
-)
+from tclose.cli.judge import attack, audit, explain, utility, verify
+from tclose.cli.prepare import demo, generate, hierarchy, init, policy, reproduce
+from tclose.cli.release import anonymize, apply, frontier, lattice, methods, split
+from tclose.version import VERSION
 
 app = typer.Typer(
     name="tclose",
@@ -67,9 +46,7 @@ app.add_typer(reproduce.app, name="reproduce")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from tclose import __version__
-
-        typer.echo(f"tclose {__version__}")
+        typer.echo(f"tclose {VERSION}")
         raise typer.Exit
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
-from rich.console import Console, RenderableType
-from rich.markup import escape
 
-from tclose.cli.groups import ungrouped
+from tclose.cli.option_groups import ungrouped
 from tclose.errors import InternalError, PolicyError, TcloseError
 
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
     from tclose.report.document import Document
 
 HOLDS, FAILS, WRONG = 0, 1, 2
@@ -33,12 +33,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def stdout() -> Console:
     """Where results go; as wide as they need where nobody looks at a screen."""
+    from rich.console import Console
+
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=160)
 
 
 def stderr() -> Console:
     """Where errors and progress go."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -190,4 +194,6 @@ def _report(error: TcloseError, *, as_json: bool) -> None:
                 "problems": [{"where": p.where, "what": p.what, "hint": p.hint} for p in problems],
             }
         )
+    from rich.markup import escape
+
     stderr().print(f"[bold red]Error:[/] {escape(str(error))}")

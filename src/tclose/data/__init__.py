@@ -6,15 +6,35 @@ on in parts that the engine keeps. Floors, from below: `io`, the `source` that e
 `encode`, `engines`, and what is made of them.
 """
 
-from tclose.data.binding import BoundTable, bind
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.cells import Cells, count_cells
-from tclose.data.encode.classes import Classes, Tally, form_classes
-from tclose.data.encode.dictionary import Dictionary
-from tclose.data.io.files import write_atomically, write_table
-from tclose.data.io.reading import AS_FOUND, Reading
-from tclose.data.open import open_source
-from tclose.data.source import Source
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tclose.data.binding import BoundTable, bind
+    from tclose.data.encode.attribute import Attribute
+    from tclose.data.encode.cells import Cells, count_cells
+    from tclose.data.encode.classes import Classes, Tally, form_classes
+    from tclose.data.encode.dictionary import Dictionary
+    from tclose.data.io.files import write_atomically, write_table
+    from tclose.data.io.reading import AS_FOUND, Reading
+    from tclose.data.open import open_source
+    from tclose.data.source import Source
+else:
+    from tclose.lazy import load_on_use
+
+    __getattr__, __dir__ = load_on_use(
+        __name__,
+        {
+            "tclose.data.binding": ["BoundTable", "bind"],
+            "tclose.data.encode.attribute": ["Attribute"],
+            "tclose.data.encode.cells": ["Cells", "count_cells"],
+            "tclose.data.encode.classes": ["Classes", "Tally", "form_classes"],
+            "tclose.data.encode.dictionary": ["Dictionary"],
+            "tclose.data.io.files": ["write_atomically", "write_table"],
+            "tclose.data.open": ["open_source"],
+            "tclose.data.io.reading": ["AS_FOUND", "Reading"],
+            "tclose.data.source": ["Source"],
+        },
+    )
 
 __all__ = [
     "AS_FOUND",

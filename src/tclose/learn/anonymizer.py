@@ -22,8 +22,8 @@ from tclose.recode.plan.model import Plan
 from tclose.recode.plan.regions import spread
 from tclose.verify import Audit, Certificate, certify
 from tclose.verify.certificate import json_hash
-from tclose.workflows import anonymize
-from tclose.workflows.api import PolicyLike, check
+from tclose.workflows.anonymize import anonymize
+from tclose.workflows.inputs import PolicyLike, check
 
 OUTSIDE = ("refuse", "cover")
 

@@ -24,7 +24,7 @@ from tclose.recode.plan.parsing import FIXED
 from tclose.recode.values import Writer
 from tclose.utility import coded_quasi
 from tclose.verify import Audit
-from tclose.workflows.api import verify
+from tclose.workflows.verify import verify
 
 Ints = NDArray[np.int64]
 

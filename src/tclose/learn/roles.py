@@ -12,7 +12,7 @@ from tclose.errors import PolicyError, Problem, nearest
 from tclose.learn.refusing import RefusedError
 from tclose.policy.load import policy_from
 from tclose.policy.model import Policy
-from tclose.workflows.api import PolicyLike, policy_of
+from tclose.workflows.inputs import PolicyLike, resolve_policy
 
 LEAST = 5
 """The size of classes where neither a policy nor a parameter says one."""
@@ -58,7 +58,7 @@ class Roles:
             raise RefusedError(
                 "give a policy or name the columns, not both", where="quasi, sensitive, insensitive"
             )
-        given = policy_of(self.policy)
+        given = resolve_policy(self.policy)
         if self.target is not None and self.target not in given.sensitive:
             hint = nearest(self.target, given.sensitive) or "make it sensitive in the policy"
             raise RefusedError("the policy has no such sensitive column", where="target", hint=hint)

@@ -25,12 +25,18 @@ from tclose.search import (
     method_named,
     problem_of,
 )
-from tclose.workflows.api import PolicyLike, check, policy_of, population_cells
-from tclose.workflows.delivery import dropped
-from tclose.workflows.options import budget_of
-from tclose.workflows.parts_release import anonymize_parts
-from tclose.workflows.publish import Work, pseudonyms_of
-from tclose.workflows.targets import Targets
+from tclose.workflows.budget import budget_of
+from tclose.workflows.inputs import (
+    PolicyLike,
+    check,
+    count_population,
+    open_table,
+    resolve_policy,
+)
+from tclose.workflows.parts.rows import anonymize_parts
+from tclose.workflows.release.delivery import dropped
+from tclose.workflows.release.publish import Work, pseudonyms_of
+from tclose.workflows.release.targets import Targets
 
 
 def anonymize(
@@ -76,18 +82,22 @@ def anonymize(
             search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
         )
 
+    reading.refuse_idle_query(data)
+    opened = open_table(data, policy, reading)
     try:
-        bound = check(data, policy, reading=reading)
+        bound = opened.bind()
     except TooManyCells:
-        search = policy_of(policy).search
+        search = resolve_policy(policy).search
         name, budget = method or search.method, budgeted(search)
-        return anonymize_parts(data, policy, targets, name, budget, pseudonyms, reading, command)
+        return anonymize_parts(
+            opened, data, policy, targets, name, budget, pseudonyms, reading, command
+        )
     search = bound.policy.search
     budget = budgeted(search)
     chosen = method_named(method or search.method)
     rows = bound.source.stream()
     targets.refuse(bound, rows, (data, policy, population))
-    people = population_cells(bound, population, reading)
+    people = count_population(bound, population, reading)
     problem = problem_of(bound, people)
     refuse_infeasible(problem)
     work = Work(data, reading, bound, rows, targets, people, pseudonyms)

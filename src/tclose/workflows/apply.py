@@ -12,9 +12,9 @@ from tclose.describe import changed_hierarchies
 from tclose.errors import UsageError
 from tclose.recode import Plan, insert_cells
 from tclose.release import Applied, Release
-from tclose.workflows.api import PolicyLike, check, kept_policy, population_cells
-from tclose.workflows.publish import Work, pseudonyms_of
-from tclose.workflows.targets import Targets
+from tclose.workflows.inputs import PolicyLike, check, count_population, embedded_policy
+from tclose.workflows.release.publish import Work, pseudonyms_of
+from tclose.workflows.release.targets import Targets
 
 
 def apply(
@@ -44,11 +44,11 @@ def apply(
     ['[21, 23]', '[44, 46]']
     """
     targets = Targets.named(output, certificate, None)
-    rules = policy if policy is not None else kept_policy(plan.policy, base, "plan")
+    rules = policy if policy is not None else embedded_policy(plan.policy, base, "plan")
     bound = check(data, rules, reading=reading, unknown_values="keep")
     rows = bound.source.stream()
     targets.refuse(bound, rows, (data, policy, population))
-    people = population_cells(bound, population, reading)
+    people = count_population(bound, population, reading)
     found = insert_cells(bound, plan, people)
     if not (found.recoding.label >= 0).any():
         raise UsageError(

@@ -11,10 +11,10 @@ from tclose.errors import UsageError
 from tclose.search import Budget, Problem, Progress, method_named, problem_of
 from tclose.search.frontier.curves import Frontier, Place
 from tclose.search.frontier.retuning import highest_t, promised_t, sweep
-from tclose.workflows.api import PolicyLike, check, population_cells
-from tclose.workflows.options import budget_of
+from tclose.search.frontier.thresholds import POINTS, Asked, spread_k, spread_t
+from tclose.workflows.budget import budget_of
+from tclose.workflows.inputs import PolicyLike, check, count_population
 from tclose.workflows.proposed_loss import value_of
-from tclose.workflows.thresholds import POINTS, Asked, spread_k, spread_t
 
 DEFAULT_T, DEFAULT_K = "0.05:0.5", 20
 
@@ -62,7 +62,7 @@ def frontier(
     names = _listed(methods) or [search.method]
     for name in names:
         method_named(name)
-    problem = problem_of(bound, population_cells(bound, population, reading))
+    problem = problem_of(bound, count_population(bound, population, reading))
     budget = budget_of(
         search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
     )

@@ -8,8 +8,8 @@ from typing import Any
 from tclose.data import AS_FOUND, Reading
 from tclose.search import Progress, problem_of
 from tclose.search.full_domain.survey import Survey, survey
-from tclose.workflows.api import PolicyLike, check, population_cells
-from tclose.workflows.options import budget_of
+from tclose.workflows.budget import budget_of
+from tclose.workflows.inputs import PolicyLike, check, count_population
 
 
 def lattice(
@@ -38,6 +38,6 @@ def lattice(
         bound.policy.search, seconds, effort, None, suppression,
         cancelled=cancelled, progress=progress,
     )  # fmt: skip
-    people = population_cells(bound, population, reading)
+    people = count_population(bound, population, reading)
     bound.source.close()
     return survey(problem_of(bound, people), budget)

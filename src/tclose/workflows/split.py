@@ -38,14 +38,14 @@ from tclose.verify.forms import (
     refuse_unjudged,
 )
 from tclose.workflows.anonymize import refuse_infeasible
-from tclose.workflows.api import PolicyLike, check
-from tclose.workflows.column_sets import layout_of, sets_of
-from tclose.workflows.delivery import dropped
-from tclose.workflows.options import budget_of
-from tclose.workflows.projections import project
-from tclose.workflows.publish import pseudonyms_of
-from tclose.workflows.targets import refuse_empty_texts, refuse_no_promise
-from tclose.workflows.verify_split import opened
+from tclose.workflows.budget import budget_of
+from tclose.workflows.forms.column_sets import layout_of, sets_of
+from tclose.workflows.forms.projections import project
+from tclose.workflows.inputs import PolicyLike, check
+from tclose.workflows.release.delivery import dropped
+from tclose.workflows.release.publish import pseudonyms_of
+from tclose.workflows.release.targets import refuse_empty_texts, refuse_no_promise
+from tclose.workflows.verify import open_part
 
 KINDS = ("csv", "parquet", "arrow")
 CAVEATS = {
@@ -233,7 +233,7 @@ def _published(made: _Made, output: str | Path | None) -> Split:
     def fill(part: Path) -> None:
         for file, table in made.tables.items():
             write_table(part / file, table.schema, table.to_batches())
-        sources = {file: opened(part / file, None) for file in made.tables}
+        sources = {file: open_part(part / file) for file in made.tables}
         found.append(made.certified(sources, {f: file_hash(part / f) for f in made.tables}))
         save_json(part / CERTIFICATE, found[0][1].to_json())
 

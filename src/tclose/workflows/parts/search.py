@@ -31,7 +31,7 @@ from tclose.search.outcome import Outcome
 from tclose.search.strata import united
 from tclose.utility import LossReport
 from tclose.verify.parts import list_requirements
-from tclose.workflows.parts_plan import CELLS, Laying, Sketching
+from tclose.workflows.parts.plan import CELLS, Laying, Sketching
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]

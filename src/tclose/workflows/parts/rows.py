@@ -23,13 +23,14 @@ from tclose.search import Budget
 from tclose.verify import Audit, Certificate, certify
 from tclose.verify.certificate import json_hash
 from tclose.verify.parts import audit_parts
-from tclose.workflows.api import PolicyLike, outline
-from tclose.workflows.delivery import Delivery
-from tclose.workflows.parts import Fragmented, fragmented
-from tclose.workflows.targets import Targets
+from tclose.workflows.inputs import OpenTable, PolicyLike
+from tclose.workflows.parts.search import Fragmented, fragmented
+from tclose.workflows.release.delivery import Delivery
+from tclose.workflows.release.targets import Targets
 
 
 def anonymize_parts(
+    opened: OpenTable,
     data: Any,
     policy: PolicyLike,
     targets: Targets,
@@ -46,7 +47,8 @@ def anonymize_parts(
             where="plan",
             hint="leave the plan out, or allow more cells in one place (--cells)",
         )
-    table, source = outline(data, policy, reading=reading)
+    source = opened.source
+    table = summarize_table(opened.policy, source, opened.problems)
     rows = source.stream()
     targets.refuse(table.example(), rows, (data, policy))
     found = fragmented(table, source, method, budget, pseudonyms)

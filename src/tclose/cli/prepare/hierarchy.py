@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tclose.cli import options
 from tclose.cli.console import guarded, say
-from tclose.cli.groups import Group
-from tclose.data import Reading, open_source
+from tclose.cli.option_groups import Group
+from tclose.data.io.reading import Reading
 from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
-from tclose.hierarchy import Hierarchy, arx, preview
+
+if TYPE_CHECKING:
+    from tclose.hierarchy import Hierarchy
 
 app = typer.Typer(help="Preview or export a generalization hierarchy.", no_args_is_help=True)
 
@@ -69,6 +71,8 @@ def preview_command(
     reading: options.ReadingOptions,
 ) -> None:
     """Draw the tree of a hierarchy file, of a policy's column, or of a builder."""
+    from tclose.hierarchy import preview
+
     typer.echo(preview(_hierarchy(file, policy, column, builder, reading)))
 
 
@@ -85,6 +89,7 @@ def export_command(
 ) -> None:
     """Write the hierarchy as CSV: no header, leaf first, root last, `;` between."""
     from tclose.data.io.files import refuse_overwriting, write_atomically
+    from tclose.hierarchy import arx
 
     refuse_overwriting(output, (file, policy))
     tree = _hierarchy(file, policy, column, builder, reading)
@@ -105,6 +110,7 @@ def _hierarchy(
         return _from_file(file, reading)
     from tclose.data.encode.cells import count_cells
     from tclose.data.encode.hierarchies import resolve
+    from tclose.data.open import open_source
     from tclose.policy.load import parse_policy, read_raw
 
     base = Path() if policy is None else policy.parent
@@ -147,6 +153,8 @@ def _from_file(file: options.Place, reading: Reading) -> Hierarchy:
             where=str(file),
             hint="if this is a table, name a column of it with --column",
         )
+    from tclose.hierarchy import arx
+
     try:
         return arx.read(file, file.name, reading.delimiter)
     except HierarchyError as error:

@@ -9,7 +9,7 @@ import typer
 
 from tclose.cli import options
 from tclose.cli.console import guarded, say, show
-from tclose.cli.searching import searching
+from tclose.cli.search_progress import searching
 
 
 @guarded
@@ -46,7 +46,7 @@ def frontier(
 
     Ctrl-C stops after the points that are done. Nothing is released, and nothing is chosen.
     """
-    from tclose import workflows as publish
+    import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
     from tclose.report.charts.frontier import frontier_svg
     from tclose.report.render.frontier import frontier_view
@@ -57,7 +57,7 @@ def frontier(
     refuse_overwriting(svg, (file, policy, population), "the picture")
     refuse_report(report, "external", (file, policy, population), (svg,))
     with searching() as watch:
-        found = publish.frontier(
+        found = tclose.frontier(
             file,
             policy,
             t=t,

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from tclose.cli.console import guarded, progress, stdout
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from tclose.reproduce import Claim
 
 app = typer.Typer(help="Run the experiments of a paper again.", no_args_is_help=True)
@@ -58,6 +59,8 @@ def li2007(
 
 
 def _summary(claims: Sequence[Claim]) -> Table:
+    from rich.table import Table
+
     table = Table(title="Li 2007, section 6", title_justify="left", title_style="bold")
     for heading in ("statement", "paper", "here", "verdict"):
         table.add_column(heading, overflow="fold")

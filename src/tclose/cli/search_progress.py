@@ -8,9 +8,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, TypedDict
 
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-
 from tclose.cli.console import stderr
 
 if TYPE_CHECKING:
@@ -27,6 +24,9 @@ class Watch(TypedDict):
 @contextmanager
 def searching() -> Iterator[Watch]:
     """A progress bar (on a terminal only), and Ctrl-C as a request to stop searching."""
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
     stopped: list[bool] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:

@@ -47,15 +47,15 @@ def check(
     as_json: options.AsJson = False,
 ) -> None:
     """Report everything that is wrong with a policy, by itself or for a table."""
+    import tclose
     from tclose.policy import load_policy
-    from tclose.workflows import api
 
     if file is None:
         load_policy(policy)
     else:
         with progress() as step:
             step("comparing the policy with the table")
-            api.check(file, policy, reading=reading)
+            tclose.check(file, policy, reading=reading)
     if as_json:
         print_json({"policy": str(policy), "problems": []})
     else:

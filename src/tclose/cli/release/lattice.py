@@ -9,7 +9,7 @@ import typer
 
 from tclose.cli import options
 from tclose.cli.console import guarded, say, show
-from tclose.cli.searching import searching
+from tclose.cli.search_progress import searching
 
 
 @guarded
@@ -31,14 +31,14 @@ def lattice(
     A lattice of up to 20 000 nodes is looked at node by node and, up to 5 000, drawn; of a larger
     one the best node is searched for, with a bound on what any node loses.
     """
-    from tclose import workflows as publish
+    import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
     from tclose.report.charts.lattice import lattice_json, lattice_svg, lattice_view
 
     refuse_unwritable(svg)
     refuse_overwriting(svg, (file, policy, population), "the picture")
     with searching() as watch:
-        found = publish.lattice(
+        found = tclose.lattice(
             file,
             policy,
             suppression=suppression,

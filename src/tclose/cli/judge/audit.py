@@ -23,15 +23,15 @@ def audit(
 
     Exit code 0: the promise holds (or none was made); 1: it does not.
     """
-    from tclose import workflows as publish
+    import tclose
     from tclose.report import audit_view
     from tclose.report.render.saving import file_of, refuse_report
-    from tclose.workflows import api
+    from tclose.workflows.inputs import count_population
 
     refuse_report(report, edition, (file, declared["policy"], population))
     document = None
     with progress() as step:
-        result = api.audit(
+        result = tclose.audit(
             file,
             **declared,
             population=population,
@@ -40,12 +40,12 @@ def audit(
         )
         if report is not None:
             step("writing the report")
-            document = publish.audit_report(
+            document = tclose.audit_report(
                 result,
                 file_of(report),
                 edition=edition,
                 hashes={"table": result.bound.source.digest()},
-                population=api.population_cells(result.bound, population, reading),
+                population=count_population(result.bound, population, reading),
             )
     show(result, audit_view, as_json=as_json, document=document, report=report)
     raise typer.Exit(HOLDS if result.holds else FAILS)

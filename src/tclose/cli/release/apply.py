@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from tclose.cli import options
-from tclose.cli.anonymize import release_json
 from tclose.cli.console import command_line, guarded, progress, show
+from tclose.cli.release.anonymize import release_json
 from tclose.errors import UsageError
 
 
@@ -35,7 +35,7 @@ def apply(
     that would break the promise, are held back and counted. The promise is the plan's own policy
     unless one is given; its relative paths start from the plan.
     """
-    from tclose import workflows as publish
+    import tclose
     from tclose.data.io.files import refuse_overwriting
     from tclose.recode import Plan
     from tclose.report.render.release import release_view
@@ -51,7 +51,7 @@ def apply(
             refuse_overwriting(target, (plan, key_file))
     with progress() as step:
         step("putting rows into the plan's classes")
-        release = publish.apply(
+        release = tclose.apply(
             made,
             file,
             policy=policy,

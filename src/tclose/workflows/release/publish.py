@@ -17,9 +17,9 @@ from tclose.report.document import Document
 from tclose.search import Outcome
 from tclose.search.frontier.curves import Frontier
 from tclose.verify import Audit, Certificate, certify
-from tclose.workflows.delivery import Delivery
+from tclose.workflows.release.delivery import Delivery
+from tclose.workflows.release.targets import Targets
 from tclose.workflows.report import Original, release_report
-from tclose.workflows.targets import Targets
 
 
 @dataclass(frozen=True)

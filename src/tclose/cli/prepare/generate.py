@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pyarrow as pa
 import typer
 
 from tclose.cli.console import guarded, progress, say
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @guarded
@@ -21,7 +23,7 @@ def generate(
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal tables.")] = 1,
 ) -> None:
     """Write a made-up hospital table: no real person, but realistic relations and gaps."""
-    from tclose.data import write_table
+    from tclose.data.io.files import write_table
     from tclose.sample import HOSPITAL_SCHEMA, hospital_blocks
 
     with progress() as step:

@@ -10,7 +10,7 @@ import typer
 
 from tclose.cli import options
 from tclose.cli.console import command_line, guarded, progress, show
-from tclose.cli.searching import searching
+from tclose.cli.search_progress import searching
 from tclose.errors import UsageError
 
 
@@ -45,7 +45,7 @@ def anonymize(
 
     The file appears only after it has been read back and every requirement recounted on it.
     """
-    from tclose import workflows as publish
+    import tclose
     from tclose.data.io.files import refuse_overwriting
     from tclose.report.render.release import release_view
     from tclose.report.render.saving import file_of, refuse_report
@@ -60,7 +60,7 @@ def anonymize(
     if on_interrupt not in ("ask", "keep", "drop"):
         raise UsageError("--on-interrupt is ask, keep or drop")
     with searching() as watch:
-        release = publish.anonymize(
+        release = tclose.anonymize(
             file,
             policy,
             output=output,
@@ -78,7 +78,7 @@ def anonymize(
     curves = None
     if frontier:
         with searching() as watch:
-            curves = publish.frontier(
+            curves = tclose.frontier(
                 file,
                 policy,
                 methods=method,

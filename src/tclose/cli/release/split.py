@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from rich.text import Text
 
 from tclose.cli import options
 from tclose.cli.console import FAILS, HOLDS, command_line, guarded, print_json, stdout
-from tclose.cli.searching import searching
-from tclose.data import Reading
+from tclose.cli.search_progress import searching
+from tclose.data.io.reading import Reading
 from tclose.errors import UsageError
+
+if TYPE_CHECKING:
+    from tclose.verify.forms import Recount
 
 
 @guarded
@@ -49,10 +51,10 @@ def split(
     The folder appears only after its files have been read back and recounted (`tclose verify
     FOLDER` does that again).
     """
-    from tclose import workflows as publish
+    import tclose
 
     with searching() as watch:
-        made = publish.split(
+        made = tclose.split(
             file,
             policy,
             form=form,
@@ -77,7 +79,7 @@ def split(
         return
     show(made.recount)
     for note in made.notes:
-        stdout().print(Text(f"Note: {note}", "yellow"))
+        stdout().print(f"Note: {note}", style="yellow", markup=False)
 
 
 def verify_folder(
@@ -96,10 +98,10 @@ def verify_folder(
         raise UsageError(
             f"{wrong[0]} is about a single file", where=str(folder), hint="leave it out"
         )
-    from tclose import workflows as publish
+    import tclose
     from tclose.report import checks_view
 
-    found = publish.verify_split(folder, policy, memory=reading.memory)
+    found = tclose.verify_split(folder, policy, memory=reading.memory)
     if as_json:
         print_json(found.to_json())
     else:
@@ -108,8 +110,10 @@ def verify_folder(
     raise typer.Exit(HOLDS if found.holds else FAILS)
 
 
-def show(found: Any) -> None:
+def show(found: Recount) -> None:
     """What was counted on every table."""
+    from rich.text import Text
+
     from tclose.report.render.terminal import verdict_table
 
     groups = "classes or more" if found.layout.form == "projections" else "groups"

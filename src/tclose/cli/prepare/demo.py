@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from tclose.cli.console import guarded, stdout, typed
-from tclose.cli.searching import searching
+from tclose.cli.search_progress import searching
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from tclose.release import Release
     from tclose.verify import Audit
 
@@ -27,18 +28,17 @@ def demo(
     effort: Annotated[float, typer.Option(min=0, help="How much work, in seconds.")] = 10,
 ) -> None:
     """Make up a hospital table, audit it, anonymize it, verify and explain the release."""
-    from tclose import workflows as publish
+    import tclose
     from tclose.data.io.files import write_text
     from tclose.report import flow_svg
     from tclose.report.render.saving import save_document
     from tclose.sample import write_hospital
-    from tclose.workflows import api
 
     certificate = output / "certificate.json"
     with searching() as watch:
         table, policy, _ = write_hospital(output, rows, seed)
-        before = api.audit(table, policy)
-        release = publish.anonymize(
+        before = tclose.audit(table, policy)
+        release = tclose.anonymize(
             table,
             policy,
             output=output / "release.csv",
@@ -48,7 +48,7 @@ def demo(
             **watch,
             on_cancel=lambda outcome: True,
         )
-        why = api.explain(output / "release.csv", policy)
+        why = tclose.explain(output / "release.csv", policy)
     write_text(output / "audit.json", json.dumps(before.to_json(), indent=2) + "\n")
     write_text(output / "worst-class.svg", flow_svg(why))
     document = release.report(output / "report.html", edition="internal")
@@ -68,6 +68,8 @@ def demo(
 
 def _compared(before: Audit, release: Release) -> Table:
     """The made-up table as it stands beside the release made from it."""
+    from rich.table import Table
+
     table = Table(title="Before and after", title_justify="left", title_style="bold")
     for heading in ("", "the table as it stands", "the release"):
         table.add_column(heading, overflow="fold")

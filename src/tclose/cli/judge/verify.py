@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Group
 
 from tclose.cli import options
 from tclose.cli.console import FAILS, HOLDS, guarded, progress, show
-from tclose.cli.split import verify_folder
+from tclose.cli.release.split import verify_folder
 from tclose.errors import UsageError
-from tclose.policy import Policy
-from tclose.verify.certificate import load_certificate, recheck
-from tclose.verify.forms import CERTIFICATE
+
+if TYPE_CHECKING:
+    from tclose.policy import Policy
 
 
 @guarded
@@ -38,10 +37,13 @@ def verify(
     unless another is given. FILE may also be a folder of files, or one that `tclose split` wrote.
     Exit code 0: all holds; 1: it does not, or cannot be decided.
     """
-    from tclose import workflows as publish
+    from rich.console import Group
+
+    import tclose
     from tclose.report import audit_view, checks_view
     from tclose.report.render.saving import file_of, refuse_report
-    from tclose.workflows import api
+    from tclose.verify.certificate import load_certificate, recheck
+    from tclose.workflows.inputs import count_population, embedded_policy
 
     refuse_report(report, edition, (file, policy, certificate, population))
     told = policy is not None or certificate is not None
@@ -53,10 +55,10 @@ def verify(
     stated = None if certificate is None else load_certificate(certificate)
     rules: Path | Policy | None = policy
     if policy is None and stated is not None and certificate is not None:
-        rules = api.kept_policy(stated.policy, certificate.parent, "certificate")
+        rules = embedded_policy(stated.policy, certificate.parent, "certificate")
     assert rules is not None
     with progress() as step:
-        result = api.verify(
+        result = tclose.verify(
             file,
             rules,
             population=population,
@@ -67,7 +69,7 @@ def verify(
     checks = () if stated is None else recheck(stated, result, now)
     document = None
     if report is not None:
-        document = publish.audit_report(
+        document = tclose.audit_report(
             result,
             file_of(report),
             edition=edition,
@@ -75,7 +77,7 @@ def verify(
             certificate=stated,
             checks=checks,
             hashes={"file as counted": now},
-            population=api.population_cells(result.bound, population, reading),
+            population=count_population(result.bound, population, reading),
         )
     held = [] if stated is None else [checks_view(checks)]
     lines = {} if stated is None else {"certificate": [vars(check) for check in checks]}
@@ -93,4 +95,6 @@ def verify(
 
 def _is_table(folder: Path) -> bool:
     """Whether a folder's files are one table, not those of a split release."""
+    from tclose.verify.forms import CERTIFICATE
+
     return not (folder / CERTIFICATE).exists()

@@ -50,11 +50,11 @@ def utility(
     Works for a release of any tool whose values can be read (intervals, sets, masks, labels of the
     policy's hierarchies).
     """
+    import tclose
     from tclose.report.render.utility import utility_view
-    from tclose.workflows import api
 
     with progress() as step:
-        result = api.measure(
+        result = tclose.measure(
             original,
             release,
             policy,

@@ -35,15 +35,15 @@ def explain(
     The moves are shown twice, between neighbours and from value to value; either way their costs
     add up to the distance. This prints values of the table: it is for the steward's own eyes.
     """
+    import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
     from tclose.report import explanation_view, flow_svg
-    from tclose.workflows import api
 
     if svg is not None:
         refuse_unwritable(svg)
         refuse_overwriting(svg, (file, declared["policy"]), "the picture")
     with progress() as step:
-        why = api.explain(
+        why = tclose.explain(
             file,
             **declared,
             number=number,

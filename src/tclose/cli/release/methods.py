@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from tclose.cli import options
 from tclose.cli.console import guarded, print_json, stdout
 
@@ -16,6 +14,8 @@ if TYPE_CHECKING:
 @guarded
 def methods(as_json: options.AsJson = False) -> None:
     """List the search methods and what each supports."""
+    from rich.table import Table
+
     from tclose.search import METHODS
 
     if as_json:

@@ -29,8 +29,8 @@ def init(
 
     Suggestions end in a question mark, and the draft does not run until they are confirmed.
     """
-    from tclose.data import open_source
     from tclose.data.io.files import refuse_overwriting, write_text
+    from tclose.data.open import open_source
     from tclose.data.profile import profiles
     from tclose.policy.draft import draft
 

@@ -37,11 +37,11 @@ def attack(
     against the policy's promise (`tclose verify` does that), so the exit code is 0 whatever is
     found.
     """
+    import tclose
     from tclose.report.render.attacks import attack_view
-    from tclose.workflows import api
 
     with progress() as step:
-        report = api.attack(
+        report = tclose.attack(
             file,
             policy,
             original=original,

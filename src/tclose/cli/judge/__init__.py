@@ -1,0 +1,1 @@
+"""Commands that look at a table or a release: audit, verify, explain, attack, utility."""

@@ -1,0 +1,1 @@
+"""Commands around a release: policies, hierarchies, made-up tables, published experiments."""

@@ -1,0 +1,1 @@
+"""Commands that search for a release, or for what one would lose."""

@@ -1,0 +1,53 @@
+"""audit: how private is a table as it stands?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tclose.data.io.reading import AS_FOUND, Reading
+from tclose.data.summary import summarize_table
+from tclose.errors import TooManyCells
+from tclose.verify.audit import Audit, audit_bound
+from tclose.verify.parts import audit_parts
+from tclose.workflows.inputs import OpenTable, PolicyLike, Progress, count_population, open_table
+
+
+def audit(
+    data: Any,
+    policy: PolicyLike | None = None,
+    *,
+    quasi: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    population: Any = None,
+    reading: Reading = AS_FOUND,
+    progress: Progress = lambda step: None,
+) -> Audit:
+    """How private is this table, which classes break the promise, and by how much?
+
+    `data` is a path (CSV, Parquet), a frame of any kind, or the address of a table in a database.
+    Give a policy, or just name the columns: then everything is measured and nothing is promised.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"zip": ["476", "476", "479", "479"], "salary": [3, 4, 3, 4]})
+    >>> result = audit(table, quasi="zip", sensitive="salary")
+    >>> result.k, result.classes
+    (2, 2)
+    """
+    reading.refuse_idle_query(data, population)
+    table = open_table(data, policy, reading, quasi=quasi, sensitive=sensitive, progress=progress)
+    return audit_table(table, population, reading, measure_all=True, progress=progress)
+
+
+def audit_table(
+    table: OpenTable, population: Any, reading: Reading, *, measure_all: bool, progress: Progress
+) -> Audit:
+    """Counts a table, in one piece or in parts, and judges what its policy promises."""
+    try:
+        bound = table.bind()
+    except TooManyCells:
+        summary = summarize_table(table.policy, table.source, table.problems)
+        return audit_parts(summary, table.source, measure_all=measure_all, progress=progress)
+    people = count_population(bound, population, reading)
+    table.source.close()
+    return audit_bound(bound, population=people, measure_all=measure_all, progress=progress)

@@ -1,0 +1,1 @@
+"""A recoding becomes a release: where it goes, how it is written, recounted and certified."""
