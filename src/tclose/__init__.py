@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 else:
     from tclose.lazy import load_on_use
 
-    __getattr__, __dir__ = load_on_use(
+    load_on_use(
         __name__,
         {
             "tclose.attacks": ["AttackReport", "Finding"],

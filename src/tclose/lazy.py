@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 
 
-def load_on_use(
-    package: str, places: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package, whose names come from some modules.
+class LazyModule(ModuleType):
+    """A package whose public names come from modules that are imported when they are asked for."""
 
-    >>> get, _ = load_on_use("tclose.lazy", {"fractions": ["Fraction"]})
-    >>> get("Fraction")
-    <class 'fractions.Fraction'>
-    """
-    module_of = {name: module for module, names in places.items() for name in names}
+    module_of: dict[str, str]
 
-    def find(name: str) -> object:
-        if name not in module_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(module_of[name]), name)
-        setattr(sys.modules[package], name, value)
+    def __getattr__(self, name: str) -> object:
+        if name not in self.module_of:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(self.module_of[name]), name)
+        setattr(self, name, value)
         return value
 
-    def list_names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *module_of})
+    def __setattr__(self, name: str, value: object) -> None:
+        # Importing a room must not hide a public function of its name.
+        if name not in self.module_of or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
 
-    return find, list_names
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.module_of})
+
+
+def load_on_use(package: str, places: Mapping[str, Sequence[str]]) -> None:
+    """Lets a package find names in some modules, each imported when one of its names is used.
+
+    >>> module = sys.modules["tclose.example"] = ModuleType("tclose.example")
+    >>> load_on_use("tclose.example", {"fractions": ["Fraction"]})
+    >>> sys.modules.pop("tclose.example").Fraction
+    <class 'fractions.Fraction'>
+    """
+    module = sys.modules[package]
+    vars(module)["module_of"] = {name: place for place, names in places.items() for name in names}
+    module.__class__ = LazyModule
