@@ -18,8 +18,8 @@ from pyarrow import csv
 
 import tclose
 from tclose.report.document import Document
-from tclose.report.render.html import document_html
-from tclose.report.sections.frontier import frontier_document
+from tclose.report.render.html import render_page
+from tclose.report.sections.frontier import make_frontier_document
 
 ROWS = 240
 POLICY: dict[str, Any] = {
@@ -104,7 +104,7 @@ def pages(case: Case, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
     """Every kind of report in both editions, as HTML files."""
     folder = tmp_path_factory.mktemp("pages")
     found = tclose.frontier(case.table, POLICY, points=3, methods="mondrian,optimal", effort=1)
-    documents = {"frontier-external": frontier_document(found, case.table.name)}
+    documents = {"frontier-external": make_frontier_document(found, case.table.name)}
     for edition in ("external", "internal"):
         documents[f"release-{edition}"] = case.release.report(edition=edition)
         documents[f"audit-{edition}"] = case.audited(edition)
@@ -112,7 +112,7 @@ def pages(case: Case, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
     made = {}
     for name, document in documents.items():
         made[name] = folder / f"{name}.html"
-        made[name].write_text(document_html(document), encoding="utf-8")
+        made[name].write_text(render_page(document), encoding="utf-8")
     return made
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tclose.report.charts.colours import SERIES
+from tclose.report.charts.colours import AREAS, CURVES, DASHES
 from tclose.report.charts.flow import CLASS, TABLE
-from tclose.report.charts.svg import COLOURS, DASHES
 
 # Linear red, green and blue as seen without one kind of cone (Machado et al. 2009).
 EYES = {
@@ -52,7 +51,7 @@ def nearest(colours: tuple[str, ...], eye: str) -> float:
     )
 
 
-@pytest.mark.parametrize("pair", [SERIES[:2], (CLASS, TABLE)], ids=["before and after", "flow"])
+@pytest.mark.parametrize("pair", [AREAS[:2], (CLASS, TABLE)], ids=["before and after", "flow"])
 @pytest.mark.parametrize("eye", EYES)
 def test_two_colours_of_a_chart_stay_far_apart(pair: tuple[str, ...], eye: str) -> None:
     assert nearest(pair, eye) > (20 if eye == "a grey print" else 70)
@@ -60,8 +59,8 @@ def test_two_colours_of_a_chart_stay_far_apart(pair: tuple[str, ...], eye: str) 
 
 @pytest.mark.parametrize("eye", list(EYES)[:3])
 def test_curves_are_told_apart_by_colour_and_not_by_colour_alone(eye: str) -> None:
-    assert nearest(COLOURS, eye) > 15
-    assert len(set(DASHES)) == len(COLOURS)
+    assert nearest(CURVES, eye) > 15
+    assert len(set(DASHES)) == len(CURVES)
 
 
 def test_red_and_green_would_be_noticed() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import tclose
-from tclose.report import flow_svg
+from tclose.report import draw_flow
 from tclose.report.charts.flow import MOST_MOVES, MOST_VALUES
 from tclose.verify.explanation import Explanation
 
@@ -29,7 +29,7 @@ def titles(svg: str, tag: str) -> list[str]:
 
 def test_every_value_has_its_two_bars_and_every_move_its_arc() -> None:
     why = explained([14, 88, 27, 101], ["a", "a", "b", "b"], number=1)
-    svg = flow_svg(why)
+    svg = draw_flow(why)
     bars = titles(svg, "rect")
     assert bars[:2] == ["14: 50.0% of the class", "14: 25.0% of the table"]
     assert len(bars) == 8
@@ -38,7 +38,7 @@ def test_every_value_has_its_two_bars_and_every_move_its_arc() -> None:
 
 def test_the_heading_says_the_distance() -> None:
     why = explained([14, 88, 27, 101], ["a", "a", "b", "b"], number=1)
-    assert "ordered distance 0.1667 = 1/6; 2 rows" in flow_svg(why)
+    assert "ordered distance 0.1667 = 1/6; 2 rows" in draw_flow(why)
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_the_heading_says_the_distance() -> None:
 )
 def test_whatever_the_values_are_the_picture_is_well_formed(value: str) -> None:
     why = explained([value, "x", "y", "x"], ["a", "a", "b", "b"])
-    tree = ElementTree.fromstring(flow_svg(why))
+    tree = ElementTree.fromstring(draw_flow(why))
     assert tree.tag == f"{SVG}svg"
 
 
 def test_the_picture_needs_nothing_from_elsewhere() -> None:
-    svg = flow_svg(explained(["http://example.org/a.png", "x"], ["a", "b"]))
+    svg = draw_flow(explained(["http://example.org/a.png", "x"], ["a", "b"]))
     tree = ElementTree.fromstring(svg)
     for element in tree.iter():
         assert element.tag.removeprefix(SVG) in {
@@ -71,7 +71,7 @@ def test_the_picture_needs_nothing_from_elsewhere() -> None:
 def test_many_values_are_gathered_and_no_mass_is_lost() -> None:
     values: list[object] = [f"v{at:03}" for at in range(200)]
     why = explained(values, ["a"] * 100 + ["b"] * 100, number=1)
-    svg = flow_svg(why)
+    svg = draw_flow(why)
     assert len(titles(svg, "rect")) == 2 * MOST_VALUES
     shown = [line for line in titles(svg, "rect") if "of the class" in line]
     total = sum(float(line.split(": ")[1].split("%")[0]) for line in shown)
@@ -82,9 +82,9 @@ def test_many_values_are_gathered_and_no_mass_is_lost() -> None:
 def test_a_class_like_the_table_has_no_arcs() -> None:
     why = explained(["x", "y", "x", "y"], ["a", "a", "b", "b"])
     assert why.exact == Fraction(0)
-    assert titles(flow_svg(why), "path") == []
+    assert titles(draw_flow(why), "path") == []
 
 
 def test_equal_explanations_give_equal_pictures() -> None:
-    pictures = {flow_svg(explained(["x", "y", "z"], ["a", "a", "b"])) for _ in range(3)}
+    pictures = {draw_flow(explained(["x", "y", "z"], ["a", "a", "b"])) for _ in range(3)}
     assert len(pictures) == 1

@@ -18,17 +18,17 @@ from tclose.report.document import (
     Bars,
     Document,
     Figures,
-    Histogram,
+    HistogramChart,
     Paragraph,
     Picture,
     Points,
     Section,
     Table,
-    texts,
+    walk_texts,
 )
-from tclose.report.render.html import document_html
+from tclose.report.render.html import render_page
 from tclose.report.render.saving import save_document
-from tclose.report.render.screen import document_text
+from tclose.report.render.terminal import write_plain_text
 from tclose.report.sections.presets import ABOUT_T, PRESETS
 from tclose.verify import Check
 
@@ -128,7 +128,7 @@ def test_what_is_not_covered_is_in_every_report(case: Any) -> None:
 
 def test_no_report_claims_what_no_report_can(case: Any) -> None:
     for document in (case.audited("internal"), case.verified("external")):
-        words = " ".join(texts(document)).lower()
+        words = " ".join(walk_texts(document)).lower()
         assert "complian" not in words and "gdpr" not in words
         assert ABOUT_T.lower() in words
     assert [one.k for one in PRESETS] == sorted(one.k for one in PRESETS)
@@ -147,7 +147,7 @@ def test_an_external_edition_holds_no_value_of_the_table_or_the_release(
             forms.append(path.read_text(encoding="utf-8"))
     else:
         document = case.audited("external") if kind == "audit" else case.verified("external")
-        forms += [document_text(document), json.dumps(document.to_json(), ensure_ascii=False)]
+        forms += [write_plain_text(document), json.dumps(document.to_json(), ensure_ascii=False)]
     for text in forms:
         assert [value for value in case.secrets if value in text] == []
 
@@ -182,15 +182,15 @@ def test_a_refuted_certificate_is_said_at_the_top(case: Any) -> None:
 
 def test_page_text_and_json_say_the_same(case: Any) -> None:
     document = case.audited("internal")
-    text = re.sub(r"[\s│┃]+", " ", document_text(document))
-    page = re.sub(r"\s+", " ", document_html(document))
+    text = re.sub(r"[\s│┃]+", " ", write_plain_text(document))
+    page = re.sub(r"\s+", " ", render_page(document))
     for section in document.sections:
         assert section.title in text and section.title in page
         for part in section.parts:
             if isinstance(part, Figures):
                 for one in part.entries:
                     assert one.value in text and one.value in page
-            if isinstance(part, Histogram | Bars | Picture | Table):
+            if isinstance(part, HistogramChart | Bars | Picture | Table):
                 table = part if isinstance(part, Table) else part.table()
                 assert f"<caption>{table.caption}</caption>" in page
     told = json.loads(json.dumps(document.to_json(), allow_nan=False))
@@ -272,7 +272,7 @@ def test_what_is_no_report_is_refused_before_any_work(case: Any, tmp_path: Path)
 def test_a_limit_that_is_a_fraction_is_told_as_one() -> None:
     table = pa.table({"q": ["a", "a", "b"], "s": ["x", "y", "x"]})
     rules = {"columns": {"q": "quasi", "s": {"role": "sensitive", "t": str(Fraction(1, 3))}}}
-    words = " ".join(texts(tclose.audit_report(tclose.audit(table, rules))))
+    words = " ".join(walk_texts(tclose.audit_report(tclose.audit(table, rules))))
     assert "by more than 1/3 on a scale" in words
 
 

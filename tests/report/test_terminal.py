@@ -7,37 +7,40 @@ import io
 import numpy as np
 import pyarrow as pa
 import pytest
-from rich.console import Console, RenderableType
+from rich.console import Console
 
 import tclose
-from tclose.report import audit_view, explanation_view
-from tclose.report.render.attacks import attack_view
-from tclose.report.render.release import MOST_STEPS, release_view, worth_showing
-from tclose.report.render.screen import document_text
-from tclose.report.render.terminal import MOST_ROWS
-from tclose.report.render.utility import utility_view
+from tclose.report.document import Part
+from tclose.report.render.terminal import render_parts, write_plain_text
+from tclose.report.summaries.attacks import summarize_attacks
+from tclose.report.summaries.audit import summarize_audit
+from tclose.report.summaries.explanation import MOST_ROWS, summarize_explanation
+from tclose.report.summaries.release import MOST_STEPS, choose_trials, summarize_release
+from tclose.report.summaries.utility import summarize_utility
 from tclose.search import Outcome, Trial
 
 
-def shown(view: RenderableType, width: int = 140) -> str:
+def shown(parts: list[Part], width: int = 140) -> str:
     page = io.StringIO()
-    Console(file=page, width=width, highlight=False).print(view)
+    Console(file=page, width=width, highlight=False).print(render_parts(parts))
     return page.getvalue()
 
 
 def test_one_is_singular_and_many_are_plural() -> None:
     single = tclose.audit(pa.table({"q": ["a"], "s": ["x"]}), quasi="q", sensitive="s")
-    assert "frame: 1 row in 1 class; the smallest has 1 row." in shown(audit_view(single))
+    assert "frame: 1 row in 1 class; the smallest has 1 row." in shown(summarize_audit(single))
     many = tclose.audit(pa.table({"q": ["a", "b"] * 2, "s": ["x"] * 4}), quasi="q", sensitive="s")
-    assert "frame: 4 rows in 2 classes; the smallest has 2 rows." in shown(audit_view(many))
+    assert "frame: 4 rows in 2 classes; the smallest has 2 rows." in shown(summarize_audit(many))
 
 
 def test_one_is_singular_in_every_view() -> None:
     table = pa.table({"q": ["a"], "s": ["x"]})
     rules = {"k": 1, "columns": {"q": "quasi", "s": "sensitive"}}
-    assert "1 row in 1 class." in shown(attack_view(tclose.attack(table, rules)))
-    assert "1 row, 0 left out, 1 class;" in shown(utility_view(tclose.measure(table, table, rules)))
-    assert "1 row in 1 class, mean" in shown(release_view(tclose.anonymize(table, rules)))
+    assert "1 row in 1 class." in shown(summarize_attacks(tclose.attack(table, rules)))
+    assert "1 row, 0 left out, 1 class;" in shown(
+        summarize_utility(tclose.measure(table, table, rules))
+    )
+    assert "1 row in 1 class, mean" in shown(summarize_release(tclose.anonymize(table, rules)))
 
 
 @pytest.mark.parametrize(
@@ -50,24 +53,24 @@ def test_one_is_singular_in_every_view() -> None:
 def test_why_an_attack_was_not_tried_is_said(promised: dict[str, int], says: str) -> None:
     table = pa.table({"q": ["a", "a", "b", "b"], "s": ["x", "y"] * 2})
     rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", **promised}}}
-    assert says in shown(attack_view(tclose.attack(table, rules, original=table)))
+    assert says in shown(summarize_attacks(tclose.attack(table, rules, original=table)))
 
 
 def test_brackets_in_names_and_values_are_not_markup() -> None:
     table = pa.table({"[red]q": ["[b]a[/b]", "[/]"], "[bold]s[/]": ["[i]x", "y[/i]"]})
     options = {"quasi": ["[red]q"], "sensitive": ["[bold]s[/]"]}
-    text = shown(explanation_view(tclose.explain(table, number=2, **options)))  # type: ignore[arg-type]
+    text = shown(summarize_explanation(tclose.explain(table, number=2, **options)))  # type: ignore[arg-type]
     for word in ("[red]q", "[b]a[/b]", "[bold]s[/]", "[i]x", "y[/i]"):
         assert word in text
     roles = {"[red]q": "quasi", "[bold]s[/]": "sensitive"}
     broken = tclose.audit(table, {"k": 2, "columns": roles})
-    assert "[red]q=[b]a[/b]" in shown(audit_view(broken))
+    assert "[red]q=[b]a[/b]" in shown(summarize_audit(broken))
 
 
 def test_a_broken_promise_stands_out_with_its_margin() -> None:
     table = pa.table({"q": ["a", "a", "b"], "s": ["x", "y", "x"]})
     rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": "1/3"}}}
-    text = shown(audit_view(tclose.audit(table, rules)))
+    text = shown(summarize_audit(tclose.audit(table, rules)))
     assert "The promise does NOT hold." in text
     assert "k-anonymity, by 1" in text
     assert "q=b" in text and "q=a" not in text
@@ -76,35 +79,35 @@ def test_a_broken_promise_stands_out_with_its_margin() -> None:
 def test_a_kept_promise_lists_no_worst_class() -> None:
     table = pa.table({"q": ["a", "a"], "s": ["x", "y"]})
     rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0}}}
-    text = shown(audit_view(tclose.audit(table, rules)))
+    text = shown(summarize_audit(tclose.audit(table, rules)))
     assert "The promise holds." in text and "Worst classes" not in text
 
 
 def test_a_long_explanation_is_cut_and_says_so() -> None:
     values = [f"v{at:03}" for at in range(100)]
     table = pa.table({"q": ["a"] * 50 + ["b"] * 50, "s": values})
-    text = shown(explanation_view(tclose.explain(table, quasi="q", sensitive="s")))
+    text = shown(summarize_explanation(tclose.explain(table, quasi="q", sensitive="s")))
     assert f"{100 - MOST_ROWS} more values that differ less" in text
     assert "smaller ones" in text
 
 
 def test_the_equal_distance_is_not_told_as_one_between_neighbours() -> None:
     table = pa.table({"q": ["a", "b"], "s": ["x", "y"]})
-    text = shown(explanation_view(tclose.explain(table, quasi="q", sensitive="s")))
+    text = shown(summarize_explanation(tclose.explain(table, quasi="q", sensitive="s")))
     assert "equal" in text and "neighbours" not in text
 
 
 def test_a_distance_that_moves_nothing_says_so() -> None:
     table = pa.table({"q": ["a", "b"], "s": ["x", "y"]})
     rules = {"columns": {"q": "quasi", "s": {"role": "sensitive", "distance": "js", "t": 1}}}
-    text = shown(explanation_view(tclose.explain(table, rules)))
+    text = shown(summarize_explanation(tclose.explain(table, rules)))
     assert "nothing is moved" in text
 
 
 def test_a_narrow_terminal_loses_nothing_of_the_verdict() -> None:
     table = pa.table({"q": ["a", "b"], "s": ["x", "y"]})
     rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0}}}
-    text = shown(audit_view(tclose.audit(table, rules)), width=80)
+    text = shown(summarize_audit(tclose.audit(table, rules)), width=80)
     assert "does NOT hold" in text and "FAILS" in text
     assert max(map(len, text.splitlines())) <= 80
 
@@ -130,7 +133,7 @@ def test_the_steps_shown_are_those_of_what_was_chosen(
 ) -> None:
     label = np.zeros(1, dtype=np.int64)
     outcome = Outcome(label, 0.2, method, "finished", tuple(tried), uses_sensitive=True)
-    assert list(worth_showing(outcome)) == steps
+    assert list(choose_trials(outcome)) == steps
 
 
 def test_auto_shows_how_its_choice_came_about_and_what_the_others_lost() -> None:
@@ -140,13 +143,13 @@ def test_auto_shows_how_its_choice_came_about_and_what_the_others_lost() -> None
     release = tclose.anonymize(pa.table(cells), rules, effort=0.6)
     assert release.outcome is not None
     other = "cover" if release.outcome.method == "hybrid" else "hybrid"
-    text = shown(release_view(release))
+    text = shown(summarize_release(release))
     assert text.count(f"{other}: ") == text.count(f"{other}: the best of it") == 1
 
 
 def test_a_report_on_a_screen_speaks_of_nothing_that_only_a_page_draws() -> None:
     table = pa.table({"q": ["a", "a", "b", "b"], "s": ["x", "y"] * 2})
     rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0}}}
-    text = document_text(tclose.audit_report(tclose.audit(table, rules)))
+    text = write_plain_text(tclose.audit_report(tclose.audit(table, rules)))
     assert "limit: " in text and "A limit that was promised stands between the bars" in text
     assert not [word for word in ("dashed", "shaded", "drawn") if word in text]

@@ -7,31 +7,32 @@ from typing import Any
 
 import pytest
 
-from tclose.reproduce import Experiments, Plan, Run, Table, claims_of
-from tclose.reproduce.census import Column
-from tclose.reproduce.document import page
-from tclose.reproduce.measures import Measure, entropy, five, recursive
+from tclose.report.render.html import render_page
+from tclose.reproduce import Experiments, MinimalTable, PaperRun, Schedule, check_claims
+from tclose.reproduce.census import CensusColumn
+from tclose.reproduce.document import make_document
+from tclose.reproduce.measures import PaperMeasure, entropy, five, recursive
 from tclose.reproduce.paper import OCCUPATION, QUASI, ROWS
 
-PLAN = Plan(sizes=(2, 7), fixed=5, parameters=(2, 5))
+PLAN = Schedule(sizes=(2, 7), fixed=5, parameters=(2, 5))
 NAMES = tuple(one.column for one in QUASI)
 
 
-def made(measure: Measure, parameter: int, size: int, **numbers: Any) -> Run:
+def made(measure: PaperMeasure, parameter: int, size: int, **numbers: Any) -> PaperRun:
     """A run whose numbers are as the paper describes them."""
     loss = {"k": 10, "e": 20, "r": 15}[measure.kind[0]] + (1 if "t" in measure.asked else 0)
     fast = measure.kind.startswith("entropy")
-    tables = (Table((0,) * size, 1000 - loss, 1000 + loss, 0, 0, 0),)
+    tables = (MinimalTable((0,) * size, 1000 - loss, 1000 + loss, 0, 0, 0),)
     about: dict[str, Any] = {
         "rows": ROWS, "columns": NAMES[:size], "tables": tables,
         "judged": 100 - parameter, "seconds": 1.0 / parameter if fast else 5.0,
     }  # fmt: skip
-    return Run(measure, parameter, size, **(about | numbers))
+    return PaperRun(measure, parameter, size, **(about | numbers))
 
 
-def attacked(measure: Measure, tables: int, vulnerable: int, worst: int) -> Run:
+def attacked(measure: PaperMeasure, tables: int, vulnerable: int, worst: int) -> PaperRun:
     exposed = [worst] * vulnerable + [0] * (tables - vulnerable)
-    found = tuple(Table((0,) * 7, 10, 100, int(rows > 0), rows, rows) for rows in exposed)
+    found = tuple(MinimalTable((0,) * 7, 10, 100, int(rows > 0), rows, rows) for rows in exposed)
     return made(measure, 2, 7, tables=found)
 
 
@@ -39,7 +40,7 @@ def attacked(measure: Measure, tables: int, vulnerable: int, worst: int) -> Run:
 def as_printed() -> Experiments:
     return Experiments(
         ROWS,
-        tuple(Column(one, one.values, one.height) for one in (*QUASI, OCCUPATION)),
+        tuple(CensusColumn(one, one.values, one.height) for one in (*QUASI, OCCUPATION)),
         ((5, 10_000), (5, 10_000), (4, 10_162)),
         PLAN,
         (attacked(entropy(2), 21, 13, 916), attacked(recursive(4), 26, 17, 50)),
@@ -49,11 +50,11 @@ def as_printed() -> Experiments:
 
 
 def verdicts(found: Experiments) -> dict[str, str]:
-    return {claim.about: claim.verdict for claim in claims_of(found)}
+    return {claim.about: claim.verdict for claim in check_claims(found)}
 
 
 def test_the_paper_s_own_numbers_agree_with_the_paper(as_printed: Experiments) -> None:
-    told = [claim.verdict for claim in claims_of(as_printed)]
+    told = [claim.verdict for claim in check_claims(as_printed)]
     assert told == ["equal"] * 6 + ["same shape"] * 6
 
 
@@ -73,10 +74,12 @@ def test_whatever_differs_has_a_sentence_that_says_why(as_printed: Experiments) 
             for run in as_printed.by_parameter
         ),
     )
-    claims = claims_of(worse)
+    claims = check_claims(worse)
     assert all(claim.verdict == "differs" for claim in claims), verdicts(worse)
     assert all(claim.remark.endswith(".") for claim in claims)
-    assert "no table" in page(worse), "a measure that nothing keeps has no point, and says so"
+    assert "no table" in render_page(make_document(worse)), (
+        "a measure that nothing keeps has no point, and says so"
+    )
 
 
 def test_a_count_within_a_factor_of_two_has_the_same_shape(as_printed: Experiments) -> None:
@@ -92,5 +95,5 @@ def test_other_heights_are_named(as_printed: Experiments) -> None:
     )
     run = attacked(entropy(2), 16, 2, 6)
     other = replace(as_printed, columns=columns, attacks=(run, as_printed.attacks[1]))
-    remark = claims_of(other)[1].remark
+    remark = check_claims(other)[1].remark
     assert "3,240 nodes, here it has 2,160: Race has another height" in remark

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from tclose.reproduce import Experiments, Plan, Run, experiments, open_census
+from tclose.reproduce import Experiments, PaperRun, Schedule, open_census, run_experiments
 
-SMALL = Plan(sizes=(2, 4, 7), fixed=3, parameters=(2, 3), repeats=1)
+SMALL = Schedule(sizes=(2, 4, 7), fixed=3, parameters=(2, 3), repeats=1)
 
 
 @pytest.fixture(scope="module")
 def found(census: Any) -> Experiments:
-    return experiments(open_census(census.folder), SMALL)
+    return run_experiments(open_census(census.folder), SMALL)
 
 
-def in_order(run: Run, names: tuple[str, ...]) -> dict[tuple[int, ...], tuple[int, ...]]:
+def in_order(run: PaperRun, names: tuple[str, ...]) -> dict[tuple[int, ...], tuple[int, ...]]:
     tables = {}
     for table in run.tables:
         level = dict(zip(run.columns, table.levels, strict=True))
@@ -72,8 +72,8 @@ def test_the_columns_are_described_as_they_are(found: Experiments) -> None:
 
 
 def test_on_the_adult_table_closeness_costs_and_the_order_is_the_paper_s(adult_dir: Path) -> None:
-    plan = Plan(sizes=(7,), fixed=5, parameters=(5,), repeats=1)
-    found = experiments(open_census(adult_dir), plan)
+    plan = Schedule(sizes=(7,), fixed=5, parameters=(5,), repeats=1)
+    found = run_experiments(open_census(adult_dir), plan)
     plain, entropy, _, close, closer = found.by_parameter
     assert found.rows == 30_162
     assert plain.discernibility < close.discernibility < closer.discernibility

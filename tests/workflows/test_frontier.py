@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import tclose
 from tclose.errors import UsageError
 from tclose.policy.load import policy_from
-from tclose.report.charts.frontier import frontier_svg
+from tclose.report.charts.frontier import draw_frontier
 from tclose.search.frontier.curves import Frontier, Point, knee_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -218,7 +218,7 @@ def test_a_promise_that_no_release_keeps_is_a_gap() -> None:
     found = tclose.frontier(table, rules, t=[0, 1], methods="mondrian")
     assert [point.loss is None for point in found.points] == [True, False]
     assert [p["loss"] is None for p in found.to_json()["curves"][0]["points"]] == [True, False]
-    assert len(list(ElementTree.fromstring(frontier_svg(found)).iter(f"{SVG}g"))) == 1
+    assert len(list(ElementTree.fromstring(draw_frontier(found)).iter(f"{SVG}g"))) == 1
     with pytest.raises(UsageError, match="no release can keep any of these promises"):
         tclose.frontier(table, rules, t=[0], methods="mondrian")
 
@@ -270,7 +270,7 @@ def test_no_point_is_farther_below_the_chord_than_the_knee(losses: list[float]) 
 
 def test_the_picture_shows_every_point_its_choice_and_its_knee() -> None:
     found = tclose.frontier(table_of(), RULES, t=TS, methods="mondrian,mondrian-median")
-    drawn = frontier_svg(found)
+    drawn = draw_frontier(found)
     root = ElementTree.fromstring(drawn)
     titles = [one.text or "" for one in root.iter(f"{SVG}title")]
     assert sum(text.startswith("mondrian, t=") for text in titles) == 4

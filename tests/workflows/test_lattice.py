@@ -16,7 +16,9 @@ from typer.testing import CliRunner
 
 import tclose
 from tclose.cli import app
-from tclose.report.charts.lattice import lattice_svg, lattice_view
+from tclose.report.charts.lattice import draw_lattice
+from tclose.report.render.terminal import render_parts
+from tclose.report.summaries.lattice import summarize_lattice
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.budget import Clock
 from tclose.search.full_domain.generalization import domain_of
@@ -59,7 +61,7 @@ def test_a_lattice_that_takes_too_long_is_searched_with_what_is_left() -> None:
     assert begun == [0.0, 0.01], "the optimum is searched for in the second half"
     assert 0.01 < told[-1].seconds_used <= 0.02
     console = Console(record=True, width=200, file=StringIO())
-    console.print(lattice_view(found))
+    console.print(render_parts(summarize_lattice(found)))
     assert "too many to look at one by one in the time given" in console.export_text()
 
 
@@ -75,7 +77,7 @@ def test_no_more_than_half_of_the_work_goes_into_every_node(times: float, enumer
 
 def test_the_picture_shows_every_node_as_it_stands() -> None:
     found = tclose.lattice(table_of(3), rules_of(3))
-    drawn = lattice_svg(found)
+    drawn = draw_lattice(found)
     assert drawn is not None
     root = ElementTree.fromstring(drawn)
     told = [node.text or "" for node in root.iter(f"{SVG}title")]

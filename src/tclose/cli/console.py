@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,9 +20,9 @@ from tclose.cli.option_groups import ungrouped
 from tclose.errors import InternalError, PolicyError, TcloseError
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
-    from tclose.report.document import Document
+    from tclose.report.document import Document, Part
 
 HOLDS, FAILS, WRONG = 0, 1, 2
 LITERAL = re.compile(r"'(?:[^']|'')*'|(\$\w*\$).*?\1", re.DOTALL)
@@ -58,7 +58,7 @@ def print_json(value: Any) -> None:
 
 def show(
     result: Any,
-    view: Callable[[Any], RenderableType],
+    summarize: Callable[[Any], Sequence[Part]],
     *,
     as_json: bool,
     plain: Callable[[Any], Any] = lambda result: result.to_json(),
@@ -71,16 +71,15 @@ def show(
     asked for in place of a file, and are told otherwise where it was written.
     """
     from tclose.report.render.saving import SCREEN
+    from tclose.report.render.terminal import render_document, render_parts
 
     if as_json:
         told = plain(result)
         print_json(told if document is None else told | {"report": document.to_json()})
     elif document is not None and report == SCREEN:
-        from tclose.report.render.screen import document_view
-
-        stdout().print(document_view(document))
+        stdout().print(render_document(document))
     else:
-        stdout().print(view(result))
+        stdout().print(render_parts(summarize(result)))
     if report is not None and report != SCREEN:
         say(f"report: {report}")
 

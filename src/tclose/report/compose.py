@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from tclose.report.document import Document, Section
 from tclose.report.sections.findings import (
-    attacks_section,
-    limits_section,
-    losses_section,
-    method_section,
-    presets_section,
+    make_attacks_section,
+    make_limits_section,
+    make_losses_section,
+    make_method_section,
+    make_presets_section,
 )
 from tclose.report.sections.overview import (
-    before_section,
-    measures_section,
-    promise_section,
-    risk_section,
+    make_before_section,
+    make_measures_section,
+    make_promise_section,
+    make_risk_section,
 )
-from tclose.report.sections.spread import spread_section
-from tclose.report.sections.worst import worst_section
+from tclose.report.sections.spread import make_spread_section
+from tclose.report.sections.worst import make_worst_section
 from tclose.report.subject import Subject
 from tclose.verify.wording import rows_text
 
@@ -30,22 +30,22 @@ TITLES = {
 }
 
 
-def document_of(subject: Subject, further: Sequence[Section] = ()) -> Document:
+def compose_document(subject: Subject, further: Sequence[Section] = ()) -> Document:
     """The report on a table or a release; `further` sections stand before the attacks."""
     audit = subject.now.audit
     sections = (
-        promise_section(subject),
-        before_section(subject),
-        risk_section(subject),
-        spread_section(subject),
-        worst_section(subject),
-        losses_section(subject),
+        make_promise_section(subject),
+        make_before_section(subject),
+        make_risk_section(subject),
+        make_spread_section(subject),
+        make_worst_section(subject),
+        make_losses_section(subject),
         *further,
-        attacks_section(subject),
-        limits_section(subject),
-        presets_section(subject),
-        measures_section(subject),
-        method_section(subject),
+        make_attacks_section(subject),
+        make_limits_section(subject),
+        make_presets_section(subject),
+        make_measures_section(subject),
+        make_method_section(subject),
     )
     return Document(
         title=TITLES[subject.kind],

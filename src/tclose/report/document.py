@@ -16,12 +16,17 @@ FORMAT = 1
 
 Edition = Literal["internal", "external"]
 EDITIONS: tuple[Edition, ...] = ("external", "internal")
-Tone = Literal["plain", "good", "bad", "note"]
+Tone = Literal["plain", "good", "bad", "note", "aside", "strong"]
+"""How words are meant: as good or bad news, as a caution, by the way, or with emphasis."""
+CLOSING = (
+    "Numbers were counted on the table itself; whether it may be published is a judgement that "
+    "they inform and do not replace."
+)
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Some sentences; the tone says whether they are good news, bad news or a caution."""
+    """Some sentences, in a tone."""
 
     text: str
     tone: Tone = "plain"
@@ -55,13 +60,15 @@ class Figures:
 class Table:
     """Rows of text below headings; the first cell of a row names it.
 
-    `numeric` are the columns that are aligned as numbers, counted from 0.
+    `numeric` are the columns that are aligned as numbers, counted from 0; `tones` say of each row
+    whether it is good news, where that is to be seen.
     """
 
     caption: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[int, ...] = ()
+    tones: tuple[Tone, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Histogram:
+class HistogramChart:
     """Shares of the rows in bins, for one table or two, and the limit between the bins."""
 
     title: str
@@ -98,12 +105,7 @@ class Histogram:
 
     def table(self) -> Table:
         """The same as numbers."""
-        names = tuple(one.name for one in self.series)
-        rows = tuple(
-            (name, *(_share(one.values[at]) for one in self.series))
-            for at, name in enumerate(self.bins)
-        )
-        return Table(self.title, (self.across, *names), rows, tuple(range(1, len(names) + 1)))
+        return _tabulate(self.title, self.across, self.bins, self.series)
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,7 @@ class Bars:
 
     def table(self) -> Table:
         """The same as numbers."""
-        names = tuple(one.name for one in self.series)
-        rows = tuple(
-            (name, *(_share(one.values[at]) for one in self.series))
-            for at, name in enumerate(self.names)
-        )
-        return Table(self.title, ("column", *names), rows, tuple(range(1, len(names) + 1)))
+        return _tabulate(self.title, "column", self.names, self.series)
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ class Picture:
         return self.numbers
 
 
-Chart = Histogram | Bars | Picture
+Chart = HistogramChart | Bars | Picture
 Part = Paragraph | Points | Figures | Table | Chart
 
 
@@ -166,21 +163,24 @@ class Document:
 
     title: str
     subtitle: str
-    edition: Edition
+    edition: Edition | None
+    """None where there is only one."""
     sections: tuple[Section, ...]
+    closing: str = CLOSING
+    """What stands below everything."""
 
     def with_section(self, section: Section, *, before: str = "") -> Document:
         """The same document with one more section, before the one so called or at the end."""
-        keys = [one.key for one in self.sections]
+        keys = [section.key for section in self.sections]
         at = keys.index(before) if before in keys else len(keys)
         return replace(self, sections=(*self.sections[:at], section, *self.sections[at:]))
 
     def section(self, key: str) -> Section:
         """The section of that key."""
-        return next(one for one in self.sections if one.key == key)
+        return next(section for section in self.sections if section.key == key)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain values; pictures are told by their numbers."""
+        """Everything as plain values; pictures by their numbers."""
         return {
             "tclose_report": FORMAT,
             "title": self.title,
@@ -188,49 +188,49 @@ class Document:
             "edition": self.edition,
             "sections": [
                 {
-                    "key": one.key,
-                    "title": one.title,
-                    "parts": [_part_json(part) for part in one.parts],
+                    "key": section.key,
+                    "title": section.title,
+                    "parts": [_part_to_json(part) for part in section.parts],
                 }
-                for one in self.sections
+                for section in self.sections
             ],
         }
 
 
-def texts(document: Document) -> Iterator[str]:
+def walk_texts(value: object) -> Iterator[str]:
     """Every piece of text in a document, for whoever has to make sure of what is not in it."""
-    yield from _texts(document.to_json())
-
-
-def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Document):
+        value = value.to_json()
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from _texts(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _texts(one)
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from walk_texts(inner)
 
 
-def _part_json(part: Part) -> dict[str, Any]:
-    told: dict[str, Any]
-    if isinstance(part, Picture):
-        told = {"title": part.title, "numbers": asdict(part.numbers)}
-    else:
-        told = asdict(part)
-    return {"kind": type(part).__name__.lower(), **_plain(told)}
+def _part_to_json(part: Part) -> dict[str, Any]:
+    content: dict[str, Any] = asdict(part)
+    content.pop("svg", None)  # its numbers say the same
+    for table in (content, content.get("numbers", {})):
+        table.pop("tones", None)
+    return {"kind": type(part).__name__.removesuffix("Chart").lower(), **_to_plain(content)}
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _to_plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_plain(inner) for inner in value]
     return value
 
 
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1%}"
+def _tabulate(title: str, first: str, names: tuple[str, ...], series: tuple[Series, ...]) -> Table:
+    """The numbers of a chart: a row for each name, a column for each series."""
+    shares = (
+        ("–" if value is None else f"{value:.1%}" for value in each.values) for each in series
+    )
+    rows = tuple(zip(names, *shares, strict=True))
+    headings = (first, *(each.name for each in series))
+    return Table(title, headings, rows, tuple(range(1, len(headings))))

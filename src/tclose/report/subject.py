@@ -16,7 +16,7 @@ Kind = Literal["audit", "release", "verify"]
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedTable:
     """A table as it was counted and attacked."""
 
     audit: Audit
@@ -28,9 +28,9 @@ class Subject:
     """Everything that a report tells, and to whom."""
 
     kind: Kind
-    now: Counted
+    now: CountedTable
     edition: Edition = "external"
-    before: Counted | None = None
+    before: CountedTable | None = None
     """The table that a release was made from."""
     certificate: Mapping[str, Any] = field(default_factory=dict)
     """How a release came about: the content of its certificate."""

@@ -11,8 +11,15 @@
 """
 
 from tclose.reproduce.census import Census, open_census
-from tclose.reproduce.claims import Claim, claims_of
-from tclose.reproduce.experiments import FULL, Experiments, Plan, Run, Table, experiments
+from tclose.reproduce.claims import Claim, check_claims
+from tclose.reproduce.experiments import (
+    FULL,
+    Experiments,
+    MinimalTable,
+    PaperRun,
+    Schedule,
+    run_experiments,
+)
 from tclose.reproduce.files import write_report
 
 __all__ = [
@@ -20,11 +27,11 @@ __all__ = [
     "Census",
     "Claim",
     "Experiments",
-    "Plan",
-    "Run",
-    "Table",
-    "claims_of",
-    "experiments",
+    "MinimalTable",
+    "PaperRun",
+    "Schedule",
+    "check_claims",
     "open_census",
+    "run_experiments",
     "write_report",
 ]

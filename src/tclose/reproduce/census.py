@@ -20,7 +20,7 @@ from tclose.errors import DataError, InternalError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.load import parse_policy
 from tclose.reproduce import paper
-from tclose.reproduce.measures import Measure, anonymity
+from tclose.reproduce.measures import PaperMeasure, anonymity
 from tclose.search import Problem, problem_of
 
 Ints = NDArray[np.int64]
@@ -28,10 +28,10 @@ TABLE = "adult.csv"
 
 
 @dataclass(frozen=True)
-class Column:
+class CensusColumn:
     """A column as it is here beside what Figure 2 says about it."""
 
-    stated: paper.Attribute
+    stated: paper.StatedColumn
     values: int
     """The different values in the table."""
     height: int
@@ -52,12 +52,12 @@ class Census:
         return self.bound.cells.n_rows
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[CensusColumn, ...]:
         """The quasi-identifiers and the occupation, in the order of Figure 2."""
         known = self.bound.cells.dictionaries
         trees = {**self.bound.hierarchies, paper.SENSITIVE: _similar(self.bound)}
         return tuple(
-            Column(stated, known[stated.column].known, trees[stated.column].levels)
+            CensusColumn(stated, known[stated.column].known, trees[stated.column].levels)
             for stated in (*paper.QUASI, paper.OCCUPATION)
         )
 
@@ -77,7 +77,7 @@ class Census:
         people = np.bincount(self.group[code], self.bound.cells.rows, len(values))
         return tuple((int(a), int(b)) for a, b in zip(values, people, strict=True))
 
-    def problem(self, measure: Measure, size: int = len(paper.QUASI)) -> Problem:
+    def problem(self, measure: PaperMeasure, size: int = len(paper.QUASI)) -> Problem:
         """The first columns as quasi-identifiers, with one measure to keep."""
         return problem_of(_bound(self.folder, self.source, measure, size))
 
@@ -112,7 +112,7 @@ def _similar(bound: BoundTable) -> Hierarchy:
     return tree
 
 
-def _bound(folder: Path, source: Source, measure: Measure, size: int) -> BoundTable:
+def _bound(folder: Path, source: Source, measure: PaperMeasure, size: int) -> BoundTable:
     policy, problems = parse_policy(_policy(folder, source.columns, measure, size))
     return bind(policy, source, problems)
 
@@ -136,7 +136,9 @@ def _tree(folder: Path, column: str) -> Path:
     return folder / f"adult_hierarchy_{column}.csv"
 
 
-def _policy(folder: Path, columns: Sequence[str], measure: Measure, size: int) -> dict[str, Any]:
+def _policy(
+    folder: Path, columns: Sequence[str], measure: PaperMeasure, size: int
+) -> dict[str, Any]:
     def tree(name: str) -> str:
         return str(_tree(folder, name).resolve())
 

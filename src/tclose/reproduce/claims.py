@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tclose.reproduce import paper
-from tclose.reproduce.experiments import LARGEST, Experiments, Run
+from tclose.reproduce.experiments import LARGEST, Experiments, PaperRun
 from tclose.reproduce.measures import ANONYMITY, CLOSE, CLOSER, ENTROPY
 
-Verdict = Literal["equal", "same shape", "differs"]
+Agreement = Literal["equal", "same shape", "differs"]
 SLIGHT = 1.25
 """What the paper calls slight or minimal is taken to be no more than a quarter."""
 FACTOR = 2
@@ -27,11 +27,11 @@ class Claim:
     about: str
     stated: str
     measured: str
-    verdict: Verdict
+    verdict: Agreement
     remark: str
 
 
-def claims_of(found: Experiments) -> tuple[Claim, ...]:
+def check_claims(found: Experiments) -> tuple[Claim, ...]:
     """All of them, in the order of the paper."""
     entropy, recursive = found.attacks
     return (
@@ -47,12 +47,12 @@ def claims_of(found: Experiments) -> tuple[Claim, ...]:
     )
 
 
-def curve(runs: Sequence[Run], kind: str) -> list[Run]:
+def select_kind(runs: Sequence[PaperRun], kind: str) -> list[PaperRun]:
     """The runs of one measure."""
     return [run for run in runs if run.measure.kind == kind]
 
 
-def kinds(runs: Sequence[Run]) -> list[str]:
+def list_kinds(runs: Sequence[PaperRun]) -> list[str]:
     """The measures, in the paper's order."""
     return list(dict.fromkeys(run.measure.kind for run in runs))
 
@@ -66,7 +66,7 @@ def _rows(found: Experiments) -> Claim:
     )  # fmt: skip
 
 
-def _attacked(run: Run, stated: paper.Attacked, found: Experiments) -> list[Claim]:
+def _attacked(run: PaperRun, stated: paper.StatedAttack, found: Experiments) -> list[Claim]:
     title, tables = run.measure.title, len(run.tables)
     most = 2 * run.vulnerable > tables
     claims = [
@@ -96,7 +96,7 @@ def _attacked(run: Run, stated: paper.Attacked, found: Experiments) -> list[Clai
     return claims
 
 
-def _count(here: int, there: int, *, shape: bool) -> Verdict:
+def _count(here: int, there: int, *, shape: bool) -> Agreement:
     return "equal" if here == there else "same shape" if shape else "differs"
 
 
@@ -127,7 +127,7 @@ def _groups(found: Experiments) -> str:
     )
 
 
-def _reach(run: Run, found: Experiments) -> str:
+def _reach(run: PaperRun, found: Experiments) -> str:
     most = sum(values for values, _ in found.groups) // LARGEST
     told = (
         f"However the occupations are put into groups of at most {most}, no more than "
@@ -173,8 +173,8 @@ def _round_up(seconds: float) -> str:
 
 
 def _gap(found: Experiments) -> Claim:
-    entropy = curve(found.by_parameter, ENTROPY)
-    plain = curve(found.by_parameter, ANONYMITY)
+    entropy = select_kind(found.by_parameter, ENTROPY)
+    plain = select_kind(found.by_parameter, ANONYMITY)
     first, last = (plain[at].seconds / entropy[at].seconds for at in (0, -1))
     low, high = entropy[0].parameter, entropy[-1].parameter
     return Claim(
@@ -186,7 +186,7 @@ def _gap(found: Experiments) -> Claim:
 
 
 def _pruning(found: Experiments) -> Claim:
-    judged = [run.judged for run in curve(found.by_parameter, ENTROPY)]
+    judged = [run.judged for run in select_kind(found.by_parameter, ENTROPY)]
     fewer = all(after <= before for before, after in itertools.pairwise(judged))
     low, high = found.plan.parameters[0], found.plan.parameters[-1]
     return Claim(
@@ -211,7 +211,7 @@ def _worst_quality(found: Experiments) -> Claim:
     )  # fmt: skip
 
 
-def _worst_in(found: Experiments, value: Callable[[Run], float]) -> int:
+def _worst_in(found: Experiments, value: Callable[[PaperRun], float]) -> int:
     """For how many parameters nothing is worse than entropy l-diversity; no table is the worst."""
     won = 0
     for parameter in found.plan.parameters:
@@ -222,7 +222,10 @@ def _worst_in(found: Experiments, value: Callable[[Run], float]) -> int:
 
 
 def _who_is_worst(found: Experiments) -> str:
-    entropy, closer = curve(found.by_parameter, ENTROPY), curve(found.by_parameter, CLOSER)
+    entropy, closer = (
+        select_kind(found.by_parameter, ENTROPY),
+        select_kind(found.by_parameter, CLOSER),
+    )
     over = [
         str(one.parameter)
         for one, other in zip(entropy, closer, strict=True)
@@ -237,7 +240,9 @@ def _who_is_worst(found: Experiments) -> str:
 
 
 def _closeness_costs(found: Experiments) -> Claim:
-    plain, close, closer = (curve(found.by_parameter, kind) for kind in (ANONYMITY, CLOSE, CLOSER))
+    plain, close, closer = (
+        select_kind(found.by_parameter, kind) for kind in (ANONYMITY, CLOSE, CLOSER)
+    )
     ordered = all(
         a.discernibility <= b.discernibility <= c.discernibility
         and a.group_size <= b.group_size <= c.group_size
@@ -254,7 +259,9 @@ def _closeness_costs(found: Experiments) -> Claim:
 
 
 def _minimal_cost(found: Experiments) -> Claim:
-    plain, close, closer = (curve(found.by_parameter, kind) for kind in (ANONYMITY, CLOSE, CLOSER))
+    plain, close, closer = (
+        select_kind(found.by_parameter, kind) for kind in (ANONYMITY, CLOSE, CLOSER)
+    )
     ratios, stricter = (
         [one.discernibility / base.discernibility for one, base in zip(runs, plain, strict=True)]
         for runs in (close, closer)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from tclose.errors import InternalError, UsageError
 from tclose.reproduce import measures, paper
-from tclose.reproduce.census import Census, Column
-from tclose.reproduce.measures import Measure, five
+from tclose.reproduce.census import Census, CensusColumn
+from tclose.reproduce.measures import PaperMeasure, five
 from tclose.search import Budget, Problem
 from tclose.search.budget import Clock
 from tclose.search.full_domain.generalization import domain_of
@@ -38,7 +38,7 @@ of all values."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class Schedule:
     """Which sizes and parameters are run, and how often the clock is read."""
 
     sizes: tuple[int, ...] = (2, 3, 4, 5, 6, 7)
@@ -51,11 +51,11 @@ class Plan:
     """The fastest counts, after one that warms up."""
 
 
-FULL = Plan()
+FULL = Schedule()
 
 
 @dataclass(frozen=True)
-class Table:
+class MinimalTable:
     """A minimal table, and what the similarity attack finds in it."""
 
     levels: tuple[int, ...]
@@ -73,17 +73,17 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Run:
+class PaperRun:
     """All minimal tables of one measure, and what finding them took."""
 
-    measure: Measure
+    measure: PaperMeasure
     parameter: int
     """k and l."""
     size: int
     """How many quasi-identifiers."""
     rows: int
     columns: tuple[str, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[MinimalTable, ...]
     judged: int
     """Nodes of the lattice, and of those of its subsets, that were grouped and judged."""
     seconds: float
@@ -119,17 +119,17 @@ class Experiments:
     """Everything that was run."""
 
     rows: int
-    columns: tuple[Column, ...]
+    columns: tuple[CensusColumn, ...]
     groups: tuple[tuple[int, int], ...]
     """Occupations and people in each group of similar occupations."""
-    plan: Plan
-    attacks: tuple[Run, ...]
+    plan: Schedule
+    attacks: tuple[PaperRun, ...]
     """Entropy 2-diversity, then recursive (4, 4)-diversity."""
-    by_size: tuple[Run, ...]
-    by_parameter: tuple[Run, ...]
+    by_size: tuple[PaperRun, ...]
+    by_parameter: tuple[PaperRun, ...]
 
     @cached_property
-    def beside(self) -> tuple[Run, ...]:
+    def beside(self) -> tuple[PaperRun, ...]:
         """What the paper did not attack: k-anonymity without and with closeness."""
         return tuple(
             run
@@ -138,21 +138,24 @@ class Experiments:
         )
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[PaperRun, ...]:
         """Every run once."""
         return tuple(dict.fromkeys((*self.attacks, *self.by_size, *self.by_parameter)))
 
 
-def experiments(
-    census: Census, plan: Plan = FULL, progress: Progress = lambda step: None
+def run_experiments(
+    census: Census, plan: Schedule = FULL, progress: Progress = lambda step: None
 ) -> Experiments:
     """Runs them all."""
     whole = len(paper.QUASI)
-    attacked = [_Case(measures.entropy(2), 2, whole), _Case(measures.recursive(4), 4, whole)]
-    sizes = [_Case(one, plan.fixed, size) for size in plan.sizes for one in five(plan.fixed)]
-    varied = [_Case(one, value, whole) for value in plan.parameters for one in five(value)]
+    attacked = [
+        _PlannedRun(measures.entropy(2), 2, whole),
+        _PlannedRun(measures.recursive(4), 4, whole),
+    ]
+    sizes = [_PlannedRun(one, plan.fixed, size) for size in plan.sizes for one in five(plan.fixed)]
+    varied = [_PlannedRun(one, value, whole) for value in plan.parameters for one in five(value)]
     wanted = list(dict.fromkeys((*attacked, *sizes, *varied)))
-    done: dict[_Case, Run] = {}
+    done: dict[_PlannedRun, PaperRun] = {}
     for at, case in enumerate(wanted):
         columns = f"{case.size} quasi-identifiers"
         progress(f"{case.measure.title}, {columns} ({at + 1} of {len(wanted)})")
@@ -166,15 +169,15 @@ def experiments(
 
 
 @dataclass(frozen=True)
-class _Case:
+class _PlannedRun:
     """What one run is about."""
 
-    measure: Measure
+    measure: PaperMeasure
     parameter: int
     size: int
 
 
-def _run(census: Census, case: _Case, repeats: int) -> Run:
+def _run(census: Census, case: _PlannedRun, repeats: int) -> PaperRun:
     problem = census.problem(case.measure, case.size)
     found = _search(problem, case)
     best = math.inf
@@ -182,14 +185,14 @@ def _run(census: Census, case: _Case, repeats: int) -> Run:
         start = time.perf_counter()
         _search(problem, case)
         best = min(best, time.perf_counter() - start)
-    return Run(
+    return PaperRun(
         case.measure, case.parameter, case.size, problem.rows,
         tuple(column.name for column in problem.columns),
         minimal_tables(problem, found, census.group), found.judged, best,
     )  # fmt: skip
 
 
-def _search(problem: Problem, case: _Case) -> Minimal:
+def _search(problem: Problem, case: _PlannedRun) -> Minimal:
     found = minimal_nodes(problem, Budget(seconds=LONGEST))
     if not found.finished:
         raise UsageError(
@@ -200,7 +203,7 @@ def _search(problem: Problem, case: _Case) -> Minimal:
     return found
 
 
-def minimal_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[Table, ...]:
+def minimal_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[MinimalTable, ...]:
     """The classes of each minimal table, counted from the cells."""
     domain = domain_of(problem, Clock(Budget()), suppression=False)
     code = problem.sensitive[:, 0]
@@ -214,7 +217,7 @@ def minimal_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[Table
         similar = _different(label, group[code]) == 1
         poor = _different(label, code) <= few
         tables.append(
-            Table(
+            MinimalTable(
                 levels,
                 len(size),
                 int((size * size).sum()),

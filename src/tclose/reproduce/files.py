@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tclose.data.io.files import refuse_unwritable, write_text
+from tclose.report.render.html import render_page
 from tclose.reproduce import paper
-from tclose.reproduce.claims import claims_of
-from tclose.reproduce.document import FIGURE_ONLY, page
-from tclose.reproduce.experiments import Experiments, Run
+from tclose.reproduce.claims import check_claims
+from tclose.reproduce.document import FIGURE_ONLY, make_document
+from tclose.reproduce.experiments import Experiments, PaperRun
 
 PAGE = "li2007.html"
 NAMES = (PAGE, "claims.csv", "similarity.csv", "tables.csv", "efficiency.csv", "quality.csv")
@@ -27,7 +28,7 @@ def refuse_folder(folder: Path) -> None:
 def write_report(found: Experiments, folder: Path) -> tuple[Path, ...]:
     """Writes the page and its CSV files to a folder, which is made if it is not there yet."""
     tables = (_claims, _similarity, _tables, _efficiency, _quality)
-    texts = (page(found), *(_csv(table(found)) for table in tables))
+    texts = (render_page(make_document(found)), *(_csv(table(found)) for table in tables))
     return tuple(write_text(folder / name, text) for name, text in zip(NAMES, texts, strict=True))
 
 
@@ -36,7 +37,7 @@ Lines = Iterable[Sequence[object]]
 
 def _claims(found: Experiments) -> Lines:
     yield "statement", "paper", "here", "verdict", "remark"
-    for claim in claims_of(found):
+    for claim in check_claims(found):
         yield claim.about, claim.stated, claim.measured, claim.verdict, claim.remark
 
 
@@ -52,7 +53,7 @@ def _similarity(found: Experiments) -> Lines:
         yield _attacked(run, (None, None, None))
 
 
-def _attacked(run: Run, told: tuple[int | None, int | None, int | None]) -> Sequence[object]:
+def _attacked(run: PaperRun, told: tuple[int | None, int | None, int | None]) -> Sequence[object]:
     tables, vulnerable, worst = told
     return (
         run.measure.title, tables, len(run.tables), vulnerable, run.vulnerable, worst, run.worst,

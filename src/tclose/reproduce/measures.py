@@ -11,7 +11,7 @@ C = 4
 
 
 @dataclass(frozen=True)
-class Measure:
+class PaperMeasure:
     """One measure with its parameter: what the policy asks of all rows and of the occupation.
 
     >>> closeness("0.2", 5).title, closeness("0.2", 5).k
@@ -23,37 +23,37 @@ class Measure:
     title: str
     """The name with its parameters."""
     label: str
-    """The same for narrow places, in lines."""
+    """The same for narrow places."""
     k: int | None = None
     asked: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-def anonymity(k: int) -> Measure:
+def anonymity(k: int) -> PaperMeasure:
     """k-anonymity."""
-    return Measure("k-anonymity", f"{k}-anonymity", f"k = {k}", k)
+    return PaperMeasure("k-anonymity", f"{k}-anonymity", f"k = {k}", k)
 
 
-def entropy(l: int) -> Measure:
+def entropy(l: int) -> PaperMeasure:
     """Entropy l-diversity, without any k."""
     asked = {"l": {"entropy": l}}
     title = f"entropy {l}-diversity"
-    return Measure("entropy l-diversity", title, f"entropy {l}", asked=asked)
+    return PaperMeasure("entropy l-diversity", title, f"entropy {l}", asked=asked)
 
 
-def recursive(l: int) -> Measure:
+def recursive(l: int) -> PaperMeasure:
     """Recursive (4, l)-diversity, without any k."""
     asked = {"l": {"recursive": {"c": C, "l": l}}}
     title = f"recursive ({C}, {l})-diversity"
-    return Measure(f"recursive ({C}, l)-diversity", title, f"({C}, {l})", asked=asked)
+    return PaperMeasure(f"recursive ({C}, l)-diversity", title, f"({C}, {l})", asked=asked)
 
 
-def closeness(t: str, k: int) -> Measure:
+def closeness(t: str, k: int) -> PaperMeasure:
     """k-anonymity with t-closeness."""
     title = f"{k}-anonymity, t = {t}"
-    return Measure(f"k-anonymity, t = {t}", title, f"k = {k}\nt = {t}", k, {"t": t})
+    return PaperMeasure(f"k-anonymity, t = {t}", title, f"k = {k}, t = {t}", k, {"t": t})
 
 
-def five(parameter: int) -> tuple[Measure, ...]:
+def five(parameter: int) -> tuple[PaperMeasure, ...]:
     """All five, in the paper's order; the parameter is their k and l."""
     return (
         anonymity(parameter),

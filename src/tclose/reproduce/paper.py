@@ -16,7 +16,7 @@ not printed."""
 
 
 @dataclass(frozen=True)
-class Attribute:
+class StatedColumn:
     """A line of Figure 2: a column's name in the table, and what the paper says about it."""
 
     column: str
@@ -26,20 +26,20 @@ class Attribute:
 
 
 QUASI = (
-    Attribute("age", "Age", 74, 5),
-    Attribute("workclass", "Workclass", 8, 3),
-    Attribute("education", "Education", 16, 4),
-    Attribute("native-country", "Country", 41, 3),
-    Attribute("marital-status", "Marital Status", 7, 3),
-    Attribute("race", "Race", 5, 3),
-    Attribute("sex", "Gender", 2, 2),
+    StatedColumn("age", "Age", 74, 5),
+    StatedColumn("workclass", "Workclass", 8, 3),
+    StatedColumn("education", "Education", 16, 4),
+    StatedColumn("native-country", "Country", 41, 3),
+    StatedColumn("marital-status", "Marital Status", 7, 3),
+    StatedColumn("race", "Race", 5, 3),
+    StatedColumn("sex", "Gender", 2, 2),
 )
 """In the order of Figure 2: a quasi-identifier of size s is the first s of them."""
-OCCUPATION = Attribute(SENSITIVE, "Occupation", 14, 3)
+OCCUPATION = StatedColumn(SENSITIVE, "Occupation", 14, 3)
 
 
 @dataclass(frozen=True)
-class Attacked:
+class StatedAttack:
     """What the similarity attack found in the minimal tables of one measure."""
 
     tables: int
@@ -48,5 +48,5 @@ class Attacked:
     """The most records whose group of occupations could be inferred in one table, if printed."""
 
 
-ENTROPY = Attacked(21, 13, 916)
-RECURSIVE = Attacked(26, 17, None)
+ENTROPY = StatedAttack(21, 13, 916)
+RECURSIVE = StatedAttack(26, 17, None)

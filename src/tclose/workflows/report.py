@@ -13,11 +13,11 @@ from tclose.data.io.address import Address
 from tclose.data.io.files import delimiter_for
 from tclose.errors import UsageError
 from tclose.release import Release
-from tclose.report.compose import document_of
+from tclose.report.compose import compose_document
 from tclose.report.document import Document, Section
-from tclose.report.render.saving import edition_of, save_document
-from tclose.report.sections.frontier import frontier_section
-from tclose.report.subject import Counted, Kind, Subject
+from tclose.report.render.saving import parse_edition, save_document
+from tclose.report.sections.frontier import make_frontier_section
+from tclose.report.subject import CountedTable, Kind, Subject
 from tclose.search.frontier.curves import Frontier
 from tclose.verify import Audit, Certificate, Check, audit_bound
 
@@ -61,13 +61,13 @@ def audit_report(
     attacks = attack_release(audit.bound, population=population)
     subject = Subject(
         kind=kind,
-        now=Counted(audit, attacks),
-        edition=edition_of(edition),
+        now=CountedTable(audit, attacks),
+        edition=parse_edition(edition),
         certificate={} if certificate is None else certificate.content,
         checks=tuple(checks),
         hashes=hashes or {},
     )
-    return _saved(document_of(subject, further), path)
+    return _saved(compose_document(subject, further), path)
 
 
 def release_report(
@@ -85,13 +85,13 @@ def release_report(
     before = audit_bound(original.bound, population=people, measure_all=False)
     subject = Subject(
         kind="release",
-        now=Counted(now, attack_release(now.bound, original=held, population=people)),
-        edition=edition_of(edition),
-        before=Counted(before, attack_release(original.bound, population=people)),
+        now=CountedTable(now, attack_release(now.bound, original=held, population=people)),
+        edition=parse_edition(edition),
+        before=CountedTable(before, attack_release(original.bound, population=people)),
         certificate=release.certificate.content,
     )
-    further = () if frontier is None else (frontier_section(frontier),)
-    return _saved(document_of(subject, further), path)
+    further = () if frontier is None else (make_frontier_section(frontier),)
+    return _saved(compose_document(subject, further), path)
 
 
 def _saved(document: Document, path: str | Path | None) -> Document:

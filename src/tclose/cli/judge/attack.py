@@ -38,7 +38,7 @@ def attack(
     found.
     """
     import tclose
-    from tclose.report.render.attacks import attack_view
+    from tclose.report.summaries.attacks import summarize_attacks
 
     with progress() as step:
         report = tclose.attack(
@@ -52,4 +52,4 @@ def attack(
             reading=reading,
             progress=step,
         )
-    show(report, attack_view, as_json=as_json)
+    show(report, summarize_attacks, as_json=as_json)

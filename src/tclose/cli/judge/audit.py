@@ -24,8 +24,8 @@ def audit(
     Exit code 0: the promise holds (or none was made); 1: it does not.
     """
     import tclose
-    from tclose.report import audit_view
-    from tclose.report.render.saving import file_of, refuse_report
+    from tclose.report.render.saving import choose_file, refuse_report
+    from tclose.report.summaries.audit import summarize_audit
     from tclose.workflows.inputs import count_population
 
     refuse_report(report, edition, (file, declared["policy"], population))
@@ -42,10 +42,10 @@ def audit(
             step("writing the report")
             document = tclose.audit_report(
                 result,
-                file_of(report),
+                choose_file(report),
                 edition=edition,
                 hashes={"table": result.bound.source.digest()},
                 population=count_population(result.bound, population, reading),
             )
-    show(result, audit_view, as_json=as_json, document=document, report=report)
+    show(result, summarize_audit, as_json=as_json, document=document, report=report)
     raise typer.Exit(HOLDS if result.holds else FAILS)

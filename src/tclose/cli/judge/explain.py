@@ -37,7 +37,8 @@ def explain(
     """
     import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
-    from tclose.report import explanation_view, flow_svg
+    from tclose.report import draw_flow
+    from tclose.report.summaries.explanation import summarize_explanation
 
     if svg is not None:
         refuse_unwritable(svg)
@@ -52,6 +53,6 @@ def explain(
             progress=step,
         )
     if svg is not None:
-        write_text(svg, flow_svg(why))
+        write_text(svg, draw_flow(why))
         say(f"picture: {svg}")
-    show(why, explanation_view, as_json=as_json)
+    show(why, summarize_explanation, as_json=as_json)

@@ -51,7 +51,7 @@ def utility(
     policy's hierarchies).
     """
     import tclose
-    from tclose.report.render.utility import utility_view
+    from tclose.report.summaries.utility import summarize_utility
 
     with progress() as step:
         result = tclose.measure(
@@ -67,4 +67,4 @@ def utility(
             reading=reading,
             progress=step,
         )
-    show(result, utility_view, as_json=as_json)
+    show(result, summarize_utility, as_json=as_json)

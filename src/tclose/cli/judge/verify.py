@@ -37,11 +37,10 @@ def verify(
     unless another is given. FILE may also be a folder of files, or one that `tclose split` wrote.
     Exit code 0: all holds; 1: it does not, or cannot be decided.
     """
-    from rich.console import Group
 
     import tclose
-    from tclose.report import audit_view, checks_view
-    from tclose.report.render.saving import file_of, refuse_report
+    from tclose.report.render.saving import choose_file, refuse_report
+    from tclose.report.summaries.audit import summarize_audit, summarize_checks
     from tclose.verify.certificate import load_certificate, recheck
     from tclose.workflows.inputs import count_population, embedded_policy
 
@@ -71,7 +70,7 @@ def verify(
     if report is not None:
         document = tclose.audit_report(
             result,
-            file_of(report),
+            choose_file(report),
             edition=edition,
             kind="verify",
             certificate=stated,
@@ -79,11 +78,11 @@ def verify(
             hashes={"file as counted": now},
             population=count_population(result.bound, population, reading),
         )
-    held = [] if stated is None else [checks_view(checks)]
+    held = [] if stated is None else [summarize_checks(checks)]
     lines = {} if stated is None else {"certificate": [vars(check) for check in checks]}
     show(
         result,
-        lambda audit: Group(audit_view(audit, details=False), *held),
+        lambda audit: [*summarize_audit(audit, details=False), *held],
         as_json=as_json,
         plain=lambda audit: audit.to_json() | lines,
         document=document,

@@ -30,7 +30,7 @@ def demo(
     """Make up a hospital table, audit it, anonymize it, verify and explain the release."""
     import tclose
     from tclose.data.io.files import write_text
-    from tclose.report import flow_svg
+    from tclose.report import draw_flow
     from tclose.report.render.saving import save_document
     from tclose.sample import write_hospital
 
@@ -50,7 +50,7 @@ def demo(
         )
         why = tclose.explain(output / "release.csv", policy)
     write_text(output / "audit.json", json.dumps(before.to_json(), indent=2) + "\n")
-    write_text(output / "worst-class.svg", flow_svg(why))
+    write_text(output / "worst-class.svg", draw_flow(why))
     document = release.report(output / "report.html", edition="internal")
     save_document(document, output / "report.txt")
     console = stdout()

@@ -43,18 +43,18 @@ def li2007(
     Writes a page with tables and charts, and the numbers as CSV files. The exit code is 0 whether
     or not the paper's numbers come out: that they differ is a result.
     """
-    from tclose.reproduce import claims_of, experiments, open_census, write_report
+    from tclose.reproduce import check_claims, open_census, run_experiments, write_report
     from tclose.reproduce.files import refuse_folder
 
     refuse_folder(output)
     with progress() as step:
         step("reading the table")
         census = open_census(adult)
-        found = experiments(census, progress=step)
+        found = run_experiments(census, progress=step)
         step("writing the page")
         written = write_report(found, output)
     console = stdout()
-    console.print(_summary(claims_of(found)))
+    console.print(_summary(check_claims(found)))
     console.print(f"\nPage: {written[0]} (its numbers as CSV files beside it)", markup=False)
 
 

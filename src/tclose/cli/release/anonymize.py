@@ -47,8 +47,8 @@ def anonymize(
     """
     import tclose
     from tclose.data.io.files import refuse_overwriting
-    from tclose.report.render.release import release_view
-    from tclose.report.render.saving import file_of, refuse_report
+    from tclose.report.render.saving import choose_file, refuse_report
+    from tclose.report.summaries.release import summarize_release
 
     written = (output, certificate, plan)
     refuse_report(report, edition, (file, policy, population, key_file), written)
@@ -91,10 +91,10 @@ def anonymize(
     if report is not None:
         with progress() as step:
             step("attacking the release, for the report")
-            document = release.report(file_of(report), edition=edition, frontier=curves)
+            document = release.report(choose_file(report), edition=edition, frontier=curves)
     show(
         release,
-        release_view,
+        summarize_release,
         as_json=as_json,
         plain=release_json,
         document=document,

@@ -38,7 +38,7 @@ def apply(
     import tclose
     from tclose.data.io.files import refuse_overwriting
     from tclose.recode import Plan
-    from tclose.report.render.release import release_view
+    from tclose.report.summaries.release import summarize_release
 
     try:
         made = Plan.from_json(json.loads(plan.read_text(encoding="utf-8")))
@@ -63,4 +63,4 @@ def apply(
             reading=reading,
             command=command_line(),
         )
-    show(release, release_view, as_json=as_json, plain=release_json)
+    show(release, summarize_release, as_json=as_json, plain=release_json)

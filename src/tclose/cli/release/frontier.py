@@ -48,10 +48,10 @@ def frontier(
     """
     import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
-    from tclose.report.charts.frontier import frontier_svg
-    from tclose.report.render.frontier import frontier_view
-    from tclose.report.render.saving import file_of, refuse_report, save_document
-    from tclose.report.sections.frontier import frontier_document
+    from tclose.report.charts.frontier import draw_frontier
+    from tclose.report.render.saving import choose_file, refuse_report, save_document
+    from tclose.report.sections.frontier import make_frontier_document
+    from tclose.report.summaries.frontier import summarize_frontier
 
     refuse_unwritable(svg)
     refuse_overwriting(svg, (file, policy, population), "the picture")
@@ -71,9 +71,9 @@ def frontier(
             **watch,
             announce=say,
         )
-    write_text(svg, frontier_svg(found))
-    document = None if report is None else frontier_document(found, file.name)
-    if document is not None and (page := file_of(report)) is not None:
+    write_text(svg, draw_frontier(found))
+    document = None if report is None else make_frontier_document(found, file.name)
+    if document is not None and (page := choose_file(report)) is not None:
         save_document(document, page)
-    show(found, frontier_view, as_json=as_json, document=document, report=report)
+    show(found, summarize_frontier, as_json=as_json, document=document, report=report)
     say(f"picture: {svg}")

@@ -33,7 +33,8 @@ def lattice(
     """
     import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
-    from tclose.report.charts.lattice import lattice_json, lattice_svg, lattice_view
+    from tclose.report.charts.lattice import draw_lattice
+    from tclose.report.summaries.lattice import lattice_to_json, summarize_lattice
 
     refuse_unwritable(svg)
     refuse_overwriting(svg, (file, policy, population), "the picture")
@@ -47,8 +48,8 @@ def lattice(
             reading=reading,
             **watch,
         )
-    drawn = lattice_svg(found)
+    drawn = draw_lattice(found)
     if drawn is not None:
         write_text(svg, drawn)
-    show(found, lattice_view, as_json=as_json, plain=lattice_json)
+    show(found, summarize_lattice, as_json=as_json, plain=lattice_to_json)
     say(f"picture: {svg}" if drawn is not None else "no picture: there are too many nodes to draw")

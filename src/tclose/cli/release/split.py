@@ -99,14 +99,15 @@ def verify_folder(
             f"{wrong[0]} is about a single file", where=str(folder), hint="leave it out"
         )
     import tclose
-    from tclose.report import checks_view
+    from tclose.report.render.terminal import render_parts
+    from tclose.report.summaries.audit import summarize_checks
 
     found = tclose.verify_split(folder, policy, memory=reading.memory)
     if as_json:
         print_json(found.to_json())
     else:
         show(found)
-        stdout().print(checks_view(found.checks))
+        stdout().print(render_parts([summarize_checks(found.checks)]))
     raise typer.Exit(HOLDS if found.holds else FAILS)
 
 
@@ -114,14 +115,15 @@ def show(found: Recount) -> None:
     """What was counted on every table."""
     from rich.text import Text
 
-    from tclose.report.render.terminal import verdict_table
+    from tclose.report.render.terminal import render_parts
+    from tclose.report.summaries.audit import tabulate_promised
 
     groups = "classes or more" if found.layout.form == "projections" else "groups"
     head = f"{found.layout.form}: {found.rows:,} rows in {found.groups:,} {groups}. "
     holds = ("The promise holds.", "green") if found.holds else ("It does NOT hold.", "bold red")
     stdout().print(Text.assemble((head, "bold"), holds))
     for file, audit in found.audits.items():
-        stdout().print(verdict_table(file, audit.requirements, promised=True))
+        stdout().print(render_parts([tabulate_promised(file, audit.requirements)]))
 
 
 def _names(text: str) -> list[str]:

@@ -1,1 +1,1 @@
-"""Pictures as SVG: axes, ticks, marks and colours."""
+"""Pictures as SVG that open offline: one way to draw an axis, a mark and a colour."""

@@ -7,9 +7,11 @@ colour-blind eyes and in print, and every mark says in words what it shows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from tclose.report.charts.svg import FAINT, GRID, INK, box, escape, line, picture, text
+from tclose.report.charts.axes import Axis, Plot, ticks_to, write_share
+from tclose.report.charts.colours import BLUE, INK, ORANGE, SOFT
+from tclose.report.charts.svg import box, element, picture, shorten, text
 from tclose.verify.explanation import Explanation, Share, Step
 from tclose.verify.wording import rows_text
 
@@ -18,28 +20,29 @@ MOST_MOVES = 40
 STEP = 44
 LEFT, RIGHT, TOP = 64, 24, 92
 ARCS, BARS = 150, 190
-CLASS, TABLE = "#0072B2", "#E69F00"
+LONGEST = 22
+"""Letters of a value below its bars."""
+CLASS, TABLE = BLUE, ORANGE
 OTHERS = "other values"
 
 
-def flow_svg(why: Explanation) -> str:
-    """The picture of one explanation, as the text of an SVG file."""
-    shares, moves, hidden = _fitting(why)
+def draw_flow(why: Explanation, *, inline: bool = False) -> str:
+    """The picture of one explanation, as the text of an SVG file or for a place in a page."""
+    shares, moves, hidden = _choose_shown(why)
     width = max(LEFT + STEP * len(shares) + RIGHT, 620)
-    longest = max(len(_short(share.value)) for share in shares)
-    height = TOP + ARCS + BARS + 36 + 5 * longest
-    base = TOP + ARCS + BARS
-    top = max(max(float(s.in_class), float(s.in_table)) for s in shares) or 1.0
+    longest = max(len(shorten(share.value, LONGEST)) for share in shares)
+    plot = Plot(LEFT - 6, TOP + ARCS + 20, width - RIGHT, TOP + ARCS + BARS)
     parts = [
-        *_heading(why, hidden),
-        *_axis(base, top, width),
-        *_arcs(shares, moves, base - BARS),
-        *_bars(shares, base, top),
+        *_draw_heading(why, hidden),
+        *_draw_arcs(shares, moves, TOP + ARCS),
+        *_draw_shares(shares, plot),
     ]
-    return picture(_title(why), _description(why), (width, height), parts)
+    described = f"{why.by} distance {why.distance:.4f}; {len(why.moves)} moves of mass"
+    size = (width, plot.floor + 36 + 5 * longest)
+    return picture(_name(why), described, size, parts, inline=inline)
 
 
-def _fitting(why: Explanation) -> tuple[list[Share], list[Step], int]:
+def _choose_shown(why: Explanation) -> tuple[list[Share], list[Step], int]:
     """As many values and moves as can be read; the others together, or left out and counted."""
     shares, moves = list(why.shares), list(why.moves)
     if len(shares) > MOST_VALUES:
@@ -53,12 +56,12 @@ def _fitting(why: Explanation) -> tuple[list[Share], list[Step], int]:
             sum((share.in_table for share in rest), start=rest[0].in_table * 0),
         )
         shares = [share for share in shares if share.value in kept] + [others]
-        moves = _gathered(moves, kept)
+        moves = _gather_moves(moves, kept)
     moves.sort(key=lambda move: -move.mass)
     return shares, moves[:MOST_MOVES], max(0, len(moves) - MOST_MOVES)
 
 
-def _gathered(moves: Sequence[Step], kept: set[str]) -> list[Step]:
+def _gather_moves(moves: Sequence[Step], kept: set[str]) -> list[Step]:
     """The moves with the values that are not shown taken together."""
     sums: dict[tuple[str, str], Step] = {}
     for move in moves:
@@ -71,79 +74,59 @@ def _gathered(moves: Sequence[Step], kept: set[str]) -> list[Step]:
     return [move for (source, target), move in sums.items() if source != target]
 
 
-def _title(why: Explanation) -> str:
+def _name(why: Explanation) -> str:
     return f"Class {why.number}: {why.attribute} in the class and in the whole table"
 
 
-def _description(why: Explanation) -> str:
-    return f"{why.by} distance {why.distance:.4f}; {len(why.moves)} moves of mass"
-
-
-def _heading(why: Explanation, hidden: int) -> list[str]:
+def _draw_heading(why: Explanation, hidden: int) -> list[str]:
     exact = f" = {why.exact}" if why.exact is not None and why.exact.denominator < 10_000 else ""
-    limit = ""
-    if why.t is not None:
-        limit = f" (promised: at most {float(why.t):g})"
+    limit = "" if why.t is None else f" (promised: at most {float(why.t):g})"
     more = f"; {hidden} smaller moves not drawn" if hidden else ""
-    told = f"{why.by} distance {why.distance:.4f}{exact}{limit}; {rows_text(why.size)}{more}"
+    measured = f"{why.by} distance {why.distance:.4f}{exact}{limit}; {rows_text(why.size)}{more}"
     return [
-        text(LEFT, 26, _title(why), size=16, weight="bold"),
-        text(LEFT, 46, told),
+        text(LEFT, 26, _name(why), size=16, weight="bold"),
+        text(LEFT, 46, measured),
         box(LEFT, 58, 12, 12, CLASS),
         text(LEFT + 18, 68, "share in the class"),
         box(LEFT + 150, 58, 12, 12, TABLE),
         text(LEFT + 168, 68, "share in the table"),
-        text(LEFT + 300, 68, "arcs: mass to be moved", fill=FAINT),
+        text(LEFT + 300, 68, "arcs: mass to be moved", fill=SOFT),
     ]
 
 
-def _axis(base: float, top: float, width: float) -> list[str]:
-    parts = [line(LEFT - 6, base, width - RIGHT, base, INK)]
-    for part in (0.0, 0.5, 1.0):
-        y = base - part * (BARS - 20)
-        parts.append(text(LEFT - 10, y + 4, f"{part * top:.0%}", anchor="end", fill=FAINT))
-        if part:
-            parts.append(line(LEFT - 6, y, width - RIGHT, y, GRID))
-    return parts
-
-
-def _bars(shares: Sequence[Share], base: float, top: float) -> list[str]:
-    parts = []
-    scale = (BARS - 20) / top
+def _draw_shares(shares: Sequence[Share], plot: Plot) -> Iterator[str]:
+    """The two bars of each value on their axes."""
+    ticks = ticks_to(max(float(max(share.in_class, share.in_table)) for share in shares), 3)
+    up = Axis(0.0, ticks[-1], plot.floor, plot.top)
+    yield from plot.draw_upward(up, ticks, write_share)
     for at, share in enumerate(shares):
         x = LEFT + STEP * at + 6
         for offset, part, colour, where in (
             (0, share.in_class, CLASS, "class"),
             (15, share.in_table, TABLE, "table"),
         ):
-            tall = float(part) * scale
+            tall = plot.floor - up.place(float(part))
             words = f"{share.value}: {float(part):.1%} of the {where}"
-            parts.append(box(x + offset, base - tall, 14, tall, colour, words))
-        parts.append(text(x + 16, base + 14, _short(share.value), anchor="end", turned=-40))
-    return parts
+            yield box(x + offset, plot.floor - tall, 14, tall, colour, words)
+    marks = [
+        (LEFT + STEP * at + 22, shorten(share.value, LONGEST)) for at, share in enumerate(shares)
+    ]
+    yield from plot.draw_below(marks, lines="none", turned=-40)
 
 
-def _short(value: str) -> str:
-    return value if len(value) <= 22 else value[:21] + "…"
-
-
-def _arcs(shares: Sequence[Share], moves: Sequence[Step], ground: float) -> list[str]:
+def _draw_arcs(shares: Sequence[Share], moves: Sequence[Step], ground: float) -> Iterator[str]:
     """Arcs between values, higher the farther they reach; arrowheads at the receiving end."""
     place = {share.value: LEFT + STEP * at + 20 for at, share in enumerate(shares)}
     largest = max((float(move.mass) for move in moves), default=1.0)
     reach = max((abs(place[m.source] - place[m.target]) for m in moves), default=1) or 1
-    parts = []
     for move in sorted(moves, key=lambda m: -abs(place[m.source] - place[m.target])):
         start, end = place[move.source], place[move.target]
         high = ground - 24 - (ARCS - 40) * abs(end - start) / reach
-        thick = 1 + 5 * float(move.mass) / largest
-        words = f"{float(move.mass):.4f} from {move.source} to {move.target}"
-        parts.append(
-            f'<path d="M{start},{ground} C{start},{high:.1f} {end},{high:.1f} {end},{ground - 6}" '
-            f'fill="none" stroke="{INK}" stroke-opacity="0.45" stroke-width="{thick:.1f}">'
-            f"<title>{escape(words)}</title></path>"
-        )
-        parts.append(
-            f'<path d="M{end},{ground + 2} l-5,-9 h10 z" fill="{INK}" fill-opacity="0.7"/>'
-        )
-    return parts
+        yield element(
+            "path", fill="none", stroke=INK, stroke_opacity="0.45",
+            d=f"M{start},{ground} C{start},{high:.1f} {end},{high:.1f} {end},{ground - 6}",
+            stroke_width=1 + 5 * float(move.mass) / largest,
+            words=f"{float(move.mass):.4f} from {move.source} to {move.target}",
+        )  # fmt: skip
+        arrow = f"M{end},{ground + 2} l-5,-9 h10 z"
+        yield element("path", d=arrow, fill=INK, fill_opacity="0.7")

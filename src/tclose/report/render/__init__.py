@@ -1,1 +1,1 @@
-"""A document as a page, a terminal view, or a file; and the terminal views of the commands."""
+"""A document as a page, as text for a terminal, or as a file."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
 from tclose.errors import UsageError
 from tclose.report.document import EDITIONS, Document, Edition
-from tclose.report.render.html import document_html
-from tclose.report.render.screen import document_text
+from tclose.report.render.html import render_page
+from tclose.report.render.terminal import write_plain_text
 
 SUFFIXES = (".html", ".htm", ".json", ".txt")
 SCREEN = Path("-")
@@ -23,16 +23,16 @@ def save_document(document: Document, path: str | Path) -> Path:
     if suffix == ".json":
         text = json.dumps(document.to_json(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     elif suffix == ".txt":
-        text = document_text(document)
+        text = write_plain_text(document)
     else:
-        text = document_html(document)
+        text = render_page(document)
     return write_text(path, text)
 
 
-def file_of(report: Path | None) -> Path | None:
+def choose_file(report: Path | None) -> Path | None:
     """The file that a report goes to, if any.
 
-    >>> file_of(Path("-")), file_of(Path("report.html")).name
+    >>> choose_file(Path("-")), choose_file(Path("report.html")).name
     (None, 'report.html')
     """
     return None if report == SCREEN else report
@@ -49,10 +49,10 @@ def refuse_report(
     It is neither one of the files that are read nor one of the others that are written.
     """
     if path is None:
-        if edition_of(edition) != "external":
+        if parse_edition(edition) != "external":
             raise UsageError("an edition of what?", where="edition", hint="give --report FILE, too")
         return
-    edition_of(edition)
+    parse_edition(edition)
     if path == SCREEN:
         return
     _suffix(path)
@@ -65,10 +65,10 @@ def refuse_report(
         )
 
 
-def edition_of(word: str) -> Edition:
+def parse_edition(word: str) -> Edition:
     """An edition by its name; raises UsageError where there is none.
 
-    >>> edition_of("internal")
+    >>> parse_edition("internal")
     'internal'
     """
     for edition in EDITIONS:

@@ -17,7 +17,7 @@ COMPARABLE = ("homogeneity", "skewness")
 """Others count only what the class alone does not give away, so they find less where it does."""
 
 
-def attacks_section(subject: Subject) -> Section:
+def make_attacks_section(subject: Subject) -> Section:
     """Every attack that was tried, in a sentence each."""
     report = subject.now.attacks
     found = [one for one in report.found if one.attack not in RISKS]
@@ -64,7 +64,7 @@ def _affected(report: AttackReport, finding: Finding) -> str:
     return f" (before: {same[0].affected:,})" if same else ""
 
 
-def losses_section(subject: Subject) -> Section | None:
+def make_losses_section(subject: Subject) -> Section | None:
     """What each column lost, where it is known."""
     columns = subject.lost
     if not columns:
@@ -176,7 +176,7 @@ LINKED_ROWS = (
 """In place of what is said about several rows of one person, where persons are counted."""
 
 
-def limits_section(subject: Subject) -> Section:
+def make_limits_section(subject: Subject) -> Section:
     """What the guarantee does not cover."""
     lead = Paragraph("The promise is about what a class shows. It does not cover:")
     told: tuple[tuple[str, str], ...] = NOT_COVERED
@@ -185,7 +185,7 @@ def limits_section(subject: Subject) -> Section:
     return Section("limits", "What this does not cover", (lead, Points(told)))
 
 
-def presets_section(subject: Subject) -> Section:
+def make_presets_section(subject: Subject) -> Section:
     """Thresholds that others use, beside what was attained."""
     reached = largest_reached(subject.now.audit.k)
     told = f"The smallest class has {subject.now.audit.k_text}, "
@@ -202,7 +202,7 @@ def presets_section(subject: Subject) -> Section:
     return Section("thresholds", "Thresholds that others use", parts)
 
 
-def method_section(subject: Subject) -> Section:
+def make_method_section(subject: Subject) -> Section:
     """How it came about, and how anybody can check it."""
     content = subject.certificate
     rows = [(name, told) for name, told in _method(content, internal=subject.internal)]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from tclose.report.charts.frontier import frontier_svg
-from tclose.report.document import Document, Paragraph, Picture, Section, Table
-from tclose.report.render.frontier import RULE, headings, point_rows, title_of, told
-from tclose.search.frontier.curves import Curve, Frontier
+from tclose.report.charts.frontier import draw_frontier
+from tclose.report.document import Document, Paragraph, Part, Picture, Section, Table
+from tclose.report.words.frontier import (
+    KNEE_RULE,
+    describe_frontier,
+    head_points,
+    list_points,
+    name_frontier,
+)
+from tclose.search.frontier.curves import Frontier
 
 PROPOSED = (
     "Every point is what a search found within its share of the work, and keeps its promise; more "
@@ -13,25 +19,19 @@ PROPOSED = (
 )
 
 
-def frontier_section(frontier: Frontier) -> Section:
+def make_frontier_section(frontier: Frontier) -> Section:
     """The curves as a section of a report."""
-    drawn = frontier_svg(frontier, inline=True)
-    picture = Picture(title_of(frontier), drawn, _all_numbers(frontier))
-    said = (Paragraph(line) for line in told(frontier))
-    return Section(
-        "frontier",
-        "What a stricter promise costs",
-        (Paragraph(PROPOSED), picture, *said, Paragraph(RULE, "note")),
-    )
+    title = name_frontier(frontier)
+    rows = [(curve.name, *row) for curve in frontier.curves for _, row in list_points(curve)]
+    headings = ("curve", *head_points(frontier.curves[0]))
+    numbers = Table(title, headings, tuple(rows), (1, 2, 3, 4, 5))
+    picture = Picture(title, draw_frontier(frontier, inline=True), numbers)
+    sentences = (Paragraph(sentence) for sentence in describe_frontier(frontier))
+    parts: list[Part] = [Paragraph(PROPOSED), picture, *sentences, Paragraph(KNEE_RULE, "note")]
+    return Section("frontier", "What a stricter promise costs", tuple(parts))
 
 
-def frontier_document(frontier: Frontier, source: str) -> Document:
+def make_frontier_document(frontier: Frontier, source: str) -> Document:
     """A report of the frontier alone."""
     subtitle = f"{source}: {frontier.rows:,} rows"
-    return Document("Frontier", subtitle, "external", (frontier_section(frontier),))
-
-
-def _all_numbers(frontier: Frontier) -> Table:
-    rows = [(curve.name, *row) for curve in frontier.curves for _, row in point_rows(curve)]
-    curve: Curve = frontier.curves[0]
-    return Table(title_of(frontier), ("curve", *headings(curve)), tuple(rows), (1, 2, 3, 4, 5))
+    return Document("Frontier", subtitle, "external", (make_frontier_section(frontier),))

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from tclose.report.document import Figure, Figures, Paragraph, Part, Points, Section, Table, Tone
 from tclose.report.sections.words import listed, outcome, sentence, short_name
-from tclose.report.subject import Counted, Subject
+from tclose.report.subject import CountedTable, Subject
 from tclose.verify.audit import Audit
 from tclose.verify.verdict import Verdict
 
 
-def promise_section(subject: Subject) -> Section:
+def make_promise_section(subject: Subject) -> Section:
     """What is promised, in sentences, and whether it is kept."""
     audit = subject.now.audit
     parts: list[Part] = [_verdict(subject), *_checked(subject), _at_a_glance(subject)]
@@ -144,7 +144,7 @@ def _asked_and_attained(verdicts: tuple[Verdict, ...], *, promised: bool) -> Tab
     return Table("What was attained", ("measure", "attained"), measured, (1,))
 
 
-def measures_section(subject: Subject) -> Section | None:
+def make_measures_section(subject: Subject) -> Section | None:
     """What was measured without a promise, for those who know the field."""
     audit = subject.now.audit
     if not audit.measured:
@@ -154,7 +154,7 @@ def measures_section(subject: Subject) -> Section | None:
     return Section("measures", "Further measures", (lead, table))
 
 
-def before_section(subject: Subject) -> Section | None:
+def make_before_section(subject: Subject) -> Section | None:
     """The table that was read beside the release."""
     if subject.before is None:
         return None
@@ -189,7 +189,7 @@ def _told(verdict: Verdict | None) -> str:
     return "–" if verdict is None else f"{verdict.achieved_text} ({outcome(verdict)})"
 
 
-def risk_section(subject: Subject) -> Section:
+def make_risk_section(subject: Subject) -> Section:
     """How likely it is that a row is recognized as a person's, now and before."""
     lead = Paragraph(
         "Two questions about re-identification. A prosecutor looks for one person who is known to "
@@ -225,7 +225,7 @@ def _crowd(subject: Subject) -> int:
     return round(1 / float(found[0].numbers["threshold"] or 1)) if found else 0
 
 
-def _risk(counted: Counted, attack: str, number: str | None) -> tuple[str, bool] | None:
+def _risk(counted: CountedTable, attack: str, number: str | None) -> tuple[str, bool] | None:
     found = counted.attacks.of(attack)
     if not found:
         return None

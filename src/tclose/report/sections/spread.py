@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.report.document import Histogram, Limit, Paragraph, Part, Section, Series
+from tclose.report.document import HistogramChart, Limit, Paragraph, Part, Section, Series
 from tclose.report.sections.words import BITS
 from tclose.report.subject import Subject
 from tclose.verify.audit import Audit
@@ -28,7 +28,7 @@ MOST_BINS = 60
 Floats = NDArray[np.float64]
 
 
-def spread_section(subject: Subject) -> Section:
+def make_spread_section(subject: Subject) -> Section:
     """The distributions of class sizes and distances, with the limits drawn."""
     parts: list[Part] = [
         Paragraph(
@@ -45,7 +45,7 @@ def spread_section(subject: Subject) -> Section:
     return Section("spread", "How large and how close the classes are", tuple(parts))
 
 
-def sizes_chart(subject: Subject) -> Histogram:
+def sizes_chart(subject: Subject) -> HistogramChart:
     """How many rows are in classes of which size."""
     k = subject.now.audit.bound.policy.k
     sizes = [one.bound.classes.size.astype(np.float64) for one in _audits(subject)]
@@ -64,12 +64,12 @@ def sizes_chart(subject: Subject) -> Histogram:
     what = "rows" if subject.now.audit.bound.policy.subject is None else "persons"
     limit = None if k is None else Limit(f"at least {k:,} {what}", starts.index(k), "after")
     across = f"{what} in the class"
-    return Histogram(
+    return HistogramChart(
         "Rows by the size of their class", across, "share of rows", bins, series, limit
     )
 
 
-def distance_chart(subject: Subject, verdict: Verdict) -> Histogram:
+def distance_chart(subject: Subject, verdict: Verdict) -> HistogramChart:
     """How many rows are in classes how far from the whole table."""
     pairs = [(subject.now.audit, verdict)]
     was = subject.was(verdict)
@@ -82,7 +82,7 @@ def distance_chart(subject: Subject, verdict: Verdict) -> Histogram:
         for name, (audit, one) in zip(_names(subject)[-len(pairs) :], pairs, strict=True)
     )
     unit = "bits" if verdict.distance in BITS else "0 alike, 1 as different as can be"
-    return Histogram(
+    return HistogramChart(
         f"Rows by how far their class is from the whole table: {verdict.attribute}",
         f"distance ({verdict.distance}; {unit})",
         "share of rows",

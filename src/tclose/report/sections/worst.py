@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tclose.report.charts.flow import flow_svg
+from tclose.report.charts.flow import draw_flow
 from tclose.report.document import Paragraph, Part, Picture, Section, Table
 from tclose.report.subject import Subject
 from tclose.verify.audit import Audit
@@ -21,7 +21,7 @@ MOST_FLOWS = 4
 MOST_VALUES = 12
 
 
-def worst_section(subject: Subject) -> Section:
+def make_worst_section(subject: Subject) -> Section:
     """The worst classes, as far as this edition may tell of them."""
     audit = subject.now.audit
     parts: list[Part] = [_lead(subject)]
@@ -90,7 +90,7 @@ def _flows(audit: Audit) -> Iterator[Picture]:
     """The farthest class of each attribute."""
     for name in list(audit.bound.attributes)[:MOST_FLOWS]:
         why = explain_class(audit.bound, None, name)
-        yield Picture(_title(why), flow_svg(why), _numbers(why))
+        yield Picture(_title(why), draw_flow(why, inline=True), _numbers(why))
 
 
 def _title(why: Explanation) -> str:
