@@ -25,7 +25,11 @@ from tclose.distance import (
     numeric,
     ordered,
 )
+from tclose.distance.emd import big_work, compiled_work
+from tclose.distance.measure import Reference
 from tclose.distance.numbers import compare, to_integers
+from tclose.distance.python_integers import cheapest_flow
+from tclose.kernels.distance.work import Transport
 
 HAIR = Fraction(1, 10**80)
 
@@ -195,3 +199,36 @@ def test_whole_numbers_keep_the_ratios(numbers: list[Fraction]) -> None:
 def test_logarithms_next_to_a_limit_are_told_apart_by_their_digits(sign: int) -> None:
     limit = 3 - sign * Fraction(1, 10**100)
     assert compare(lambda: Decimal(8).ln() / Decimal(2).ln(), 3.0, limit) == sign
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_compiled_work_is_the_work_in_python_integers(slow: Any, data: Any) -> None:
+    metric = data.draw(slow.grounds()).metric
+    line = st.lists(st.integers(0, 30), min_size=metric.values, max_size=metric.values).filter(any)
+    rows, wholes = (
+        data.draw(st.lists(line, min_size=1, max_size=6)),
+        data.draw(st.lists(line, min_size=1, max_size=3)),
+    )
+    against = np.arange(len(rows)) % len(wholes)
+    given = (metric, Histogram.from_dense(rows), Reference(np.array(wholes), against))
+    total = np.array(wholes).sum(axis=1)
+    assert compiled_work(*given, total).tolist() == big_work(*given, total).tolist()
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_compiled_transport_costs_what_python_integers_say(data: Any) -> None:
+    sources, sinks = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
+    supply = data.draw(st.lists(st.integers(1, 9), min_size=sources, max_size=sources))
+    cuts = data.draw(st.lists(st.integers(0, sum(supply)), min_size=sinks - 1, max_size=sinks - 1))
+    demand = np.diff([0, *sorted(cuts), sum(supply)])
+    price = st.lists(st.integers(0, 20), min_size=sinks, max_size=sinks)
+    cost = np.array(data.draw(st.lists(price, min_size=sources, max_size=sources)))
+    found = Transport(np.array(supply), demand, cost)
+    work, flow = cheapest_flow(*(np.array(one, dtype=object) for one in (supply, demand, cost)))
+    assert found.work == work == (found.flow * cost).sum() == (flow * cost).sum()
+    for carried in (found.flow, flow):
+        assert carried.min() >= 0
+        assert carried.sum(axis=1).tolist() == supply
+        assert carried.sum(axis=0).tolist() == demand.tolist()

@@ -11,7 +11,6 @@ many; in either case the sensitive values of linked rows must agree.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from tclose.data.alignment import Linked, translated
 from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import grouped
 from tclose.distance import Histogram
-from tclose.distance.kernel import compiled
+from tclose.kernels.distance.beliefs import combine_beliefs
 from tclose.verify.wording import rows_text
 
 NEARLY = 0.95
@@ -87,14 +86,13 @@ def composed(mine: Histogram, theirs: Histogram, first: Ints, second: Ints) -> C
     [1]
     """
     table = mine.total().astype(np.float64)
-    left = np.zeros(len(first), dtype=np.int64)
-    strongest, moved = np.zeros(len(first)), np.zeros(len(first))
-    _compose(
-        mine.start, mine.code, mine.count.astype(np.float64), mine.size.astype(np.float64),
-        theirs.start, theirs.code, theirs.count.astype(np.float64), theirs.size.astype(np.float64),
-        table / table.sum(), first, second, left, strongest, moved,
-    )  # fmt: skip
-    return Composed(left, strongest, moved)
+    found = combine_beliefs(_arrays(mine), _arrays(theirs), table / table.sum(), first, second)
+    return Composed(*found)
+
+
+def _arrays(histogram: Histogram) -> tuple[Ints, Ints, Floats, Floats]:
+    count, size = histogram.count.astype(np.float64), histogram.size.astype(np.float64)
+    return histogram.start, histogram.code, count, size
 
 
 def highest_shares(histogram: Histogram) -> Floats:
@@ -126,36 +124,3 @@ def _translated(first: BoundTable, second: BoundTable, attribute: str) -> Histog
         histogram.owner()[kept], code[histogram.code[kept]], histogram.count[kept],
         classes=histogram.classes, values=values,
     )  # fmt: skip
-
-
-@compiled
-def _compose(
-    start: Any, code: Any, count: Any, size: Any, start2: Any, code2: Any, count2: Any,
-    size2: Any, table: Any, first: Any, second: Any, left: Any, strongest: Any, moved: Any,
-) -> None:  # fmt: skip
-    """Walks both sorted lists of values side by side, twice: to add up, then to compare."""
-    for pair in range(len(first)):
-        total = 0.0
-        for again in range(2):
-            a, b = start[first[pair]], start2[second[pair]]
-            inside = 0.0
-            while a < start[first[pair] + 1] and b < start2[second[pair] + 1]:
-                if code[a] < code2[b]:
-                    a += 1
-                elif code[a] > code2[b]:
-                    b += 1
-                else:
-                    usual = table[code[a]]
-                    belief = count[a] / size[first[pair]] * count2[b] / size2[second[pair]] / usual
-                    if again:
-                        belief /= total
-                        strongest[pair] = max(strongest[pair], belief)
-                        moved[pair] += abs(belief - usual)
-                        inside += usual
-                    else:
-                        total += belief
-                        left[pair] += 1
-                    a += 1
-                    b += 1
-            if again:
-                moved[pair] = (moved[pair] + 1.0 - inside) / 2

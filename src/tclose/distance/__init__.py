@@ -3,7 +3,7 @@
 - `numbers`     exact rational numbers from what people write (0.2 is 1/5)
 - `histogram`   the sensitive values of every class, as sparse counts
 - `ground`      how far apart two values are: along a tree, or as a matrix says
-- `kernel`      compiled integer kernels behind every earth mover's distance
+- `python_integers`  the same work as the compiled kernels, beyond 64 bits
 - `ratios`      many exact fractions at once, compared exactly
 - `measure`     what every distance answers
 - `emd`         the earth mover's distance of all classes at once, as exact fractions

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import kernel
-from tclose.distance.ground import Chains, MatrixMetric, Metric, TreeMetric
+from tclose.distance import python_integers
+from tclose.distance.ground import MatrixMetric, Metric, TreeMetric
 from tclose.distance.histogram import Counts, Histogram, lexicographic
 from tclose.distance.measure import Reference
 from tclose.distance.ratios import Ratios
+from tclose.kernels.distance.work import ChainReferences, ClassCounts, Transport, TreeReferences
 
 FITS = 2**63
 
@@ -68,12 +69,12 @@ def _along_tree(
     """Numerators for a tree metric: compiled where they fit, Python integers beyond."""
     small = _fitting(classes, int(max(total, default=0)), metric.span)
     if small.all():
-        return _tree_kernel(metric, classes, reference, total, compiled=True)
+        return compiled_work(metric, classes, reference, total)
     result = np.empty(classes.classes, dtype=object)
-    for part, compiled in ((np.flatnonzero(small), True), (np.flatnonzero(~small), False)):
+    for part, work in ((np.flatnonzero(small), compiled_work), (np.flatnonzero(~small), big_work)):
         if len(part):
             some = Reference(reference.counts, reference.of_class[part])
-            result[part] = _tree_kernel(metric, classes.take(part), some, total, compiled=compiled)
+            result[part] = work(metric, classes.take(part), some, total)
     return result
 
 
@@ -84,54 +85,82 @@ def _fitting(classes: Histogram, total: int, span: int) -> NDArray[np.bool_]:
     return result
 
 
-def _tree_kernel(
-    metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts, *, compiled: bool
+def compiled_work(
+    metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts
 ) -> Counts:
-    kind: Any = np.int64 if compiled else object
-    counts = reference.counts.astype(kind)
-    below = metric.below(counts)
-    length = metric.length.astype(kind)
-    idle = (below * length).sum(axis=1)
-    work = np.empty(classes.classes, dtype=kind)
-    common = (classes.size.astype(kind), reference.of_class)
-    known = (total.astype(kind), idle, work)
-    if metric.chains is not None:
-        _chain_kernel(metric.chains, classes, common, below, length, known, compiled)
-        return work
-    function = kernel.tree_work if compiled else kernel.tree_work.py_func  # type: ignore[attr-defined]
-    nodes = len(metric.parent)
-    scratch = (np.zeros(nodes, dtype=kind), np.empty(nodes, dtype=np.int64))
-    function(
-        classes.start, classes.code, classes.count.astype(kind), *common,
-        metric.leaf, metric.parent, length, below, known[0], idle, *scratch, work,
-    )  # fmt: skip
-    return work
-
-
-def _chain_kernel(
-    chains: Chains,
-    classes: Histogram,
-    common: tuple[Counts, NDArray[np.int64]],
-    below: Counts,
-    length: Counts,
-    known: tuple[Counts, Counts, Counts],
-    compiled: bool,
-) -> None:
-    function = kernel.chain_work if compiled else kernel.chain_work.py_func  # type: ignore[attr-defined]
-    slot = chains.slot[classes.code]
-    count = classes.count.astype(length.dtype)
-    if (np.diff(chains.slot) < 0).any():
-        order = lexicographic(classes.owner(), slot - slot.min(initial=0))
-        slot, count = slot[order], count[order]
-    along = below[:, chains.node]
-    step = length[chains.node]
-    reach = np.concatenate((step[:0].sum(keepdims=True), np.cumsum(step)))
-    start = np.zeros((len(along), 1), dtype=length.dtype)
-    moment = np.concatenate((start, np.cumsum(along * step, axis=1)), axis=1)
-    total, idle, work = known
-    function(
-        classes.start, slot, count, *common, chains.end, reach, along, moment, total, idle, work
+    """Numerators by the compiled kernels; the caller knows that they fit 64 bits."""
+    laid = _lay_out(metric, classes, reference, np.dtype(np.int64))
+    counts = ClassCounts(
+        classes.start, laid.place, laid.count, classes.size.astype(np.int64), reference.of_class
     )
+    n = total.astype(np.int64)
+    if metric.chains is None:
+        tree = TreeReferences(metric.leaf, metric.parent, laid.length, laid.below, n, laid.idle)
+        return np.asarray(tree.work(counts))
+    chains = ChainReferences(
+        metric.chains.end, laid.reach, laid.below, laid.moment, n, laid.idle
+    )  # fmt: skip
+    return np.asarray(chains.work(counts))
+
+
+def big_work(metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts) -> Counts:
+    """The same numerators in Python integers, whatever their size."""
+    laid = _lay_out(metric, classes, reference, np.dtype(object))
+    place, count, reach = laid.place.tolist(), laid.count.tolist(), laid.reach.tolist()
+    below, moment = laid.below.tolist(), laid.moment.tolist()
+    result = np.empty(classes.classes, dtype=object)
+    for c, ref in enumerate(reference.of_class.tolist()):
+        part = slice(int(classes.start[c]), int(classes.start[c + 1]))
+        entries = list(zip(place[part], count[part], strict=True))
+        sizes = (int(classes.size[c]), int(total[ref]))
+        if metric.chains is None:
+            result[c] = python_integers.tree_work(
+                entries, *sizes, metric.leaf, metric.parent, laid.length, below[ref],
+                laid.idle[ref],
+            )  # fmt: skip
+        else:
+            result[c] = python_integers.chain_work(
+                entries, *sizes, metric.chains.end, reach, below[ref], moment[ref], laid.idle[ref]
+            )
+    return result
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Classes and references along the edges of a tree."""
+
+    place: NDArray[np.int64]
+    """By entry of the classes: its value; of chains, the edge above it."""
+    count: Counts
+    length: Counts
+    below: Counts
+    """[references, nodes]; of chains, [references, edges]."""
+    idle: Counts
+    """By reference: Σ length · below."""
+    reach: Counts
+    """Of chains: the lengths of all edges before each."""
+    moment: Counts
+    """Of chains: [references, edges + 1], Σ length · below of all edges before."""
+
+
+def _lay_out(
+    metric: TreeMetric, classes: Histogram, reference: Reference, kind: np.dtype[Any]
+) -> _Layout:
+    below = metric.below(reference.counts.astype(kind))
+    length, count = metric.length.astype(kind), classes.count.astype(kind)
+    idle, none = (below * length).sum(axis=1), np.zeros(0, dtype=kind)
+    chains = metric.chains
+    if chains is None:
+        return _Layout(classes.code, count, length, below, idle, none, none)
+    edge = chains.slot[classes.code]
+    if (np.diff(chains.slot) < 0).any():
+        order = lexicographic(classes.owner(), edge - edge.min(initial=0))
+        edge, count = edge[order], count[order]
+    along, step = below[:, chains.node], length[chains.node]
+    reach = np.concatenate((step[:0].sum(keepdims=True), np.cumsum(step)))
+    start = np.zeros((len(along), 1), dtype=kind)
+    moment = np.concatenate((start, np.cumsum(along * step, axis=1)), axis=1)
+    return _Layout(edge, count, length, along, idle, reach, moment)
 
 
 def _flows(metric: MatrixMetric, classes: Histogram, reference: Reference) -> Counts:
@@ -139,8 +168,8 @@ def _flows(metric: MatrixMetric, classes: Histogram, reference: Reference) -> Co
     result = np.empty(classes.classes, dtype=object)
     for index in range(classes.classes):
         ref = reference.of_class[index]
-        one = classes.take(np.array([index])).dense()[0]
-        surplus = excess(one, reference.counts[ref])
+        counts = classes.take(np.array([index])).dense()[0]
+        surplus = excess(counts, reference.counts[ref])
         result[index] = least_flow(metric, surplus)[0]
     return result
 
@@ -158,21 +187,12 @@ def least_flow(metric: MatrixMetric, surplus: Counts) -> tuple[int, Counts]:
     whole_flow = np.zeros((metric.values, metric.values), dtype=object)
     if not len(source):
         return 0, whole_flow
-    amount = int(surplus[source].sum())
-    fits = 4 * amount * metric.diameter < FITS
-    kind: Any = np.int64 if fits else object
-    function = kernel.flow_work if fits else kernel.flow_work.py_func  # type: ignore[attr-defined]
-    nodes = len(source) + len(sink)
-    flow = np.zeros((len(source), len(sink)), dtype=kind)
-    work = function(
-        surplus[source].astype(kind),
-        (-surplus[sink]).astype(kind),
-        metric.cost[np.ix_(source, sink)].astype(kind),
-        flow,
-        np.zeros(nodes, dtype=kind),
-        np.zeros(nodes, dtype=kind),
-        np.zeros(nodes, dtype=np.int64),
-        np.zeros(nodes, dtype=np.bool_),
-    )
+    supply, demand = surplus[source], -surplus[sink]
+    cost = metric.cost[np.ix_(source, sink)]
+    if 4 * int(supply.sum()) * metric.diameter < FITS:
+        found = Transport(*(part.astype(np.int64) for part in (supply, demand, cost)))
+        work, flow = found.work, found.flow
+    else:
+        work, flow = python_integers.cheapest_flow(supply, demand, cost.astype(object))
     whole_flow[np.ix_(source, sink)] = flow
     return int(work), whole_flow

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import kernel
+from tclose.kernels.distance.counting import sort_by_counting
 
 Counts = NDArray[Any]
 """Whole numbers: 64-bit, or Python integers in an object array beyond that."""
@@ -136,9 +136,7 @@ def lexicographic(*keys: NDArray[Any]) -> NDArray[np.int64]:
         if span > DENSE * len(key):
             order = order[np.argsort(key[order], kind="stable")]
         else:
-            result = np.empty_like(order)
-            kernel.counting_sort(key, order, np.zeros(span + 1, dtype=np.int64), result)
-            order = result
+            order = np.asarray(sort_by_counting(key, order, span))
     return order
 
 
@@ -153,7 +151,7 @@ def _folded(keys: Sequence[NDArray[Any]]) -> list[tuple[NDArray[np.int64], int]]
             both += key
             folded.append((both, span * wide))
         else:
-            folded.append((key.astype(np.int64, copy=False), wide))
+            folded.append((np.ascontiguousarray(key, dtype=np.int64), wide))
     return folded
 
 

@@ -13,14 +13,13 @@ that queries which select almost nothing, or nothing, are not divided by it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.alignment import translated
-from tclose.distance.kernel import compiled
 from tclose.errors import UsageError
+from tclose.kernels.boxes.queries import Queries
 from tclose.utility.pair import Pair
 from tclose.utility.result import Measure
 
@@ -42,6 +41,10 @@ class Workload:
     high: Ints
     attribute: Ints
     part: Ints
+
+    def compiled(self) -> Queries:
+        """The same, for the kernels."""
+        return Queries(self.low, self.high, self.attribute, self.part)
 
 
 def draw(pair: Pair, number: int, share: float, columns: int, seed: int) -> Workload:
@@ -79,13 +82,9 @@ def _ranges(rng: np.random.Generator, values: Ints, share: float) -> tuple[Ints,
 def actual_counts(pair: Pair, work: Workload) -> Floats:
     """What the original answers."""
     codes = _sensitive_codes(pair, of_release=False)
-    result = np.zeros(len(work.low))
-    _count(
-        pair.covering.places(pair.original.cells), codes,
-        pair.original.cells.rows.astype(np.float64),
-        work.low, work.high, work.attribute, work.part, result,
-    )  # fmt: skip
-    return result
+    weight = pair.original.cells.rows.astype(np.float64)
+    places = pair.covering.places(pair.original.cells)
+    return np.asarray(work.compiled().count(places, codes, weight))
 
 
 def estimated_counts(pair: Pair, work: Workload) -> Floats:
@@ -94,16 +93,12 @@ def estimated_counts(pair: Pair, work: Workload) -> Floats:
     order = np.argsort(classes.cell_class, kind="stable")
     start = np.searchsorted(classes.cell_class[order], np.arange(classes.count + 1))
     codes = _sensitive_codes(pair, of_release=True)[order]
-    result = np.zeros(len(work.low))
-    labels = max(len(one.start) for one in pair.covering.columns)
-    _estimate(
-        pair.covering.key, *pair.covering.flat, _widths(pair), start.astype(np.int64), codes,
+    found = work.compiled().estimate(
+        pair.covering.boxes, _widths(pair),
+        np.array([column.values for column in pair.covering.columns]), start, codes,
         classes.cell_rows[order].astype(np.float64), pair.size.astype(np.float64),
-        np.array([one.values for one in pair.covering.columns]),
-        work.low, work.high, work.attribute, work.part,
-        np.zeros((len(pair.covering.columns), labels)), result,
     )  # fmt: skip
-    return result
+    return np.asarray(found)
 
 
 def query_error(
@@ -133,7 +128,7 @@ def query_error(
 
 
 def _widths(pair: Pair) -> Floats:
-    """How many values each released value covers, laid out as `Covering.flat` lays out starts."""
+    """How many values each released value covers, column after column."""
     return np.concatenate(
         [np.append(np.maximum(one.width, 1), 1).astype(float) for one in pair.covering.columns]
     )
@@ -150,69 +145,3 @@ def _sensitive_codes(pair: Pair, *, of_release: bool) -> Ints:
             columns.append(pair.original.classes.cell_codes[name])
     cells = pair.release.cells if of_release else pair.original.cells
     return np.stack(columns, axis=1) if columns else np.zeros((len(cells.rows), 1), np.int64)
-
-
-@compiled
-def _count(
-    places: Any, codes: Any, weight: Any, low: Any, high: Any, attribute: Any, part: Any,
-    result: Any,
-) -> None:  # fmt: skip
-    """Adds up the cells that fulfil every condition of each query."""
-    for query in range(len(low)):
-        total = 0.0
-        for cell in range(len(weight)):
-            inside = True
-            if attribute[query] >= 0:
-                code = codes[cell, attribute[query]]
-                inside = part[query, 0] <= code < part[query, 1]
-            q = 0
-            while inside and q < places.shape[1]:
-                inside = low[query, q] <= places[cell, q] < high[query, q]
-                q += 1
-            if inside:
-                total += weight[cell]
-        result[query] = total
-
-
-@compiled
-def _estimate(
-    key: Any, begin: Any, run_start: Any, run_low: Any, run_high: Any, width: Any, start: Any,
-    codes: Any, weight: Any, size: Any, values: Any, low: Any, high: Any, attribute: Any,
-    part: Any, share: Any, result: Any,
-) -> None:  # fmt: skip
-    """Adds up, class by class, the share of its box that a query covers times its rows."""
-    columns = key.shape[1]
-    asked = np.empty(columns, dtype=np.int64)
-    for query in range(len(low)):
-        count = 0
-        for q in range(columns):
-            if low[query, q] == 0 and high[query, q] == values[q]:
-                continue
-            asked[count] = q
-            count += 1
-            last = begin[q + 1] - 1 if q + 1 < columns else len(run_start) - 1
-            for at in range(begin[q], last):
-                covered = 0
-                for run in range(run_start[at], run_start[at + 1]):
-                    a, b = max(run_low[run], low[query, q]), min(run_high[run], high[query, q])
-                    covered += max(b - a, 0)
-                share[q, at - begin[q]] = covered / width[at]
-        total = 0.0
-        for c in range(len(key)):
-            part_of = 1.0
-            for i in range(count):
-                part_of *= share[asked[i], key[c, asked[i]]]
-                if part_of == 0.0:
-                    break
-            if part_of == 0.0:
-                continue
-            if attribute[query] < 0:
-                total += part_of * size[c]
-                continue
-            rows = 0.0
-            for entry in range(start[c], start[c + 1]):
-                code = codes[entry, attribute[query]]
-                if part[query, 0] <= code < part[query, 1]:
-                    rows += weight[entry]
-            total += part_of * rows
-        result[query] = total

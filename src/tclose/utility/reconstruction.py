@@ -7,15 +7,12 @@ over quasi-identifiers and sensitive attributes together; a row left out is spre
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.alignment import translated
 from tclose.data.encode.classes import grouped
-from tclose.data.encode.coverage import holds, spot
-from tclose.distance.kernel import compiled
+from tclose.kernels.boxes.reconstruction import spread_rows
 from tclose.utility.pair import Pair
 from tclose.utility.result import Measure
 
@@ -51,15 +48,12 @@ def rebuilt_rows(pair: Pair) -> Floats:
     class_start = np.searchsorted(classes.cell_class[inside], np.arange(classes.count + 1))
     width = pair.covering.width().astype(np.float64)
     density = 1.0 / np.prod(np.where(width > 0, width, 1.0), axis=1)
-    found = np.zeros(len(order))
-    _spread(
-        pair.covering.places(pair.original.cells)[first], pair.covering.key, *pair.covering.flat,
-        *pair.covering.grid, cell_start.astype(np.int64), mine[order],
-        class_start.astype(np.int64), theirs[inside],
-        classes.cell_rows[inside].astype(np.float64), density, found,
-    )  # fmt: skip
     result = np.empty(len(order))
-    result[order] = found
+    result[order] = spread_rows(
+        pair.covering.grid, pair.covering.places(pair.original.cells)[first],
+        cell_start.astype(np.int64), mine[order], class_start.astype(np.int64), theirs[inside],
+        classes.cell_rows[inside].astype(np.float64), density,
+    )  # fmt: skip
     everywhere = [float(one.values) for one in pair.covering.columns]
     spread = float(np.prod(everywhere)) * (int(mine.max(initial=0)) + 1)
     return result + pair.left_out / spread
@@ -83,29 +77,3 @@ def _combinations(pair: Pair) -> tuple[Ints, Ints]:
     distinct = np.unique(known)
     number[distinct] = np.arange(len(distinct))
     return number[known], number[label[len(mine[0]) :]]
-
-
-@compiled
-def _spread(
-    places: Any, key: Any, begin: Any, run_start: Any, low: Any, high: Any, first: Any,
-    second: Any, wide: Any, start: Any, near: Any, cell_start: Any, mine: Any, class_start: Any,
-    theirs: Any, weight: Any, density: Any, found: Any,
-) -> None:  # fmt: skip
-    """Adds to each cell of the original what every class that covers it puts there."""
-    for t in range(len(places)):
-        p = spot(places, t, first, second, wide)
-        for i in range(start[p], start[p + 1]):
-            c = near[i]
-            if not holds(places, t, key, c, begin, run_start, low, high):
-                continue
-            for cell in range(cell_start[t], cell_start[t + 1]):
-                a, b = class_start[c], class_start[c + 1]
-                while a < b:
-                    middle = (a + b) // 2
-                    if theirs[middle] < mine[cell]:
-                        a = middle + 1
-                    else:
-                        b = middle
-                while a < class_start[c + 1] and theirs[a] == mine[cell]:
-                    found[cell] += weight[a] * density[c]
-                    a += 1

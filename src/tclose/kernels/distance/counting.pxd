@@ -1,0 +1,1 @@
+# Rows put in order by counting their keys.
