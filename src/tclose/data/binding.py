@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tclose.data.encode.attribute import Attribute, make_attribute
 from tclose.data.encode.cells import Cells, count_cells
 from tclose.data.encode.classes import Classes, form_classes
+from tclose.data.encode.coverage import covering_of
 from tclose.data.encode.dictionary import NUMBER, Dictionary
 from tclose.data.encode.hierarchies import outside, resolve
 from tclose.data.encode.row_counts import counted_cells
@@ -55,6 +56,10 @@ class BoundTable:
     def attributes(self) -> dict[str, Attribute]:
         """The sensitive columns."""
         return dict(self.classes.attributes)
+
+    def match_population(self, population: Cells) -> NDArray[np.int64]:
+        """How many people of the population fit each class."""
+        return covering_of(self.classes, population, self.hierarchies).rows_covered(population)
 
 
 def bind(

@@ -140,6 +140,28 @@ def lexicographic(*keys: NDArray[Any]) -> NDArray[np.int64]:
     return order
 
 
+def grouped(codes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The group of each row of several code columns, in lexicographic order, and a row of each.
+
+    >>> grouped([np.array([1, 0, 1]), np.array([0, 5, 0])])
+    (array([1, 0, 1]), array([1, 0]))
+    """
+    order = lexicographic(*(_from_zero(column) for column in codes))
+    fresh = np.zeros(len(order), dtype=bool)
+    fresh[:1] = True
+    for column in codes:
+        along = column[order]
+        fresh[1:] |= along[1:] != along[:-1]
+    label = np.empty(len(order), dtype=np.int64)
+    label[order] = np.cumsum(fresh) - 1
+    return label, order[fresh]
+
+
+def _from_zero(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    low = int(codes.min(initial=0))
+    return codes if low == 0 else codes - low
+
+
 def _folded(keys: Sequence[NDArray[Any]]) -> list[tuple[NDArray[np.int64], int]]:
     """Fewer keys that sort the same, each with its span; none is made too wide to count."""
     folded: list[tuple[NDArray[np.int64], int]] = []

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from tclose.policy.part import Number, Part
-from tclose.policy.promised import Alpha, Beta, Delta, Diversity
-from tclose.policy.values import DistanceSpec, HierarchySpec
-from tclose.policy.words import Role, role_of
-
-PROMISES = ("t", "l", "alpha", "p", "beta", "delta")
+from tclose.policy.values import HierarchySpec
+from tclose.policy.words import ROLES, SYNONYMS, Role, role_of
+from tclose.requirements.fields import ColumnPart
+from tclose.requirements.registry import ColumnRequirements
 
 
-class Column(Part):
+class Column(ColumnRequirements):
     """One column: its role, what its values mean, and what is promised about it."""
+
+    short_form: ClassVar[dict[str, Any] | None] = {"type": "string", "enum": [*ROLES, *SYNONYMS]}
+    not_required: ClassVar[frozenset[str]] = ColumnPart.not_required | {
+        "hierarchy", "order", "domain"
+    }  # fmt: skip
 
     role: Annotated[Role, BeforeValidator(role_of)]
     hierarchy: HierarchySpec | None = None
-    missing: Literal["value", "forbid", "any"] = "value"
-    distance: DistanceSpec | None = None
     order: tuple[str, ...] | None = Field(None, description="values from lowest to highest")
     domain: Literal["observed", "declared"] = Field(
         "observed", description="count only values that occur, or all of `order` or the hierarchy"
     )
-    t: Number | None = Field(None, description="t-closeness: largest distance from the table")
-    n: int | None = Field(None, ge=1, description="with t: (n, t)-closeness")
-    l: Diversity | None = None
-    alpha: Alpha | None = None
-    p: int | None = Field(None, ge=1, description="p-sensitive k-anonymity")
-    beta: Beta | None = None
-    delta: Delta | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -54,18 +48,9 @@ class Column(Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Column:
-        promised = [key for key in (*PROMISES, "n", "distance") if getattr(self, key) is not None]
-        if promised and self.role != "sensitive":
-            raise ValueError(f"{', '.join(promised)}: only a sensitive column takes a promise")
-        if self.n is not None and self.t is None:
-            raise ValueError("n needs t: (n, t)-closeness is t-closeness to a group of n rows")
         name = self.distance.name if self.distance else None
         if name == "hierarchical" and self.hierarchy is None:
             raise ValueError("the hierarchical distance needs a hierarchy")
-        if self.t is not None and (self.t < 0 or (self.t > 1 and name != "kl")):
-            raise ValueError("t must lie in [0, 1]")
-        if self.missing == "any" and self.delta is not None and self.delta.absent == "ignore":
-            raise ValueError('delta with absent = "ignore" is not defined where missing = "any"')
         if self.domain == "declared" and self.order is None and self.hierarchy is None:
             raise ValueError("a declared domain needs an order or a hierarchy")
         return self

@@ -9,29 +9,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
+from tclose.distance.part import list_parts
 from tclose.errors import PolicyError, Problem, nearest
 from tclose.policy.column import Column
 from tclose.policy.model import Policy
-from tclose.policy.promised import Alpha, Beta, Delta, Diversity, Joint, Presence, Recursive
-from tclose.policy.settings import Release, Search
-from tclose.policy.values import DistanceSpec, HierarchySpec
-
-PARTS: dict[str, type[BaseModel]] = {
-    "hierarchy": HierarchySpec,
-    "distance": DistanceSpec,
-    "l": Diversity,
-    "recursive": Recursive,
-    "alpha": Alpha,
-    "beta": Beta,
-    "delta": Delta,
-    "joint": Joint,
-    "presence": Presence,
-    "search": Search,
-    "release": Release,
-}
-
 
 HINTS = {
     "t must lie in [0, 1]": "0 allows no difference from the table, 1 allows any; such as t = 0.2",
@@ -165,7 +148,8 @@ def _keys_beside(loc: tuple[Any, ...]) -> list[str]:
     if len(loc) == 3 and loc[0] == "columns":
         return list(Column.model_fields)
     holder = next((part for part in reversed(loc[:-1]) if isinstance(part, str)), "")
-    return list(PARTS[holder].model_fields) if holder in PARTS else []
+    part = list_parts(Policy).get(holder)
+    return [] if part is None else list(part.model_fields)
 
 
 def _without(raw: dict[str, Any], locations: list[tuple[Any, ...]]) -> dict[str, Any] | None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from tclose.policy.column import PROMISES, Column
-from tclose.policy.part import Part
-from tclose.policy.promised import Joint, Presence
+from tclose.distance.spec import DISTANCES, GENERALIZABLE, DistanceSpec
+from tclose.policy.column import Column
 from tclose.policy.settings import Release, Search
-from tclose.policy.values import DISTANCES, GENERALIZABLE, DistanceSpec, HierarchySpec
+from tclose.policy.values import HierarchySpec
 from tclose.policy.words import COUNTING
+from tclose.requirements.closeness.joint import Joint
+from tclose.requirements.fields import PolicyPart
+from tclose.requirements.identity.delta_presence import Presence
+from tclose.requirements.registry import PolicyRequirements
 
 __all__ = [
     "DISTANCES",
@@ -27,7 +29,7 @@ __all__ = [
 ]
 
 
-class Policy(Part):
+class Policy(PolicyRequirements):
     """Everything the steward declares about a table.
 
     >>> policy = Policy.model_validate(
@@ -36,16 +38,7 @@ class Policy(Part):
     (('age',), ('disease',), Fraction(1, 5))
     """
 
-    k: int | None = Field(None, ge=1, description="k-anonymity: least size of a class")
     columns: dict[str, Column] = Field(description="every column of the table and its role")
-    readings: tuple[Literal["separate", "cross"], ...] = Field(
-        ("separate",),
-        min_length=1,
-        description="cross: the other sensitive attributes are known to the attacker",
-    )
-    joint: tuple[Joint, ...] = ()
-    k_map: int | None = Field(None, ge=1, description="k-map: least matches in the population")
-    presence: Presence | None = None
     population: str | None = Field(None, description="population table; relative to the policy")
     search: Search = Search()
     release: Release = Release()
@@ -69,20 +62,6 @@ class Policy(Part):
         moved = self.model_copy()
         moved._base = Path(base)
         return moved
-
-    def with_role(self, role: str) -> tuple[str, ...]:
-        """The columns of one role, in the policy's order."""
-        return tuple(name for name, column in self.columns.items() if column.role == role)
-
-    @property
-    def quasi(self) -> tuple[str, ...]:
-        """The quasi-identifiers."""
-        return self.with_role("quasi")
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        """The sensitive attributes."""
-        return self.with_role("sensitive")
 
     @property
     def identifiers(self) -> tuple[str, ...]:
@@ -112,9 +91,9 @@ class Policy(Part):
     @property
     def promises_something(self) -> bool:
         """Whether there is anything to verify."""
-        stated = (self.k, self.k_map, self.presence, *self.joint)
-        return any(promise is not None for promise in stated) or any(
-            getattr(column, key) is not None for column in self.columns.values() for key in PROMISES
+        keys = PolicyRequirements.model_fields.keys() - PolicyPart.model_fields.keys()
+        return any(getattr(self, key) for key in keys) or any(
+            column.states_something for column in self.columns.values()
         )
 
     @field_validator("columns")
@@ -167,7 +146,7 @@ class Policy(Part):
                 if column.missing == "forbid":
                     raise ValueError(f'release.leftover: "hide", but {name!r} forbids gaps')
                 continue
-            judged = any(getattr(column, key) is not None for key in PROMISES)
+            judged = column.states_something
             judged |= any(name in joint.columns for joint in self.joint)
             if judged and (column.hierarchy is None or column.order is not None):
                 raise ValueError(f'release.leftover: "generalize" needs a hierarchy of {name!r}')
@@ -176,12 +155,4 @@ class Policy(Part):
                     f'release.leftover: "generalize" needs a distance of {name!r} that knows '
                     f"groups: {', '.join(GENERALIZABLE)}"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _joint_sensitive(self) -> Policy:
-        for joint in self.joint:
-            wrong = [name for name in joint.columns if name not in self.sensitive]
-            if wrong:
-                raise ValueError(f"joint: {wrong[0]!r} is not a sensitive column of this policy")
         return self

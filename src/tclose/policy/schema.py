@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tclose.distance.part import list_parts
+from tclose.distance.spec import DISTANCES
 from tclose.policy.model import Policy
-from tclose.policy.values import DISTANCES
 from tclose.policy.words import ROLES, SYNONYMS
-
-SHORT_FORMS: dict[str, dict[str, Any]] = {
-    "Column": {"type": "string", "enum": [*ROLES, *SYNONYMS]},
-    "HierarchySpec": {"type": "string", "description": "path of a hierarchy file"},
-    "Diversity": {"type": "integer", "minimum": 1, "description": "distinct values per class"},
-    "Alpha": {"type": ["number", "string"]},
-    "Beta": {"type": ["number", "string"]},
-    "Delta": {"type": ["number", "string"]},
-}
 
 
 def policy_schema() -> dict[str, Any]:
@@ -29,8 +21,10 @@ def policy_schema() -> dict[str, Any]:
     parts = schema["$defs"]
     parts["Column"]["properties"]["role"]["enum"] = [*ROLES, *SYNONYMS]
     smoothing = parts["DistanceSpec"]["properties"]
-    for name, short in SHORT_FORMS.items():
-        parts[name] = {"anyOf": [short, parts[name]]}
+    for part in list_parts(Policy).values():
+        if part.short_form is not None:
+            name = part.__name__
+            parts[name] = {"anyOf": [part.short_form, parts[name]]}
     parts["DistanceSpec"] = {
         "anyOf": [
             {"type": "string", "enum": [name for name in DISTANCES if name != "matrix"]},

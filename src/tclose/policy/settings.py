@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from tclose.policy.part import Number, Part, must
+from tclose.distance.part import Number, Part, must
 
 Amount = Annotated[
     Number, must("a search is limited by a number, 0 or more", lambda amount: amount >= 0)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.classes import Classes, grouped
 from tclose.distance import TreeMetric
+from tclose.distance.histogram import grouped
+from tclose.requirements.classes import JudgedClasses
 
 if TYPE_CHECKING:
     from tclose.requirements.requirement import Requirement
@@ -69,7 +70,7 @@ class JudgedAttribute:
 class AttributePool:
     """The attributes that constraints speak about, each listed once."""
 
-    def __init__(self, classes: Classes) -> None:
+    def __init__(self, classes: JudgedClasses) -> None:
         self._classes = classes
         self.fields: list[JudgedAttribute] = []
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.classes import Classes
+from tclose.requirements.classes import JudgedClasses
 from tclose.requirements.requirement import Measurement, Proposal, Requirement
 
 Flags = NDArray[np.bool_]
+C = TypeVar("C", bound=JudgedClasses)
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Generic[C]):
     """What some classes attain in one requirement, with the margin of each."""
 
     requirement: Requirement
     measured: Measurement
-    seen: Classes
+    seen: C
     """The classes as the adversary sees them: where other sensitive values are known, each is
     split by these. `seen.origin` says which class each lies in."""
 
@@ -32,11 +34,11 @@ class Evaluation:
 
 def evaluate(
     requirements: Sequence[Requirement],
-    classes: Classes,
+    classes: C,
     *,
     proposal: Proposal | None = None,
     before: Callable[[Requirement], None] = lambda requirement: None,
-) -> Iterator[Evaluation]:
+) -> Iterator[Evaluation[C]]:
     """Measures classes in every requirement, one after the other.
 
     Of classes that a search proposes, a requirement is left out that cannot be judged by them.
@@ -53,7 +55,7 @@ def evaluate(
 
 
 def failing_classes(
-    requirements: Sequence[Requirement], classes: Classes, proposal: Proposal | None = None
+    requirements: Sequence[Requirement], classes: JudgedClasses, proposal: Proposal | None = None
 ) -> Flags:
     """Which classes break a requirement, by their numbers."""
     broken = np.zeros(classes.count, dtype=bool)
@@ -64,14 +66,14 @@ def failing_classes(
     return broken
 
 
-class _View:
-    """Classes as adversaries see them; the last view is kept, for the next requirement."""
+class _View(Generic[C]):
+    """C as adversaries see them; the last view is kept, for the next requirement."""
 
-    def __init__(self, classes: Classes) -> None:
+    def __init__(self, classes: C) -> None:
         self.classes = classes
-        self._known: tuple[str, Classes] | None = None
+        self._known: tuple[str, C] | None = None
 
-    def of(self, requirement: Requirement) -> Classes:
+    def of(self, requirement: Requirement) -> C:
         name = requirement.attribute
         if requirement.adversary == "knows_class" or name is None:
             return self.classes

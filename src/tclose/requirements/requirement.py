@@ -10,10 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.classes import Classes, Tally
-from tclose.policy.model import Column
+from tclose.requirements.classes import JudgedClasses, SensitiveValues, StatedTable, Tally
 from tclose.requirements.constraint import AttributePool, Constraint
 
 Ints = NDArray[np.int64]
@@ -24,6 +21,8 @@ ADVERSARIES: dict[str, Adversary] = {"separate": "knows_class", "cross": "knows_
 """The adversaries by the words of a policy."""
 
 
+Table = StatedTable[Any]
+"""A table whose policy states requirements."""
 Matching = Callable[[], Ints]
 """Counts the people of the population who fit each class; raises where there is no population."""
 
@@ -138,11 +137,11 @@ class Requirement:
         """What it promises to a search."""
         return Capabilities()
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """What the table attains."""
         raise NotImplementedError
 
-    def measure_proposed(self, classes: Classes, proposal: Proposal) -> Measurement | None:
+    def measure_proposed(self, classes: JudgedClasses, proposal: Proposal) -> Measurement | None:
         """What classes attain that a search proposes; None where that cannot be told from them."""
         return self.measure(classes)
 
@@ -178,12 +177,12 @@ class Requirement:
         return self if self.axis == "t" else None
 
     @classmethod
-    def from_policy(cls, bound: BoundTable, match_population: Matching) -> Iterator[Requirement]:
+    def from_policy(cls, table: Table, match_population: Matching) -> Iterator[Requirement]:
         """What the policy requires of the whole table."""
         yield from ()
 
     @classmethod
-    def measured_of_table(cls, bound: BoundTable) -> Iterator[Requirement]:
+    def measured_of_table(cls, table: Table) -> Iterator[Requirement]:
         """What is worth knowing about a table whatever was required."""
         yield from ()
 
@@ -195,20 +194,18 @@ class AttributeRequirement(Requirement):
     attribute: str = field()
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """What the policy requires of a sensitive column."""
         raise NotImplementedError
 
     @classmethod
-    def measured_of_column(cls, values: Attribute) -> Iterator[Requirement]:
+    def measured_of_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
         """What is worth knowing about a sensitive column whatever was required."""
         yield cls(values.name)
 
 
 def settle(
-    classes: Classes,
+    classes: JudgedClasses,
     tally: Tally | None,
     value: NDArray[np.float64],
     fails: NDArray[np.bool_],

@@ -7,19 +7,23 @@ from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.cells import Cells
-from tclose.data.encode.coverage import covering_of
 from tclose.errors import PolicyError, Problem
+from tclose.requirements.classes import P, StatedTable
 from tclose.requirements.registry import REQUIREMENTS
-from tclose.requirements.requirement import ADVERSARIES, AttributeRequirement, Ints, Requirement
+from tclose.requirements.requirement import (
+    ADVERSARIES,
+    AttributeRequirement,
+    Ints,
+    Requirement,
+    Table,
+)
 
 ABOUT_COLUMNS = [kind for kind in REQUIREMENTS if issubclass(kind, AttributeRequirement)]
 BEFORE = list(takewhile(lambda kind: kind not in ABOUT_COLUMNS, REQUIREMENTS))
 AFTER = [kind for kind in REQUIREMENTS[len(BEFORE) :] if kind not in ABOUT_COLUMNS]
 
 
-def state_requirements(bound: BoundTable, population: Cells | None = None) -> list[Requirement]:
+def state_requirements(table: StatedTable[P], population: P | None = None) -> list[Requirement]:
     """Every requirement that the policy states."""
 
     @cache
@@ -28,38 +32,34 @@ def state_requirements(bound: BoundTable, population: Cells | None = None) -> li
             raise PolicyError(
                 [Problem("population", "k_map and presence need one", "give --population FILE")]
             )
-        covering = covering_of(bound.classes, population, bound.hierarchies)
-        return covering.rows_covered(population)
+        return table.match_population(population)
 
     return [
-        *(each for kind in BEFORE for each in kind.from_policy(bound, match_population)),
-        *_about_columns(bound),
-        *(each for kind in AFTER for each in kind.from_policy(bound, match_population)),
+        *(each for kind in BEFORE for each in kind.from_policy(table, match_population)),
+        *_about_columns(table),
+        *(each for kind in AFTER for each in kind.from_policy(table, match_population)),
     ]
 
 
-def list_measurements(bound: BoundTable) -> list[Requirement]:
+def list_measurements(table: Table) -> list[Requirement]:
     """What is worth knowing about a table whatever was required."""
-    found = [each for kind in BEFORE for each in kind.measured_of_table(bound)]
-    for values in bound.attributes.values():
+    found = [each for kind in BEFORE for each in kind.measured_of_table(table)]
+    for values in table.attributes.values():
         found += [each for kind in ABOUT_COLUMNS for each in kind.measured_of_column(values)]
     for kind in (*ABOUT_COLUMNS, *AFTER):
-        found += kind.measured_of_table(bound)
+        found += kind.measured_of_table(table)
     return found
 
 
-def _about_columns(bound: BoundTable) -> Iterator[Requirement]:
+def _about_columns(table: Table) -> Iterator[Requirement]:
     """What is stated of sensitive columns, against every adversary that the policy names.
 
     With nothing else to know, whoever knows the other sensitive attributes knows the class only.
     """
-    readings = bound.policy.readings if len(bound.attributes) > 1 else ("separate",)
+    readings = table.policy.readings if len(table.attributes) > 1 else ("separate",)
     everybody = [ADVERSARIES[reading] for reading in readings]
-    for name, values in bound.attributes.items():
-        column = bound.policy.columns[name]
-        stated = [
-            each for kind in ABOUT_COLUMNS for each in kind.from_column(column, values, bound)
-        ]
+    for values in table.attributes.values():
+        stated = [each for kind in ABOUT_COLUMNS for each in kind.from_column(values, table)]
         for adversary in everybody:
             for requirement in stated:
                 if requirement.against_others:

@@ -221,7 +221,7 @@ def list_requirements(outline: TableSummary, *, measure_all: bool) -> list[Requi
     return [*promised, *(each for each in extra if not each.capabilities.whole_table)]
 
 
-def _judge_part(found: Evaluation, classes: Classes) -> PartVerdict:
+def _judge_part(found: Evaluation[Classes], classes: Classes) -> PartVerdict:
     measured, seen = found.measured, found.seen
     alone = count_alone(seen) if found.requirement.adversary == "knows_others" else 0
     key = classes.key[int(seen.origin[measured.worst])]

@@ -19,38 +19,14 @@ from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.dictionary import Dictionary
 from tclose.data.encode.persons import Persons, distinct_histogram, distinct_sizes
-from tclose.data.encode.views import completed, grouped, views_of
+from tclose.data.encode.views import completed, views_of
 from tclose.distance import Histogram
-from tclose.distance.histogram import Counts
+from tclose.distance.histogram import Counts, grouped
+from tclose.requirements.classes import Tally
 
 __all__ = ["Classes", "Tally", "form_classes", "grouped", "partitioned"]
 
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Tally:
-    """The distributions to be judged for one attribute: histogram row i belongs to view[i]."""
-
-    histogram: Histogram
-    view: Ints
-    table: Counts
-    """The counts of the whole table: the distribution that everybody may know."""
-    persons: Counts | None = None
-    """The persons of each row of the histogram. Somebody with two values counts for both of them,
-    so that these are fewer than the counts add up to."""
-    everyone: int = 0
-    """The persons of the whole table, where persons are counted."""
-
-    @property
-    def size(self) -> Counts:
-        """Of how many (rows, mass or persons) a count in each row of the histogram is a share."""
-        return self.histogram.size if self.persons is None else self.persons
-
-    @property
-    def total(self) -> int:
-        """Of how many a count in the table is a share."""
-        return int(self.table.sum()) if self.persons is None else self.everyone
 
 
 @dataclass(frozen=True)

@@ -12,40 +12,16 @@ Two choices of `missing = "any"` add views, and the worst of a class's views cou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Histogram
-from tclose.distance.histogram import lexicographic
+from tclose.distance.histogram import grouped
 from tclose.errors import UsageError
 
 LARGEST_EXPANSION = 100_000_000
 
 Ints = NDArray[np.int64]
-
-
-def grouped(codes: Sequence[NDArray[np.int64]]) -> tuple[Ints, Ints]:
-    """The group of each row of several code columns, in lexicographic order, and a row of each.
-
-    >>> grouped([np.array([1, 0, 1]), np.array([0, 5, 0])])
-    (array([1, 0, 1]), array([1, 0]))
-    """
-    order = lexicographic(*(_from_zero(column) for column in codes))
-    fresh = np.zeros(len(order), dtype=bool)
-    fresh[:1] = True
-    for column in codes:
-        along = column[order]
-        fresh[1:] |= along[1:] != along[:-1]
-    label = np.empty(len(order), dtype=np.int64)
-    label[order] = np.cumsum(fresh) - 1
-    return label, order[fresh]
-
-
-def _from_zero(codes: Ints) -> Ints:
-    low = int(codes.min(initial=0))
-    return codes if low == 0 else codes - low
 
 
 def views_of(key: Ints, unknown: NDArray[np.bool_]) -> tuple[Ints, Ints]:

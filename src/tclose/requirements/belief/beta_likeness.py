@@ -7,25 +7,54 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.classes import Classes, Tally
 from tclose.distance import Ratios
 from tclose.distance.numbers import compare, decimal_of
-from tclose.policy.model import Column
+from tclose.distance.part import Number, Part, must
+from tclose.requirements.classes import JudgedClasses, SensitiveValues, Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.fields import ColumnPart
 from tclose.requirements.requirement import (
     AttributeRequirement,
     Measurement,
     Requirement,
+    Table,
     nothing_fails,
     settle,
 )
+
+Gain = Annotated[Number, must("β must be positive", lambda beta: beta > 0)]
+
+
+class Beta(Part):
+    """β-likeness: belief in a value may grow by a factor of at most 1 + β."""
+
+    short_form: ClassVar[dict[str, Any] | None] = {"type": ["number", "string"]}
+
+    basic: Gain | None = None
+    enhanced: Gain | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return value if isinstance(value, dict) else {"basic": value}
+
+    @model_validator(mode="after")
+    def _some(self) -> Beta:
+        if not self.model_fields_set:
+            raise ValueError("name a kind: basic or enhanced")
+        return self
+
+
+class BetaField(ColumnPart):
+    """`beta` of a column."""
+
+    beta: Beta | None = None
 
 
 @dataclass(frozen=True)
@@ -47,7 +76,7 @@ class BasicBetaLikeness(AttributeRequirement):
         """The largest gain allowed."""
         return self.beta
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest gain in belief."""
         tally = classes.tally(self.attribute)
         gain = gains(tally)
@@ -61,11 +90,10 @@ class BasicBetaLikeness(AttributeRequirement):
         return (Constraint(ConstraintKind.GAIN, attributes.add(self.attribute), 1 + self.beta),)
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`beta = 1` or `beta = { basic = 1 }`."""
-        if column.beta is not None and column.beta.basic is not None:
+        column = values.column
+        if isinstance(column, BetaField) and column.beta and column.beta.basic is not None:
             yield cls(values.name, column.beta.basic)
 
 
@@ -79,7 +107,7 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
         "was, and less for common values."
     )
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest gain; infinite where a gain passes −ln q, which no β allows."""
         tally = classes.tally(self.attribute)
         gain = gains(tally)
@@ -99,11 +127,10 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
         return (*gain, band)
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`beta = { enhanced = 1 }`."""
-        if column.beta is not None and column.beta.enhanced is not None:
+        column = values.column
+        if isinstance(column, BetaField) and column.beta and column.beta.enhanced is not None:
             yield cls(values.name, column.beta.enhanced)
 
 
@@ -139,7 +166,7 @@ def _beyond_logarithm(tally: Tally, gain: Ratios) -> NDArray[np.bool_]:
 
 
 def _settle_entries(
-    classes: Classes,
+    classes: JudgedClasses,
     tally: Tally,
     gain: Ratios,
     value: NDArray[np.float64],

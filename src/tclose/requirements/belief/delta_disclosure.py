@@ -8,28 +8,56 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.classes import Classes
 from tclose.distance import Ratios
 from tclose.distance.numbers import compare, decimal_of
-from tclose.policy.model import Column
+from tclose.distance.part import Number, Part, must
 from tclose.requirements.belief.beta_likeness import gains
+from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.fields import ColumnPart
 from tclose.requirements.requirement import (
     AttributeRequirement,
     Capabilities,
     Measurement,
     Requirement,
+    Table,
     nothing_fails,
     settle,
     shown,
 )
+
+
+class Delta(Part):
+    """δ-disclosure: |log(p/q)| < δ for every value of the table."""
+
+    short_form: ClassVar[dict[str, Any] | None] = {"type": ["number", "string"]}
+
+    max: Annotated[Number, must("δ must be positive", lambda delta: delta > 0)]
+    base: Literal["2", "e"] = "e"
+    absent: Literal["violate", "ignore"] = "violate"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return value if isinstance(value, dict) else {"max": value}
+
+
+class DeltaField(ColumnPart):
+    """`delta` of a column."""
+
+    delta: Delta | None = None
+
+    @model_validator(mode="after")
+    def _absent_defined(self) -> DeltaField:
+        if self.missing == "any" and self.delta is not None and self.delta.absent == "ignore":
+            raise ValueError('delta with absent = "ignore" is not defined where missing = "any"')
+        return self
 
 
 @dataclass(frozen=True)
@@ -67,7 +95,7 @@ class DeltaDisclosure(AttributeRequirement):
         """Monotone in its strict reading only."""
         return Capabilities(monotone=self.absent == "violate")
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest change of belief; infinite where a value is absent from a class."""
         tally = classes.tally(self.attribute)
         gain = gains(tally)
@@ -99,11 +127,10 @@ class DeltaDisclosure(AttributeRequirement):
         return (Constraint(ConstraintKind.BAND, at, spread=spread, absent=lax),)
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`delta = 1` or `delta = { max = 1, base = "2", absent = "ignore" }`."""
-        if (delta := column.delta) is not None:
+        column = values.column
+        if isinstance(column, DeltaField) and (delta := column.delta) is not None:
             yield cls(values.name, delta.max, delta.base, delta.absent)
 
     def _reached(

@@ -9,26 +9,61 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field, field_validator, model_validator
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import Classes, Tally, grouped
 from tclose.distance import Distance, EarthMover, MatrixMetric, Metric, equal, matrix
+from tclose.distance.histogram import grouped
+from tclose.distance.part import Number, Part, must
 from tclose.errors import UsageError
+from tclose.requirements.classes import JudgedClasses, Tally
 from tclose.requirements.closeness.t_closeness import ground_name
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.fields import PolicyPart
 from tclose.requirements.requirement import (
     Capabilities,
     Matching,
     Measurement,
     Requirement,
+    Table,
     nothing_fails,
     settle,
 )
 
 MOST_PAIRS = 300
+
+
+class Joint(Part):
+    """Closeness of several sensitive attributes taken together."""
+
+    columns: tuple[str, ...] = Field(min_length=2)
+    t: Annotated[Number, must("t must lie in [0, 1]", lambda t: 0 <= t <= 1)]
+    distance: Literal["equal", "mean", "max"] = Field(
+        "equal", description="equal: any difference counts 1; else the columns' distances combined"
+    )
+
+    @field_validator("columns")
+    @classmethod
+    def _distinct(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(value)) < len(value):
+            raise ValueError("a column stands twice")
+        return value
+
+
+class JointField(PolicyPart):
+    """`joint` of a policy."""
+
+    joint: tuple[Joint, ...] = ()
+
+    @model_validator(mode="after")
+    def _joint_sensitive(self) -> JointField:
+        for joint in self.joint:
+            wrong = [name for name in joint.columns if name not in self.sensitive]
+            if wrong:
+                raise ValueError(f"joint: {wrong[0]!r} is not a sensitive column of this policy")
+        return self
 
 
 @dataclass(frozen=True)
@@ -78,7 +113,7 @@ class JointCloseness(Requirement):
         """The largest distance allowed."""
         return self.t
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The distance of the farthest class."""
         tally, tuples = joint_tally(classes, self.columns)
         distances = self._distance(tuples).of(tally.histogram, tally.table)
@@ -98,18 +133,19 @@ class JointCloseness(Requirement):
         return (Constraint(ConstraintKind.EMD, at, self.t, metric),)
 
     @classmethod
-    def from_policy(cls, bound: BoundTable, match_population: Matching) -> Iterator[Requirement]:
+    def from_policy(cls, table: Table, match_population: Matching) -> Iterator[Requirement]:
         """`joint = [{ columns = ["disease", "salary"], t = 0.3 }]`."""
-        for joint in bound.policy.joint:
-            values = [bound.attributes[name] for name in joint.columns]
+        policy = table.policy
+        for joint in policy.joint if isinstance(policy, JointField) else ():
+            values = [table.attributes[name] for name in joint.columns]
             grounds = tuple(each.ground(ground_name(each)) for each in values)
             yield cls(joint.columns, joint.t, joint.distance, grounds)
 
     @classmethod
-    def measured_of_table(cls, bound: BoundTable) -> Iterator[Requirement]:
+    def measured_of_table(cls, table: Table) -> Iterator[Requirement]:
         """All sensitive attributes together, where there are several."""
-        if len(bound.attributes) > 1:
-            yield cls(tuple(bound.attributes))
+        if len(table.attributes) > 1:
+            yield cls(tuple(table.attributes))
 
     def _distance(self, tuples: list[tuple[int, ...]]) -> Distance:
         if self.by == "equal":
@@ -132,7 +168,9 @@ class JointCloseness(Requirement):
         return EarthMover(_unscaled([[apart(one, other) for other in tuples] for one in tuples]))
 
 
-def joint_tally(classes: Classes, columns: tuple[str, ...]) -> tuple[Tally, list[tuple[int, ...]]]:
+def joint_tally(
+    classes: JudgedClasses, columns: tuple[str, ...]
+) -> tuple[Tally, list[tuple[int, ...]]]:
     """The combined values per view, and which values each combination is made of.
 
     A missing value that may be any value is a value of its own here, at distance 1 from all others.

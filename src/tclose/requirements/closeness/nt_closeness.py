@@ -19,14 +19,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.classes import Classes, grouped
 from tclose.distance import Distance, Distances, Reference
+from tclose.distance.histogram import grouped
 from tclose.errors import PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.policy.model import Column
-from tclose.requirements.closeness.t_closeness import TCloseness, compiled_distance
+from tclose.requirements.classes import JudgedClasses, SensitiveValues
+from tclose.requirements.closeness.t_closeness import ClosenessField, TCloseness, compiled_distance
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
@@ -34,6 +32,7 @@ from tclose.requirements.requirement import (
     Measurement,
     Proposal,
     Requirement,
+    Table,
     shown,
 )
 
@@ -90,11 +89,11 @@ class NTCloseness(AttributeRequirement):
         """n and t."""
         return f"n={self.n}, t={shown(self.t)}"
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest, over classes, of the distance to the nearest superset."""
         return self.measure_along(classes, *self._levels(classes))
 
-    def measure_proposed(self, classes: Classes, proposal: Proposal) -> Measurement | None:
+    def measure_proposed(self, classes: JudgedClasses, proposal: Proposal) -> Measurement | None:
         """Judged along the levels of the proposal; its cuts keep it where these are not given."""
         return None if proposal.climbs is None else self.measure_along(classes, proposal.climbs)
 
@@ -118,26 +117,25 @@ class NTCloseness(AttributeRequirement):
         return TCloseness(self.attribute, self.measure_by, adversary=self.adversary)
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`t = 0.2` with `n = 1000`."""
-        if column.n is None or column.t is None:
+        column = values.column
+        if not isinstance(column, ClosenessField) or column.n is None or column.t is None:
             return
-        quasi = [bound.policy.columns[name] for name in bound.policy.quasi]
+        quasi = [table.policy.columns[name] for name in table.policy.quasi]
         if any(each.missing == "any" for each in (column, *quasi)):
             what = '(n, t)-closeness is not defined where a missing value may be "any" value'
             raise PolicyError([Problem(f"columns.{values.name}.n", what, 'say missing = "value"')])
         distance, _ = values.distance(column.distance)
-        yield cls(values.name, distance, column.n, column.t, bound.hierarchies)
+        yield cls(values.name, distance, column.n, column.t, table.hierarchies)
 
     @classmethod
-    def measured_of_column(cls, values: Attribute) -> Iterator[Requirement]:
+    def measured_of_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
         """Nothing without an n."""
         yield from ()
 
     def measure_along(
-        self, classes: Classes, levels: list[Levels], unseen: Sequence[str] = ()
+        self, classes: JudgedClasses, levels: list[Levels], unseen: Sequence[str] = ()
     ) -> Measurement:
         """The same where each quasi-identifier's codes at each level are given."""
         lattice = _Lattice(classes, self.attribute, levels, self.n)
@@ -168,7 +166,7 @@ class NTCloseness(AttributeRequirement):
         whole = [distance for distance in found if distance is not None]
         return min(whole) if whole and len(whole) == len(found) else None
 
-    def _levels(self, classes: Classes) -> tuple[list[Levels], list[str]]:
+    def _levels(self, classes: JudgedClasses) -> tuple[list[Levels], list[str]]:
         """Each quasi-identifier's codes at each level, and the columns that cannot be climbed."""
         levels, unseen = [], []
         for at, name in enumerate(classes.quasi):
@@ -185,7 +183,9 @@ class NTCloseness(AttributeRequirement):
 class _Lattice:
     """The broader versions of all classes, level vector by level vector."""
 
-    def __init__(self, classes: Classes, attribute: str, levels: list[Levels], least: int) -> None:
+    def __init__(
+        self, classes: JudgedClasses, attribute: str, levels: list[Levels], least: int
+    ) -> None:
         self.classes, self.attribute = classes, attribute
         self.histogram = classes.histogram(attribute)
         self.levels = levels

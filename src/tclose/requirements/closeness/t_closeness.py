@@ -7,19 +7,38 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.classes import Classes
+from pydantic import Field, model_validator
+
 from tclose.distance import Distance, EarthMover, JensenShannon, KullbackLeibler, TreeMetric
-from tclose.policy.model import Column, DistanceSpec
+from tclose.distance.part import Number
+from tclose.distance.spec import DistanceSpec
+from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.fields import ColumnPart
 from tclose.requirements.requirement import (
     AttributeRequirement,
     Measurement,
     Requirement,
+    Table,
     nothing_fails,
     settle,
 )
+
+
+class ClosenessField(ColumnPart):
+    """`t` of a column, and the `n` of closeness to a large part of the table."""
+
+    t: Number | None = Field(None, description="t-closeness: largest distance from the table")
+    n: int | None = Field(None, ge=1, description="with t: (n, t)-closeness")
+
+    @model_validator(mode="after")
+    def _t_possible(self) -> ClosenessField:
+        if self.n is not None and self.t is None:
+            raise ValueError("n needs t: (n, t)-closeness is t-closeness to a group of n rows")
+        unbounded = self.distance is not None and self.distance.name == "kl"
+        if self.t is not None and (self.t < 0 or (self.t > 1 and not unbounded)):
+            raise ValueError("t must lie in [0, 1]")
+        return self
 
 
 @dataclass(frozen=True)
@@ -59,7 +78,7 @@ class TCloseness(AttributeRequirement):
         """As the distance is."""
         return self.measure_by.bounded
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The distance of the farthest class."""
         tally = classes.tally(self.attribute)
         distances = self.measure_by.of(tally.histogram, tally.table)
@@ -79,16 +98,15 @@ class TCloseness(AttributeRequirement):
         return (Constraint(kind, attributes.add(self.attribute), self.t, metric),)
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`t = 0.2`, without an n."""
-        if column.t is not None and column.n is None:
+        column = values.column
+        if isinstance(column, ClosenessField) and column.t is not None and column.n is None:
             distance, notes = values.distance(column.distance)
             yield cls(values.name, distance, column.t, "; ".join(notes))
 
     @classmethod
-    def measured_of_column(cls, values: Attribute) -> Iterator[Requirement]:
+    def measured_of_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
         """The distance by every measure that suits the column, the policy's own first."""
         distance, notes = values.distance(values.column.distance)
         yield cls(values.name, distance, note="; ".join(notes))
@@ -97,9 +115,9 @@ class TCloseness(AttributeRequirement):
                 yield cls(values.name, values.distance(DistanceSpec(name=other))[0])
 
     @classmethod
-    def measured_of_table(cls, bound: BoundTable) -> Iterator[Requirement]:
+    def measured_of_table(cls, table: Table) -> Iterator[Requirement]:
         """What somebody learns who knows the other sensitive attributes."""
-        for name, values in bound.attributes.items() if len(bound.attributes) > 1 else ():
+        for name, values in table.attributes.items() if len(table.attributes) > 1 else ():
             distance, notes = values.distance(DistanceSpec(name=ground_name(values)))
             yield cls(name, distance, note="; ".join(notes), adversary="knows_others")
 
@@ -116,7 +134,7 @@ def compiled_distance(distance: Distance) -> tuple[ConstraintKind | None, TreeMe
     return None, None
 
 
-def ground_name(values: Attribute) -> str:
+def ground_name(values: SensitiveValues) -> str:
     """The ground distance closest to what the policy asks for."""
     asked = values.column.distance.name if values.column.distance else ""
     return asked if asked in values.suitable else values.default_distance

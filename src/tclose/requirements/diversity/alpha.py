@@ -5,22 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.classes import Classes
+from pydantic import Field, model_validator
+
+from tclose.distance.part import Number, Part, must
 from tclose.errors import UsageError
-from tclose.policy.model import Column
+from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.diversity.probabilistic import commonest
+from tclose.requirements.fields import ColumnPart
 from tclose.requirements.requirement import (
     AttributeRequirement,
     Measurement,
     Requirement,
+    Table,
     nothing_fails,
     settle,
 )
+
+
+class Alpha(Part):
+    """(α, k)-anonymity: no value (or none of the named ones) above a share α of its class."""
+
+    short_form: ClassVar[dict[str, Any] | None] = {"type": ["number", "string"]}
+
+    max: Annotated[Number, must("a share must lie in (0, 1]", lambda share: 0 < share <= 1)]
+    values: tuple[str, ...] | None = Field(None, description="protected values; all if not given")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        return value if isinstance(value, dict) else {"max": value}
+
+
+class AlphaField(ColumnPart):
+    """`alpha` of a column."""
+
+    alpha: Alpha | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +63,7 @@ class AlphaAnonymity(AttributeRequirement):
         """The largest share."""
         return self.alpha
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest share of a protected value in any class."""
         tally = classes.tally(self.attribute)
         top = commonest(tally, self._protected(classes))
@@ -62,14 +84,13 @@ class AlphaAnonymity(AttributeRequirement):
         return (Constraint(ConstraintKind.SHARE, at, self.alpha, protected=protected),)
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`alpha = 0.5` or `alpha = { max = 0.5, values = ["hiv"] }`."""
-        if column.alpha is not None:
+        column = values.column
+        if isinstance(column, AlphaField) and column.alpha is not None:
             yield cls(values.name, column.alpha.max, column.alpha.values)
 
-    def _protected(self, classes: Classes) -> list[int] | None:
+    def _protected(self, classes: JudgedClasses) -> list[int] | None:
         if self.values is None:
             return None
         labels = classes.attributes[self.attribute].labels

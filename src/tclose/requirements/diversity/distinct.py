@@ -8,19 +8,25 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from pydantic import Field
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.classes import Classes
-from tclose.policy.model import Column
+from tclose.distance.part import Part
+from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
     Capabilities,
     Measurement,
     Requirement,
+    Table,
     settle,
 )
+
+
+class DistinctKey(Part):
+    """`distinct` among the kinds of l-diversity."""
+
+    distinct: int | None = Field(None, ge=1)
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class DistinctDiversity(AttributeRequirement):
         """A larger class has no fewer values."""
         return Capabilities(overlapping=True)
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The number of values in the poorest class."""
         tally = classes.tally(self.attribute)
         values = np.diff(tally.histogram.start)
@@ -59,9 +65,8 @@ class DistinctDiversity(AttributeRequirement):
         return (Constraint(ConstraintKind.DISTINCT, at, Fraction(self.l or 0)),)
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`l = 3` or `l = { distinct = 3 }`."""
-        if column.l is not None and column.l.distinct is not None:
-            yield cls(values.name, column.l.distinct)
+        kinds = getattr(values.column, cls.key)
+        if isinstance(kinds, DistinctKey) and kinds.distinct is not None:
+            yield cls(values.name, kinds.distinct)

@@ -8,25 +8,32 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.classes import Classes
 from tclose.distance import Histogram
 from tclose.distance.numbers import compare, decimal_of
-from tclose.policy.model import Column
+from tclose.distance.part import Number, Part, must
+from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
     Measurement,
     Requirement,
+    Table,
     nothing_fails,
     settle,
 )
+
+Values = Annotated[Number, must("l must be at least 1", lambda l: l >= 1)]
+
+
+class EntropyKey(Part):
+    """`entropy` among the kinds of l-diversity."""
+
+    entropy: Values | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class EntropyDiversity(AttributeRequirement):
         """The l of log l."""
         return self.l
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """exp(H) of the least uncertain class."""
         tally = classes.tally(self.attribute)
         entropy = entropies(tally.histogram)
@@ -69,12 +76,11 @@ class EntropyDiversity(AttributeRequirement):
         return (Constraint(ConstraintKind.ENTROPY, attributes.add(self.attribute), self.l),)
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`l = { entropy = 2.5 }`."""
-        if column.l is not None and column.l.entropy is not None:
-            yield cls(values.name, column.l.entropy)
+        kinds = getattr(values.column, cls.key)
+        if isinstance(kinds, EntropyKey) and kinds.entropy is not None:
+            yield cls(values.name, kinds.entropy)
 
 
 def entropies(histogram: Histogram) -> NDArray[np.float64]:

@@ -6,11 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.policy.model import Column
+from pydantic import Field
+
+from tclose.requirements.classes import SensitiveValues
 from tclose.requirements.diversity.distinct import DistinctDiversity
-from tclose.requirements.requirement import Requirement
+from tclose.requirements.fields import ColumnPart
+from tclose.requirements.requirement import Requirement, Table
+
+
+class PField(ColumnPart):
+    """`p` of a column."""
+
+    p: int | None = Field(None, ge=1, description="p-sensitive k-anonymity")
 
 
 @dataclass(frozen=True)
@@ -22,14 +29,13 @@ class PSensitivity(DistinctDiversity):
     against_others: ClassVar[bool] = False
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`p = 2`."""
-        if column.p is not None:
+        column = values.column
+        if isinstance(column, PField) and column.p is not None:
             yield cls(values.name, column.p)
 
     @classmethod
-    def measured_of_column(cls, values: Attribute) -> Iterator[Requirement]:
+    def measured_of_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
         """Nothing beyond distinct l-diversity."""
         yield from ()

@@ -5,23 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.classes import Classes, Tally
 from tclose.distance import Ratios
-from tclose.policy.model import Column
+from tclose.distance.part import Number, Part, must
+from tclose.requirements.classes import JudgedClasses, SensitiveValues, Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
     Measurement,
     Requirement,
+    Table,
     nothing_fails,
     settle,
 )
+
+Values = Annotated[Number, must("l must be at least 1", lambda l: l >= 1)]
+
+
+class ProbabilisticKey(Part):
+    """`probabilistic` among the kinds of l-diversity."""
+
+    probabilistic: Values | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class ProbabilisticDiversity(AttributeRequirement):
         """The l of 1/l."""
         return self.l
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The l that the table attains: the inverse of the largest share."""
         tally = classes.tally(self.attribute)
         top = commonest(tally)
@@ -60,12 +67,11 @@ class ProbabilisticDiversity(AttributeRequirement):
         return (Constraint(ConstraintKind.SHARE, attributes.add(self.attribute), 1 / self.l),)
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`l = { probabilistic = 3 }`."""
-        if column.l is not None and column.l.probabilistic is not None:
-            yield cls(values.name, column.l.probabilistic)
+        kinds = getattr(values.column, cls.key)
+        if isinstance(kinds, ProbabilisticKey) and kinds.probabilistic is not None:
+            yield cls(values.name, kinds.probabilistic)
 
 
 def commonest(tally: Tally, among: list[int] | None = None) -> Ratios:

@@ -5,24 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.classes import Classes
 from tclose.distance import Histogram, Ratios
-from tclose.policy.model import Column
+from tclose.distance.part import Number, Part, must
+from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
     Measurement,
     Requirement,
+    Table,
     nothing_fails,
     settle,
     shown,
 )
+
+
+class Recursive(Part):
+    """Recursive (c, l)-diversity: the commonest value under c times the l-th and rarer ones."""
+
+    c: Annotated[Number, must("c must be positive", lambda c: c > 0)]
+    l: int = Field(ge=1)
+
+
+class RecursiveKey(Part):
+    """`recursive` among the kinds of l-diversity."""
+
+    recursive: Recursive | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,7 @@ class RecursiveDiversity(AttributeRequirement):
         """c and l."""
         return None if self.c is None else f"c={shown(self.c)}, l={self.l}"
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest r₁ / (r_l + … + r_m): the table has (c, l)-diversity for every c above it."""
         tally = classes.tally(self.attribute)
         ratio = heads_to_tails(tally.histogram, self.l)
@@ -68,12 +81,11 @@ class RecursiveDiversity(AttributeRequirement):
         return (Constraint(ConstraintKind.RECURSIVE, at, self.c, l=self.l),)
 
     @classmethod
-    def from_column(
-        cls, column: Column, values: Attribute, bound: BoundTable
-    ) -> Iterator[Requirement]:
+    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
         """`l = { recursive = { c = 3, l = 2 } }`."""
-        if column.l is not None and (recursive := column.l.recursive) is not None:
-            yield cls(values.name, recursive.l, recursive.c)
+        kinds = getattr(values.column, cls.key)
+        if isinstance(kinds, RecursiveKey) and kinds.recursive is not None:
+            yield cls(values.name, kinds.recursive.l, kinds.recursive.c)
 
 
 def heads_to_tails(histogram: Histogram, l: int) -> Ratios:

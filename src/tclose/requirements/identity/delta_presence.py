@@ -8,11 +8,13 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from pydantic import model_validator
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import Classes
 from tclose.distance import Ratios
+from tclose.distance.part import Number, Part
 from tclose.errors import UsageError
+from tclose.requirements.classes import JudgedClasses
+from tclose.requirements.fields import PolicyPart
 from tclose.requirements.identity.population import PopulationRequirement, without_views
 from tclose.requirements.requirement import (
     Capabilities,
@@ -20,14 +22,34 @@ from tclose.requirements.requirement import (
     Measurement,
     Proposal,
     Requirement,
+    Table,
     settle,
     shown,
 )
 
 
+class Presence(Part):
+    """δ-presence: how sure anyone may be that a person of the population is in the table."""
+
+    min: Number = Fraction(0)
+    max: Number = Fraction(1)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Presence:
+        if not 0 <= self.min <= self.max <= 1:
+            raise ValueError("needs 0 ≤ min ≤ max ≤ 1")
+        return self
+
+
+class PresenceField(PolicyPart):
+    """`presence` of a policy."""
+
+    presence: Presence | None = None
+
+
 @dataclass(frozen=True)
 class DeltaPresence(PopulationRequirement):
-    """Nobody of the population is known to be in the table with more (or less) than a bound."""
+    """Nobody of the population is known to be in the table with more (or less) than a table."""
 
     name: ClassVar[str] = "delta-presence"
     key: ClassVar[str] = "presence"
@@ -60,7 +82,7 @@ class DeltaPresence(PopulationRequirement):
             whole_table="promises about a population",
         )
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest probability of being in the table; infinite where nobody fits.
 
         Where only the lower bound is broken, the least probability is what counts.
@@ -80,7 +102,7 @@ class DeltaPresence(PopulationRequirement):
         least = Fraction(0) if self.least is None else self.least
         return replace(measured, margin=np.minimum(measured.margin, share.value - float(least)))
 
-    def measure_proposed(self, classes: Classes, proposal: Proposal) -> Measurement | None:
+    def measure_proposed(self, classes: JudgedClasses, proposal: Proposal) -> Measurement | None:
         """Judged by the people who fit a raw class, which are enough for the largest share."""
         if self.least:
             raise UsageError(
@@ -91,7 +113,8 @@ class DeltaPresence(PopulationRequirement):
         return super().measure_proposed(classes, proposal)
 
     @classmethod
-    def from_policy(cls, bound: BoundTable, match_population: Matching) -> Iterator[Requirement]:
+    def from_policy(cls, table: Table, match_population: Matching) -> Iterator[Requirement]:
         """`presence = { min = 0, max = 0.5 }`."""
-        if (presence := bound.policy.presence) is not None:
+        policy = table.policy
+        if isinstance(policy, PresenceField) and (presence := policy.presence) is not None:
             yield cls(match_population(), presence.min, presence.max)

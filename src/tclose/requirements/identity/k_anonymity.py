@@ -8,11 +8,25 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import Classes
+from tclose.requirements.classes import JudgedClasses
 from tclose.requirements.constraint import AttributePool, Constraint
-from tclose.requirements.requirement import Capabilities, Matching, Measurement, Requirement, settle
+from tclose.requirements.fields import PolicyPart
+from tclose.requirements.requirement import (
+    Capabilities,
+    Matching,
+    Measurement,
+    Requirement,
+    Table,
+    settle,
+)
+
+
+class KField(PolicyPart):
+    """`k` of a policy."""
+
+    k: int | None = Field(None, ge=1, description="k-anonymity: least size of a class")
 
 
 @dataclass(frozen=True)
@@ -45,7 +59,7 @@ class KAnonymity(Requirement):
         """k itself."""
         return self.k or 1
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The size of the smallest class."""
         size = classes.view_size
         worst = int(np.argmin(size))
@@ -60,12 +74,13 @@ class KAnonymity(Requirement):
         return ()
 
     @classmethod
-    def from_policy(cls, bound: BoundTable, match_population: Matching) -> Iterator[Requirement]:
+    def from_policy(cls, table: Table, match_population: Matching) -> Iterator[Requirement]:
         """`k = 5`."""
-        if bound.policy.k is not None:
-            yield cls(bound.policy.k)
+        policy = table.policy
+        if isinstance(policy, KField) and policy.k is not None:
+            yield cls(policy.k)
 
     @classmethod
-    def measured_of_table(cls, bound: BoundTable) -> Iterator[Requirement]:
+    def measured_of_table(cls, table: Table) -> Iterator[Requirement]:
         """The size of the smallest class."""
         yield cls()

@@ -8,11 +8,25 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+from pydantic import Field
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import Classes
+from tclose.requirements.classes import JudgedClasses
+from tclose.requirements.fields import PolicyPart
 from tclose.requirements.identity.population import PopulationRequirement, without_views
-from tclose.requirements.requirement import Capabilities, Matching, Measurement, Requirement, settle
+from tclose.requirements.requirement import (
+    Capabilities,
+    Matching,
+    Measurement,
+    Requirement,
+    Table,
+    settle,
+)
+
+
+class KMapField(PolicyPart):
+    """`k_map` of a policy."""
+
+    k_map: int | None = Field(None, ge=1, description="k-map: least matches in the population")
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,7 @@ class KMap(PopulationRequirement):
             overlapping=True, self_contained=False, whole_table="promises about a population"
         )
 
-    def measure(self, classes: Classes) -> Measurement:
+    def measure(self, classes: JudgedClasses) -> Measurement:
         """The number of people that fit the rarest class."""
         worst = int(np.argmin(self.matches))
         return settle(
@@ -48,7 +62,8 @@ class KMap(PopulationRequirement):
         )  # fmt: skip
 
     @classmethod
-    def from_policy(cls, bound: BoundTable, match_population: Matching) -> Iterator[Requirement]:
+    def from_policy(cls, table: Table, match_population: Matching) -> Iterator[Requirement]:
         """`k_map = 5`."""
-        if bound.policy.k_map is not None:
-            yield cls(match_population(), bound.policy.k_map)
+        policy = table.policy
+        if isinstance(policy, KMapField) and policy.k_map is not None:
+            yield cls(match_population(), policy.k_map)

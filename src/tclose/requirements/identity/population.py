@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tclose.data.encode.classes import Classes
+from tclose.requirements.classes import JudgedClasses
 from tclose.requirements.requirement import Ints, Measurement, Proposal, Requirement
 
 
@@ -17,11 +17,11 @@ class PopulationRequirement(Requirement):
 
     matches: Ints
 
-    def measure_proposed(self, classes: Classes, proposal: Proposal) -> Measurement | None:
+    def measure_proposed(self, classes: JudgedClasses, proposal: Proposal) -> Measurement | None:
         """Judged by the people who fit one of the raw classes in each."""
         return replace(self, matches=proposal.match(self.matches, classes.count)).measure(classes)
 
 
-def without_views(classes: Classes) -> Classes:
+def without_views(classes: JudgedClasses) -> JudgedClasses:
     """The classes without further views: both models judge a class as it is printed."""
     return classes.regrouped(()) if classes.views != classes.count else classes
