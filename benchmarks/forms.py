@@ -20,7 +20,7 @@ import tclose
 from tclose.search import Budget, problem_of
 from tclose.search.anatomy.dealing import dealt_groups
 from tclose.utility import pair_of
-from tclose.utility.queries import LEAST, actual_counts, draw, estimated_counts
+from tclose.utility.queries import LEAST, count_actual, draw_workload, estimate_counts
 
 QUASI = ("sex", "age", "race", "marital-status", "native-country", "workclass", "education")
 
@@ -65,8 +65,8 @@ def measure(folder: Path, t: str, queries: int) -> None:
     np.add.at(held, (groups.label, code + 1), 1.0)
     upto = np.cumsum(held / held.sum(axis=1, keepdims=True), axis=1)
     for columns_asked in (1, 3, 5):
-        work = draw(pair, queries, 0.1, columns_asked, 1)
-        actual, release_says = actual_counts(pair, work), estimated_counts(pair, work)
+        work = draw_workload(pair, queries, 0.1, columns_asked, 1)
+        actual, release_says = count_actual(pair, work), estimate_counts(pair, work)
         anatomy_says = np.zeros(queries)
         for at in range(queries):
             inside = ((place >= work.low[at]) & (place < work.high[at])).all(axis=1)

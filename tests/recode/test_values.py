@@ -16,7 +16,7 @@ from tclose.data.encode.labels import coverage, covers_missing, set_members
 from tclose.recode import Plan, planned, recoded, released_values
 from tclose.recode.values import set_member
 from tclose.search import Outcome
-from tclose.utility import coded_quasi
+from tclose.utility import code_quasi
 from tclose.workflows.inputs import check
 
 
@@ -26,7 +26,7 @@ def labels(values: Any, label: list[int], recoding: str = "local", **column: Any
     rules = {"role": "quasi", **column}
     bound = check(table, {"k": 1, "columns": {"q": rules, "n": "sensitive"}})
     by_row = np.array(label)[bound.cells.codes["n"]]
-    (released,) = released_values(bound, coded_quasi(bound), by_row, recoding=recoding)
+    (released,) = released_values(bound, code_quasi(bound), by_row, recoding=recoding)
     return list(released.values)
 
 

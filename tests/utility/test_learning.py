@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import tclose
 from tclose.errors import DataError, UsageError
 from tclose.utility import pair_of
-from tclose.utility.features import raw_features, released_features
-from tclose.utility.learning import auc
+from tclose.utility.features import make_raw_features, make_released_features
+from tclose.utility.learning import measure_auc
 from tclose.workflows.inputs import check
 
 RULES = {"columns": {"age": "quasi", "hue": "quasi", "ill": "sensitive", "won": "insensitive"}}
@@ -47,7 +47,7 @@ def test_auc_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[bool, int
     pairs = [(a > b) + (a == b) / 2 for a in above for b in below]
     expected = sum(pairs) / len(pairs) if pairs else 0.5
     truth, score = np.array([t for t, _ in rows]), np.array([float(s) for _, s in rows])
-    assert auc(truth, score) == pytest.approx(expected)
+    assert measure_auc(truth, score) == pytest.approx(expected)
 
 
 def test_exact_values_have_the_features_of_raw_ones() -> None:
@@ -56,8 +56,8 @@ def test_exact_values_have_the_features_of_raw_ones() -> None:
     pair = pair_of(bound, bound)
     codes = pair.covering.places(pair.original.cells)
     number = pair.release.classes.cell_class
-    raw = raw_features(pair, codes)
-    assert np.allclose(raw, released_features(pair, pair.covering.key[number]))
+    raw = make_raw_features(pair, codes)
+    assert np.allclose(raw, make_released_features(pair, pair.covering.key[number]))
     assert np.allclose(raw[:, 2:5].sum(axis=1), 1.0)
 
 
@@ -67,7 +67,7 @@ def test_intervals_are_their_middle_and_sets_are_shared_out() -> None:
                        "ill": list("xyxy")})  # fmt: skip
     rules = {"columns": {"age": "quasi", "hue": "quasi", "ill": "sensitive"}}
     pair = pair_of(check(table, rules), check(coarse, rules))
-    features = released_features(pair, pair.covering.key)
+    features = make_released_features(pair, pair.covering.key)
     spread = np.std([20, 40, 60, 80])
     assert sorted(features[:, 0].tolist()) == pytest.approx([-20 / spread, 0.0])
     shares = sorted(sorted(row) for row in features[:, 2:5].tolist())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tclose
 from tclose.errors import UsageError
 from tclose.utility import pair_of
-from tclose.utility.queries import actual_counts, draw, estimated_counts
+from tclose.utility.queries import count_actual, draw_workload, estimate_counts
 from tclose.workflows.inputs import check
 
 QUASI = ("age", "town", "hue")
@@ -34,8 +34,8 @@ def test_counts_and_estimates_are_those_of_loops(
     case = tiny(seed, left_out=left_out)
     original, release = case.original, case.release
     pair = pair_of(check(original, policy), check(release, policy))
-    work = draw(pair, 12, share, columns, seed)
-    actual, estimate = actual_counts(pair, work), estimated_counts(pair, work)
+    work = draw_workload(pair, 12, share, columns, seed)
+    actual, estimate = count_actual(pair, work), estimate_counts(pair, work)
     illnesses = sorted({row["ill"] for row in case.rows})
     names = [one.name for one in pair.covering.columns]
     for query in range(12):
@@ -66,13 +66,13 @@ def test_each_query_asks_about_so_many_columns_and_a_sensitive_range(
     original = case.original
     bound = check(original, policy)
     pair = pair_of(bound, bound)
-    work = draw(pair, 200, 0.001, 2, 1)
+    work = draw_workload(pair, 200, 0.001, 2, 1)
     whole = np.array([one.values for one in pair.covering.columns])
     assert ((work.high - work.low < whole).sum(axis=1) == 2).all()
     assert (work.part[:, 1] - work.part[:, 0] == 1).all()
-    again = draw(pair, 200, 0.001, 2, 1)
+    again = draw_workload(pair, 200, 0.001, 2, 1)
     assert (again.low == work.low).all() and (again.part == work.part).all()
-    assert (draw(pair, 200, 0.001, 2, 2).low != work.low).any()
+    assert (draw_workload(pair, 200, 0.001, 2, 2).low != work.low).any()
 
 
 def test_queries_that_select_nothing_are_divided_by_a_thousandth_of_the_rows(

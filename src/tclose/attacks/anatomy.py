@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.definetti import along_line, guesses_of, people_of
+from tclose.attacks.definetti import divide_line, group_people, guess_values
 from tclose.attacks.finding import Finding
 from tclose.data.binding import BoundTable
 from tclose.verify.wording import rows_text
@@ -18,17 +18,19 @@ from tclose.verify.wording import rows_text
 Ints = NDArray[np.int64]
 
 
-def learned(original: BoundTable, cell: Ints, group: Ints, attribute: str, seed: int) -> Finding:
+def attack_groups(
+    original: BoundTable, cell: Ints, group: Ints, attribute: str, seed: int
+) -> Finding:
     """How many more people are guessed right than by their group.
 
     `cell` and `group` are those of each row, groups counted from 0. Of very many groups some are
     drawn by chance, and what is found there is taken for all.
     """
     code = original.classes.cell_codes[attribute][cell]
-    parts = [_parts(original, name)[cell] for name in original.classes.quasi]
+    parts = [_divide_values(original, name)[cell] for name in original.classes.quasi]
     groups, values = int(group.max()) + 1, original.attributes[attribute].values
-    people = people_of(group, groups, parts, code, values, np.ones(len(cell)), seed)
-    guesses = guesses_of(people)
+    people = group_people(group, groups, parts, code, values, np.ones(len(cell)), seed)
+    guesses = guess_values(people)
     affected = guesses.affected(len(cell))
     if affected:
         sentence = (
@@ -45,10 +47,10 @@ def learned(original: BoundTable, cell: Ints, group: Ints, attribute: str, seed:
     return Finding("deFinetti", attribute, sentence, affected, len(cell), (), numbers)
 
 
-def _parts(original: BoundTable, name: str) -> Ints:
+def _divide_values(original: BoundTable, name: str) -> Ints:
     """The part of each cell: its value, or where that lies on the number line."""
     dictionary, code = original.cells.dictionaries[name], original.cells.codes[name]
     if dictionary.positions is None:
         return code
     rows = np.bincount(code, original.cells.rows, dictionary.known + 1)
-    return along_line(rows, dictionary.known)[code]
+    return divide_line(rows, dictionary.known)[code]

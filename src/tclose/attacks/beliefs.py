@@ -11,7 +11,7 @@ from tclose.attacks.finding import Belief
 from tclose.data.encode.classes import Classes
 
 
-def belief(classes: Classes, attribute: str) -> Belief:
+def measure_belief(classes: Classes, attribute: str) -> Belief:
     """The chance that a guess is right, and the bits unknown, at each of the three steps."""
     histogram = classes.histogram(attribute)
     table = classes.united_histogram(attribute, np.zeros(classes.count, np.int64), 1).dense()[0]

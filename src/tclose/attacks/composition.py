@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.finding import Finding, worst
-from tclose.attacks.reidentification import threshold
+from tclose.attacks.finding import Finding, rank_worst
+from tclose.attacks.reidentification import find_threshold
 from tclose.data.alignment import Linked, translated
 from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import grouped
@@ -40,20 +40,22 @@ class Composed:
     moved: Floats
 
 
-def composition(first: BoundTable, second: BoundTable, linked: Linked, attribute: str) -> Finding:
+def find_composition(
+    first: BoundTable, second: BoundTable, linked: Linked, attribute: str
+) -> Finding:
     """Rows whose value two releases make certain, though neither does alone."""
-    mine, theirs, rows = _pairs(first, second, linked)
+    mine, theirs, rows = _pair_classes(first, second, linked)
     histogram = first.classes.histogram(attribute)
-    other = _translated(first, second, attribute)
-    found = composed(histogram, other, mine, theirs)
+    other = _translate_histogram(first, second, attribute)
+    found = compose(histogram, other, mine, theirs)
     single = (np.diff(histogram.start) == 1)[mine] | (np.diff(other.start) == 1)[theirs]
     certain = (found.left == 1) & ~single
     affected = int(rows[certain].sum())
     harmed = np.zeros(first.classes.count, dtype=np.int64)
     np.add.at(harmed, mine[certain], rows[certain])
-    alone = highest_shares(histogram)[mine]
+    alone = find_highest_shares(histogram)[mine]
     nearly = (found.strongest >= NEARLY) & (alone < NEARLY)
-    k = threshold(first)
+    k = find_threshold(first)
     if affected:
         sentence = (
             f"Both releases together make the {attribute} of {rows_text(affected)} certain, though "
@@ -73,16 +75,16 @@ def composition(first: BoundTable, second: BoundTable, linked: Linked, attribute
         "rows linked": linked.n_rows,
     }
     return Finding(
-        "composition", attribute, sentence, affected, linked.n_rows, worst(harmed > 0, harmed),
+        "composition", attribute, sentence, affected, linked.n_rows, rank_worst(harmed > 0, harmed),
         numbers,
     )  # fmt: skip
 
 
-def composed(mine: Histogram, theirs: Histogram, first: Ints, second: Ints) -> Composed:
+def compose(mine: Histogram, theirs: Histogram, first: Ints, second: Ints) -> Composed:
     """What pairs of classes leave of an attribute.
 
     >>> one, two = Histogram.from_dense([[1, 1, 0]]), Histogram.from_dense([[0, 1, 1]])
-    >>> composed(one, two, np.array([0]), np.array([0])).left.tolist()
+    >>> compose(one, two, np.array([0]), np.array([0])).left.tolist()
     [1]
     """
     table = mine.total().astype(np.float64)
@@ -95,24 +97,24 @@ def _arrays(histogram: Histogram) -> tuple[Ints, Ints, Floats, Floats]:
     return histogram.start, histogram.code, count, size
 
 
-def highest_shares(histogram: Histogram) -> Floats:
+def find_highest_shares(histogram: Histogram) -> Floats:
     """The share of each class's commonest value."""
     top = np.maximum.reduceat(histogram.count.astype(np.float64), histogram.start[:-1])
     result: Floats = top / histogram.size.astype(np.float64)
     return result
 
 
-def _pairs(first: BoundTable, second: BoundTable, linked: Linked) -> tuple[Ints, Ints, Ints]:
+def _pair_classes(first: BoundTable, second: BoundTable, linked: Linked) -> tuple[Ints, Ints, Ints]:
     """The pairs of classes that share people, and how many."""
     mine = first.classes.cell_class[linked.first]
     theirs = second.classes.cell_class[linked.second]
-    label, one = grouped([mine, theirs])
-    rows = np.zeros(len(one), dtype=np.int64)
+    label, sample = grouped([mine, theirs])
+    rows = np.zeros(len(sample), dtype=np.int64)
     np.add.at(rows, label, linked.rows)
-    return mine[one], theirs[one], rows
+    return mine[sample], theirs[sample], rows
 
 
-def _translated(first: BoundTable, second: BoundTable, attribute: str) -> Histogram:
+def _translate_histogram(first: BoundTable, second: BoundTable, attribute: str) -> Histogram:
     """The second release's histogram in the codes of the first; values it lacks do not count."""
     histogram = second.classes.histogram(attribute)
     code = translated(second.attributes[attribute], first.attributes[attribute])

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.finding import Finding, worst
+from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.alignment import Beside
 from tclose.data.encode.boxes import Boxes
 from tclose.data.encode.cells import Cells, equal_parts
@@ -89,12 +89,12 @@ class Guesses:
         }
 
 
-def definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None:
+def find_definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None:
     """How many more people the attack guesses right than their class does; None: not linked."""
     if found.linked is None:
         return None
-    people = _people(found, attribute, seed)
-    guesses = guesses_of(people)
+    people = _link_people(found, attribute, seed)
+    guesses = guess_values(people)
     total = found.release.classes.n_rows
     affected = guesses.affected(total)
     each = np.bincount(people.number, guesses.more, found.release.classes.count)
@@ -109,15 +109,15 @@ def definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None
             f"nothing: {guesses.learned:.1%} of the guesses are right, {guesses.usual:.1%} by the "
             "class itself."
         )
-    harmed = worst((each > 0) & (affected > 0), each)
+    harmed = rank_worst((each > 0) & (affected > 0), each)
     numbers = guesses.numbers("class")
     return Finding("deFinetti", attribute, sentence, affected, total, harmed, numbers)
 
 
-def guesses_of(people: People) -> Guesses:
+def guess_values(people: People) -> Guesses:
     """What the attack guesses right, beside the commonest value of each class."""
     kinds = np.arange(len(people.number))
-    learned, usual = shared_out(people).argmax(axis=1), people.held[people.number].argmax(axis=1)
+    learned, usual = share_out(people).argmax(axis=1), people.held[people.number].argmax(axis=1)
     by_attack, by_class = people.truth[kinds, learned], people.truth[kinds, usual]
     decided = float((by_attack + by_class)[learned != usual].sum())
     rows = float(people.rows.sum())
@@ -125,7 +125,7 @@ def guesses_of(people: People) -> Guesses:
     return Guesses(*shares, by_attack - by_class, decided, int(rows))
 
 
-def shared_out(people: People) -> Floats:
+def share_out(people: People) -> Floats:
     """The belief in every value for every kind of people, after all rounds."""
     held = people.held[people.number]
     belief: Floats = held / held.sum(axis=1, keepdims=True)
@@ -150,7 +150,7 @@ def shared_out(people: People) -> Floats:
     return belief
 
 
-def _people(found: Beside, attribute: str, seed: int) -> People:
+def _link_people(found: Beside, attribute: str, seed: int) -> People:
     """The kinds of people in the classes that are tried, with their true values."""
     assert found.linked is not None
     cells, weight = found.linked.first, found.linked.rows.astype(np.float64)
@@ -159,13 +159,13 @@ def _people(found: Beside, attribute: str, seed: int) -> People:
     values = found.original.attributes[attribute].values
     places = found.covering.places(found.original.cells)[cells]
     parts = [
-        _parts(one, found.original.cells)[places[:, at]]
-        for at, one in enumerate(found.covering.columns)
+        _divide_values(boxes, found.original.cells)[places[:, at]]
+        for at, boxes in enumerate(found.covering.columns)
     ]
-    return people_of(number, found.release.classes.count, parts, code, values, weight, seed)
+    return group_people(number, found.release.classes.count, parts, code, values, weight, seed)
 
 
-def people_of(
+def group_people(
     number: Ints,
     classes: int,
     parts: Sequence[Ints],
@@ -179,7 +179,7 @@ def people_of(
     Of very many classes some are drawn by chance.
     """
     kinds = len(grouped([number, *parts])[1])
-    kept = np.flatnonzero((code >= 0) & _drawn(number, kinds * values, seed))
+    kept = np.flatnonzero((code >= 0) & _draw_groups(number, kinds * values, seed))
     label, first = grouped([number[kept], *(part[kept] for part in parts)])
     truth = np.zeros((len(first), values))
     np.add.at(truth, (label, code[kept]), weight[kept])
@@ -189,7 +189,7 @@ def people_of(
     return People(number[kept][first], truth.sum(axis=1), bins, held, truth)
 
 
-def _drawn(number: Ints, beliefs: int, seed: int) -> NDArray[np.bool_]:
+def _draw_groups(number: Ints, beliefs: int, seed: int) -> NDArray[np.bool_]:
     """Which pairs are in classes that are tried: all, or so many that the beliefs can be kept."""
     if beliefs <= LARGEST:
         return np.ones(len(number), dtype=bool)
@@ -198,15 +198,15 @@ def _drawn(number: Ints, beliefs: int, seed: int) -> NDArray[np.bool_]:
     return result
 
 
-def _parts(one: Boxes, cells: Cells) -> Ints:
+def _divide_values(boxes: Boxes, cells: Cells) -> Ints:
     """The part of each place of a column, on the number line or not."""
-    if not one.on_a_line:
-        return np.arange(one.values + 1)
-    rows = np.bincount(one.rank[cells.codes[one.name]], cells.rows, one.values + 1)
-    return along_line(rows, one.known)
+    if not boxes.on_a_line:
+        return np.arange(boxes.values + 1)
+    rows = np.bincount(boxes.rank[cells.codes[boxes.name]], cells.rows, boxes.values + 1)
+    return divide_line(rows, boxes.known)
 
 
-def along_line(rows: NDArray[np.number], known: int) -> Ints:
+def divide_line(rows: NDArray[np.number], known: int) -> Ints:
     """The part of each place on a number line, from the rows at each: an eighth of them.
 
     Where there are few places, each is a part; what is beyond those known is missing, another part.

@@ -54,8 +54,8 @@ class Finding:
             "affected": self.affected,
             "total": self.total,
             "worst_classes": list(self.classes),
-            "numbers": _plain(self.numbers),
-            "details": [_plain(one) for one in self.details],
+            "numbers": _to_plain(self.numbers),
+            "details": [_to_plain(detail) for detail in self.details],
         }
 
 
@@ -107,7 +107,7 @@ class AttackReport:
 
     def of(self, attack: str) -> tuple[Finding, ...]:
         """The findings of one attack."""
-        return tuple(one for one in self.findings if one.attack == attack)
+        return tuple(finding for finding in self.findings if finding.attack == attack)
 
     @property
     def found(self) -> tuple[Finding, ...]:
@@ -120,20 +120,20 @@ class AttackReport:
             "source": self.source,
             "rows": self.rows,
             "classes": self.classes,
-            "beliefs": [one.to_json() for one in self.beliefs],
-            "findings": [one.to_json() for one in self.findings],
+            "beliefs": [belief.to_json() for belief in self.beliefs],
+            "findings": [finding.to_json() for finding in self.findings],
             "not_tried": list(self.not_tried),
         }
 
     def __str__(self) -> str:
         head = f"{self.source}: {rows_text(self.rows)} in {self.classes:,} classes"
-        return "\n".join([head, *(f"  {one.sentence}" for one in self.findings)])
+        return "\n".join([head, *(f"  {finding.sentence}" for finding in self.findings)])
 
 
-def worst(harmed: NDArray[np.bool_], harm: NDArray[Any]) -> tuple[int, ...]:
+def rank_worst(harmed: NDArray[np.bool_], harm: NDArray[Any]) -> tuple[int, ...]:
     """The numbers of the classes that are harmed most, the first of equal ones first.
 
-    >>> worst(np.array([True, False, True]), np.array([1.0, 9.0, 2.0]))
+    >>> rank_worst(np.array([True, False, True]), np.array([1.0, 9.0, 2.0]))
     (3, 1)
     """
     at = np.flatnonzero(harmed)
@@ -141,7 +141,7 @@ def worst(harmed: NDArray[np.bool_], harm: NDArray[Any]) -> tuple[int, ...]:
     return tuple(int(number) + 1 for number in at[order])
 
 
-def of_classes(classes: Classes, tally: Tally, flagged: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def flag_classes(classes: Classes, tally: Tally, flagged: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which classes have a view (or a completion of it) that is flagged."""
     view = np.zeros(classes.views, dtype=bool)
     view[tally.view[flagged]] = True
@@ -150,7 +150,7 @@ def of_classes(classes: Classes, tally: Tally, flagged: NDArray[np.bool_]) -> ND
     return result
 
 
-def highest(classes: Classes, tally: Tally, value: NDArray[np.float64]) -> NDArray[np.float64]:
+def find_highest(classes: Classes, tally: Tally, value: NDArray[np.float64]) -> NDArray[np.float64]:
     """The highest value of all views of each class."""
     view = np.full(classes.views, -np.inf)
     np.maximum.at(view, tally.view, value)
@@ -159,7 +159,7 @@ def highest(classes: Classes, tally: Tally, value: NDArray[np.float64]) -> NDArr
     return result
 
 
-def _plain(numbers: Mapping[str, Number]) -> dict[str, Number]:
+def _to_plain(numbers: Mapping[str, Number]) -> dict[str, Number]:
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in numbers.items()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.finding import Finding, highest, of_classes, worst
+from tclose.attacks.finding import Finding, find_highest, flag_classes, rank_worst
 from tclose.data.encode.classes import Classes
 from tclose.distance import Histogram
 from tclose.verify.wording import classes_text, rows_text
@@ -18,12 +18,12 @@ from tclose.verify.wording import classes_text, rows_text
 MOST_EXCLUDED = 4
 
 
-def homogeneity(classes: Classes, attribute: str) -> Finding:
+def find_homogeneity(classes: Classes, attribute: str) -> Finding:
     """Classes with one value only."""
     tally = classes.tally(attribute)
     shown = int(np.count_nonzero(tally.table))
     single = (np.diff(tally.histogram.start) == 1) & (shown > 1)
-    harmed = of_classes(classes, tally, single)
+    harmed = flag_classes(classes, tally, single)
     affected = int(classes.class_rows[harmed].sum())
     if affected:
         sentence = (
@@ -35,17 +35,17 @@ def homogeneity(classes: Classes, attribute: str) -> Finding:
     numbers = {"classes": int(harmed.sum()), "values in the table": shown}
     return Finding(
         "homogeneity", attribute, sentence, affected, classes.n_rows,
-        worst(harmed, classes.size), numbers,
+        rank_worst(harmed, classes.size), numbers,
     )  # fmt: skip
 
 
-def background_knowledge(classes: Classes, attribute: str) -> Finding:
+def find_background_knowledge(classes: Classes, attribute: str) -> Finding:
     """How few values need be excluded, by whoever knows a person, to be certain."""
     tally = classes.tally(attribute)
     needed = np.diff(tally.histogram.start) - 1
     usual = int(np.count_nonzero(tally.table)) - 1
-    harmed = of_classes(classes, tally, (needed == 1) & (needed < usual))
-    fewest = -highest(classes, tally, -needed.astype(np.float64))
+    harmed = flag_classes(classes, tally, (needed == 1) & (needed < usual))
+    fewest = -find_highest(classes, tally, -needed.astype(np.float64))
     affected = int(classes.class_rows[harmed].sum())
     least = int(fewest.min())
     if affected:
@@ -61,7 +61,9 @@ def background_knowledge(classes: Classes, attribute: str) -> Finding:
     numbers: dict[str, float | int | bool | None] = {
         "fewest values to exclude": least,
         "in the whole table": usual,
-        "surest guess when one value is excluded": float(after_one(tally.histogram).max()),
+        "surest guess when one value is excluded": float(
+            guess_without_runner_up(tally.histogram).max()
+        ),
     }
     for count in range(1, min(MOST_EXCLUDED, usual) + 1):
         numbers[f"rows certain when {count} are excluded"] = int(
@@ -69,14 +71,14 @@ def background_knowledge(classes: Classes, attribute: str) -> Finding:
         )
     return Finding(
         "background knowledge", attribute, sentence, affected, classes.n_rows,
-        worst(harmed, classes.size), numbers,
+        rank_worst(harmed, classes.size), numbers,
     )  # fmt: skip
 
 
-def after_one(histogram: Histogram) -> NDArray[np.float64]:
+def guess_without_runner_up(histogram: Histogram) -> NDArray[np.float64]:
     """The surest guess in each class once its likeliest other value is known to be wrong.
 
-    >>> after_one(Histogram.from_dense([[6, 3, 1], [2, 0, 0]])).round(3).tolist()
+    >>> guess_without_runner_up(Histogram.from_dense([[6, 3, 1], [2, 0, 0]])).round(3).tolist()
     [0.857, 1.0]
     """
     order = np.lexsort((-histogram.count, histogram.owner()))

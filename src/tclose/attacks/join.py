@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.attacks.finding import Finding, worst
+from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.encode.classes import Classes
 from tclose.verify.wording import rows_text
 
 
-def background_join(classes: Classes, attribute: str) -> Finding:
+def find_background_join(classes: Classes, attribute: str) -> Finding:
     """Rows whose value becomes certain for whoever knows the other sensitive values."""
     others = [name for name in classes.attributes if name != attribute]
     seen = classes.regrouped(others)
@@ -34,6 +34,6 @@ def background_join(classes: Classes, attribute: str) -> Finding:
         sentence = f"Knowing {known} as well makes nobody's {attribute} certain."
     numbers = {"rows that stand alone": alone, "share alone": alone / classes.n_rows}
     return Finding(
-        "background join", attribute, sentence, affected, classes.n_rows, worst(rows > 0, rows),
-        numbers,
+        "background join", attribute, sentence, affected, classes.n_rows,
+        rank_worst(rows > 0, rows), numbers,
     )  # fmt: skip

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.finding import Finding, worst
-from tclose.attacks.reidentification import threshold
+from tclose.attacks.finding import Finding, rank_worst
+from tclose.attacks.reidentification import find_threshold
 from tclose.data.alignment import Beside
 from tclose.data.encode.classes import grouped
 from tclose.kernels.boxes.linkage import BoxGaps
@@ -25,16 +25,16 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def linkage(found: Beside, *, seed: int = 1) -> Finding:
+def find_linkage(found: Beside, *, seed: int = 1) -> Finding:
     """How often the guess is right, and for how many rows that is likelier than 1/k."""
     names = found.release.classes.quasi
     tuples, first = grouped([found.original.cells.codes[name] for name in names])
     some = np.arange(len(first))
     if found.central:  # everybody is compared with every class
-        some = _drawn(len(first), found.release.classes.count, seed)
+        some = _draw_people(len(first), found.release.classes.count, seed)
     places = found.covering.places(found.original.cells)[first]
-    gap, narrow, rows = nearest(found, places[some])
-    k, total = threshold(found.release), found.release.classes.n_rows
+    gap, narrow, rows = find_nearest(found, places[some])
+    k, total = find_threshold(found.release), found.release.classes.n_rows
     if found.linked is None:
         weight = np.bincount(tuples, found.original.cells.rows, len(first))[some]
         chance = np.where(gap == 0, 1 / np.maximum(rows, 1), 0.0)
@@ -47,7 +47,7 @@ def linkage(found: Beside, *, seed: int = 1) -> Finding:
         of_tuple, weight = of_tuple[kept], found.linked.rows[kept].astype(np.float64)
         number = found.release.classes.cell_class[found.linked.second[kept]]
         mine = _box_gaps(found).between(places[some][of_tuple], number)
-        wide = volume(found)[number]
+        wide = measure_volume(found)[number]
         hit = (mine == gap[of_tuple]) & (wide == narrow[of_tuple])
         chance = np.where(hit, 1 / np.maximum(rows[of_tuple], 1), 0.0)
         right_class = float(weight @ hit)
@@ -69,20 +69,20 @@ def linkage(found: Beside, *, seed: int = 1) -> Finding:
         "known whose row is whose": found.linked is not None,
     }
     sizes = found.release.classes.size
-    return Finding("linkage", None, sentence, affected, total, worst(harmed, -sizes), numbers)
+    return Finding("linkage", None, sentence, affected, total, rank_worst(harmed, -sizes), numbers)
 
 
-def volume(found: Beside) -> Floats:
+def measure_volume(found: Beside) -> Floats:
     """The logarithm of how many combinations of values each class covers."""
     result: Floats = np.log2(np.maximum(found.covering.width(), 1)).sum(axis=1)
     return result
 
 
-def nearest(found: Beside, places: Ints) -> tuple[Floats, Floats, Floats]:
+def find_nearest(found: Beside, places: Ints) -> tuple[Floats, Floats, Floats]:
     """For each person: the smallest gap, the smallest volume at that gap, and the rows there."""
     size = found.release.classes.size.astype(np.float64)
     gap, narrow, rows = _box_gaps(found).nearest(
-        found.covering.grid, places, volume(found), size
+        found.covering.grid, places, measure_volume(found), size
     )  # fmt: skip
     return gap, narrow, rows
 
@@ -113,7 +113,7 @@ def _box_gaps(found: Beside) -> BoxGaps:
     )  # fmt: skip
 
 
-def _drawn(people: int, classes: int, seed: int) -> Ints:
+def _draw_people(people: int, classes: int, seed: int) -> Ints:
     most = max(MOST_PAIRS // max(classes, 1), 1)
     if people <= most:
         return np.arange(people)

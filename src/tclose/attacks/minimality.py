@@ -17,8 +17,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.finding import Finding, worst
-from tclose.attacks.reidentification import threshold
+from tclose.attacks.finding import Finding, rank_worst
+from tclose.attacks.reidentification import find_threshold
 from tclose.data.alignment import Beside
 from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import Classes, grouped, partitioned
@@ -34,31 +34,31 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-def minimality(found: Beside) -> Finding | None:
+def find_minimality(found: Beside) -> Finding | None:
     """Classes that only sensitive values kept whole; None where `untried` says why."""
     promised = [
         requirement
-        for requirement in sensitive_promises(found.original)
+        for requirement in list_sensitive_promises(found.original)
         if requirement.capabilities.self_contained
     ]
-    if found.linked is None or not promised or _counted_otherwise(found.original):
+    if found.linked is None or not promised or _is_counted_otherwise(found.original):
         return None
     cells, number = found.linked.first, found.release.classes.cell_class[found.linked.second]
-    people = exploded(found.original.classes, cells, found.linked.rows)
+    people = repeat_cells(found.original.classes, cells, found.linked.rows)
     places = found.covering.places(found.original.cells)[cells]
-    size, k = found.release.classes.size, threshold(found.release)
+    size, k = found.release.classes.size, find_threshold(found.release)
     most = max(LARGEST // max(places.size, 1), FEWEST)
     possible, harmless = np.zeros(len(size), dtype=bool), np.zeros(len(size), dtype=bool)
     every = True
     for place in places.T:
-        rank, cuts = ranks(number, place, len(size))
+        rank, cuts = rank_values(number, place, len(size))
         every &= bool(cuts.max(initial=0) <= most)
-        for border in borders(cuts, most):
+        for border in list_borders(cuts, most):
             side = rank >= border[number]
-            allowed = _both_sides(number, side, people.cell_rows, len(size), k)
+            allowed = _are_sides_large(number, side, people.cell_rows, len(size), k)
             possible |= allowed
             allowed &= ~harmless
-            harmless |= allowed & ~_breaks(people, number, side, allowed, promised)
+            harmless |= allowed & ~_find_breaking(people, number, side, allowed, promised)
     harmed = possible & ~harmless
     affected = int(size[harmed].sum())
     if affected:
@@ -75,34 +75,34 @@ def minimality(found: Beside) -> Finding | None:
         "every cut was tried": every,
     }
     return Finding(
-        "minimality", None, sentence, affected, found.release.classes.n_rows, worst(harmed, size),
-        numbers,
+        "minimality", None, sentence, affected, found.release.classes.n_rows,
+        rank_worst(harmed, size), numbers,
     )  # fmt: skip
 
 
-def untried(bound: BoundTable) -> str:
+def explain_untried(bound: BoundTable) -> str:
     """Why no class can be cut for the sake of what is promised about sensitive values."""
-    promised = {requirement.name for requirement in sensitive_promises(bound)}
+    promised = {requirement.name for requirement in list_sensitive_promises(bound)}
     if not promised:
         return "nothing is promised about sensitive attributes"
-    if _counted_otherwise(bound):
+    if _is_counted_otherwise(bound):
         return "it is tried only where every row counts as one"
     return f"{' and '.join(sorted(promised))} is not judged on halves of classes"
 
 
-def sensitive_promises(bound: BoundTable) -> list[Requirement]:
+def list_sensitive_promises(bound: BoundTable) -> list[Requirement]:
     """What is promised about sensitive attributes."""
     aside = bound.policy.model_copy(update={"k_map": None, "presence": None})
     stated = state_requirements(replace(bound, policy=aside))
     return [requirement for requirement in stated if requirement.attribute is not None]
 
 
-def _counted_otherwise(bound: BoundTable) -> bool:
+def _is_counted_otherwise(bound: BoundTable) -> bool:
     """Whether rows have weights, or persons several rows: halves would have to be counted anew."""
     return bound.cells.weight is not None or bound.cells.persons is not None
 
 
-def exploded(classes: Classes, cells: Ints, weight: Ints) -> Classes:
+def repeat_cells(classes: Classes, cells: Ints, weight: Ints) -> Classes:
     """The cells of a table, some of them several times, with weights of their own."""
     return replace(
         classes,
@@ -112,10 +112,10 @@ def exploded(classes: Classes, cells: Ints, weight: Ints) -> Classes:
     )
 
 
-def ranks(number: Ints, place: Ints, classes: int) -> tuple[Ints, Ints]:
+def rank_values(number: Ints, place: Ints, classes: int) -> tuple[Ints, Ints]:
     """The rank of each cell's value among those of its class, and the highest of each class.
 
-    >>> ranks(np.array([0, 1, 0, 0]), np.array([9, 4, 5, 9]), 2)
+    >>> rank_values(np.array([0, 1, 0, 0]), np.array([9, 4, 5, 9]), 2)
     (array([1, 0, 0, 1]), array([1, 0]))
     """
     label, first = grouped([number, place])
@@ -124,12 +124,12 @@ def ranks(number: Ints, place: Ints, classes: int) -> tuple[Ints, Ints]:
     return label - start[number], np.bincount(owner, minlength=classes) - 1
 
 
-def borders(cuts: Ints, most: int) -> Iterator[Ints]:
+def list_borders(cuts: Ints, most: int) -> Iterator[Ints]:
     """Cut after cut: the rank at which the upper side of each class begins; past all, if no more.
 
-    >>> [border.tolist() for border in borders(np.array([3, 1]), 9)]
+    >>> [border.tolist() for border in list_borders(np.array([3, 1]), 9)]
     [[1, 1], [2, 2], [3, 2]]
-    >>> [border.tolist() for border in borders(np.array([100]), 2)]
+    >>> [border.tolist() for border in list_borders(np.array([100]), 2)]
     [[26], [76]]
     """
     tried = np.minimum(cuts, most)
@@ -138,27 +138,27 @@ def borders(cuts: Ints, most: int) -> Iterator[Ints]:
         yield np.where(turn < tried, border, cuts + 1)
 
 
-def _both_sides(number: Ints, side: Flags, weight: Ints, classes: int, k: int) -> Flags:
+def _are_sides_large(number: Ints, side: Flags, weight: Ints, classes: int, k: int) -> Flags:
     rows = np.zeros((classes, 2), dtype=np.int64)
     np.add.at(rows, (number, side.astype(np.int64)), weight)
     result: Flags = rows.min(axis=1) >= k
     return result
 
 
-def _breaks(
+def _find_breaking(
     people: Classes, number: Ints, side: Flags, cut: Flags, promised: Sequence[Requirement]
 ) -> Flags:
     """Which classes have a side that breaks a promise, of those that are to be cut."""
     result = np.zeros(len(cut), dtype=bool)
     if not cut.any():
         return result
-    seen = _halved(people, number, side, cut)
+    seen = _halve(people, number, side, cut)
     broken = seen.origin[failing_classes(promised, seen)] // 2
     result[broken[broken < len(cut)]] = True
     return result
 
 
-def _halved(people: Classes, number: Ints, side: Flags, cut: Flags) -> Classes:
+def _halve(people: Classes, number: Ints, side: Flags, cut: Flags) -> Classes:
     """Both sides of the classes that are cut, and all other rows as one class, so that the whole
     table stays as it is."""
     inside = cut[number]
@@ -166,7 +166,7 @@ def _halved(people: Classes, number: Ints, side: Flags, cut: Flags) -> Classes:
     alike, first = grouped([codes[rest] for codes in people.cell_codes.values()])
     weight = np.zeros(len(first), dtype=people.cell_rows.dtype)
     np.add.at(weight, alike, people.cell_rows[rest])
-    fewer = exploded(
+    fewer = repeat_cells(
         people,
         np.concatenate([kept, rest[first]]),
         np.concatenate([people.cell_rows[kept], weight]),

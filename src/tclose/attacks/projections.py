@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.attacks.composition import NEARLY
-from tclose.attacks.finding import Finding, worst
+from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import parted
 from tclose.data.encode.classes import grouped
@@ -50,17 +50,17 @@ def compose_projections(
     original: BoundTable, cell: Ints, projections: Sequence[Projection]
 ) -> tuple[Finding, ...]:
     """What all projections together tell, for every sensitive attribute; `cell` is each row's."""
-    together, first = grouped([one.label for one in projections])
+    together, first = grouped([each.label for each in projections])
     rows = np.bincount(together)
-    found = [_people(original, rows)]
+    found = [_count_people(original, rows)]
     for at, mine in enumerate(projections):
-        others = [one for other, one in enumerate(projections) if other != at]
+        others = [each for other, each in enumerate(projections) if other != at]
         for name in mine.columns:
-            found.append(_about(original, cell, name, mine, others, first, rows))
+            found.append(_attack_attribute(original, cell, name, mine, others, first, rows))
     return tuple(found)
 
 
-def _people(original: BoundTable, rows: Ints) -> Finding:
+def _count_people(original: BoundTable, rows: Ints) -> Finding:
     """How few people are in the same class of every projection."""
     k = original.policy.k or 2
     few = rows < k
@@ -75,7 +75,7 @@ def _people(original: BoundTable, rows: Ints) -> Finding:
     return Finding("composition", None, sentence, affected, total, (), numbers)
 
 
-def _about(
+def _attack_attribute(
     original: BoundTable,
     cell: Ints,
     name: str,
@@ -89,9 +89,9 @@ def _about(
     values = original.attributes[name].values
     code = np.where(code < 0, values, code)
     table = np.bincount(code, minlength=values + 1) / len(code)
-    shares = _shares(mine.label, code, values + 1)
-    told = [_told(original, cell, one, code, table) for one in others]
-    left, strongest, moved = _beliefs(shares, told, mine, others, first, table)
+    shares = _find_shares(mine.label, code, values + 1)
+    ratios = [_weigh_values(original, cell, each, code, table) for each in others]
+    left, strongest, moved = _combine_beliefs(shares, ratios, mine, others, first, table)
     alone = shares[mine.label[first]]
     already = np.count_nonzero(alone, axis=1) == 1
     certain = (left == 1) & ~already
@@ -112,13 +112,13 @@ def _about(
             "whoever knows how the attributes go together, though its own projection does not."
         )
     else:
-        sentence = _nobody_new(name, rows, already, strongest, alone.max(axis=1))
+        sentence = _describe_nobody_new(name, rows, already, strongest, alone.max(axis=1))
     return Finding(
-        "composition", name, sentence, affected, total, worst(harmed > 0, harmed), numbers
+        "composition", name, sentence, affected, total, rank_worst(harmed > 0, harmed), numbers
     )
 
 
-def _nobody_new(
+def _describe_nobody_new(
     name: str, rows: Ints, already: NDArray[np.bool_], strongest: Floats, alone: Floats
 ) -> str:
     """What is said where nobody becomes certain who was not by the attribute's own projection."""
@@ -135,7 +135,7 @@ def _nobody_new(
     )
 
 
-def _shares(label: Ints, code: Ints, values: int) -> Floats:
+def _find_shares(label: Ints, code: Ints, values: int) -> Floats:
     """[classes, values]: the share of each value in each class."""
     classes = int(label.max()) + 1
     count = np.bincount(label * values + code, minlength=classes * values)
@@ -144,11 +144,13 @@ def _shares(label: Ints, code: Ints, values: int) -> Floats:
     return result
 
 
-def _told(original: BoundTable, cell: Ints, other: Projection, code: Ints, table: Floats) -> Floats:
+def _weigh_values(
+    original: BoundTable, cell: Ints, other: Projection, code: Ints, table: Floats
+) -> Floats:
     """[classes of the other projection, values]: P(a | B) / Q(a)."""
     parts = [parted(original.classes.cell_codes[name][cell], PARTS) for name in other.columns]
     label, _ = grouped(parts)
-    given = _shares(label, code, len(table))
+    given = _find_shares(label, code, len(table))
     classes = int(other.label.max()) + 1
     pair, first = grouped([other.label, label])
     count = np.bincount(pair).astype(np.float64)
@@ -159,9 +161,9 @@ def _told(original: BoundTable, cell: Ints, other: Projection, code: Ints, table
     return ratio
 
 
-def _beliefs(
+def _combine_beliefs(
     shares: Floats,
-    told: Sequence[Floats],
+    ratios: Sequence[Floats],
     mine: Projection,
     others: Sequence[Projection],
     first: Ints,
@@ -174,7 +176,7 @@ def _beliefs(
     for at in range(0, len(first), step):
         some = first[at : at + step]
         belief = shares[mine.label[some]]
-        for ratio, other in zip(told, others, strict=True):
+        for ratio, other in zip(ratios, others, strict=True):
             belief = belief * ratio[other.label[some]]
         total = belief.sum(axis=1, keepdims=True)
         belief = belief / np.where(total > 0, total, 1.0)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.finding import Finding, worst
+from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.coverage import covering_of
@@ -22,15 +22,15 @@ from tclose.verify.wording import rows_text
 USUAL_K = 5
 
 
-def threshold(bound: BoundTable) -> int:
+def find_threshold(bound: BoundTable) -> int:
     """The class size below which a risk counts as high."""
     return bound.policy.k if bound.policy.k is not None else USUAL_K
 
 
-def reidentification(bound: BoundTable, population: Cells | None) -> Iterator[Finding]:
+def find_reidentification(bound: BoundTable, population: Cells | None) -> Iterator[Finding]:
     """The three risks; the journalist's only where there is a population."""
     size = bound.classes.size.astype(np.int64)
-    yield _high(bound, "prosecutor", size, "in the release")
+    yield _find_high_risk(bound, "prosecutor", size, "in the release")
     seen = size
     if population is not None:
         covering = covering_of(bound.classes, population, bound.hierarchies)
@@ -38,18 +38,18 @@ def reidentification(bound: BoundTable, population: Cells | None) -> Iterator[Fi
         seen = np.maximum(match, size)
         nobody = int(np.count_nonzero(match < size))
         extra = {"classes that fewer people fit than are in them": nobody}
-        yield _high(bound, "journalist", seen, "in the population", extra)
-    yield _marketer(bound, seen)
+        yield _find_high_risk(bound, "journalist", seen, "in the population", extra)
+    yield _estimate_matches(bound, seen)
 
 
-def _high(
+def _find_high_risk(
     bound: BoundTable,
     attack: str,
     among: NDArray[np.int64],
     where: str,
     extra: dict[str, int] | None = None,
 ) -> Finding:
-    k = threshold(bound)
+    k = find_threshold(bound)
     harmed = among < k
     affected, least = int(bound.classes.class_rows[harmed].sum()), int(among.min())
     if affected:
@@ -64,13 +64,13 @@ def _high(
         )
     numbers = {"highest risk": 1 / least, "threshold": 1 / k, **(extra or {})}
     return Finding(
-        attack, None, sentence, affected, bound.classes.n_rows, worst(harmed, -among), numbers
+        attack, None, sentence, affected, bound.classes.n_rows, rank_worst(harmed, -among), numbers
     )
 
 
-def _marketer(bound: BoundTable, seen: NDArray[np.int64]) -> Finding:
+def _estimate_matches(bound: BoundTable, seen: NDArray[np.int64]) -> Finding:
     expected = float((bound.classes.class_rows / seen).sum())
-    share, k = expected / bound.classes.n_rows, threshold(bound)
+    share, k = expected / bound.classes.n_rows, find_threshold(bound)
     high = share > 1 / k
     sentence = (
         f"Whoever matches all rows with people gets about {expected:,.0f} of "

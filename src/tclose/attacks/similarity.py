@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.finding import Finding, of_classes, worst
+from tclose.attacks.finding import Finding, flag_classes, rank_worst
 from tclose.data.encode.classes import Classes, Tally
 from tclose.hierarchy import Hierarchy
 from tclose.verify.wording import classes_text, rows_text
@@ -22,7 +22,7 @@ PART = 4
 Ints = NDArray[np.int64]
 
 
-def similarity(classes: Classes, attribute: str) -> Iterator[Finding]:
+def find_similarity(classes: Classes, attribute: str) -> Iterator[Finding]:
     """A finding for every level of the hierarchy between values and root, or for the order."""
     tally = classes.tally(attribute)
     about = classes.attributes[attribute]
@@ -31,40 +31,40 @@ def similarity(classes: Classes, attribute: str) -> Iterator[Finding]:
         known = about.labels[: about.values - about.with_missing]
         node = about.hierarchy.indices(known).astype(np.int64)
         for level in range(1, about.hierarchy.levels - 1):
-            group = _groups(about.hierarchy, node, level)
+            group = _group_values(about.hierarchy, node, level)
             group = np.append(group, [-1] * about.with_missing)
             if len(np.unique(group[tally.table > 0])) > 1:
-                low, high = _ends(tally, group)
+                low, high = _find_ends(tally, group)
                 same = several & (low == high)
-                yield _finding(classes, attribute, tally, same, {"level": level})
+                yield _report(classes, attribute, tally, same, {"level": level})
     elif about.has_order and np.count_nonzero(tally.table) > PART:
-        low, high = _ends(tally, np.arange(about.values))
+        low, high = _find_ends(tally, np.arange(about.values))
         near = several & (PART * (high - low) <= about.values - 1)
-        yield _finding(classes, attribute, tally, near, {"part of the range": 1 / PART})
+        yield _report(classes, attribute, tally, near, {"part of the range": 1 / PART})
 
 
-def _groups(tree: Hierarchy, node: Ints, level: int) -> Ints:
+def _group_values(tree: Hierarchy, node: Ints, level: int) -> Ints:
     """The group of each value on a level; a released value that is coarser is one of its own."""
     group = tree.ancestors[tree.first_below[node], level]
     coarser = tree.height[node] > tree.height[group]
     return np.where(coarser, node, group).astype(np.int64)
 
 
-def _ends(tally: Tally, group: Ints) -> tuple[Ints, Ints]:
+def _find_ends(tally: Tally, group: Ints) -> tuple[Ints, Ints]:
     """The least and the greatest group of each distribution."""
     mine = group[tally.histogram.code]
     first = tally.histogram.start[:-1]
     return np.minimum.reduceat(mine, first), np.maximum.reduceat(mine, first)
 
 
-def _finding(
+def _report(
     classes: Classes,
     attribute: str,
     tally: Tally,
     flagged: NDArray[np.bool_],
     numbers: dict[str, float | int | bool | None],
 ) -> Finding:
-    harmed = of_classes(classes, tally, flagged)
+    harmed = flag_classes(classes, tally, flagged)
     affected, count = int(classes.class_rows[harmed].sum()), int(harmed.sum())
     kind = f"one group of level {numbers['level']}" if "level" in numbers else "a narrow range"
     if affected:
@@ -75,6 +75,6 @@ def _finding(
     else:
         sentence = f"No class has different values of {attribute} that all lie in {kind}."
     return Finding(
-        "similarity", attribute, sentence, affected, classes.n_rows, worst(harmed, classes.size),
-        {**numbers, "classes": count},
+        "similarity", attribute, sentence, affected, classes.n_rows,
+        rank_worst(harmed, classes.size), {**numbers, "classes": count},
     )  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.finding import Finding, highest, of_classes, worst
+from tclose.attacks.finding import Finding, find_highest, flag_classes, rank_worst
 from tclose.data.encode.classes import Classes
 from tclose.verify.wording import rows_text
 
@@ -22,7 +22,9 @@ DIFFERENCE = 10
 MOST_VALUES = 20
 
 
-def skewness(classes: Classes, attribute: str, protected: Sequence[str] | None = None) -> Finding:
+def find_skewness(
+    classes: Classes, attribute: str, protected: Sequence[str] | None = None
+) -> Finding:
     """The largest gains in belief; `protected` values are marked in the details."""
     tally = classes.tally(attribute)
     histogram, rows = tally.histogram, tally.total
@@ -34,38 +36,38 @@ def skewness(classes: Classes, attribute: str, protected: Sequence[str] | None =
     large = (count * rows >= RATIO * size * in_table) & (DIFFERENCE * gain >= size * rows)
     flagged = np.zeros(histogram.classes, dtype=bool)
     flagged[histogram.owner()[large.astype(bool)]] = True
-    harmed = of_classes(classes, tally, flagged)
-    share, usual = _shares(histogram.count, size), _shares(in_table, np.array(rows))
+    harmed = flag_classes(classes, tally, flagged)
+    share, usual = _divide(histogram.count, size), _divide(in_table, np.array(rows))
     ratio, rise = share / np.where(usual > 0, usual, np.nan), share - usual
     by_row = np.full(histogram.classes, -np.inf)
     np.maximum.at(by_row, histogram.owner(), np.nan_to_num(rise, nan=1.0))
     affected = int(classes.class_rows[harmed].sum())
     sharpest = int(np.argmax(rise))
-    told = f"from {usual[sharpest]:.1%} to {share[sharpest]:.1%}"
+    rise_words = f"from {usual[sharpest]:.1%} to {share[sharpest]:.1%}"
     if affected:
         sentence = (
             f"For {rows_text(affected)} belief in some {attribute} at least doubles, and rises by "
-            f"a tenth or more; at worst it rises {told}."
+            f"a tenth or more; at worst it rises {rise_words}."
         )
     else:
         sentence = (
             f"In no class does belief in a {attribute} both double and rise by a tenth; the "
-            f"sharpest rise is {told}."
+            f"sharpest rise is {rise_words}."
         )
     ratios = np.nan_to_num(ratio, nan=np.inf)
     return Finding(
         "skewness", attribute, sentence, affected, classes.n_rows,
-        worst(harmed, highest(classes, tally, by_row)),
+        rank_worst(harmed, find_highest(classes, tally, by_row)),
         {"largest ratio": float(ratios.max()), "largest difference": float(rise.max())},
-        _details(classes, attribute, histogram.code, ratios, rise, protected),
+        _list_values(classes, attribute, histogram.code, ratios, rise, protected),
     )  # fmt: skip
 
 
-def _shares(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
+def _divide(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(part, dtype=np.float64) / np.asarray(whole, dtype=np.float64)
 
 
-def _details(
+def _list_values(
     classes: Classes,
     attribute: str,
     code: NDArray[np.int64],

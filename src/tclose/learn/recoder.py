@@ -22,7 +22,7 @@ from tclose.recode.identifiers import MASK
 from tclose.recode.plan.assignment import Placing, placed
 from tclose.recode.plan.parsing import FIXED
 from tclose.recode.values import Writer
-from tclose.utility import coded_quasi
+from tclose.utility import code_quasi
 from tclose.verify import Audit
 from tclose.workflows.verify import verify
 
@@ -131,7 +131,7 @@ def _located(
 
 def _central(bound: BoundTable, found: Placing, recoding: str) -> dict[str, pa.Array]:
     """The central values of the classes and of the whole table; numbers as numbers."""
-    quasi, weight = coded_quasi(bound), bound.cells.rows
+    quasi, weight = code_quasi(bound), bound.cells.rows
     classes, kept = int(found.label.max()) + 1, np.flatnonzero(found.label >= 0)
     everyone = np.zeros(len(weight), dtype=np.int64)
     result = {}

@@ -35,7 +35,7 @@ from tclose.recode.recoding import Recoding
 from tclose.recode.sensitive import Veil, level_count
 from tclose.recode.values import Released, released_values
 from tclose.search import Outcome
-from tclose.utility.loss import class_losses, weighed_loss
+from tclose.utility.loss import class_losses, weigh_loss
 
 Treatment = Literal["drop", "root", "hide", "generalize"]
 MOST_CLASSES = 12
@@ -159,7 +159,7 @@ class _Case:
             released.append(replace(one, values=(*one.values, root)))
             each.append(np.append(lost, 1.0))
         names = [column.name for column in quasi.columns]
-        loss = weighed_loss(names, np.stack(each, axis=1), self.bound.cells.rows, label)
+        loss = weigh_loss(names, np.stack(each, axis=1), self.bound.cells.rows, label)
         return replace(self.recoding, label=label, released=tuple(released), loss=loss)
 
     # --- sensitive values hidden or generalized
@@ -208,7 +208,7 @@ class _Case:
         if self.full_domain:
             names = [one.column for one in released]
             each, weight = self.recoding.loss.classes, self.bound.cells.rows
-            loss = weighed_loss(names, each, weight, label)
+            loss = weigh_loss(names, each, weight, label)
             found = replace(self.recoding, label=label, loss=loss)
         else:
             found = replace(
@@ -239,7 +239,7 @@ class _Case:
              for at, column in enumerate(quasi.columns)], axis=1
         )  # fmt: skip
         names = [column.name for column in quasi.columns]
-        loss = weighed_loss(names, each, self.bound.cells.rows, united)
+        loss = weigh_loss(names, each, self.bound.cells.rows, united)
         found = Recoding(united, words, loss, quasi, veil.columns(self.gone))
         if self.fails(veil.bound, found):
             return None

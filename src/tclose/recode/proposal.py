@@ -22,15 +22,15 @@ from tclose.recode.values import Released, released_values
 from tclose.search import Outcome, Problem
 from tclose.search.finalize import mend
 from tclose.search.outcome import numbered
-from tclose.utility import Quasi, coded_quasi, partition_loss
-from tclose.utility.loss import weighed_loss
+from tclose.utility import Quasi, code_quasi, partition_loss
+from tclose.utility.loss import weigh_loss
 
 Ints = NDArray[np.int64]
 
 
 def recoded(bound: BoundTable, outcome: Outcome) -> Recoding:
     """What the classes of an outcome are released as, and what is lost by that."""
-    quasi, how = coded_quasi(bound), bound.policy.release.recoding
+    quasi, how = code_quasi(bound), bound.policy.release.recoding
     if outcome.levels is not None and how == "local":
         return _by_levels(bound, quasi, outcome.label, level_names(quasi, outcome))
     return Recoding(
@@ -79,7 +79,7 @@ def _by_levels(bound: BoundTable, quasi: Quasi, label: Ints, levels: Mapping[str
     if not pairs == classes == len(np.unique(group[kept])):
         raise InternalError("the classes of a full-domain outcome are not those of its levels")
     names, released = [one.column for one in words], np.where(kept, group, -1)
-    loss = weighed_loss(names, each, bound.cells.rows, released)
+    loss = weigh_loss(names, each, bound.cells.rows, released)
     return Recoding(released, words, loss, quasi, groups=group)
 
 

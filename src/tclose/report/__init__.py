@@ -5,7 +5,20 @@ A `document` says something, apart from how it looks: `sections` make the parts 
 on a terminal, or plain values. None of these forms can say what the others do not.
 """
 
-from tclose.report.charts.flow import draw_flow
-from tclose.report.charts.frontier import draw_frontier
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tclose.report.charts.flow import draw_flow
+    from tclose.report.charts.frontier import draw_frontier
+else:
+    from tclose.lazy import load_on_use
+
+    load_on_use(
+        __name__,
+        {
+            "tclose.report.charts.flow": ["draw_flow"],
+            "tclose.report.charts.frontier": ["draw_frontier"],
+        },
+    )
 
 __all__ = ["draw_flow", "draw_frontier"]

@@ -51,5 +51,5 @@ def compose_document(subject: Subject, further: Sequence[Section] = ()) -> Docum
         title=TITLES[subject.kind],
         subtitle=f"{audit.source}: {rows_text(audit.rows)}",
         edition=subject.edition,
-        sections=tuple(one for one in sections if one is not None),
+        sections=tuple(section for section in sections if section is not None),
     )

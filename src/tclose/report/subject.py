@@ -59,11 +59,11 @@ class Subject:
         """What each column lost, as the certificate says; one that is not ours may say anything."""
         loss = self.certificate.get("loss")
         columns = loss.get("columns") if isinstance(loss, dict) else None
-        told = columns.items() if isinstance(columns, dict) else ()
+        entries = columns.items() if isinstance(columns, dict) else ()
         return {
-            str(name): min(max(float(one), 0.0), 1.0)
-            for name, one in told
-            if isinstance(one, int | float)
+            str(name): min(max(float(loss), 0.0), 1.0)
+            for name, loss in entries
+            if isinstance(loss, int | float)
         }
 
     @property

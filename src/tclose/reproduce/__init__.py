@@ -1,13 +1,7 @@
 """Published experiments, run again: what a paper reports beside what comes out here.
 
-- `paper`        what Li 2007 prints in section 6, and nothing that it only draws
-- `census`       the folder with the Adult table and its hierarchies
-- `measures`     the five privacy measures that are compared
-- `experiments`  the runs: minimal tables, similar classes, seconds, sizes
-- `claims`       every statement of the paper beside what was measured, with a sentence
-- `chart`        lines and bars as SVG
-- `document`     the page
-- `files`        the page and its CSV files, written to a folder
+What the paper prints is kept apart from what it only draws; every statement gets a verdict with a
+sentence that follows from the numbers.
 """
 
 from tclose.reproduce.census import Census, open_census

@@ -55,7 +55,7 @@ class Census:
     def columns(self) -> tuple[CensusColumn, ...]:
         """The quasi-identifiers and the occupation, in the order of Figure 2."""
         known = self.bound.cells.dictionaries
-        trees = {**self.bound.hierarchies, paper.SENSITIVE: _similar(self.bound)}
+        trees = {**self.bound.hierarchies, paper.SENSITIVE: _find_groups(self.bound)}
         return tuple(
             CensusColumn(stated, known[stated.column].known, trees[stated.column].levels)
             for stated in (*paper.QUASI, paper.OCCUPATION)
@@ -64,7 +64,7 @@ class Census:
     @cached_property
     def group(self) -> Ints:
         """The group of each code of an occupation: the hierarchy's level under its root."""
-        tree = _similar(self.bound)
+        tree = _find_groups(self.bound)
         leaf = tree.indices(self.bound.attributes[paper.SENSITIVE].labels)
         _, group = np.unique(tree.ancestors[leaf, tree.levels - 2], return_inverse=True)
         return group.astype(np.int64)
@@ -79,7 +79,7 @@ class Census:
 
     def problem(self, measure: PaperMeasure, size: int = len(paper.QUASI)) -> Problem:
         """The first columns as quasi-identifiers, with one measure to keep."""
-        return problem_of(_bound(self.folder, self.source, measure, size))
+        return problem_of(_bind_columns(self.folder, self.source, measure, size))
 
 
 def open_census(folder: Path) -> Census:
@@ -87,7 +87,7 @@ def open_census(folder: Path) -> Census:
     _refuse_incomplete(folder)
     table = folder / TABLE
     source = open_source(table)
-    names = [one.column for one in (*paper.QUASI, paper.OCCUPATION)]
+    names = [stated.column for stated in (*paper.QUASI, paper.OCCUPATION)]
     lacking = [name for name in names if name not in source.columns]
     if lacking:
         raise DataError(
@@ -95,25 +95,25 @@ def open_census(folder: Path) -> Census:
             where=str(table),
             hint="its first line must name the columns, as in the copy that comes with hierarchies",
         )
-    bound = _bound(folder, source, anonymity(2), len(paper.QUASI))
-    if _similar(bound).levels < 3:
+    bound = _bind_columns(folder, source, anonymity(2), len(paper.QUASI))
+    if _find_groups(bound).levels < 3:
         raise DataError(
             "the hierarchy has no level between the values and the root",
-            where=str(_tree(folder, paper.SENSITIVE)),
+            where=str(_locate_hierarchy(folder, paper.SENSITIVE)),
             hint="the similarity attack needs groups of similar occupations",
         )
     return Census(folder, source, bound)
 
 
-def _similar(bound: BoundTable) -> Hierarchy:
+def _find_groups(bound: BoundTable) -> Hierarchy:
     tree = bound.attributes[paper.SENSITIVE].hierarchy
     if tree is None:
         raise InternalError("the occupation was bound without its hierarchy")
     return tree
 
 
-def _bound(folder: Path, source: Source, measure: PaperMeasure, size: int) -> BoundTable:
-    policy, problems = parse_policy(_policy(folder, source.columns, measure, size))
+def _bind_columns(folder: Path, source: Source, measure: PaperMeasure, size: int) -> BoundTable:
+    policy, problems = parse_policy(_write_policy(folder, source.columns, measure, size))
     return bind(policy, source, problems)
 
 
@@ -122,7 +122,9 @@ def _refuse_incomplete(folder: Path) -> None:
         raise DataError(
             "there is no such folder", where=str(folder), hint=f"name the folder of {TABLE}"
         )
-    trees = [_tree(folder, one.column) for one in (*paper.QUASI, paper.OCCUPATION)]
+    trees = [
+        _locate_hierarchy(folder, stated.column) for stated in (*paper.QUASI, paper.OCCUPATION)
+    ]
     lacking = [path.name for path in (folder / TABLE, *trees) if not path.is_file()]
     if lacking:
         raise DataError(
@@ -132,20 +134,20 @@ def _refuse_incomplete(folder: Path) -> None:
         )
 
 
-def _tree(folder: Path, column: str) -> Path:
+def _locate_hierarchy(folder: Path, column: str) -> Path:
     return folder / f"adult_hierarchy_{column}.csv"
 
 
-def _policy(
+def _write_policy(
     folder: Path, columns: Sequence[str], measure: PaperMeasure, size: int
 ) -> dict[str, Any]:
     def tree(name: str) -> str:
-        return str(_tree(folder, name).resolve())
+        return str(_locate_hierarchy(folder, name).resolve())
 
     complete = {"missing": "forbid"}  # as in the paper
     roles: dict[str, Any] = {name: "insensitive" for name in columns}
-    for one in paper.QUASI[:size]:
-        roles[one.column] = {"role": "quasi", "hierarchy": tree(one.column), **complete}
+    for stated in paper.QUASI[:size]:
+        roles[stated.column] = {"role": "quasi", "hierarchy": tree(stated.column), **complete}
     roles[paper.SENSITIVE] = {
         "role": "sensitive",
         "hierarchy": tree(paper.SENSITIVE),

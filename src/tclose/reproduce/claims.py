@@ -35,15 +35,15 @@ def check_claims(found: Experiments) -> tuple[Claim, ...]:
     """All of them, in the order of the paper."""
     entropy, recursive = found.attacks
     return (
-        _rows(found),
-        *_attacked(entropy, paper.ENTROPY, found),
-        *_attacked(recursive, paper.RECURSIVE, found),
-        _fastest(found),
-        _gap(found),
-        _pruning(found),
-        _worst_quality(found),
-        _closeness_costs(found),
-        _minimal_cost(found),
+        _check_rows(found),
+        *_check_attack(entropy, paper.ENTROPY, found),
+        *_check_attack(recursive, paper.RECURSIVE, found),
+        _check_fastest(found),
+        _check_gap(found),
+        _check_pruning(found),
+        _check_quality(found),
+        _check_order(found),
+        _check_cost(found),
     )
 
 
@@ -57,7 +57,7 @@ def list_kinds(runs: Sequence[PaperRun]) -> list[str]:
     return list(dict.fromkeys(run.measure.kind for run in runs))
 
 
-def _rows(found: Experiments) -> Claim:
+def _check_rows(found: Experiments) -> Claim:
     equal = found.rows == paper.ROWS
     return Claim(
         "records without missing values", f"{paper.ROWS:,}", f"{found.rows:,}",
@@ -66,45 +66,45 @@ def _rows(found: Experiments) -> Claim:
     )  # fmt: skip
 
 
-def _attacked(run: PaperRun, stated: paper.StatedAttack, found: Experiments) -> list[Claim]:
+def _check_attack(run: PaperRun, stated: paper.StatedAttack, found: Experiments) -> list[Claim]:
     title, tables = run.measure.title, len(run.tables)
     most = 2 * run.vulnerable > tables
     claims = [
         Claim(
             f"{title}: minimal tables", str(stated.tables), str(tables),
-            _count(tables, stated.tables, shape=_near(tables, stated.tables)),
-            "" if tables == stated.tables else f"{TREES} {_lattice(found)}",
+            _compare_counts(tables, stated.tables, shape=_is_near(tables, stated.tables)),
+            "" if tables == stated.tables else f"{TREES} {_describe_lattices(found)}",
         ),
         Claim(
             f"{title}: of these vulnerable to the similarity attack",
             f"{stated.vulnerable} of {stated.tables}", f"{run.vulnerable} of {tables}",
-            _count(run.vulnerable, stated.vulnerable, shape=most),
+            _compare_counts(run.vulnerable, stated.vulnerable, shape=most),
             "" if (run.vulnerable, tables) == (stated.vulnerable, stated.tables)
             else f"{'More' if most else 'No more'} than half of the tables are vulnerable, "
-            f"{'as' if most else 'unlike'} in the paper. {_groups(found)}",
+            f"{'as' if most else 'unlike'} in the paper. {_describe_groups(found)}",
         ),
     ]  # fmt: skip
     if stated.worst is not None:
         claims.append(
             Claim(
                 f"{title}: most records exposed in one table", str(stated.worst), f"{run.worst:,}",
-                _count(run.worst, stated.worst, shape=_near(run.worst, stated.worst)),
+                _compare_counts(run.worst, stated.worst, shape=_is_near(run.worst, stated.worst)),
                 "" if run.worst == stated.worst
-                else _reach(run, found),
+                else _describe_reach(run, found),
             )
         )  # fmt: skip
     return claims
 
 
-def _count(here: int, there: int, *, shape: bool) -> Agreement:
+def _compare_counts(here: int, there: int, *, shape: bool) -> Agreement:
     return "equal" if here == there else "same shape" if shape else "differs"
 
 
-def _near(here: int, there: int) -> bool:
+def _is_near(here: int, there: int) -> bool:
     return there <= FACTOR * here and here <= FACTOR * there
 
 
-def _lattice(found: Experiments) -> str:
+def _describe_lattices(found: Experiments) -> str:
     quasi = found.columns[: len(paper.QUASI)]
     here = math.prod(column.height for column in quasi)
     there = math.prod(column.stated.height for column in quasi)
@@ -117,7 +117,7 @@ def _lattice(found: Experiments) -> str:
     )
 
 
-def _groups(found: Experiments) -> str:
+def _describe_groups(found: Experiments) -> str:
     values = ", ".join(str(values) for values, _ in found.groups)
     people = ", ".join(f"{people:,}" for _, people in found.groups)
     return (
@@ -127,21 +127,21 @@ def _groups(found: Experiments) -> str:
     )
 
 
-def _reach(run: PaperRun, found: Experiments) -> str:
+def _describe_reach(run: PaperRun, found: Experiments) -> str:
     most = sum(values for values, _ in found.groups) // LARGEST
-    told = (
+    words = (
         f"However the occupations are put into groups of at most {most}, no more than "
         f"{run.exposable:,} records of one of these tables are exposed"
     )
     if paper.ENTROPY.worst is not None and run.exposable < paper.ENTROPY.worst:
         return (
-            f"{told}. So other groups alone cannot explain it. Its tables are others: by its "
+            f"{words}. So other groups alone cannot explain it. Its tables are others: by its "
             "hierarchies, or because rows were left out, which it does not say; here none is."
         )
-    return f"{told}; the paper does not print its groups."
+    return f"{words}; the paper does not print its groups."
 
 
-def _fastest(found: Experiments) -> Claim:
+def _check_fastest(found: Experiments) -> Claim:
     places = list(dict.fromkeys((*found.by_size, *found.by_parameter)))
     cases = list(dict.fromkeys((run.size, run.parameter) for run in places))
     won = 0
@@ -152,11 +152,11 @@ def _fastest(found: Experiments) -> Claim:
     return Claim(
         "entropy l-diversity runs faster than the other four (Figure 3)", "always",
         f"fastest in {won} of {len(cases)} cases", "same shape" if always else "differs",
-        "" if always else _who_is_fast(found),
+        "" if always else _name_fastest(found),
     )  # fmt: skip
 
 
-def _who_is_fast(found: Experiments) -> str:
+def _name_fastest(found: Experiments) -> str:
     here = [run for run in found.by_parameter if run.parameter == found.plan.fixed]
     here = here or list(found.by_parameter)
     least, most = (end(here, key=lambda run: run.judged) for end in (min, max))
@@ -172,7 +172,7 @@ def _round_up(seconds: float) -> str:
     return f"{math.ceil(seconds / step + 1e-9) * step:g}"
 
 
-def _gap(found: Experiments) -> Claim:
+def _check_gap(found: Experiments) -> Claim:
     entropy = select_kind(found.by_parameter, ENTROPY)
     plain = select_kind(found.by_parameter, ANONYMITY)
     first, last = (plain[at].seconds / entropy[at].seconds for at in (0, -1))
@@ -185,7 +185,7 @@ def _gap(found: Experiments) -> Claim:
     )  # fmt: skip
 
 
-def _pruning(found: Experiments) -> Claim:
+def _check_pruning(found: Experiments) -> Claim:
     judged = [run.judged for run in select_kind(found.by_parameter, ENTROPY)]
     fewer = all(after <= before for before, after in itertools.pairwise(judged))
     low, high = found.plan.parameters[0], found.plan.parameters[-1]
@@ -197,21 +197,21 @@ def _pruning(found: Experiments) -> Claim:
     )  # fmt: skip
 
 
-def _worst_quality(found: Experiments) -> Claim:
+def _check_quality(found: Experiments) -> Claim:
     cases = len(found.plan.parameters)
     worst = {
-        "discernibility": _worst_in(found, lambda run: run.discernibility),
-        "group size": _worst_in(found, lambda run: run.group_size),
+        "discernibility": _count_worst(found, lambda run: run.discernibility),
+        "group size": _count_worst(found, lambda run: run.group_size),
     }
     always = all(won == cases for won in worst.values())
     return Claim(
         "entropy l-diversity has worse data quality than the others (Figure 4)", "always",
         ", ".join(f"worst {name} in {won} of {cases}" for name, won in worst.items()),
-        "same shape" if always else "differs", "" if always else _who_is_worst(found),
+        "same shape" if always else "differs", "" if always else _name_worst(found),
     )  # fmt: skip
 
 
-def _worst_in(found: Experiments, value: Callable[[PaperRun], float]) -> int:
+def _count_worst(found: Experiments, value: Callable[[PaperRun], float]) -> int:
     """For how many parameters nothing is worse than entropy l-diversity; no table is the worst."""
     won = 0
     for parameter in found.plan.parameters:
@@ -221,15 +221,15 @@ def _worst_in(found: Experiments, value: Callable[[PaperRun], float]) -> int:
     return won
 
 
-def _who_is_worst(found: Experiments) -> str:
+def _name_worst(found: Experiments) -> str:
     entropy, closer = (
         select_kind(found.by_parameter, ENTROPY),
         select_kind(found.by_parameter, CLOSER),
     )
     over = [
-        str(one.parameter)
-        for one, other in zip(entropy, closer, strict=True)
-        if other.discernibility > one.discernibility
+        str(run.parameter)
+        for run, other in zip(entropy, closer, strict=True)
+        if other.discernibility > run.discernibility
     ]
     if not over:
         return "Another measure loses more; see the table."
@@ -239,7 +239,7 @@ def _who_is_worst(found: Experiments) -> str:
     )
 
 
-def _closeness_costs(found: Experiments) -> Claim:
+def _check_order(found: Experiments) -> Claim:
     plain, close, closer = (
         select_kind(found.by_parameter, kind) for kind in (ANONYMITY, CLOSE, CLOSER)
     )
@@ -258,12 +258,12 @@ def _closeness_costs(found: Experiments) -> Claim:
     )  # fmt: skip
 
 
-def _minimal_cost(found: Experiments) -> Claim:
+def _check_cost(found: Experiments) -> Claim:
     plain, close, closer = (
         select_kind(found.by_parameter, kind) for kind in (ANONYMITY, CLOSE, CLOSER)
     )
     ratios, stricter = (
-        [one.discernibility / base.discernibility for one, base in zip(runs, plain, strict=True)]
+        [run.discernibility / base.discernibility for run, base in zip(runs, plain, strict=True)]
         for runs in (close, closer)
     )
     slight = max(ratios) <= SLIGHT

@@ -152,14 +152,20 @@ def run_experiments(
         _PlannedRun(measures.entropy(2), 2, whole),
         _PlannedRun(measures.recursive(4), 4, whole),
     ]
-    sizes = [_PlannedRun(one, plan.fixed, size) for size in plan.sizes for one in five(plan.fixed)]
-    varied = [_PlannedRun(one, value, whole) for value in plan.parameters for one in five(value)]
+    sizes = [
+        _PlannedRun(measure, plan.fixed, size)
+        for size in plan.sizes
+        for measure in five(plan.fixed)
+    ]
+    varied = [
+        _PlannedRun(measure, value, whole) for value in plan.parameters for measure in five(value)
+    ]
     wanted = list(dict.fromkeys((*attacked, *sizes, *varied)))
     done: dict[_PlannedRun, PaperRun] = {}
     for at, case in enumerate(wanted):
         columns = f"{case.size} quasi-identifiers"
         progress(f"{case.measure.title}, {columns} ({at + 1} of {len(wanted)})")
-        done[case] = _run(census, case, plan.repeats)
+        done[case] = _run_search(census, case, plan.repeats)
     attacks, by_size, by_parameter = (
         tuple(done[case] for case in cases) for cases in (attacked, sizes, varied)
     )
@@ -177,22 +183,22 @@ class _PlannedRun:
     size: int
 
 
-def _run(census: Census, case: _PlannedRun, repeats: int) -> PaperRun:
+def _run_search(census: Census, case: _PlannedRun, repeats: int) -> PaperRun:
     problem = census.problem(case.measure, case.size)
-    found = _search(problem, case)
+    found = _find_minimal(problem, case)
     best = math.inf
     for _ in range(repeats):
         start = time.perf_counter()
-        _search(problem, case)
+        _find_minimal(problem, case)
         best = min(best, time.perf_counter() - start)
     return PaperRun(
         case.measure, case.parameter, case.size, problem.rows,
         tuple(column.name for column in problem.columns),
-        minimal_tables(problem, found, census.group), found.judged, best,
+        count_tables(problem, found, census.group), found.judged, best,
     )  # fmt: skip
 
 
-def _search(problem: Problem, case: _PlannedRun) -> Minimal:
+def _find_minimal(problem: Problem, case: _PlannedRun) -> Minimal:
     found = minimal_nodes(problem, Budget(seconds=LONGEST))
     if not found.finished:
         raise UsageError(
@@ -203,7 +209,7 @@ def _search(problem: Problem, case: _PlannedRun) -> Minimal:
     return found
 
 
-def minimal_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[MinimalTable, ...]:
+def count_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[MinimalTable, ...]:
     """The classes of each minimal table, counted from the cells."""
     domain = domain_of(problem, Clock(Budget()), suppression=False)
     code = problem.sensitive[:, 0]
@@ -214,8 +220,8 @@ def minimal_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[Minim
         if (label < 0).any():
             raise InternalError("a class of a minimal table breaks the measure")
         size = np.bincount(label, problem.weight).astype(np.int64)
-        similar = _different(label, group[code]) == 1
-        poor = _different(label, code) <= few
+        similar = _count_different(label, group[code]) == 1
+        poor = _count_different(label, code) <= few
         tables.append(
             MinimalTable(
                 levels,
@@ -229,6 +235,6 @@ def minimal_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[Minim
     return tuple(tables)
 
 
-def _different(label: Ints, code: Ints) -> Ints:
+def _count_different(label: Ints, code: Ints) -> Ints:
     """How many different codes each class has."""
     return np.bincount(np.unique(np.stack([label, code]), axis=1)[0])

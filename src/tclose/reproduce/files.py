@@ -27,43 +27,45 @@ def refuse_folder(folder: Path) -> None:
 
 def write_report(found: Experiments, folder: Path) -> tuple[Path, ...]:
     """Writes the page and its CSV files to a folder, which is made if it is not there yet."""
-    tables = (_claims, _similarity, _tables, _efficiency, _quality)
-    texts = (render_page(make_document(found)), *(_csv(table(found)) for table in tables))
+    tables = (_list_claims, _list_attacks, _list_tables, _list_efficiency, _list_quality)
+    texts = (render_page(make_document(found)), *(_write_csv(table(found)) for table in tables))
     return tuple(write_text(folder / name, text) for name, text in zip(NAMES, texts, strict=True))
 
 
 Lines = Iterable[Sequence[object]]
 
 
-def _claims(found: Experiments) -> Lines:
+def _list_claims(found: Experiments) -> Lines:
     yield "statement", "paper", "here", "verdict", "remark"
     for claim in check_claims(found):
         yield claim.about, claim.stated, claim.measured, claim.verdict, claim.remark
 
 
-def _similarity(found: Experiments) -> Lines:
+def _list_attacks(found: Experiments) -> Lines:
     yield (
         "measure", "minimal_paper", "minimal", "vulnerable_paper", "vulnerable", "worst_paper",
         "worst", "exposable",
     )  # fmt: skip
-    told = (paper.ENTROPY, paper.RECURSIVE)
-    for run, one in zip(found.attacks, told, strict=True):
-        yield _attacked(run, (one.tables, one.vulnerable, one.worst))
+    printed = (paper.ENTROPY, paper.RECURSIVE)
+    for run, stated in zip(found.attacks, printed, strict=True):
+        yield _list_attack(run, (stated.tables, stated.vulnerable, stated.worst))
     for run in found.beside:
-        yield _attacked(run, (None, None, None))
+        yield _list_attack(run, (None, None, None))
 
 
-def _attacked(run: PaperRun, told: tuple[int | None, int | None, int | None]) -> Sequence[object]:
-    tables, vulnerable, worst = told
+def _list_attack(
+    run: PaperRun, printed: tuple[int | None, int | None, int | None]
+) -> Sequence[object]:
+    tables, vulnerable, worst = printed
     return (
         run.measure.title, tables, len(run.tables), vulnerable, run.vulnerable, worst, run.worst,
         run.exposable,
     )  # fmt: skip
 
 
-def _tables(found: Experiments) -> Lines:
+def _list_tables(found: Experiments) -> Lines:
     """Every minimal table of the runs with all quasi-identifiers, by its levels."""
-    quasi = [one.column for one in paper.QUASI]
+    quasi = [column.column for column in paper.QUASI]
     counted = ("classes", "discernibility", "similar_classes", "exposed", "exposable")
     yield "measure", *(f"level_{name}" for name in quasi), *counted
     for run in dict.fromkeys((*found.attacks, *found.by_parameter)):
@@ -75,7 +77,7 @@ def _tables(found: Experiments) -> Lines:
             )  # fmt: skip
 
 
-def _efficiency(found: Experiments) -> Lines:
+def _list_efficiency(found: Experiments) -> Lines:
     yield (
         "figure", "measure", "quasi_identifiers", "k_and_l", "seconds_paper", "seconds",
         "nodes_judged", "minimal_tables",
@@ -88,23 +90,23 @@ def _efficiency(found: Experiments) -> Lines:
             )  # fmt: skip
 
 
-def _quality(found: Experiments) -> Lines:
+def _list_quality(found: Experiments) -> Lines:
     yield (
         "measure", "k_and_l", "discernibility_paper", "discernibility", "group_size_paper",
         "group_size",
     )  # fmt: skip
     for run in found.by_parameter:
         yield (
-            run.measure.kind, run.parameter, FIGURE_ONLY, _value(run.discernibility, 0),
-            FIGURE_ONLY, _value(run.group_size, 4),
+            run.measure.kind, run.parameter, FIGURE_ONLY, _write_value(run.discernibility, 0),
+            FIGURE_ONLY, _write_value(run.group_size, 4),
         )  # fmt: skip
 
 
-def _value(number: float, digits: int) -> str:
+def _write_value(number: float, digits: int) -> str:
     return "" if math.isnan(number) else f"{number:.{digits}f}"
 
 
-def _csv(lines: Lines) -> str:
+def _write_csv(lines: Lines) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)
     return text.getvalue()

@@ -64,5 +64,5 @@ def five(parameter: int) -> tuple[PaperMeasure, ...]:
     )
 
 
-ANONYMITY, ENTROPY, RECURSIVE, CLOSE, CLOSER = (one.kind for one in five(5))
+ANONYMITY, ENTROPY, RECURSIVE, CLOSE, CLOSER = (measure.kind for measure in five(5))
 """The names of the five curves."""

@@ -22,7 +22,7 @@ from tclose.search.constraint_arrays import count_slots
 from tclose.search.constraints import compile_constraints
 from tclose.search.full_domain.rulebook import recount
 from tclose.search.objective import Aims, aims_of
-from tclose.utility import ColumnLoss, LossReport, coded_quasi, partition_loss
+from tclose.utility import ColumnLoss, LossReport, code_quasi, partition_loss
 
 Ints = NDArray[np.int64]
 STRETCH = 4
@@ -153,7 +153,7 @@ class Problem:
 
 def problem_of(bound: BoundTable, population: Cells | None = None) -> Problem:
     """The search problem of a table that its policy is bound to."""
-    quasi = coded_quasi(bound)
+    quasi = code_quasi(bound)
     classes = bound.classes
     names = tuple(classes.attributes)
     sensitive = np.zeros((len(bound.cells.rows), len(names)), dtype=np.int64)

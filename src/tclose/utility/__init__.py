@@ -1,18 +1,13 @@
-"""What is lost when values are told less precisely, and what is left.
+"""What is lost when values are released less precisely, and what is left.
 
-- `loss`            generalization loss per column and class: ranges, hierarchies, sets
-- `quasi`           the quasi-identifiers of a table as coded columns with their losses
-- `sizes`           what class sizes alone say: discernibility, average class size
-- `result`, `pair`  what a measure answers; a release beside its original
-- `generalization`, `entropy`, `squares`, `reconstruction`, `grouping`   one measure (or two) each
-- `queries`         the error of random counts
-- `features`, `learning`   models that saw only the release
-- `suite`           all of them
+The loss of a generalization is what searches make small; every other measure looks at a release
+beside its original: how much of its domain a value covers, how many bits it would take to tell the
+original values again, how wrong random counts are, what a model is worth that saw only the release.
 """
 
 from tclose.utility.loss import ColumnLoss, LossReport, class_losses, partition_loss
 from tclose.utility.pair import Pair, pair_of
-from tclose.utility.quasi import Quasi, coded_quasi
+from tclose.utility.quasi import Quasi, code_quasi
 from tclose.utility.result import Measure, Utility
 from tclose.utility.sizes import Sizes, class_sizes
 from tclose.utility.suite import Asked, measure_pair
@@ -28,7 +23,7 @@ __all__ = [
     "Utility",
     "class_losses",
     "class_sizes",
-    "coded_quasi",
+    "code_quasi",
     "measure_pair",
     "pair_of",
     "partition_loss",

@@ -19,61 +19,61 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def raw_features(pair: Pair, places: Ints) -> Floats:
+def make_raw_features(pair: Pair, places: Ints) -> Floats:
     """The features of rows of the original, given by their places."""
-    return _stacked([_raw(pair, at) for at in range(places.shape[1])], places)
+    return _stack([_describe_places(pair, at) for at in range(places.shape[1])], places)
 
 
-def released_features(pair: Pair, labels: Ints) -> Floats:
+def make_released_features(pair: Pair, labels: Ints) -> Floats:
     """The features of released rows, given by the released value of each column."""
-    return _stacked([_released(pair, at) for at in range(labels.shape[1])], labels)
+    return _stack([_describe_labels(pair, at) for at in range(labels.shape[1])], labels)
 
 
-def _stacked(tables: list[Floats], codes: Ints) -> Floats:
+def _stack(tables: list[Floats], codes: Ints) -> Floats:
     return np.concatenate([table[codes[:, at]] for at, table in enumerate(tables)], axis=1)
 
 
-def _raw(pair: Pair, at: int) -> Floats:
+def _describe_places(pair: Pair, at: int) -> Floats:
     """The features of each place of a column."""
-    one = pair.covering.columns[at]
-    missing = (np.arange(one.values) >= one.known).astype(np.float64)
-    if one.number is not None:
-        mean, spread = _scale(one, pair.counts[at])
-        value = np.append((one.number - mean) / spread, [0.0] * one.has_missing)
+    boxes = pair.covering.columns[at]
+    missing = (np.arange(boxes.values) >= boxes.known).astype(np.float64)
+    if boxes.number is not None:
+        mean, spread = _find_scale(boxes, pair.counts[at])
+        value = np.append((boxes.number - mean) / spread, [0.0] * boxes.has_missing)
         return np.stack([value, missing], axis=1)
-    group = _groups(one, pair.counts[at])
+    group = _choose_indicators(boxes, pair.counts[at])
     return np.concatenate([np.eye(group.max(initial=0) + 1)[group], missing[:, None]], axis=1)
 
 
-def _released(pair: Pair, at: int) -> Floats:
+def _describe_labels(pair: Pair, at: int) -> Floats:
     """The features of each released value of a column."""
-    one = pair.covering.columns[at]
-    width = np.maximum(one.width, 1)
-    gap = (np.arange(one.values) >= one.known).astype(np.float64)
-    missing = np.asarray(one.total(gap), dtype=np.float64) / width
-    if one.number is not None:
-        mean, spread = _scale(one, pair.counts[at])
-        middle = (one.ends.mean(axis=1) - mean) / spread
+    boxes = pair.covering.columns[at]
+    width = np.maximum(boxes.width, 1)
+    gap = (np.arange(boxes.values) >= boxes.known).astype(np.float64)
+    missing = np.asarray(boxes.total(gap), dtype=np.float64) / width
+    if boxes.number is not None:
+        mean, spread = _find_scale(boxes, pair.counts[at])
+        middle = (boxes.ends.mean(axis=1) - mean) / spread
         return np.stack([np.where(np.isnan(middle), 0.0, middle), missing], axis=1)
-    group = _groups(one, pair.counts[at])
+    group = _choose_indicators(boxes, pair.counts[at])
     shares = [
-        np.asarray(one.total((group == number).astype(np.float64)), dtype=np.float64) / width
+        np.asarray(boxes.total((group == number).astype(np.float64)), dtype=np.float64) / width
         for number in range(group.max(initial=0) + 1)
     ]
     return np.stack([*shares, missing], axis=1)
 
 
-def _scale(one: Boxes, rows: Ints) -> tuple[float, float]:
-    assert one.number is not None
-    seen = rows[: one.known]
-    mean = float(seen @ one.number) / max(int(seen.sum()), 1)
-    spread = float(np.sqrt(seen @ (one.number - mean) ** 2 / max(int(seen.sum()), 1)))
+def _find_scale(boxes: Boxes, rows: Ints) -> tuple[float, float]:
+    assert boxes.number is not None
+    seen = rows[: boxes.known]
+    mean = float(seen @ boxes.number) / max(int(seen.sum()), 1)
+    spread = float(np.sqrt(seen @ (boxes.number - mean) ** 2 / max(int(seen.sum()), 1)))
     return mean, spread or 1.0
 
 
-def _groups(one: Boxes, rows: Ints) -> Ints:
+def _choose_indicators(boxes: Boxes, rows: Ints) -> Ints:
     """The indicator of each place: the commonest have one each, all others share one."""
     order = np.argsort(-rows, kind="stable")
-    group = np.full(one.values, min(MOST_INDICATORS, one.values - 1), dtype=np.int64)
-    group[order[:MOST_INDICATORS]] = np.arange(min(MOST_INDICATORS, one.values))
+    group = np.full(boxes.values, min(MOST_INDICATORS, boxes.values - 1), dtype=np.int64)
+    group[order[:MOST_INDICATORS]] = np.arange(min(MOST_INDICATORS, boxes.values))
     return group

@@ -24,49 +24,51 @@ from tclose.utility.result import Measure
 Floats = NDArray[np.float64]
 
 
-def loss(pair: Pair) -> Measure:
+def measure_loss(pair: Pair) -> Measure:
     """Iyengar's loss: what `anonymize` makes small."""
-    return _mean(pair, "loss", "share of the domain that a value covers; 0 exact, 1 anything", lost)
+    return _average(
+        pair, "loss", "share of the domain that a value covers; 0 exact, 1 anything", price_loss
+    )
 
 
-def ncp(pair: Pair) -> Measure:
+def measure_ncp(pair: Pair) -> Measure:
     """The normalized certainty penalty per column, and the global one."""
-    return _mean(pair, "ncp", "normalized certainty penalty; overall the GCP", penalty)
+    return _average(pair, "ncp", "normalized certainty penalty; overall the GCP", price_penalty)
 
 
-def _mean(pair: Pair, name: str, meaning: str, cost: Callable[[Boxes], Floats]) -> Measure:
+def _average(pair: Pair, name: str, meaning: str, cost: Callable[[Boxes], Floats]) -> Measure:
     if pair.central:
         return Measure(name, None, meaning, note="not defined for central values")
     columns = {}
-    for one, rows in zip(pair.covering.columns, pair.label_rows, strict=True):
-        columns[one.name] = float(rows @ cost(one) + pair.left_out) / max(pair.rows, 1)
+    for boxes, rows in zip(pair.covering.columns, pair.label_rows, strict=True):
+        columns[boxes.name] = float(rows @ cost(boxes) + pair.left_out) / max(pair.rows, 1)
     return Measure(name, float(np.mean(list(columns.values()))), meaning, columns)
 
 
-def lost(one: Boxes) -> Floats:
+def price_loss(boxes: Boxes) -> Floats:
     """Iyengar's loss of every released value of a column."""
-    return _cost(one, lambda below, leaves: (below - 1) / max(leaves - 1, 1))
+    return _price_values(boxes, lambda below, leaves: (below - 1) / max(leaves - 1, 1))
 
 
-def penalty(one: Boxes) -> Floats:
+def price_penalty(boxes: Boxes) -> Floats:
     """The certainty penalty of every released value of a column."""
-    return _cost(one, lambda below, leaves: np.where(below <= 1, 0.0, below / leaves))
+    return _price_values(boxes, lambda below, leaves: np.where(below <= 1, 0.0, below / leaves))
 
 
-def _cost(one: Boxes, of_tree: Callable[[Floats, int], Floats]) -> Floats:
-    known = one.total((np.arange(one.values) < one.known).astype(np.int64))
-    with_missing = one.width > known
-    if one.tree is not None and one.node is not None:
-        below = np.where(one.node >= 0, one.tree.size_below[one.node], known)
-        result = of_tree(below.astype(np.float64), one.tree.leaf_count)
+def _price_values(boxes: Boxes, of_tree: Callable[[Floats, int], Floats]) -> Floats:
+    known = boxes.total((np.arange(boxes.values) < boxes.known).astype(np.int64))
+    with_missing = boxes.width > known
+    if boxes.tree is not None and boxes.node is not None:
+        below = np.where(boxes.node >= 0, boxes.tree.size_below[boxes.node], known)
+        result = of_tree(below.astype(np.float64), boxes.tree.leaf_count)
         result = np.where(with_missing & (known > 0), 1.0, result)
-    elif one.on_a_line:
-        assert one.number is not None
-        wide = float(one.number[-1] - one.number[0]) or 1.0
-        result = np.nan_to_num(one.ends[:, 1] - one.ends[:, 0]) / wide
+    elif boxes.on_a_line:
+        assert boxes.number is not None
+        wide = float(boxes.number[-1] - boxes.number[0]) or 1.0
+        result = np.nan_to_num(boxes.ends[:, 1] - boxes.ends[:, 0]) / wide
         result = np.where(with_missing & (known > 0), 1.0, result)
     else:
-        result = np.where(one.width <= 1, 0.0, one.width / max(one.values, 1))
+        result = np.where(boxes.width <= 1, 0.0, boxes.width / max(boxes.values, 1))
     # A value that covers nothing of the original, and is no number, tells nothing.
-    empty = (one.width == 0) & ~one.exact & np.isnan(one.ends[:, 0])
+    empty = (boxes.width == 0) & ~boxes.exact & np.isnan(boxes.ends[:, 0])
     return np.where(empty, 1.0, result)

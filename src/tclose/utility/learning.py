@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tclose.data.alignment import row_cells, row_codes
 from tclose.data.encode.dictionary import Dictionary
 from tclose.errors import DataError, UsageError
-from tclose.utility.features import raw_features, released_features
+from tclose.utility.features import make_raw_features, make_released_features
 from tclose.utility.pair import Pair
 from tclose.utility.result import Measure
 
@@ -31,20 +31,20 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Score:
+class ModelScore:
     """How well a model tells the target of raw rows that it did not see."""
 
     accuracy: float
     auc: float
 
 
-def learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
+def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
     """Accuracy and AUC of models from the release, against raw ones and the majority."""
     refuse_target(pair, target)
-    models = _models(seed)
+    models = _make_models(seed)
     dictionary, codes = row_codes(pair.original.source, target)
     theirs, other = row_codes(pair.release.source, target)
-    meaning = _grouped_target(dictionary, codes)
+    meaning = _group_target(dictionary, codes)
     mine = meaning[codes]
     known = {label: int(at) for label, at in zip(dictionary.labels, meaning, strict=False)}
     lacking = int(meaning[-1])
@@ -58,20 +58,20 @@ def learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
             hint="choose another target",
         )
     rng = np.random.default_rng(seed)
-    test, train = _split(rng, len(mine))
-    raw = raw_features(pair, pair.covering.places(pair.original.cells))
+    test, train = _split_rows(rng, len(mine))
+    raw = make_raw_features(pair, pair.covering.places(pair.original.cells))
     cell = row_cells(pair.original)
     held_out = pair.linked is not None and len(other) == len(mine)
-    rows = train if held_out else _split(rng, len(other))[1]
+    rows = train if held_out else _split_rows(rng, len(other))[1]
     rows = rows[other[rows] >= 0]
     number = pair.release.classes.cell_class[row_cells(pair.release)[rows]]
-    coarse = released_features(pair, pair.covering.key[number])
-    numbers = {"majority": _majority(mine[train], mine[test])}
+    coarse = make_released_features(pair, pair.covering.key[number])
+    numbers = {"majority": _guess_majority(mine[train], mine[test])}
     best: dict[str, list[float]] = {"raw": [], "release": []}
     for name, model in models.items():
         seen = {"raw": (raw[cell[train]], mine[train]), "release": (coarse, other[rows])}
         for source, (features, answer) in seen.items():
-            score = _score(model, features, answer, raw[cell[test]], mine[test], classes)
+            score = _score_model(model, features, answer, raw[cell[test]], mine[test], classes)
             numbers[f"{name}, {source}: accuracy"] = score.accuracy
             numbers[f"{name}, {source}: AUC"] = score.auc
             best[source].append(score.accuracy)
@@ -83,10 +83,10 @@ def learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
     )
 
 
-def auc(truth: NDArray[np.bool_], score: Floats) -> float:
+def measure_auc(truth: NDArray[np.bool_], score: Floats) -> float:
     """The chance that a row with the value scores higher than one without; ties count half.
 
-    >>> auc(np.array([True, False, True]), np.array([0.9, 0.5, 0.5]))
+    >>> measure_auc(np.array([True, False, True]), np.array([0.9, 0.5, 0.5]))
     0.75
     """
     _, rank, count = np.unique(score, return_inverse=True, return_counts=True)
@@ -99,7 +99,7 @@ def auc(truth: NDArray[np.bool_], score: Floats) -> float:
     return float((place[truth].sum() - with_it * (with_it + 1) / 2) / (with_it * without))
 
 
-def _models(seed: int) -> dict[str, Any]:
+def _make_models(seed: int) -> dict[str, Any]:
     try:
         from sklearn.linear_model import LogisticRegression
         from sklearn.tree import DecisionTreeClassifier
@@ -117,7 +117,7 @@ def _models(seed: int) -> dict[str, Any]:
 
 def refuse_target(pair: Pair, target: str) -> None:
     """Raises where the target cannot be learned, before anything else is measured."""
-    _models(seed=1)
+    _make_models(seed=1)
     column = pair.original.policy.columns.get(target)
     if column is not None and column.role in ("quasi", "identifier"):
         raise UsageError(
@@ -127,7 +127,7 @@ def refuse_target(pair: Pair, target: str) -> None:
         )
 
 
-def _grouped_target(dictionary: Dictionary, codes: Ints) -> Ints:
+def _group_target(dictionary: Dictionary, codes: Ints) -> Ints:
     """What is learned of each code: its value; of many numbers, which half; of many, the common."""
     known = dictionary.known
     if known <= MOST_VALUES:
@@ -142,23 +142,23 @@ def _grouped_target(dictionary: Dictionary, codes: Ints) -> Ints:
     return group
 
 
-def _split(rng: np.random.Generator, rows: int) -> tuple[Ints, Ints]:
+def _split_rows(rng: np.random.Generator, rows: int) -> tuple[Ints, Ints]:
     """A third to test on and the rest to learn from, of at most so many rows."""
     order = rng.permutation(rows)[:MOST_ROWS]
     third = max(len(order) // 3, 1)
     return order[:third], order[third:]
 
 
-def _majority(train: Ints, test: Ints) -> float:
+def _guess_majority(train: Ints, test: Ints) -> float:
     return float((test == np.bincount(train).argmax()).mean())
 
 
-def _score(
+def _score_model(
     model: Any, features: Floats, answer: Ints, test: Floats, truth: Ints, classes: int
-) -> Score:
+) -> ModelScore:
     if len(np.unique(answer)) < 2:
         guess = answer[0] if len(answer) else -1
-        return Score(float((truth == guess).mean()), 0.5)
+        return ModelScore(float((truth == guess).mean()), 0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a model that has not quite converged is still a model
         model.fit(features, answer)
@@ -166,6 +166,6 @@ def _score(
     chance[:, model.classes_] = model.predict_proba(test)
     right = float((chance.argmax(axis=1) == truth).mean())
     present = np.unique(truth)
-    share = np.array([(truth == one).mean() for one in present])
-    each = np.array([auc(truth == one, chance[:, one]) for one in present])
-    return Score(right, float(share @ each))
+    share = np.array([(truth == value).mean() for value in present])
+    each = np.array([measure_auc(truth == value, chance[:, value]) for value in present])
+    return ModelScore(right, float(share @ each))

@@ -151,13 +151,13 @@ def partition_loss(
     each = np.zeros((classes, len(columns)))
     for at, column in enumerate(columns):
         each[:, at] = class_losses(column, codes[kept, at], label[kept], classes)
-    return weighed_loss([column.name for column in columns], each, weight, label)
+    return weigh_loss([column.name for column in columns], each, weight, label)
 
 
-def weighed_loss(names: Sequence[str], each: Floats, weight: Counts, label: Ints) -> LossReport:
+def weigh_loss(names: Sequence[str], each: Floats, weight: Counts, label: Ints) -> LossReport:
     """The loss of cells in classes of which it is known what each loses in each column.
 
-    >>> weighed_loss(["age"], np.array([[0.5]]), np.array([1, 3]), np.array([0, -1])).columns
+    >>> weigh_loss(["age"], np.array([[0.5]]), np.array([1, 3]), np.array([0, -1])).columns
     {'age': 0.875}
     """
     rows = int(weight.sum())

@@ -43,19 +43,19 @@ class Pair(Beside):
     def counts(self) -> tuple[Ints, ...]:
         """For each column, how many rows of the original have the value of each place."""
         result = []
-        for one in self.covering.columns:
-            rows = np.zeros(one.values + 1, dtype=np.int64)
-            codes = one.rank[self.original.cells.codes[one.name]]
+        for boxes in self.covering.columns:
+            rows = np.zeros(boxes.values + 1, dtype=np.int64)
+            codes = boxes.rank[self.original.cells.codes[boxes.name]]
             np.add.at(rows, codes, self.original.cells.rows)
-            result.append(rows[: one.values])
+            result.append(rows[: boxes.values])
         return tuple(result)
 
     @cached_property
     def label_rows(self) -> tuple[Ints, ...]:
         """For each column, how many released rows have each released value."""
         result = []
-        for at, one in enumerate(self.covering.columns):
-            rows = np.zeros(len(one.start) - 1, dtype=np.int64)
+        for at, boxes in enumerate(self.covering.columns):
+            rows = np.zeros(len(boxes.start) - 1, dtype=np.int64)
             np.add.at(rows, self.covering.key[:, at], self.size)
             result.append(rows)
         return tuple(result)

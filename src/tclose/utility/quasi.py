@@ -23,7 +23,7 @@ class Quasi:
     codes: NDArray[np.int64]
 
 
-def coded_quasi(bound: BoundTable) -> Quasi:
+def code_quasi(bound: BoundTable) -> Quasi:
     """Codes each quasi-identifier along the number line, its hierarchy, or its values.
 
     A value that is not a leaf of its hierarchy cannot be generalized, and is a problem of the
@@ -31,7 +31,7 @@ def coded_quasi(bound: BoundTable) -> Quasi:
     """
     columns, codes, problems = [], [], []
     for name in bound.classes.quasi:
-        made = _column(bound, name)
+        made = _code_column(bound, name)
         if isinstance(made, Problem):
             problems.append(made)
         else:
@@ -42,7 +42,7 @@ def coded_quasi(bound: BoundTable) -> Quasi:
     return Quasi(tuple(columns), np.stack(codes, axis=1))
 
 
-def _column(bound: BoundTable, name: str) -> tuple[ColumnLoss, NDArray[np.int64]] | Problem:
+def _code_column(bound: BoundTable, name: str) -> tuple[ColumnLoss, NDArray[np.int64]] | Problem:
     """The column's loss, and the new code of each of its dictionary codes (a missing one last)."""
     dictionary, tree = bound.cells.dictionaries[name], bound.hierarchies.get(name)
     gap = dictionary.has_missing
@@ -57,15 +57,15 @@ def _column(bound: BoundTable, name: str) -> tuple[ColumnLoss, NDArray[np.int64]
             return Problem(f"columns.{name}", what, "only raw values can be generalized; add them")
         order = np.argsort(nodes)
         column = ColumnLoss.tree(name, tree, nodes[order], has_missing=gap)
-        return column, _ranks(order)
-    if dictionary.positions is not None and _on_a_line(dictionary):
+        return column, _invert_order(order)
+    if dictionary.positions is not None and _has_widths(dictionary):
         place, rank = dictionary.places
         return ColumnLoss.interval(name, place, has_missing=gap), np.append(rank, len(place))
-    order = _commonest_first(bound, name)
-    return ColumnLoss.sets(name, order, has_missing=gap), _ranks(order)
+    order = _order_by_rows(bound, name)
+    return ColumnLoss.sets(name, order, has_missing=gap), _invert_order(order)
 
 
-def _commonest_first(bound: BoundTable, name: str) -> NDArray[np.int64]:
+def _order_by_rows(bound: BoundTable, name: str) -> NDArray[np.int64]:
     """The values by how many rows have them: cutting off rare ones then makes small sets."""
     known = bound.cells.dictionaries[name].known
     rows = np.zeros(known + 1, dtype=np.int64)
@@ -73,12 +73,12 @@ def _commonest_first(bound: BoundTable, name: str) -> NDArray[np.int64]:
     return np.argsort(-rows[:known], kind="stable")
 
 
-def _on_a_line(dictionary: Dictionary) -> bool:
+def _has_widths(dictionary: Dictionary) -> bool:
     """Whether widths of intervals can be told: no number is infinite, or as good as that."""
     return not dictionary.has_infinity and all(abs(p) < HUGE for p in dictionary.positions or ())
 
 
-def _ranks(order: NDArray[np.int64]) -> NDArray[np.int64]:
+def _invert_order(order: NDArray[np.int64]) -> NDArray[np.int64]:
     rank = np.empty(len(order) + 1, dtype=np.int64)
     rank[order] = np.arange(len(order))
     rank[-1] = len(order)

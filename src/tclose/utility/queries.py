@@ -47,7 +47,7 @@ class Workload:
         return Queries(self.low, self.high, self.attribute, self.part)
 
 
-def draw(pair: Pair, number: int, share: float, columns: int, seed: int) -> Workload:
+def draw_workload(pair: Pair, number: int, share: float, columns: int, seed: int) -> Workload:
     """Seeded queries over the values of the original."""
     if number < 1 or columns < 1 or not 0 < share <= 1:
         raise UsageError(
@@ -55,58 +55,58 @@ def draw(pair: Pair, number: int, share: float, columns: int, seed: int) -> Work
             where="queries",
         )
     rng = np.random.default_rng(seed)
-    values = np.array([one.values for one in pair.covering.columns])
-    sensitive = [one.values for one in pair.original.attributes.values()]
+    values = np.array([boxes.values for boxes in pair.covering.columns])
+    sensitive = [attribute.values for attribute in pair.original.attributes.values()]
     asked = min(columns, len(values))
     each = share ** (1 / (asked + bool(sensitive)))
     low = np.zeros((number, len(values)), dtype=np.int64)
     high = np.broadcast_to(values, low.shape).copy()
     chosen = np.argsort(rng.random(low.shape), axis=1)[:, :asked]
     row = np.arange(number)[:, None]
-    low[row, chosen], high[row, chosen] = _ranges(rng, values[chosen], each)
+    low[row, chosen], high[row, chosen] = _draw_ranges(rng, values[chosen], each)
     attribute = np.full(number, -1, dtype=np.int64)
     part = np.zeros((number, 2), dtype=np.int64)
     if sensitive:
         attribute = rng.integers(len(sensitive), size=number)
-        part[:, 0], part[:, 1] = _ranges(rng, np.array(sensitive)[attribute], each)
+        part[:, 0], part[:, 1] = _draw_ranges(rng, np.array(sensitive)[attribute], each)
     return Workload(low, high, attribute, part)
 
 
-def _ranges(rng: np.random.Generator, values: Ints, share: float) -> tuple[Ints, Ints]:
+def _draw_ranges(rng: np.random.Generator, values: Ints, share: float) -> tuple[Ints, Ints]:
     """Random runs that cover a share of so many values."""
     wide = np.clip(np.rint(values * share), 1, values).astype(np.int64)
     low = np.floor(rng.random(values.shape) * (values - wide + 1)).astype(np.int64)
     return low, low + wide
 
 
-def actual_counts(pair: Pair, work: Workload) -> Floats:
+def count_actual(pair: Pair, work: Workload) -> Floats:
     """What the original answers."""
-    codes = _sensitive_codes(pair, of_release=False)
+    codes = _code_sensitive(pair, of_release=False)
     weight = pair.original.cells.rows.astype(np.float64)
     places = pair.covering.places(pair.original.cells)
     return np.asarray(work.compiled().count(places, codes, weight))
 
 
-def estimated_counts(pair: Pair, work: Workload) -> Floats:
+def estimate_counts(pair: Pair, work: Workload) -> Floats:
     """What a reader of the release would answer."""
     classes = pair.release.classes
     order = np.argsort(classes.cell_class, kind="stable")
     start = np.searchsorted(classes.cell_class[order], np.arange(classes.count + 1))
-    codes = _sensitive_codes(pair, of_release=True)[order]
+    codes = _code_sensitive(pair, of_release=True)[order]
     found = work.compiled().estimate(
-        pair.covering.boxes, _widths(pair),
+        pair.covering.boxes, _lay_widths(pair),
         np.array([column.values for column in pair.covering.columns]), start, codes,
         classes.cell_rows[order].astype(np.float64), pair.size.astype(np.float64),
     )  # fmt: skip
     return np.asarray(found)
 
 
-def query_error(
+def measure_query_error(
     pair: Pair, *, number: int = 1000, share: float = 0.1, columns: int = 3, seed: int = 1
 ) -> Measure:
     """The relative error of random counts: median, mean, and the 90th of a hundred."""
-    work = draw(pair, number, share, columns, seed)
-    actual, estimate = actual_counts(pair, work), estimated_counts(pair, work)
+    work = draw_workload(pair, number, share, columns, seed)
+    actual, estimate = count_actual(pair, work), estimate_counts(pair, work)
     error = abs(estimate - actual) / np.maximum(actual, max(LEAST * pair.rows, 1e-12))
     numbers = {
         "median": float(np.median(error)),
@@ -118,23 +118,23 @@ def query_error(
         "selecting nothing": float(np.count_nonzero(actual == 0)),
     }
     asked = {}
-    whole = np.array([one.values for one in pair.covering.columns])
-    for at, one in enumerate(pair.covering.columns):
+    whole = np.array([boxes.values for boxes in pair.covering.columns])
+    for at, boxes in enumerate(pair.covering.columns):
         touched = (work.high[:, at] - work.low[:, at]) < whole[at]
         if touched.any():
-            asked[one.name] = float(np.median(error[touched]))
+            asked[boxes.name] = float(np.median(error[touched]))
     meaning = "median relative error of random counts"
     return Measure("query-error", numbers["median"], meaning, asked, numbers)
 
 
-def _widths(pair: Pair) -> Floats:
+def _lay_widths(pair: Pair) -> Floats:
     """How many values each released value covers, column after column."""
     return np.concatenate(
-        [np.append(np.maximum(one.width, 1), 1).astype(float) for one in pair.covering.columns]
+        [np.append(np.maximum(boxes.width, 1), 1).astype(float) for boxes in pair.covering.columns]
     )
 
 
-def _sensitive_codes(pair: Pair, *, of_release: bool) -> Ints:
+def _code_sensitive(pair: Pair, *, of_release: bool) -> Ints:
     """The sensitive values of each cell, in the original's codes; below 0 where it has none."""
     columns = []
     for name, attribute in pair.original.attributes.items():

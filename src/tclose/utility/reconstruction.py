@@ -22,11 +22,11 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def reconstruction(pair: Pair) -> Measure:
+def measure_reconstruction(pair: Pair) -> Measure:
     """The divergence of the original's joint distribution from the rebuilt one."""
     if pair.central:
         return Measure("reconstruction", None, MEANING, note="not defined for central values")
-    rebuilt = rebuilt_rows(pair)
+    rebuilt = rebuild_rows(pair)
     weight = pair.original.cells.rows
     if not (rebuilt > 0).all():
         lost = int(weight[rebuilt <= 0].sum())
@@ -37,9 +37,9 @@ def reconstruction(pair: Pair) -> Measure:
     return Measure("reconstruction", max(bits, 0.0), MEANING)
 
 
-def rebuilt_rows(pair: Pair) -> Floats:
+def rebuild_rows(pair: Pair) -> Floats:
     """How many rows the rebuilt table has in each cell of the original."""
-    mine, theirs = _combinations(pair)
+    mine, theirs = _number_combinations(pair)
     classes = pair.release.classes
     tuples, first = grouped([pair.original.cells.codes[name] for name in classes.quasi])
     order = np.argsort(tuples, kind="stable")
@@ -54,12 +54,12 @@ def rebuilt_rows(pair: Pair) -> Floats:
         cell_start.astype(np.int64), mine[order], class_start.astype(np.int64), theirs[inside],
         classes.cell_rows[inside].astype(np.float64), density,
     )  # fmt: skip
-    everywhere = [float(one.values) for one in pair.covering.columns]
+    everywhere = [float(boxes.values) for boxes in pair.covering.columns]
     spread = float(np.prod(everywhere)) * (int(mine.max(initial=0)) + 1)
     return result + pair.left_out / spread
 
 
-def _combinations(pair: Pair) -> tuple[Ints, Ints]:
+def _number_combinations(pair: Pair) -> tuple[Ints, Ints]:
     """One number per combination of sensitive values, in both tables; −1 where only released."""
     mine, theirs = [], []
     for name, attribute in pair.original.attributes.items():

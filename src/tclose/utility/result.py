@@ -27,10 +27,10 @@ class Measure:
         """Plain values; what is infinite is null."""
         return {
             "name": self.name,
-            "overall": _finite(self.overall),
+            "overall": _to_plain(self.overall),
             "meaning": self.meaning,
-            "columns": {name: _finite(value) for name, value in self.columns.items()},
-            "numbers": {name: _finite(value) for name, value in self.numbers.items()},
+            "columns": {name: _to_plain(value) for name, value in self.columns.items()},
+            "numbers": {name: _to_plain(value) for name, value in self.numbers.items()},
             "note": self.note,
         }
 
@@ -50,7 +50,7 @@ class Utility:
 
     def __getitem__(self, name: str) -> Measure:
         """The measure of that name."""
-        return next(one for one in self.measures if one.name == name)
+        return next(measure for measure in self.measures if measure.name == name)
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain values, without any cell value."""
@@ -61,16 +61,16 @@ class Utility:
             "left_out": self.left_out,
             "classes": self.classes,
             "row_by_row": self.row_by_row,
-            "measures": [one.to_json() for one in self.measures],
+            "measures": [measure.to_json() for measure in self.measures],
         }
 
     def __str__(self) -> str:
         lines = [f"{self.release}: {self.rows:,} rows, {self.left_out:,} of them left out"]
-        for one in self.measures:
-            told = "not defined" if one.overall is None else f"{one.overall:.4f}"
-            lines.append(f"  {one.name}: {told}{f' ({one.note})' if one.note else ''}")
+        for measure in self.measures:
+            value = "not defined" if measure.overall is None else f"{measure.overall:.4f}"
+            lines.append(f"  {measure.name}: {value}{f' ({measure.note})' if measure.note else ''}")
         return "\n".join(lines)
 
 
-def _finite(value: float | None) -> float | None:
+def _to_plain(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value

@@ -1,10 +1,12 @@
-"""What class sizes alone say about a release."""
+"""What class sizes alone say about a release: discernibility, and the average class size."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tclose.distance.histogram import Counts
+from tclose.utility.pair import Pair
+from tclose.utility.result import Measure
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,40 @@ def class_sizes(size: Counts, rows: int) -> Sizes:
     >>> class_sizes(np.array([2, 3]), 6).discernibility
     19
     """
-    each = [int(one) for one in size]
+    each = [int(count) for count in size]
     released = sum(each)
     return Sizes(
         classes=len(each),
         smallest=min(each, default=0),
         mean=released / len(each) if each else 0.0,
         largest=max(each, default=0),
-        discernibility=sum(one * one for one in each) + rows * (rows - released),
+        discernibility=sum(count * count for count in each) + rows * (rows - released),
     )
+
+
+def measure_discernibility(pair: Pair) -> Measure:
+    """Σ |class|², plus the whole table for every row left out (Bayardo and Agrawal 2005).
+
+    Between n (everybody stands alone) and n² (nobody can be told apart); `share` is the part of n².
+    """
+    sizes = class_sizes(pair.size, pair.rows)
+    return Measure(
+        "discernibility",
+        float(sizes.discernibility),
+        "rows that each row cannot be told from, added up",
+        numbers={"share": sizes.discernibility / pair.rows**2},
+    )
+
+
+def measure_class_size(pair: Pair) -> Measure:
+    """Rows per class, and that divided by the promised k: C_avg (LeFevre et al. 2006)."""
+    sizes = class_sizes(pair.size, pair.rows)
+    k = pair.release.policy.k
+    numbers = {
+        "classes": float(sizes.classes),
+        "smallest": float(sizes.smallest),
+        "largest": float(sizes.largest),
+    }
+    if k is not None:
+        numbers["c_avg"] = sizes.mean / k
+    return Measure("average-class-size", sizes.mean, "rows per class", numbers=numbers)

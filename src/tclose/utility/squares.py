@@ -19,9 +19,9 @@ MEANING = "squared distance of rows from what stands for them, of all squared di
 Floats = NDArray[np.float64]
 
 
-def squares(pair: Pair) -> Measure:
+def measure_squares(pair: Pair) -> Measure:
     """SSE / SST per column of numbers or dates, and their mean."""
-    numbers = [at for at, one in enumerate(pair.covering.columns) if one.number is not None]
+    numbers = [at for at, boxes in enumerate(pair.covering.columns) if boxes.number is not None]
     if not numbers:
         return Measure("squares", None, MEANING, note="no quasi-identifier is a number or a date")
     if pair.central and pair.linked is None:
@@ -29,53 +29,55 @@ def squares(pair: Pair) -> Measure:
         return Measure("squares", None, MEANING, note=note)
     columns = {}
     for at in numbers:
-        one = pair.covering.columns[at]
-        columns[one.name] = _by_row(pair, at) if pair.linked is not None else _expected(pair, at)
+        boxes = pair.covering.columns[at]
+        columns[boxes.name] = (
+            _measure_rows(pair, at) if pair.linked is not None else _expect_squares(pair, at)
+        )
     note = "" if pair.linked is not None else "expected, as rows could not be linked"
     return Measure("squares", float(np.mean(list(columns.values()))), MEANING, columns, note=note)
 
 
-def _standardized(one: Boxes, rows: Floats) -> tuple[Floats, float, float]:
+def _standardize(boxes: Boxes, rows: Floats) -> tuple[Floats, float, float]:
     """The numbers of the places (missing: 0, without weight), their mean and deviation."""
-    assert one.number is not None
-    value = np.append(one.number, [0.0] * one.has_missing)
+    assert boxes.number is not None
+    value = np.append(boxes.number, [0.0] * boxes.has_missing)
     seen = rows.copy()
-    seen[one.known :] = 0
+    seen[boxes.known :] = 0
     count = max(seen.sum(), 1.0)
     mean = float(seen @ value) / count
     spread = float(np.sqrt(seen @ (value - mean) ** 2 / count)) or 1.0
     return (value - mean) / spread, mean, spread
 
 
-def _by_row(pair: Pair, at: int) -> float:
-    one, rows = pair.covering.columns[at], pair.counts[at].astype(np.float64)
-    value, mean, spread = _standardized(one, rows)
-    place = one.rank[pair.original.cells.codes[one.name]]
+def _measure_rows(pair: Pair, at: int) -> float:
+    boxes, rows = pair.covering.columns[at], pair.counts[at].astype(np.float64)
+    value, mean, spread = _standardize(boxes, rows)
+    place = boxes.rank[pair.original.cells.codes[boxes.name]]
     cell, number, weight = pair.pairs
-    seen = np.where(place[cell] < one.known, weight, 0).astype(np.float64)
+    seen = np.where(place[cell] < boxes.known, weight, 0).astype(np.float64)
     mine = value[place[cell]]
     classes = pair.release.classes.count
     count = np.bincount(number, seen, classes)
     centre = np.bincount(number, seen * mine, classes) / np.where(count > 0, count, 1.0)
     label = pair.covering.key[:, at]
-    single = one.exact[label] & ~np.isnan(one.ends[label, 0])
-    centre = np.where(single, (one.ends[label, 0] - mean) / spread, centre)
+    single = boxes.exact[label] & ~np.isnan(boxes.ends[label, 0])
+    centre = np.where(single, (boxes.ends[label, 0] - mean) / spread, centre)
     lost = float(seen @ (mine - centre[number]) ** 2)
-    out = np.where(place < one.known, pair.unlinked, 0)
+    out = np.where(place < boxes.known, pair.unlinked, 0)
     lost += float(out @ value[place] ** 2)
-    whole = float(rows[: one.known] @ value[: one.known] ** 2)
+    whole = float(rows[: boxes.known] @ value[: boxes.known] ** 2)
     return float(lost / whole) if whole else 0.0
 
 
-def _expected(pair: Pair, at: int) -> float:
+def _expect_squares(pair: Pair, at: int) -> float:
     """With the original's own values under each released one."""
-    one, rows = pair.covering.columns[at], pair.counts[at].astype(np.float64)
-    value, _, _ = _standardized(one, rows)
+    boxes, rows = pair.covering.columns[at], pair.counts[at].astype(np.float64)
+    value, _, _ = _standardize(boxes, rows)
     seen = rows.copy()
-    seen[one.known :] = 0
-    count = np.asarray(one.total(seen), dtype=np.float64)
-    first = np.asarray(one.total(seen * value), dtype=np.float64)
-    second = np.asarray(one.total(seen * value**2), dtype=np.float64)
+    seen[boxes.known :] = 0
+    count = np.asarray(boxes.total(seen), dtype=np.float64)
+    first = np.asarray(boxes.total(seen * value), dtype=np.float64)
+    second = np.asarray(boxes.total(seen * value**2), dtype=np.float64)
     safe = np.where(count > 0, count, 1.0)
     each = np.maximum(second / safe - (first / safe) ** 2, 0.0)
     whole = float(seen @ value**2)

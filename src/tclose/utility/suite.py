@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tclose.utility.entropy import entropy
-from tclose.utility.generalization import loss, ncp
-from tclose.utility.grouping import average_class_size, discernibility
-from tclose.utility.learning import learning, refuse_target
+from tclose.utility.entropy import measure_entropy
+from tclose.utility.generalization import measure_loss, measure_ncp
+from tclose.utility.learning import measure_learning, refuse_target
 from tclose.utility.pair import Pair
-from tclose.utility.queries import query_error
-from tclose.utility.reconstruction import reconstruction
+from tclose.utility.queries import measure_query_error
+from tclose.utility.reconstruction import measure_reconstruction
 from tclose.utility.result import Measure, Utility
-from tclose.utility.squares import squares
+from tclose.utility.sizes import measure_class_size, measure_discernibility
+from tclose.utility.squares import measure_squares
 
-MEASURES: tuple[Callable[[Pair], Measure], ...] = (
-    loss, ncp, entropy, squares, reconstruction, discernibility, average_class_size,
-)  # fmt: skip
+MEASURES: dict[str, Callable[[Pair], Measure]] = {
+    "loss": measure_loss,
+    "ncp": measure_ncp,
+    "entropy": measure_entropy,
+    "squares": measure_squares,
+    "reconstruction": measure_reconstruction,
+    "discernibility": measure_discernibility,
+    "average-class-size": measure_class_size,
+}
 
 
 @dataclass(frozen=True)
@@ -43,13 +49,13 @@ def measure_pair(
     if asked.target is not None:
         refuse_target(pair, asked.target)
     found = []
-    for measure in MEASURES:
-        progress(f"measuring {measure.__name__.replace('_', ' ')}")
+    for name, measure in MEASURES.items():
+        progress(f"measuring {name.replace('-', ' ')}")
         found.append(measure(pair))
     if asked.queries:
         progress("answering queries")
         found.append(
-            query_error(
+            measure_query_error(
                 pair,
                 number=asked.queries,
                 share=asked.share,
@@ -59,7 +65,7 @@ def measure_pair(
         )
     if asked.target is not None:
         progress("learning")
-        found.append(learning(pair, asked.target, seed=asked.seed))
+        found.append(measure_learning(pair, asked.target, seed=asked.seed))
     return Utility(
         original=pair.original.source.name,
         release=pair.release.source.name,

@@ -12,12 +12,12 @@ from tclose.errors import UsageError, nearest
 from tclose.recode import Pseudonyms, Rewriter, recoded
 from tclose.search import Outcome
 from tclose.utility import Measure, Pair, Sizes, class_sizes, pair_of
-from tclose.utility.queries import query_error
+from tclose.utility.queries import measure_query_error
 from tclose.utility.suite import MEASURES
 
 BESIDE: dict[str, Callable[[Pair], Measure]] = {
-    **{one.__name__.replace("_", "-"): one for one in MEASURES},
-    "query-error": query_error,
+    **MEASURES,
+    "query-error": measure_query_error,
 }
 """Every measure, of a release beside its original."""
 SIZED: dict[str, Callable[[Sizes], float]] = {

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.attacks import Finding
-from tclose.attacks.anatomy import learned
+from tclose.attacks.anatomy import attack_groups
 from tclose.data import AS_FOUND, BoundTable, Reading, Source, open_source, write_table
 from tclose.data.engines.frames.release import like
 from tclose.data.io.fingerprint import file_hash
@@ -254,7 +254,7 @@ def _groups(bound: BoundTable, budget: Budget, method: str | None) -> Groups:
 
 def _learned(made: Grouped) -> Iterator[Finding]:
     for name in made.bound.attributes:
-        yield learned(made.bound, made.cell, made.group - 1, name, made.seed)
+        yield attack_groups(made.bound, made.cell, made.group - 1, name, made.seed)
 
 
 def _tables(made: Grouped, layout: Layout) -> Iterator[tuple[str, pa.Table]]:

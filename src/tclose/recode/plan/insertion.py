@@ -33,7 +33,7 @@ from tclose.recode.plan.shapes import Shape
 from tclose.recode.recoding import Recoding
 from tclose.recode.values import Released
 from tclose.utility import Quasi
-from tclose.utility.loss import weighed_loss
+from tclose.utility.loss import weigh_loss
 
 MOST_ROUNDS = 40
 
@@ -96,7 +96,7 @@ def _by_levels(
     while (failing := failing_cells(bound, population, label, words)).any():
         label = np.where(failing, -1, label)
     names = [one.column for one in words]
-    loss = weighed_loss(names, each, bound.cells.rows, label)
+    loss = weigh_loss(names, each, bound.cells.rows, label)
     return _inserted(bound, "levels", Recoding(label, words, loss, quasi), outside, 0)
 
 
@@ -124,7 +124,7 @@ def recoding_of(
     )
     return Recoding(
         label, in_words(before, after, words),
-        weighed_loss(names, each, bound.cells.rows, label), quasi,
+        weigh_loss(names, each, bound.cells.rows, label), quasi,
     )  # fmt: skip
 
 

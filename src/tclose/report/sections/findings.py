@@ -20,8 +20,10 @@ COMPARABLE = ("homogeneity", "skewness")
 def make_attacks_section(subject: Subject) -> Section:
     """Every attack that was tried, in a sentence each."""
     report = subject.now.attacks
-    found = [one for one in report.found if one.attack not in RISKS]
-    quiet = [one for one in report.findings if not one.found and one.attack not in RISKS]
+    found = [finding for finding in report.found if finding.attack not in RISKS]
+    quiet = [
+        finding for finding in report.findings if not finding.found and finding.attack not in RISKS
+    ]
     parts: list[Part] = [
         Paragraph(
             "What could somebody learn who means ill? These attacks were tried on the "
@@ -31,36 +33,38 @@ def make_attacks_section(subject: Subject) -> Section:
     ]
     if found:
         parts.append(Paragraph(f"{len(found)} found something, most rows first:", "note"))
-        parts.append(_told(found, subject))
+        parts.append(_list_findings(found, subject))
     else:
         parts.append(Paragraph("No attack that was tried found anything.", "good"))
     if quiet:
         parts.append(Paragraph(f"{len(quiet)} found nothing:"))
-        parts.append(_told(quiet, subject))
+        parts.append(_list_findings(quiet, subject))
     if report.not_tried:
         parts.append(Points(tuple(("Not tried:", f"{line}.") for line in report.not_tried)))
     return Section("attacks", "Attacks that were tried", tuple(parts))
 
 
-def _told(findings: list[Finding], subject: Subject) -> Points:
+def _list_findings(findings: list[Finding], subject: Subject) -> Points:
     """A sentence each, led by how many rows it affects and affected before."""
     entries = []
-    for one in findings:
-        about = f", {one.attribute}" if one.attribute else ""
-        was = "" if subject.before is None else _affected(subject.before.attacks, one)
-        counted = f"{one.affected:,} of {rows_text(one.total)}{was}"
-        words = one.sentence
-        if subject.internal and one.classes:
-            worst = ", ".join(f"{number:,}" for number in one.classes[:5])
+    for finding in findings:
+        about = f", {finding.attribute}" if finding.attribute else ""
+        was = "" if subject.before is None else _write_before(subject.before.attacks, finding)
+        counted = f"{finding.affected:,} of {rows_text(finding.total)}{was}"
+        words = finding.sentence
+        if subject.internal and finding.classes:
+            worst = ", ".join(f"{number:,}" for number in finding.classes[:5])
             words += f" Worst classes: {worst}."
-        entries.append((f"{one.attack[:1].upper()}{one.attack[1:]}{about}: {counted}.", words))
+        entries.append(
+            (f"{finding.attack[:1].upper()}{finding.attack[1:]}{about}: {counted}.", words)
+        )
     return Points(tuple(entries))
 
 
-def _affected(report: AttackReport, finding: Finding) -> str:
+def _write_before(report: AttackReport, finding: Finding) -> str:
     if finding.attack not in COMPARABLE:
         return ""
-    same = [one for one in report.of(finding.attack) if one.attribute == finding.attribute]
+    same = [other for other in report.of(finding.attack) if other.attribute == finding.attribute]
     return f" (before: {same[0].affected:,})" if same else ""
 
 
@@ -69,25 +73,25 @@ def make_losses_section(subject: Subject) -> Section | None:
     columns = subject.lost
     if not columns:
         return None
-    told = (
+    words = (
         "Values of these columns were made coarser so that people look alike. 0% means that a "
         "column is as it was, 100% that nothing of it is left; in between, it is the share of the "
         "column's range that a released value covers on the average. Other columns are unchanged "
         "unless this report says otherwise."
     )
     if subject.kind == "verify":
-        told += " They stand in the certificate; the original was not there to recount them."
+        words += " They stand in the certificate; the original was not there to recount them."
     chart = Bars(
         "Detail lost by each column",
         "share of detail lost",
         tuple(columns),
         (Series("lost", tuple(columns.values())),),
     )
-    parts: list[Part] = [Paragraph(told), chart, *_left_out(subject)]
+    parts: list[Part] = [Paragraph(words), chart, *_describe_left_out(subject)]
     return Section("losses", "What each column lost", tuple(parts))
 
 
-def _left_out(subject: Subject) -> Iterator[Part]:
+def _describe_left_out(subject: Subject) -> Iterator[Part]:
     content = subject.certificate
     gone = content.get("left_out")
     if isinstance(gone, dict) and subject.left_out:
@@ -111,9 +115,9 @@ def _left_out(subject: Subject) -> Iterator[Part]:
             "hidden": "kept with their sensitive values hidden",
             "generalized": "kept with their sensitive values made coarser",
         }
-        for key, told in words.items():
+        for key, fate in words.items():
             if leftover.get(key):
-                yield Paragraph(f"{leftover[key]} rows were {told}.", "note")
+                yield Paragraph(f"{leftover[key]} rows were {fate}.", "note")
 
 
 SEVERAL_ROWS = "Several rows of one person."
@@ -179,23 +183,27 @@ LINKED_ROWS = (
 def make_limits_section(subject: Subject) -> Section:
     """What the guarantee does not cover."""
     lead = Paragraph("The promise is about what a class shows. It does not cover:")
-    told: tuple[tuple[str, str], ...] = NOT_COVERED
+    limits: tuple[tuple[str, str], ...] = NOT_COVERED
     if subject.now.audit.bound.policy.subject is not None:
-        told = tuple(LINKED_ROWS if one[0] == SEVERAL_ROWS else one for one in NOT_COVERED)
-    return Section("limits", "What this does not cover", (lead, Points(told)))
+        limits = tuple(LINKED_ROWS if limit[0] == SEVERAL_ROWS else limit for limit in NOT_COVERED)
+    return Section("limits", "What this does not cover", (lead, Points(limits)))
 
 
 def make_presets_section(subject: Subject) -> Section:
     """Thresholds that others use, beside what was attained."""
     reached = largest_reached(subject.now.audit.k)
-    told = f"The smallest class has {subject.now.audit.k_text}, "
+    words = f"The smallest class has {subject.now.audit.k_text}, "
     if reached is not None:
-        told += f"so it reaches the thresholds up to {reached.k}."
+        words += f"so it reaches the thresholds up to {reached.k}."
     else:
-        told += "fewer than any threshold in this list."
-    entries = tuple((f"k = {one.k}, {one.name}.", f"{one.source}. {one.says}") for one in PRESETS)
+        words += "fewer than any threshold in this list."
+    entries = tuple(
+        (f"k = {preset.k}, {preset.name}.", f"{preset.source}. {preset.says}") for preset in PRESETS
+    )
     parts = (
-        Paragraph(f"{told} What a source says is about its own tables, and is no verdict on this."),
+        Paragraph(
+            f"{words} What a source says is about its own tables, and is no verdict on this."
+        ),
         Points(entries),
         Paragraph(ABOUT_T, "note"),
     )
@@ -205,8 +213,8 @@ def make_presets_section(subject: Subject) -> Section:
 def make_method_section(subject: Subject) -> Section:
     """How it came about, and how anybody can check it."""
     content = subject.certificate
-    rows = [(name, told) for name, told in _method(content, internal=subject.internal)]
-    rows += [(f"sha256 of the {name}", value) for name, value in _hashes(subject)]
+    rows = list(_list_method(content, internal=subject.internal))
+    rows += [(f"sha256 of the {name}", value) for name, value in _list_hashes(subject)]
     rows.append(("counted by", f"tclose {VERSION}"))
     parts: list[Part] = []
     if subject.kind != "audit":
@@ -220,11 +228,11 @@ def make_method_section(subject: Subject) -> Section:
     caption = "Method, seed and hashes" if subject.internal else "Method and hashes"
     parts.append(Table(caption, ("what", "value"), tuple(rows)))
     if subject.checks:
-        parts.append(_checks(subject))
+        parts.append(_tabulate_checks(subject))
     return Section("method", "How it was made and how to check it", tuple(parts))
 
 
-def _method(content: Mapping[str, Any], *, internal: bool) -> Iterator[tuple[str, str]]:
+def _list_method(content: Mapping[str, Any], *, internal: bool) -> Iterator[tuple[str, str]]:
     shown = {
         "method": "method",
         "effort": "work allowed (seconds of an ordinary core)",
@@ -240,8 +248,8 @@ def _method(content: Mapping[str, Any], *, internal: bool) -> Iterator[tuple[str
     if isinstance(content.get("levels"), dict):
         yield "levels", ", ".join(f"{name} {level}" for name, level in content["levels"].items())
     if isinstance(content.get("versions"), dict):
-        told = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
-        yield "made with", told
+        versions = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
+        yield "made with", versions
     # Whoever reasons about how classes were made is helped by the seed (docs/promise.md), and a
     # command names folders and files of the house.
     if content.get("seed") is not None:
@@ -250,17 +258,20 @@ def _method(content: Mapping[str, Any], *, internal: bool) -> Iterator[tuple[str
         yield "command", str(content["command"])
 
 
-def _hashes(subject: Subject) -> Iterator[tuple[str, str]]:
+def _list_hashes(subject: Subject) -> Iterator[tuple[str, str]]:
     hashes = {**subject.hashes, **subject.certificate.get("hashes", {})}
     for name, value in hashes.items():
         if isinstance(value, dict):
-            yield from ((f"hierarchy of {column}", str(one)) for column, one in value.items())
+            yield from ((f"hierarchy of {column}", str(digest)) for column, digest in value.items())
         else:
             yield str(name), str(value)
 
 
-def _checks(subject: Subject) -> Table:
-    told = {True: "confirmed", False: "REFUTED", None: "not checked"}
-    rows = tuple((one.line, one.stated, one.counted, told[one.confirmed]) for one in subject.checks)
+def _tabulate_checks(subject: Subject) -> Table:
+    outcomes = {True: "confirmed", False: "REFUTED", None: "not checked"}
+    rows = tuple(
+        (check.line, check.stated, check.counted, outcomes[check.confirmed])
+        for check in subject.checks
+    )
     heads = ("line", "stated", "counted", "")
     return Table("The certificate, line by line", heads, rows)

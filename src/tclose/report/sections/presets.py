@@ -66,5 +66,5 @@ def largest_reached(k: int) -> Preset | None:
     >>> largest_reached(7).name, largest_reached(2)
     ('usual', None)
     """
-    reached = [one for one in PRESETS if one.k <= k]
+    reached = [preset for preset in PRESETS if preset.k <= k]
     return reached[-1] if reached else None

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.report.document import HistogramChart, Limit, Paragraph, Part, Section, Series
-from tclose.report.sections.words import BITS
 from tclose.report.subject import Subject
+from tclose.report.words.requirements import BITS
 from tclose.verify.audit import Audit
 from tclose.verify.verdict import Verdict
 
@@ -35,31 +35,33 @@ def make_spread_section(subject: Subject) -> Section:
             "Each bar is a share of the rows. A limit that was promised stands between the bars; "
             "nothing may be beyond it, in smaller classes or at greater distances."
         ),
-        sizes_chart(subject),
+        chart_sizes(subject),
     ]
     parts += [
-        distance_chart(subject, one)
-        for one in subject.now.audit.requirements
-        if _drawable(subject.now.audit, one)
+        chart_distances(subject, verdict)
+        for verdict in subject.now.audit.requirements
+        if _can_be_drawn(subject.now.audit, verdict)
     ]
     return Section("spread", "How large and how close the classes are", tuple(parts))
 
 
-def sizes_chart(subject: Subject) -> HistogramChart:
+def chart_sizes(subject: Subject) -> HistogramChart:
     """How many rows are in classes of which size."""
     k = subject.now.audit.bound.policy.k
-    sizes = [one.bound.classes.size.astype(np.float64) for one in _audits(subject)]
-    rows = [_sizes(one) for one in _audits(subject)]
-    largest = max(k or 1, *(float(one.max()) for one in sizes))
-    starts = sorted({one for one in SIZES if one <= largest} | ({k} if k is not None else set()))
+    sizes = [audit.bound.classes.size.astype(np.float64) for audit in _list_audits(subject)]
+    rows = [_count_rows(audit) for audit in _list_audits(subject)]
+    largest = max(k or 1, *(float(size.max()) for size in sizes))
+    starts = sorted(
+        {start for start in SIZES if start <= largest} | ({k} if k is not None else set())
+    )
     edges = np.array([*starts, np.inf], dtype=np.float64)
     bins = tuple(
-        _range(start, starts[at + 1] - 1 if at + 1 < len(starts) else None)
+        _write_range(start, starts[at + 1] - 1 if at + 1 < len(starts) else None)
         for at, start in enumerate(starts)
     )
     series = tuple(
-        Series(name, _shares(np.searchsorted(edges, size, side="right") - 1, each, len(bins)))
-        for name, size, each in zip(_names(subject), sizes, rows, strict=True)
+        Series(name, _share_rows(np.searchsorted(edges, size, side="right") - 1, each, len(bins)))
+        for name, size, each in zip(_name_series(subject), sizes, rows, strict=True)
     )
     what = "rows" if subject.now.audit.bound.policy.subject is None else "persons"
     limit = None if k is None else Limit(f"at least {k:,} {what}", starts.index(k), "after")
@@ -69,17 +71,19 @@ def sizes_chart(subject: Subject) -> HistogramChart:
     )
 
 
-def distance_chart(subject: Subject, verdict: Verdict) -> HistogramChart:
+def chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
     """How many rows are in classes how far from the whole table."""
     pairs = [(subject.now.audit, verdict)]
     was = subject.was(verdict)
     if subject.before is not None and was is not None:
         pairs.insert(0, (subject.before.audit, was))
-    limit = limit_of(verdict)
-    scale = _scale(max(float(np.max(_finite(one.measurement.value))) for _, one in pairs), limit)
+    limit = find_limit(verdict)
+    scale = _choose_bins(
+        max(float(np.max(_drop_infinite(judged.measurement.value))) for _, judged in pairs), limit
+    )
     series = tuple(
-        Series(name, _shares(_placed(one, scale), _sizes(audit), scale.count))
-        for name, (audit, one) in zip(_names(subject)[-len(pairs) :], pairs, strict=True)
+        Series(name, _share_rows(_place_classes(judged, scale), _count_rows(audit), scale.count))
+        for name, (audit, judged) in zip(_name_series(subject)[-len(pairs) :], pairs, strict=True)
     )
     unit = "bits" if verdict.distance in BITS else "0 alike, 1 as different as can be"
     return HistogramChart(
@@ -93,7 +97,7 @@ def distance_chart(subject: Subject, verdict: Verdict) -> HistogramChart:
     )
 
 
-def limit_of(verdict: Verdict) -> float | None:
+def find_limit(verdict: Verdict) -> float | None:
     """The limit of a requirement as a number: what a class attains plus what it is short of it."""
     if verdict.required is None:
         return None
@@ -104,7 +108,7 @@ def limit_of(verdict: Verdict) -> float | None:
     return float(verdict.measurement.value[at] + verdict.measurement.margin[at])
 
 
-def _drawable(audit: Audit, verdict: Verdict) -> bool:
+def _can_be_drawn(audit: Audit, verdict: Verdict) -> bool:
     """Whether the distances of a requirement are those of the classes, and there are any."""
     value = verdict.measurement.value
     return (
@@ -116,7 +120,7 @@ def _drawable(audit: Audit, verdict: Verdict) -> bool:
 
 
 @dataclass(frozen=True)
-class Scale:
+class DistanceBins:
     """Bins of equal width over a distance, so many of them below the limit."""
 
     step: float
@@ -146,31 +150,31 @@ class Scale:
         return [f"{self.step * at:.3g}" for at in range(self.count - self.zero + 1)]
 
 
-def _scale(most: float, limit: float | None) -> Scale:
+def _choose_bins(most: float, limit: float | None) -> DistanceBins:
     """Bins up to the largest distance, of which one ends at the limit."""
     if limit is None:
-        return Scale((most or 1.0) / BINS, 0, BINS)
+        return DistanceBins((most or 1.0) / BINS, 0, BINS)
     if limit <= 0:
-        return Scale((most or 1.0) / BINS, 1, BINS + 1, zero=True)
+        return DistanceBins((most or 1.0) / BINS, 1, BINS + 1, zero=True)
     # Beside a large distance a small limit gets fewer bins, at least one.
     below = max(1, min(MOST_BELOW, int(BINS * limit / most))) if most else MOST_BELOW
-    below = _round(limit, below)
+    below = _choose_parts(limit, below)
     step = limit / below
     count = int(np.ceil(most / step - 1e-9))
-    return Scale(step, below, max(min(count, MOST_BINS), below + 1), more=count > MOST_BINS)
+    return DistanceBins(step, below, max(min(count, MOST_BINS), below + 1), more=count > MOST_BINS)
 
 
-def _round(limit: float, most: int) -> int:
+def _choose_parts(limit: float, most: int) -> int:
     """Of nearly as many parts as there may be, the number that cuts a limit into round steps.
 
-    >>> _round(0.35, 8), _round(0.3, 10), _round(1 / 3, 10)
+    >>> _choose_parts(0.35, 8), _choose_parts(0.3, 10), _choose_parts(1 / 3, 10)
     (7, 10, 10)
     """
     some = range(most, most // 2, -1)
     return min(some, key=lambda parts: min(len(f"{limit / parts:.5g}"), 6))
 
 
-def _placed(verdict: Verdict, scale: Scale) -> NDArray[np.int64]:
+def _place_classes(verdict: Verdict, scale: DistanceBins) -> NDArray[np.int64]:
     """The bin of each class: by its distance, but on the side of the limit where it was judged."""
     measured, last = verdict.measurement, scale.count - 1
     value = np.where(np.isfinite(measured.value), measured.value, scale.step * scale.count)
@@ -181,30 +185,30 @@ def _placed(verdict: Verdict, scale: Scale) -> NDArray[np.int64]:
     return np.asarray(np.minimum(place, last), dtype=np.int64)
 
 
-def _shares(place: NDArray[np.int64], size: Floats, count: int) -> tuple[float, ...]:
+def _share_rows(place: NDArray[np.int64], size: Floats, count: int) -> tuple[float, ...]:
     rows = np.bincount(place, weights=size, minlength=count)
-    return tuple(float(one) / float(size.sum()) for one in rows)
+    return tuple(float(count) / float(size.sum()) for count in rows)
 
 
-def _audits(subject: Subject) -> list[Audit]:
+def _list_audits(subject: Subject) -> list[Audit]:
     before = [] if subject.before is None else [subject.before.audit]
     return [*before, subject.now.audit]
 
 
-def _names(subject: Subject) -> list[str]:
+def _name_series(subject: Subject) -> list[str]:
     return [subject.thing] if subject.before is None else ["before", "after"]
 
 
-def _sizes(audit: Audit) -> Floats:
+def _count_rows(audit: Audit) -> Floats:
     return audit.bound.classes.class_rows.astype(np.float64)
 
 
-def _finite(value: Floats) -> Floats:
+def _drop_infinite(value: Floats) -> Floats:
     known = value[np.isfinite(value)]
     return known if len(known) else np.zeros(1)
 
 
-def _range(start: int, end: int | None) -> str:
+def _write_range(start: int, end: int | None) -> str:
     if end is None:
         return f"{start:,}+"
     return f"{start:,}" if start == end else f"{start:,}–{end:,}"

@@ -31,10 +31,10 @@ READINGS = {
 }
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Names as a sentence lists them.
 
-    >>> listed(["age", "zip", "sex"]), listed(["age"])
+    >>> join_names(["age", "zip", "sex"]), join_names(["age"])
     ('age, zip and sex', 'age')
     """
     if len(names) < 2:
@@ -42,7 +42,7 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def short_name(verdict: Verdict) -> str:
+def name_requirement(verdict: Verdict) -> str:
     """What a requirement is about, in a few words."""
     kind = BY_NAME.get(verdict.requirement)
     topic = IDENTIFIERS[0] if kind is None else kind.topic
@@ -50,20 +50,20 @@ def short_name(verdict: Verdict) -> str:
     return f"{name} (others known)" if verdict.reading == "cross" else name
 
 
-def sentence(verdict: Verdict, quasi: Sequence[str]) -> str:
+def describe_requirement(verdict: Verdict, quasi: Sequence[str]) -> str:
     """What a requirement asks of every class, in plain words."""
     kind = BY_NAME.get(verdict.requirement)
     plain = (IDENTIFIERS[1] if kind is None else kind.sentence).format(
         about=verdict.attribute or "",
         required=verdict.required or "",
-        quasi=listed(quasi),
+        quasi=join_names(quasi),
         scale="" if verdict.distance in BITS else " on a scale from 0 (alike) to 1",
         by=SCALES.get(verdict.distance or "", ""),
     )
     return plain + READINGS.get(verdict.reading, "")
 
 
-def outcome(verdict: Verdict) -> str:
+def write_outcome(verdict: Verdict) -> str:
     """Whether it is kept, in a few words."""
     if verdict.required is None:
         return f"attained: {verdict.achieved_text}"
