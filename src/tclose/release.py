@@ -6,21 +6,29 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tclose.data import Cells, Reading, Source, bind, open_source, write_table
-from tclose.data.engines.postgres.release import placed, refuse_taken
+from tclose.data.binding import bind_within_limit
+from tclose.data.encode.cells import Cells
+from tclose.data.engines.postgres.release import fill_new_table, refuse_taken
 from tclose.data.io.address import Address
 from tclose.data.io.capacity import refuse_unholdable
-from tclose.data.io.files import delimiter_for, write_text
+from tclose.data.io.files import delimiter_for, write_checked_table, write_text
+from tclose.data.io.reading import Reading
+from tclose.data.open import open_source
+from tclose.data.source import Source
+from tclose.data.summary import summarize_table
 from tclose.errors import UnprovenError, UsageError
 from tclose.policy.model import Policy
 from tclose.recode import Leftover, Plan
 from tclose.recode.plan.model import Way
-from tclose.search import Outcome
-from tclose.search.frontier.curves import Frontier
 from tclose.utility import LossReport, Sizes
 from tclose.verify import Audit, Certificate, audit_bound
+from tclose.verify.parts import audit_parts
+
+if TYPE_CHECKING:
+    from tclose.search import Outcome
+    from tclose.search.frontier.curves import Frontier
 
 
 @dataclass(frozen=True)
@@ -113,34 +121,37 @@ class Release:
         address = Address.of(path)
         if address is not None:
             refuse_taken(address, rows.schema)
-            placed(
+            fill_new_table(
                 address,
                 rows.schema,
                 rows.batches(),
-                lambda written: self._certified(written, certificate, plan),
+                lambda written: self._certify(written, certificate, plan),
             )
             return address
         path = Path(str(path))
         refuse_unholdable(path, rows.schema, lambda: source.n_rows)
         mark = delimiter_for(path)
         if source.can_store(path):
-            source.save(path, lambda written: self._certified(written, certificate, plan))
+            source.save(path, lambda written: self._certify(written, certificate, plan))
             return path
-        return write_table(
+        write_checked_table(
             path,
             rows.schema,
             rows.batches(),
-            delimiter=mark,
-            check=lambda part: self._certified(
+            lambda part: self._certify(
                 open_source(part, Reading(delimiter=mark)), certificate, plan
             ),
+            delimiter=mark,
         )
+        return path
 
-    def _certified(
+    def _certify(
         self, written: Source, certificate: str | Path | None, plan: str | Path | None
     ) -> None:
         """Counts what was written, and certifies that."""
-        recounted(written, self.audit.bound.policy, self.people)
+        audit = recount(written, self.audit.bound.policy, self.people)
+        if not audit.holds:
+            raise UnprovenError(broken_promises(audit))
         save_json(certificate, self.certificate.of_file(written.digest()).to_json())
         if self.plan is not None:
             save_json(plan, self.plan.to_json())
@@ -189,13 +200,18 @@ def sizes_of(audit: Audit, rows: int) -> Sizes:
     )
 
 
-def recounted(source: Source, policy: Policy, people: Cells | None) -> Audit:
-    """A fresh count of a release; raises where the promise does not hold on it."""
-    audit = audit_bound(bind(policy, source), population=people, measure_all=False)
-    if not audit.holds:
-        broken = ", ".join(v.title for v in audit.requirements if not v.holds)
-        raise UnprovenError(f"the written release does not keep its promise ({broken})")
-    return audit
+def recount(source: Source, policy: Policy, people: Cells | None) -> Audit:
+    """A fresh count of a release, in one piece or in parts, and whether the promise holds on it."""
+    bound = bind_within_limit(policy, source)
+    if bound is None:
+        return audit_parts(summarize_table(policy, source), source, measure_all=False)
+    return audit_bound(bound, population=people, measure_all=False)
+
+
+def broken_promises(audit: Audit) -> str:
+    """What a release does not keep, as a sentence."""
+    broken = ", ".join(verdict.title for verdict in audit.requirements if not verdict.holds)
+    return f"the written release does not keep its promise ({broken})"
 
 
 def save_json(path: str | Path | None, value: Any) -> None:

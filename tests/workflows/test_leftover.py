@@ -25,9 +25,9 @@ from tclose.errors import PolicyError, UsageError
 from tclose.recode import Pseudonyms, recoded
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.outcome import numbered
-from tclose.workflows.anonymize import _released
+from tclose.workflows.anonymize import ReleaseSearch
 from tclose.workflows.inputs import AS_FOUND
-from tclose.workflows.release.publish import Work
+from tclose.workflows.release.publish import Job, confirm, publish
 from tclose.workflows.release.targets import Targets
 
 GROUPS = {"lung": ["flu", "cough"], "stomach": ["ulcer", "gastritis"], "heart": ["attack"]}
@@ -109,9 +109,11 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     if not (label >= 0).any():
         return None
     label = numbered(label)
-    work = Work(table, AS_FOUND, bound, bound.source.stream(), Targets(), None, Pseudonyms())
+    rows = bound.classes.n_rows
+    job = Job(table, AS_FOUND, bound.source, bound.policy, rows, Targets())
     without = replace(outcome, label=label, cuts=None)
-    return _released(work, without, recoded(bound, without), Budget(), "", lambda: False)
+    search = ReleaseSearch(job, bound, Pseudonyms())
+    return confirm(publish(job, search.propose(without, recoded(bound, without), Budget())))
 
 
 @pytest.mark.parametrize("leftover", ["root", "hide", "generalize"])

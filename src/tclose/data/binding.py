@@ -12,14 +12,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data.encode.attribute import Attribute, make_attribute
-from tclose.data.encode.cells import Cells, count_cells
+from tclose.data.encode.cells import Cells, count_cells_within_limit
 from tclose.data.encode.classes import Classes, form_classes
 from tclose.data.encode.coverage import covering_of
 from tclose.data.encode.dictionary import NUMBER, Dictionary
 from tclose.data.encode.hierarchies import outside, resolve
 from tclose.data.encode.row_counts import counted_cells
 from tclose.data.source import Source
-from tclose.errors import DataError, PolicyError, Problem, TcloseError, nearest
+from tclose.errors import DataError, PolicyError, Problem, TcloseError, TooManyCells, nearest
 from tclose.hierarchy import Hierarchy
 from tclose.hierarchy.place import place
 from tclose.policy.model import Column, Policy
@@ -74,11 +74,27 @@ def bind(
     `problems` are those already found in the policy's text, so that both kinds come together.
     Quasi-identifiers that their hierarchy does not know are wrong too, unless they are kept.
     """
+    bound = bind_within_limit(policy, source, problems, unknown_values=unknown_values)
+    if bound is None:
+        raise TooManyCells(source.max_cells, source.name)
+    return bound
+
+
+def bind_within_limit(
+    policy: Policy | None,
+    source: Source,
+    problems: Sequence[Problem] = (),
+    *,
+    unknown_values: UnknownValues = "refuse",
+) -> BoundTable | None:
+    """The same; None where the table has more cells than its source takes into one place."""
     if policy is None:
         raise PolicyError(problems)
     found = list(problems)
     usable = columns_of(policy, source, found)
-    cells = _counted(policy, source, usable, found)
+    cells = _count(policy, source, usable, found)
+    if cells is None:
+        return None
     hierarchies, attributes = meanings(policy, cells, usable, found, unknown_values)
     wild = [name for name in policy.quasi if policy.columns[name].missing == "any"]
     quasi = [name for name in source.columns if name in policy.quasi]
@@ -121,9 +137,9 @@ def meanings(
     return trees, attributes
 
 
-def _counted(
+def _count(
     policy: Policy, source: Source, columns: Sequence[str], problems: list[Problem]
-) -> Cells:
+) -> Cells | None:
     """The cells; where a row does not say what it counts, each as one, to go on checking."""
     counting = policy.counting
     if counting is not None and counting[1] in source.columns:
@@ -131,7 +147,7 @@ def _counted(
             return counted_cells(source, columns, counting)
         except DataError as error:
             problems.append(Problem(f"columns.{counting[1]}", error.what, error.hint))
-    return count_cells(source, columns)
+    return count_cells_within_limit(source, columns)
 
 
 def narrowed(bound: BoundTable, kept: NDArray[np.bool_]) -> BoundTable:

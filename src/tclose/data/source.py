@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -19,7 +19,9 @@ from tclose.data.cell_store import CellStore
 from tclose.data.io.address import Address
 from tclose.data.io.fingerprint import fingerprint
 from tclose.data.translation import Translation
-from tclose.errors import DataError, InternalError
+from tclose.errors import DataError, InternalError, TooManyCells
+
+T = TypeVar("T")
 
 ROWS = "__tclose_rows__"
 BATCH = 131_072
@@ -108,12 +110,14 @@ class Source(ABC):
     files: tuple[Path, ...] = field(default=(), kw_only=True)
     """The files it is read from, as far as they are known: none of them is ever overwritten."""
     max_cells: int = field(default=NO_LIMIT, kw_only=True)
-    """How many distinct tuples are taken into one place at most; `group` raises where there are
-    more."""
+    """How many distinct tuples are taken into one place at most."""
 
     @abstractmethod
-    def group(self, columns: Sequence[str]) -> pa.Table:
-        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
+    def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
+        """The distinct tuples of some columns with their number of rows: one GROUP BY.
+
+        None where they are more than `max_cells`.
+        """
 
     @abstractmethod
     def stream(self) -> Rows:
@@ -122,6 +126,13 @@ class Source(ABC):
     @abstractmethod
     def is_scalar(self, column: str) -> bool:
         """Whether the column holds plain values, not lists, structures or bytes."""
+
+    def group(self, columns: Sequence[str]) -> pa.Table:
+        """The same for whoever needs them in one place; raises where they are too many."""
+        table = self.group_within_limit(columns)
+        if table is None:
+            raise TooManyCells(self.max_cells, self.name)
+        return table
 
     @cached_property
     def n_rows(self) -> int:
@@ -155,12 +166,15 @@ class Source(ABC):
         return None
 
     def store(
-        self, how: Translation, output: str | Path | Address, check: Callable[[Source], None]
-    ) -> None:
-        """Puts the release there, whole or not at all, after `check` has counted it again."""
+        self, how: Translation, output: str | Path | Address, check: Callable[[Source], T]
+    ) -> T:
+        """Puts the release there, whole or not at all, and returns what `check` found in it.
+
+        Where `check` raises, nothing is left.
+        """
         raise InternalError("this engine does not write", where=self.name)
 
-    def save(self, output: str | Path | Address, check: Callable[[Source], None]) -> None:
+    def save(self, output: str | Path | Address, check: Callable[[Source], T]) -> T:
         """Puts the table there as it is, likewise."""
         raise InternalError("this engine does not write", where=self.name)
 

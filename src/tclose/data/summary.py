@@ -108,7 +108,7 @@ class TableSummary:
 class _Elsewhere(Source):
     """The table of a part: its rows are with the engine that counted it."""
 
-    def group(self, columns: Sequence[str]) -> pa.Table:
+    def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
         """Cannot be counted from here."""
         raise InternalError("the rows of a part are elsewhere", where=self.name)
 

@@ -1,19 +1,23 @@
-"""A release found by a search."""
+"""anonymize: a release found by a search.
+
+Open, bind the policy to the table, compile constraints, search, recode, write, recount, certify.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tclose.data import AS_FOUND, Reading
+from tclose.data.binding import BoundTable, bind
 from tclose.data.io.address import Address
+from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.describe import fixed_hierarchies, policy_json, rows_from, search_details
-from tclose.errors import TooManyCells, UnprovenError, UsageError
-from tclose.policy.model import Policy, Search
-from tclose.recode import Recoding, planned, recoded_as_read, with_leftover
+from tclose.errors import UsageError
+from tclose.policy.model import Policy
+from tclose.recode import Pseudonyms, Recoding, planned, recoded_as_read, with_leftover
 from tclose.release import Release
 from tclose.search import (
     Budget,
@@ -26,16 +30,17 @@ from tclose.search import (
     problem_of,
 )
 from tclose.workflows.budget import budget_of
-from tclose.workflows.inputs import (
-    PolicyLike,
-    check,
-    count_population,
-    open_table,
-    resolve_policy,
+from tclose.workflows.inputs import PolicyLike, count_population, open_table
+from tclose.workflows.parts.rows import propose_in_parts
+from tclose.workflows.release.delivery import Unproven, nothing_kept
+from tclose.workflows.release.publish import (
+    Job,
+    Proposal,
+    confirm,
+    make_pseudonyms,
+    publish,
+    recode_proposal,
 )
-from tclose.workflows.parts.rows import anonymize_parts
-from tclose.workflows.release.delivery import dropped
-from tclose.workflows.release.publish import Work, pseudonyms_of
 from tclose.workflows.release.targets import Targets
 
 
@@ -75,76 +80,70 @@ def anonymize(
     ('[21, 23]', True)
     """
     targets = Targets.named(output, certificate, plan)
-    pseudonyms = pseudonyms_of(key)
-
-    def budgeted(search: Search) -> Budget:
-        return budget_of(
-            search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
-        )
-
+    pseudonyms = make_pseudonyms(key)
     reading.refuse_idle_query(data)
-    opened = open_table(data, policy, reading)
-    try:
-        bound = opened.bind()
-    except TooManyCells:
-        search = resolve_policy(policy).search
-        name, budget = method or search.method, budgeted(search)
-        return anonymize_parts(
-            opened, data, policy, targets, name, budget, pseudonyms, reading, command
-        )
-    search = bound.policy.search
-    budget = budgeted(search)
-    chosen = method_named(method or search.method)
-    rows = bound.source.stream()
-    targets.refuse(bound, rows, (data, policy, population))
+    table = open_table(data, policy, reading)
+    bound = table.bind_within_limit()
+    rules = table.valid_policy
+    name = method or rules.search.method
+    budget = budget_of(
+        rules.search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
+    )
+    if bound is None:
+        summary = table.summarize()
+        targets.refuse(summary.example(), table.source.stream(), (data, policy))
+        proposal = propose_in_parts(summary, table.source, targets, name, budget, pseudonyms)
+        job = Job(data, reading, table.source, rules, summary.n_rows, targets, command)
+        return confirm(publish(job, proposal, cancelled))
+    chosen = method_named(name)
+    targets.refuse(bound, table.source.stream(), (data, policy, population))
     people = count_population(bound, population, reading)
     problem = problem_of(bound, people)
     refuse_infeasible(problem)
-    work = Work(data, reading, bound, rows, targets, people, pseudonyms)
+    job = Job(data, reading, table.source, rules, bound.classes.n_rows, targets, command, people)
+    search = ReleaseSearch(job, bound, pseudonyms, on_cancel)
+    release = search.run(chosen, problem, budget)
+    stricter = _without_supersets(rules)
+    if isinstance(release, Unproven) and (stricter != rules or budget.suppression):
+        plain = problem_of(bind(stricter, table.source), people)
+        release = search.run(method_named("auto"), plain, replace(budget, suppression=Fraction(0)))
+    return confirm(release)
 
-    def attempt(method: Method, problem: Problem, budget: Budget) -> Release:
+
+@dataclass(frozen=True)
+class ReleaseSearch:
+    """Searches of one table for a release, each published if its promise is confirmed."""
+
+    job: Job
+    bound: BoundTable
+    pseudonyms: Pseudonyms
+    on_cancel: Callable[[Outcome], bool] = lambda outcome: False
+
+    def run(self, method: Method, problem: Problem, budget: Budget) -> Release | Unproven:
+        """Searches, recodes and publishes."""
         outcome = method.run(problem, budget)
-        if outcome.stopped == "cancelled" and not on_cancel(outcome):
-            raise dropped()
-        outcome, recoding = recoded_as_read(bound, people, problem, outcome)
-        return _released(
-            work,
-            outcome,
-            recoding,
-            budget,
-            command,
-            lambda: outcome.stopped != "cancelled" and cancelled() and not on_cancel(outcome),
-        )
+        if outcome.stopped == "cancelled" and not self.on_cancel(outcome):
+            raise nothing_kept()
+        outcome, recoding = recoded_as_read(self.bound, self.job.people, problem, outcome)
 
-    try:
-        return attempt(chosen, problem, budget)
-    except UnprovenError:
-        stricter = _without_supersets(bound.policy)
-        if stricter == bound.policy and not budget.suppression:
-            raise
-    plain = check(bound.source, stricter)
-    safe = replace(budget, suppression=Fraction(0))
-    return attempt(method_named("auto"), problem_of(plain, people), safe)
+        def stopped() -> bool:
+            late = outcome.stopped != "cancelled" and budget.cancelled()
+            return late and not self.on_cancel(outcome)
 
+        return publish(self.job, self.propose(outcome, recoding, budget), stopped)
 
-def _released(
-    work: Work,
-    outcome: Outcome,
-    recoding: Recoding,
-    budget: Budget,
-    command: str,
-    stopped: Callable[[], bool],
-) -> Release:
-    """Publishes what a search proposed."""
-    bound, rules = work.bound, policy_json(work.bound.policy)
-    recoding, leftover = with_leftover(bound, work.people, outcome, recoding)
-    plan = planned(bound, outcome, recoding, rules, budget.seed, fixed_hierarchies(bound))
-    details = search_details(bound, outcome, budget, command)
-    if leftover is not None:
-        where = rows_from(bound, recoding.quasi, leftover.treated)
-        details["leftover"] = leftover.to_json() | {"from": where["from"]}
-    release = work.publish(recoding, plan, details, outcome=outcome, stopped=stopped)
-    return replace(release, leftover=leftover)
+    def propose(self, outcome: Outcome, recoding: Recoding, budget: Budget) -> Proposal:
+        """What a search found, with its plan and the rows that it left out, to be published."""
+        bound = self.bound
+        recoding, leftover = with_leftover(bound, self.job.people, outcome, recoding)
+        rules, trees = policy_json(bound.policy), fixed_hierarchies(bound)
+        plan = planned(bound, outcome, recoding, rules, budget.seed, trees)
+        details = search_details(bound, outcome, budget, self.job.command)
+        if leftover is not None:
+            where = rows_from(bound, recoding.quasi, leftover.treated)
+            details["leftover"] = leftover.to_json() | {"from": where["from"]}
+        proposal = recode_proposal(bound, recoding, plan, self.pseudonyms, details)
+        return replace(proposal, outcome=outcome, leftover=leftover)
 
 
 def _without_supersets(policy: Policy) -> Policy:
@@ -154,7 +153,9 @@ def _without_supersets(policy: Policy) -> Policy:
     values alone is not proved; closeness to the table, the largest superset, always is. Likewise
     leaving rows out may take the last row of a value with it and change an ordered scale.
     """
-    columns = {name: one.model_copy(update={"n": None}) for name, one in policy.columns.items()}
+    columns = {
+        name: column.model_copy(update={"n": None}) for name, column in policy.columns.items()
+    }
     return policy.model_copy(update={"columns": columns}).at(policy.base)
 
 
@@ -162,5 +163,5 @@ def refuse_infeasible(problem: Problem) -> None:
     """Raises where no release, however coarse, keeps the promise."""
     reasons = infeasible(problem)
     if reasons:
-        told = "; ".join(str(reason) for reason in reasons)
-        raise UsageError(f"no release can keep this promise: {told}", where="policy")
+        listed = "; ".join(str(reason) for reason in reasons)
+        raise UsageError(f"no release can keep this promise: {listed}", where="policy")

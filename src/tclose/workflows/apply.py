@@ -13,7 +13,13 @@ from tclose.errors import UsageError
 from tclose.recode import Plan, insert_cells
 from tclose.release import Applied, Release
 from tclose.workflows.inputs import PolicyLike, check, count_population, embedded_policy
-from tclose.workflows.release.publish import Work, pseudonyms_of
+from tclose.workflows.release.publish import (
+    Job,
+    confirm,
+    make_pseudonyms,
+    publish,
+    recode_proposal,
+)
 from tclose.workflows.release.targets import Targets
 
 
@@ -46,8 +52,7 @@ def apply(
     targets = Targets.named(output, certificate, None)
     rules = policy if policy is not None else embedded_policy(plan.policy, base, "plan")
     bound = check(data, rules, reading=reading, unknown_values="keep")
-    rows = bound.source.stream()
-    targets.refuse(bound, rows, (data, policy, population))
+    targets.refuse(bound, bound.source.stream(), (data, policy, population))
     people = count_population(bound, population, reading)
     found = insert_cells(bound, plan, people)
     if not (found.recoding.label >= 0).any():
@@ -56,14 +61,15 @@ def apply(
             where=bound.source.name,
             hint="anonymize the new table by itself",
         )
-    told = Applied(
+    applied = Applied(
         found.way, found.outside, found.held_back, found.widened, changed_hierarchies(plan, bound)
     )
     details = {
         "method": f"apply ({plan.method})",
         "seed": plan.seed,
-        **told.to_json(),
-        "command": command,
+        **applied.to_json(),
     }
-    work = Work(data, reading, bound, rows, targets, people, pseudonyms_of(key))
-    return replace(work.publish(found.recoding, plan, details), applied=told)
+    proposal = recode_proposal(bound, found.recoding, plan, make_pseudonyms(key), details)
+    rows = bound.classes.n_rows
+    job = Job(data, reading, bound.source, bound.policy, rows, targets, command, people)
+    return replace(confirm(publish(job, proposal)), applied=applied)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from tclose.data.io.reading import AS_FOUND, Reading
-from tclose.data.summary import summarize_table
-from tclose.errors import TooManyCells
 from tclose.verify.audit import Audit, audit_bound
 from tclose.verify.parts import audit_parts
 from tclose.workflows.inputs import OpenTable, PolicyLike, Progress, count_population, open_table
@@ -43,10 +41,9 @@ def audit_table(
     table: OpenTable, population: Any, reading: Reading, *, measure_all: bool, progress: Progress
 ) -> Audit:
     """Counts a table, in one piece or in parts, and judges what its policy promises."""
-    try:
-        bound = table.bind()
-    except TooManyCells:
-        summary = summarize_table(table.policy, table.source, table.problems)
+    bound = table.bind_within_limit()
+    if bound is None:
+        summary = table.summarize()
         return audit_parts(summary, table.source, measure_all=measure_all, progress=progress)
     people = count_population(bound, population, reading)
     table.source.close()

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tclose.data.binding import BoundTable, UnknownValues, bind
+from tclose.data.binding import BoundTable, UnknownValues, bind, bind_within_limit
 from tclose.data.encode.cells import Cells, count_cells
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.open import open_source
 from tclose.data.source import Source
+from tclose.data.summary import TableSummary, summarize_table
 from tclose.errors import PolicyError, Problem, UsageError, nearest
 from tclose.policy.load import parse_policy, policy_from, read_raw
 from tclose.policy.model import Policy
@@ -34,6 +35,21 @@ class OpenTable:
     def bind(self, *, unknown_values: UnknownValues = "refuse") -> BoundTable:
         """Counts the table and ties the policy to it; raises with all that is wrong."""
         return bind(self.policy, self.source, self.problems, unknown_values=unknown_values)
+
+    def bind_within_limit(self) -> BoundTable | None:
+        """The same; None where the table has more cells than are taken into one place."""
+        return bind_within_limit(self.policy, self.source, self.problems)
+
+    def summarize(self) -> TableSummary:
+        """Counts column by column, for a table that is worked on in parts."""
+        return summarize_table(self.policy, self.source, self.problems)
+
+    @property
+    def valid_policy(self) -> Policy:
+        """The policy; raises where its text is wrong."""
+        if self.policy is None or self.problems:
+            raise PolicyError(self.problems)
+        return self.policy
 
 
 def open_table(

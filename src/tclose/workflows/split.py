@@ -42,8 +42,8 @@ from tclose.workflows.budget import budget_of
 from tclose.workflows.forms.column_sets import layout_of, sets_of
 from tclose.workflows.forms.projections import project
 from tclose.workflows.inputs import PolicyLike, check
-from tclose.workflows.release.delivery import dropped
-from tclose.workflows.release.publish import pseudonyms_of
+from tclose.workflows.release.delivery import nothing_kept
+from tclose.workflows.release.publish import make_pseudonyms
 from tclose.workflows.release.targets import refuse_empty_texts, refuse_no_promise
 from tclose.workflows.verify import open_part
 
@@ -147,13 +147,13 @@ def split(
     findings: tuple[Finding, ...] = ()
     if chosen == "projections":
         tables, findings, details = project(
-            bound, data, layout, budget, method, reading, pseudonyms_of(key), cancelled
+            bound, data, layout, budget, method, reading, make_pseudonyms(key), cancelled
         )
     else:
         groups = _groups(bound, budget, method)
         if groups.stopped == "cancelled":
-            raise dropped()
-        pseudonyms = pseudonyms_of(key)
+            raise nothing_kept()
+        pseudonyms = make_pseudonyms(key)
         made = grouped_rows(bound, bound.source.stream(), groups.label, pseudonyms, budget.seed)
         tables = dict(_tables(made, layout))
         findings = tuple(_learned(made)) if chosen == "anatomy" else ()
@@ -168,7 +168,7 @@ def split(
     }  # fmt: skip
     if findings:
         details["attacks"] = [one.to_json() for one in findings]
-    made_split = _published(_Made(data, bound, layout, tables, details, findings), output)
+    made_split = _publish(_Made(data, bound, layout, tables, details, findings), output)
     bound.source.close()
     return made_split
 
@@ -184,7 +184,7 @@ class _Made:
     details: dict[str, Any]
     findings: tuple[Finding, ...]
 
-    def certified(self, sources: Mapping[str, Source], files: Mapping[str, str]) -> Any:
+    def certify(self, sources: Mapping[str, Source], files: Mapping[str, str]) -> Any:
         """The recount of the tables and its certificate; raises where the promise is broken."""
         found = recount_form(self.bound.policy, self.layout, sources)
         if not found.holds:
@@ -221,24 +221,27 @@ class _Made:
         }
 
 
-def _published(made: _Made, output: str | Path | None) -> Split:
-    form, found = made.layout.form, []
+def _publish(made: _Made, output: str | Path | None) -> Split:
+    """Writes the tables into a new folder, or frames them, once they are counted and certified."""
+    form = made.layout.form
     if output is None:
         sources = {file: open_source(table) for file, table in made.tables.items()}
         hashes = {file: source.digest() for file, source in sources.items()}
-        recount, paper = made.certified(sources, hashes)
-        tables = {Path(file).stem: like(made.data, one) for file, one in made.tables.items()}
-        return Split(form, tables, None, paper, recount, made.findings)
+        recount, certificate = made.certify(sources, hashes)
+        tables = {Path(file).stem: like(made.data, table) for file, table in made.tables.items()}
+        return Split(form, tables, None, certificate, recount, made.findings)
 
-    def fill(part: Path) -> None:
+    def fill(part: Path) -> tuple[Recount, Certificate]:
         for file, table in made.tables.items():
             write_table(part / file, table.schema, table.to_batches())
         sources = {file: open_part(part / file) for file in made.tables}
-        found.append(made.certified(sources, {f: file_hash(part / f) for f in made.tables}))
-        save_json(part / CERTIFICATE, found[0][1].to_json())
+        hashes = {file: file_hash(part / file) for file in made.tables}
+        recount, certificate = made.certify(sources, hashes)
+        save_json(part / CERTIFICATE, certificate.to_json())
+        return recount, certificate
 
-    path = write_folder(output, fill)
-    return Split(form, {}, path, found[0][1], found[0][0], made.findings)
+    recount, certificate = write_folder(output, fill)
+    return Split(form, {}, Path(output), certificate, recount, made.findings)
 
 
 def _groups(bound: BoundTable, budget: Budget, method: str | None) -> Groups:

@@ -13,7 +13,7 @@ from tclose.data.encode.dictionary import Dictionary
 from tclose.data.encode.persons import Persons
 from tclose.data.source import ROWS, Source
 from tclose.distance.histogram import Counts, lexicographic
-from tclose.errors import DataError
+from tclose.errors import DataError, TooManyCells
 
 Ints = NDArray[np.int64]
 
@@ -72,7 +72,17 @@ def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     >>> cells.n_rows, cells.missing("a"), len(cells.rows)
     (3, 1, 2)
     """
-    table = source.group(columns)
+    cells = count_cells_within_limit(source, columns)
+    if cells is None:
+        raise TooManyCells(source.max_cells, source.name)
+    return cells
+
+
+def count_cells_within_limit(source: Source, columns: Sequence[str]) -> Cells | None:
+    """The same; None where they are more than the source takes into one place."""
+    table = source.group_within_limit(columns)
+    if table is None:
+        return None
     if table.num_rows == 0:
         raise DataError("the table has no rows", where=source.name, hint="is the right file named?")
     dictionaries, codes = encoded(table, columns)

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -14,17 +15,27 @@ from tclose.data.io.paths import is_read_from, suffix_of
 from tclose.data.io.writers import writer_for
 from tclose.errors import DataError, UsageError
 
+T = TypeVar("T")
+
 
 def write_atomically(path: str | Path, write: Callable[[Path], None]) -> Path:
-    """Lets `write` fill a temporary file beside the target and moves it there once it is whole.
-
-    The temporary file has the target's suffix, so that `write` may read back what it has written
-    and raise where that is not right. A process that is killed leaves at most a hidden `.part`.
+    """A file that `write` fills, whole or not at all; see `fill_atomically`.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> write_atomically(folder / "a.txt", lambda part: part.write_text("whole") and None).name
     'a.txt'
+    """
+    fill_atomically(path, write)
+    return Path(path)
+
+
+def fill_atomically(path: str | Path, write: Callable[[Path], T]) -> T:
+    """Lets `write` fill a temporary file beside the target and moves it there once it is whole.
+
+    The temporary file has the target's suffix, so that `write` may read back what it has written
+    and raise where that is not right; what it returns is returned. A process that is killed leaves
+    at most a hidden `.part`.
     """
     target = Path(os.path.realpath(path))
     _refuse_no_file(target, path)
@@ -37,7 +48,7 @@ def write_atomically(path: str | Path, write: Callable[[Path], None]) -> Path:
         )
         os.close(handle)
         part = Path(name)
-        write(part)
+        found = write(part)
         with part.open("rb") as file:
             os.fsync(file.fileno())
         part.chmod(0o666 & ~umask())
@@ -50,7 +61,7 @@ def write_atomically(path: str | Path, write: Callable[[Path], None]) -> Path:
         if part is not None:
             part.unlink(missing_ok=True)
         raise
-    return Path(path)
+    return found
 
 
 def write_text(path: str | Path, text: str) -> Path:
@@ -64,21 +75,30 @@ def write_table(
     batches: Iterable[pa.RecordBatch],
     *,
     delimiter: str = ",",
-    check: Callable[[Path], None] = lambda part: None,
 ) -> Path:
-    """A file of any kind that can be written (by its name), whole or not at all.
+    """A file of any kind that can be written (by its name), whole or not at all."""
+    write_checked_table(path, schema, batches, lambda part: None, delimiter=delimiter)
+    return Path(path)
 
-    `check` is shown the written file before it is moved into place, and may refuse it by raising.
-    """
+
+def write_checked_table(
+    path: str | Path,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    check: Callable[[Path], T],
+    *,
+    delimiter: str = ",",
+) -> T:
+    """The same after `check` has read it back, and what that found; nothing where it raises."""
     opened = writer_for(path)
 
-    def write(part: Path) -> None:
+    def write(part: Path) -> T:
         with opened(part, schema, delimiter) as writer:
             for batch in batches:
                 writer.write(batch)
-        check(part)
+        return check(part)
 
-    return write_atomically(path, write)
+    return fill_atomically(path, write)
 
 
 def delimiter_for(path: str | Path, usual: str = ",") -> str:

@@ -8,10 +8,13 @@ import tempfile
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from tclose.data.io.address import refuse_address
 from tclose.data.io.files import not_written, umask
 from tclose.errors import DataError
+
+T = TypeVar("T")
 
 
 def refuse_folder(path: str | Path) -> None:
@@ -29,15 +32,15 @@ def refuse_folder(path: str | Path) -> None:
         raise DataError("cannot be written", where=str(path), hint="check who may write there")
 
 
-def write_folder(path: str | Path, fill: Callable[[Path], None]) -> Path:
+def write_folder(path: str | Path, fill: Callable[[Path], T]) -> T:
     """Lets `fill` write files into a hidden folder beside the target, and moves it there whole.
 
     `fill` may read back what it has written and raise where that is not right; then nothing is
     left. A process that is killed leaves at most a hidden folder that ends in `.part`.
 
     >>> place = Path(tempfile.mkdtemp()) / "release"
-    >>> found = write_folder(place, lambda part: (part / "a.txt").write_text("whole") and None)
-    >>> [file.name for file in found.iterdir()]
+    >>> written = write_folder(place, lambda part: (part / "a.txt").write_text("whole"))
+    >>> [file.name for file in place.iterdir()]
     ['a.txt']
     """
     refuse_folder(path)
@@ -46,7 +49,7 @@ def write_folder(path: str | Path, fill: Callable[[Path], None]) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-        fill(part)
+        found = fill(part)
         for file in part.iterdir():
             with file.open("rb") as written:
                 os.fsync(written.fileno())
@@ -58,7 +61,7 @@ def write_folder(path: str | Path, fill: Callable[[Path], None]) -> Path:
     except BaseException:
         _remove(part)
         raise
-    return Path(path)
+    return found
 
 
 def _remove(part: Path | None) -> None:

@@ -42,7 +42,7 @@ METHODS = ("mondrian", "mondrian-median", "mondrian-relaxed", "hybrid")
 
 
 @dataclass(frozen=True)
-class Fragmented:
+class PartsFound:
     """A table cut, searched and ready to be written."""
 
     how: Translation
@@ -87,13 +87,13 @@ class SearchFragment:
         return PartResult(made.cell_table, pickle.dumps(Report(rows, outcome.classes, loss)))
 
 
-def fragmented(
+def search_parts(
     outline: TableSummary,
     source: Source,
     method: str,
     budget: Budget,
     pseudonyms: Pseudonyms,
-) -> Fragmented:
+) -> PartsFound:
     """Cuts a table into fragments that fit one place, and searches every one of them."""
     chosen = "mondrian" if method == "auto" else method
     _refuse(outline, chosen, budget)
@@ -119,7 +119,7 @@ def fragmented(
     overall = sum(columns.values()) / max(len(columns), 1)
     loss = LossReport(overall, columns, np.zeros((0, len(columns))), 0)
     classes = sum(one.classes for one in reports)
-    return Fragmented(how, loss, classes, final, cells, chosen, bench)
+    return PartsFound(how, loss, classes, final, cells, chosen, bench)
 
 
 def _refuse(outline: TableSummary, method: str, budget: Budget) -> None:

@@ -1,7 +1,7 @@
 """A release put where it goes: framed, stored by its engine, or written; counted before it appears.
 
-Nothing is believed of what was made: it is read back, counted from scratch and certified, and only
-then moved to its place.
+Nothing is believed of what was made: it is read back and counted from scratch, and only what keeps
+the promise is certified and moved to its place.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from tclose.data import Reading, Source, open_source, write_table
 from tclose.data.engines.duckdb.release import shuffle_rows
-from tclose.data.engines.postgres.release import placed
+from tclose.data.engines.postgres.release import fill_new_table
 from tclose.data.io.address import Address
-from tclose.data.io.files import delimiter_for
+from tclose.data.io.files import delimiter_for, write_checked_table
+from tclose.data.io.reading import Reading
+from tclose.data.open import open_source
+from tclose.data.source import Source
 from tclose.data.translation import Translation
 from tclose.errors import UsageError
-from tclose.verify import Audit, Certificate
+from tclose.verify.audit import Audit
+from tclose.verify.certificate import Certificate
 
 
-class Made(Protocol):
+class ReleasedRows(Protocol):
     """The rows of a release, as whoever writes them needs them."""
 
     def schema(self) -> pa.Schema:
@@ -52,6 +55,19 @@ class Delivered(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Unproven:
+    """A release that was counted and is not there: its promise could not be confirmed."""
+
+    reason: str
+
+
+class _Discard(Exception):  # noqa: N818 - undoes a write; never leaves this module
+    def __init__(self, unproven: Unproven) -> None:
+        super().__init__(unproven.reason)
+        self.unproven = unproven
+
+
+@dataclass(frozen=True)
 class Delivery:
     """Where a release goes, and who counts and certifies it."""
 
@@ -61,65 +77,65 @@ class Delivery:
     reading: Reading
     output: Path | Address | None
     shuffle: bool
-    recount: Callable[[Source], Audit]
+    recount: Callable[[Source], Audit | Unproven]
     certify: Callable[[Audit, str], Certificate]
     """Certifies what was counted and has this hash; writes what lies beside the release."""
     stopped: Callable[[], bool] = lambda: False
 
-    def put(self, made: Made) -> Delivered:
-        """Puts the release in its place, or raises and leaves nothing."""
-        placed = self._put(made)
+    def put(self, rows: ReleasedRows) -> Delivered | Unproven:
+        """Puts the release in its place; leaves nothing where it is not proved."""
+        try:
+            delivered = self._put(rows)
+        except _Discard as discard:
+            return discard.unproven
         self.source.close()
-        return placed
+        return delivered
 
-    def _put(self, made: Made) -> Delivered:
+    def _put(self, rows: ReleasedRows) -> Delivered:
         if self.output is None:
-            rewrites = self.source.rewrites
-            data = self.source.recode(made.translation()) if rewrites else made.framed(self.data)
-            return self._counted(open_source(data, Reading(max_cells=self.source.max_cells)), data)
-        found: list[Delivered] = []
+            if self.source.rewrites:
+                data = self.source.recode(rows.translation())
+            else:
+                data = rows.framed(self.data)
+            found = self._check(open_source(data, Reading(max_cells=self.source.max_cells)))
+            return found._replace(data=data)
         if self.source.can_store(self.output):
-            self.source.store(
-                made.translation(), self.output, lambda source: found.append(self._counted(source))
-            )
-        else:
-            self._write(made, self.output, found)
-        return found[0]
+            return self.source.store(rows.translation(), self.output, self._check)
+        return self._write(rows, self.output)
 
-    def _counted(self, source: Source, data: Any = None) -> Delivered:
-        audit = self.recount(source)
+    def _check(self, written: Source) -> Delivered:
+        audit = self.recount(written)
+        if isinstance(audit, Unproven):
+            raise _Discard(audit)
         if self.stopped():
-            raise dropped()
-        return Delivered(data, audit, self.certify(audit, source.digest()))
+            raise nothing_kept()
+        return Delivered(None, audit, self.certify(audit, written.digest()))
 
-    def _write(self, made: Made, output: Path | Address, found: list[Delivered]) -> None:
+    def _write(self, rows: ReleasedRows, output: Path | Address) -> Delivered:
         """Writes the release beside its target, has it counted, then moves it there."""
-
-        def watched() -> Iterator[pa.RecordBatch]:
-            for batch in made.batches():
-                if self.stopped():
-                    raise dropped()
-                yield batch
-
-        rows = watched()
+        batches = self._until_stopped(rows.batches())
         if self.shuffle:
-            rows = shuffle_rows(rows, made.schema(), self.reading.memory)
+            batches = shuffle_rows(batches, rows.schema(), self.reading.memory)
         if isinstance(output, Address):
-            placed(output, made.schema(), rows, lambda source: found.append(self._counted(source)))
-            return
+            return fill_new_table(output, rows.schema(), batches, self._check)
         delimiter = delimiter_for(output, self.source.delimiter)
-        how = Reading(
-            delimiter=delimiter, memory=self.reading.memory, max_cells=self.reading.max_cells
-        )
-        write_table(
+        memory, most = self.reading.memory, self.reading.max_cells
+        reading = Reading(delimiter=delimiter, memory=memory, max_cells=most)
+        return write_checked_table(
             output,
-            made.schema(),
-            rows,
+            rows.schema(),
+            batches,
+            lambda part: self._check(open_source(part, reading)),
             delimiter=delimiter,
-            check=lambda part: found.append(self._counted(open_source(part, how))),
         )
 
+    def _until_stopped(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if self.stopped():
+                raise nothing_kept()
+            yield batch
 
-def dropped() -> UsageError:
+
+def nothing_kept() -> UsageError:
     """What is raised where a user stopped and wants nothing."""
     return UsageError("stopped; nothing was written", hint="or keep the best found so far")

@@ -19,7 +19,7 @@ from tclose.data.io.dialect import LINE
 from tclose.data.io.reading import bytes_of
 from tclose.data.source import BATCH, NO_LIMIT, READ, ROWS, Rows, Source, Spread, quoted
 from tclose.data.translation import Translation
-from tclose.errors import DataError, TooManyCells
+from tclose.errors import DataError
 
 USED = re.compile(r"of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)")
 """What the engine asked for, had, and may have."""
@@ -71,15 +71,17 @@ class DuckSource(Source):
         kind = self.types[column]
         return SCALAR.match(kind) is not None and not kind.endswith("]")
 
-    def group(self, columns: Sequence[str]) -> pa.Table:
+    def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         names = [quoted(name) for name in columns]
         listed = ", ".join(names)
         wanted = ", ".join([*names, f"count(*) AS {quoted(ROWS)}"])
         tuples = self.relation.aggregate(wanted, listed)
         if self.max_cells == NO_LIMIT:
-            return self._zoned(plain_times(self._run(lambda: tuples.to_arrow_table())))
-        return self._zoned(plain_times(self._run(lambda: self._limited(tuples))))
+            found = self._run(lambda: tuples.to_arrow_table())
+        else:
+            found = self._run(lambda: self._limited(tuples))
+        return None if found is None else self._zoned(plain_times(found))
 
     def _zoned(self, table: pa.Table) -> pa.Table:
         """Moments in the zones that the table itself names: the engine knows only its own."""
@@ -92,14 +94,14 @@ class DuckSource(Source):
                 table = table.set_column(at, one.name, table.column(at).cast(zone))
         return table
 
-    def _limited(self, tuples: Any) -> pa.Table:
+    def _limited(self, tuples: Any) -> pa.Table | None:
         """The tuples, if they are not too many; no more of them are taken than that takes."""
         reader, parts, found = tuples.to_arrow_reader(BATCH), [], 0
         for part in reader:
             found += part.num_rows
             if found > self.max_cells:
                 reader.close()
-                raise TooManyCells(self.max_cells, self.name)
+                return None
             parts.append(part)
         return pa.Table.from_batches(parts, reader.schema)
 

@@ -25,7 +25,7 @@ from tclose.data.io.folders import Scratch
 from tclose.data.io.paths import files_at
 from tclose.data.source import BATCH, NO_LIMIT, ROWS, Rows, Source, Spread
 from tclose.data.translation import KEY, Change, Translation
-from tclose.errors import DataError, TooManyCells
+from tclose.errors import DataError
 
 ROW = "__tclose_row__"
 UNTOLD = ("Object", "Int128", "UInt128")
@@ -51,16 +51,14 @@ class LazySource(Source):
         kind = self.kinds[column]
         return not kind.is_nested() and kind not in (pl.Binary, pl.Duration)
 
-    def group(self, columns: Sequence[str]) -> pa.Table:
+    def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         keys = [self._plain(name) for name in columns]
         cells = self.frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(ROWS))
         if self.max_cells != NO_LIMIT:
             cells = cells.head(self.max_cells + 1)
         found = self._run(cells)
-        if found.height > self.max_cells:
-            raise TooManyCells(self.max_cells, self.name)
-        return plain_times(found.to_arrow())
+        return None if found.height > self.max_cells else plain_times(found.to_arrow())
 
     def stream(self) -> Rows:
         """All rows, in the order that the query gives, in bounded memory."""

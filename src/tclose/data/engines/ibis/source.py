@@ -18,7 +18,7 @@ from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.relation import open_relation
 from tclose.data.engines.files.spool import Spooling
 from tclose.data.engines.postgres.connection import Borrowed
-from tclose.data.engines.postgres.copy import taken
+from tclose.data.engines.postgres.copy import collect_within_limit
 from tclose.data.engines.postgres.source import source_of
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.fingerprint import sums_of, united
@@ -67,9 +67,9 @@ class IbisSource(Source):
         """Whether the column holds plain values, not lists, structures or bytes."""
         return self.asked.is_scalar(column)
 
-    def group(self, columns: Sequence[str]) -> pa.Table:
+    def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
-        return replace(self.asked, max_cells=self.max_cells).group(columns)
+        return replace(self.asked, max_cells=self.max_cells).group_within_limit(columns)
 
     def stream(self) -> Rows:
         """All rows."""
@@ -130,14 +130,14 @@ class Answers(Spooling):
             return values if loose else values.cast("string").concat("")
         return values if _is(kind, *PLAIN) or kind.is_nested() else values.cast("string")
 
-    def group(self, columns: Sequence[str]) -> pa.Table:
+    def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         with told(self.name):
             keys = self.table.select(**{name: self.plain(name) for name in columns})
             counted = keys.group_by(list(columns)).aggregate(**{ROWS: keys.count()})
             schema, parts = self._read(counted)
             with closing(parts()) as batches:
-                return taken(batches, schema, self)
+                return collect_within_limit(batches, schema, self.max_cells)
 
     def stream(self) -> Rows:
         """All rows."""

@@ -12,8 +12,8 @@ import pyarrow.csv as csv
 
 from tclose.data.engines.postgres.connection import Link
 from tclose.data.engines.postgres.types import storable
-from tclose.data.source import BATCH, Source
-from tclose.errors import DataError, TooManyCells
+from tclose.data.source import BATCH
+from tclose.errors import DataError
 
 BLOCK = 16 << 20
 """So many bytes of text are read at once, and at least one row."""
@@ -92,12 +92,14 @@ def copied_in(cursor: Any, table: str, batches: Iterable[pa.RecordBatch]) -> int
     return rows
 
 
-def taken(parts: Iterable[pa.RecordBatch], schema: pa.Schema, source: Source) -> pa.Table:
-    """All parts as one table, if they are not more than the source may take into one place."""
+def collect_within_limit(
+    parts: Iterable[pa.RecordBatch], schema: pa.Schema, max_rows: int
+) -> pa.Table | None:
+    """All parts as one table; None where they have more rows than that."""
     kept, found = [], 0
     for part in parts:
         found += part.num_rows
-        if found > source.max_cells:
-            raise TooManyCells(source.max_cells, source.name)
+        if found > max_rows:
+            return None
         kept.append(part)
     return pa.Table.from_batches(kept, schema)

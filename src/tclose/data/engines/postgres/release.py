@@ -19,14 +19,13 @@ from tclose.data.engines.postgres.copy import copied_in
 from tclose.data.engines.postgres.source import DatabaseSource, table_source
 from tclose.data.engines.postgres.types import declarations, known_types, refuse_long, zero_of
 from tclose.data.io.address import Address
-from tclose.data.source import Source, quoted
+from tclose.data.source import Source, T, quoted
 from tclose.data.translation import Change, Translation
 from tclose.errors import DataError, TcloseError, UsageError
 
 CELLS, NAMES = "tclose_cells", "tclose_names_{}"
 OLD, NEW = "old", "new"
 ROW = "__tclose_row__"
-Check = Callable[[Source], None]
 
 
 def refuse_taken(address: Address, schema: pa.Schema | None = None) -> None:
@@ -46,16 +45,20 @@ def refuse_taken(address: Address, schema: pa.Schema | None = None) -> None:
         _create(cursor, address, [] if schema is None else declarations(schema, known))
 
 
-def placed(
-    address: Address, schema: pa.Schema, batches: Iterable[pa.RecordBatch], check: Check
-) -> None:
+def fill_new_table(
+    address: Address,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    check: Callable[[Source], T],
+) -> T:
     """Fills a new table with rows from elsewhere; it is there after `check` has counted it."""
     with _writing(Link(address, writes=True)) as (link, cursor):
         _create(cursor, address, declarations(schema, known_types(cursor)))
         copied_in(cursor, _target(address), batches)
         cursor.execute(f"ANALYZE {_target(address)}")
-        check(table_source(link, address.table))
+        found = check(table_source(link, address.table))
         link.commit()
+    return found
 
 
 def reaches(source: DatabaseSource, output: Address) -> bool:
@@ -74,7 +77,9 @@ def reaches(source: DatabaseSource, output: Address) -> bool:
     return True
 
 
-def released(source: DatabaseSource, how: Translation, output: Address, check: Check) -> None:
+def released(
+    source: DatabaseSource, how: Translation, output: Address, check: Callable[[Source], T]
+) -> T:
     """Has the server join its rows with the translation, and keeps the result after `check`."""
     how = replace(how, cell_table=lines_of(how))
     tables = uploads(source, how)
@@ -86,8 +91,9 @@ def released(source: DatabaseSource, how: Translation, output: Address, check: C
         if cursor.rowcount != how.rows:
             raise DataError("the table has changed while it was read", where=source.name)
         cursor.execute(f"ANALYZE {_target(output)}")
-        check(table_source(link, output.table))
+        found = check(table_source(link, output.table))
         link.commit()
+    return found
 
 
 def uploads(source: Source, how: Translation) -> dict[str, pa.Table]:

@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from tclose.data.engines.files.spool import Spooling
 from tclose.data.engines.postgres.connection import IN_ORDER, Link
-from tclose.data.engines.postgres.copy import copied_out, taken
+from tclose.data.engines.postgres.copy import collect_within_limit, copied_out
 from tclose.data.engines.postgres.types import Column, columns_of, described
 from tclose.data.io.address import Address
 from tclose.data.io.dialect import refuse_ambiguous
-from tclose.data.source import ROWS, Rows, Source, quoted
+from tclose.data.source import ROWS, Rows, Source, T, quoted
 from tclose.errors import DataError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class DatabaseSource(Spooling):
         """Whether the column holds plain values, not lists, structures or bytes."""
         return self.types[column].is_scalar
 
-    def group(self, columns: Sequence[str]) -> pa.Table:
+    def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         told = [self.types[name] for name in columns]
         places = ", ".join(str(at) for at in range(1, len(told) + 1))
@@ -68,7 +68,7 @@ class DatabaseSource(Spooling):
         query = f"SELECT {listed} FROM {self.parenthesized} GROUP BY {places}"
         schema = pa.schema([*(one.field for one in told), pa.field(ROWS, pa.int64())])
         with closing(copied_out(self.link, query, schema)) as parts:
-            return taken(parts, schema, self)
+            return collect_within_limit(parts, schema, self.max_cells)
 
     def stream(self) -> Rows:
         """All rows."""
@@ -94,13 +94,13 @@ class DatabaseSource(Spooling):
         self,
         how: Translation,
         output: Address | str | Path,
-        check: Callable[[Source], None],
-    ) -> None:
+        check: Callable[[Source], T],
+    ) -> T:
         """Has the server make the release, in one transaction that ends after `check`."""
         from tclose.data.engines.postgres.release import released
 
         assert isinstance(output, Address)
-        released(self, how, output, check)
+        return released(self, how, output, check)
 
     def close(self) -> None:
         """Ends the transaction: the server need not keep this snapshot any longer."""

@@ -10,12 +10,13 @@ from typing import Any
 from tclose.data.engines.spark.frames import schema_of
 from tclose.data.engines.spark.paths import Place
 from tclose.data.engines.spark.rows import lined, mapped
+from tclose.data.source import T
 from tclose.errors import DataError
 
 FOLDERS = (".parquet", ".csv")
 
 
-def stored(frame: Any, target: Place, judge: Callable[[Place], None], delimiter: str = ",") -> None:
+def stored(frame: Any, target: Place, judge: Callable[[Place], T], delimiter: str = ",") -> T:
     """Writes a frame as a folder of Parquet or CSV files, by the suffix of the target.
 
     It is written to a hidden folder beside it, which `judge` may refuse by raising, and then
@@ -29,13 +30,14 @@ def stored(frame: Any, target: Place, judge: Callable[[Place], None], delimiter:
             _write_csv(frame, part, delimiter)
         else:
             frame.write.parquet(part.text)
-        judge(part)
+        found = judge(part)
         if not part.moved(target):
             refuse_there(target)
             raise DataError("cannot be written", where=target.text, hint="who may write there?")
     except BaseException:
         part.remove()
         raise
+    return found
 
 
 def refuse_there(target: Place) -> None:

@@ -33,7 +33,7 @@ from tclose.data.io.address import Address
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.fingerprint import united
 from tclose.data.io.reading import Reading
-from tclose.data.source import ROWS, Rows, Source, Spread
+from tclose.data.source import ROWS, Rows, Source, Spread, T
 from tclose.data.translation import KEY, Change, Translation
 from tclose.errors import DataError, TooManyCells
 
@@ -90,14 +90,15 @@ class SparkSource(Source):
         keys = [self.key(name) for name in columns]
         return self.frame.groupBy(*keys).agg(functions.count(functions.lit(1)).alias(ROWS))
 
-    def group(self, columns: Sequence[str]) -> pa.Table:
+    def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         most = min(self.max_cells, LARGEST)
-        with asked(self.name, too_large=TooManyCells(most, self.name)):
-            table = self.grouped(columns).limit(most + 1).toArrow()
-        if table.num_rows > most:
-            raise TooManyCells(most, self.name)
-        return table
+        try:
+            with asked(self.name, too_large=TooManyCells(most, self.name)):
+                table = self.grouped(columns).limit(most + 1).toArrow()
+        except TooManyCells:  # Spark only says that the driver does not take so much
+            return None
+        return None if table.num_rows > most else table
 
     def stream(self) -> Rows:
         """All rows, partition by partition, in the same order every time."""
@@ -151,23 +152,23 @@ class SparkSource(Source):
             refuse_there(Place.named(self.frame.sparkSession, str(output)))
 
     def store(
-        self, how: Translation, output: str | Path | Address, check: Callable[[Source], None]
-    ) -> None:
+        self, how: Translation, output: str | Path | Address, check: Callable[[Source], T]
+    ) -> T:
         """Writes the release to a folder of files, counted before it appears."""
 
-        def judge(written: Source) -> None:
+        def judge(written: Source) -> T:
             self.refuse_changed(how, written.n_rows)
-            check(written)
+            return check(written)
 
         with asked(self.name):
             frame = self.released(how)
-        replace(self, frame=frame).save(output, judge)
+        return replace(self, frame=frame).save(output, judge)
 
-    def save(self, output: str | Path | Address, check: Callable[[Source], None]) -> None:
+    def save(self, output: str | Path | Address, check: Callable[[Source], T]) -> T:
         """Writes a folder of files beside the target, has it counted, then renames it."""
         target = Place.named(self.frame.sparkSession, str(output))
         with asked(self.name):
-            stored(
+            return stored(
                 self.frame,
                 target,
                 lambda part: check(source_of(*read_place(part, Reading(delimiter=self.delimiter)))),
