@@ -28,7 +28,7 @@ def cover(problem: Problem, budget: Budget) -> Outcome:
         found = covered(problem, run.clock, price, COVERING)
         run.offer(f"cover at {price}", found, together=True)
         if not run.clock.over("cutting the cover", COVERING):
-            run.offer("hybrid cuts in it", run.carved(found, 3000 + turn))
+            run.offer("hybrid cuts in it", run.split_top_down(found, 3000 + turn))
     for cycle in range(CYCLES):
         if run.clock.over("improving"):
             break

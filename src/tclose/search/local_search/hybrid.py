@@ -17,7 +17,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.kernels.base.random import RandomStream
 from tclose.kernels.chance import make_chance
+from tclose.kernels.splitting.node import NodeWorkspace
+from tclose.kernels.splitting.partitioner import Partitioner
+from tclose.kernels.splitting.split_tree import SplitTree
+from tclose.kernels.splitting.stratified_split import StratifiedSplitter
 from tclose.search.best import Best
 from tclose.search.budget import Budget, Clock, rehearsal
 from tclose.search.full_domain.covering import covered
@@ -29,8 +34,7 @@ from tclose.search.local_search import slate as carving
 from tclose.search.local_search.deal import LADDER
 from tclose.search.local_search.keys import make_deal
 from tclose.search.local_search.leave import leave_out
-from tclose.search.mondrian.cuts import FREE
-from tclose.search.mondrian.mondrian import cut_tree, grow_tree
+from tclose.search.mondrian.mondrian import cuts_of, grow
 from tclose.search.mondrian.sweep import Work, make_work
 from tclose.search.outcome import Outcome, numbered
 from tclose.search.problem import Problem
@@ -92,17 +96,23 @@ class Run(Best):
 
     @cached_property
     def work(self) -> Work:
-        """Memory that the kernels work in."""
+        """Memory that the old kernels work in."""
         return make_work(self.tab)
+
+    @cached_property
+    def workspace(self) -> NodeWorkspace:
+        """Memory that nodes are split in."""
+        return NodeWorkspace(self.table)
 
     def start(self) -> None:
         """Strict cuts, top-down passes of hybrid cuts, a cover cut further; the best is kept."""
-        tree = grow_tree(FREE, self.problem.cells, self.tab, self.work, self.clock)
-        self.offer("strict cuts", numbered(tree.label), together=True, cuts=cut_tree(tree))
+        tree = SplitTree(self.workspace, "free")
+        grow(tree, self.clock)
+        self.offer("strict cuts", numbered(tree.label), together=True, cuts=cuts_of(tree))
         for turn in range(STARTS):
             if self.least == 0.0 or self.clock.over("first passes", STARTING):
                 return
-            self.offer("hybrid cuts", self.carved(None, 100 + turn))
+            self.offer("hybrid cuts", self.split_top_down(None, 100 + turn))
             if turn == 0:
                 self._cover()
 
@@ -114,29 +124,25 @@ class Run(Best):
         found = covered(self.problem, self.clock, PRICE, begun + COVERING)
         self.offer("full-domain cover", found, together=True)
         if not self.clock.over("first passes", STARTING):
-            self.offer("hybrid cuts in the cover", self.carved(found, 99))
+            self.offer("hybrid cuts in the cover", self.split_top_down(found, 99))
 
-    def carved(self, label: Ints | None, stream: int) -> Ints:
-        """One top-down pass, with every class of a partition (or all cells) as a root.
+    def split_top_down(self, label: Ints | None, stream: int) -> Ints:
+        """One top-down pass of stratified splits, of all cells or within each class of a partition.
 
-        What is uncut when time is up stays as it is.
+        Nodes that wait when time is up stay as they are.
         """
-        cells = self.problem.cells
-        deal, slate = make_deal(self.tab, self.seed, stream), carving.make_slate(cells)
-        carving.begin(cells, self.tab, deal.chance, slate)
-        if label is not None:
-            carving.lay_out(label, slate)
-        while slate.mark[0] > 0:
+        splitter = StratifiedSplitter(self.workspace, RandomStream(self.seed, stream))
+        partitioner = Partitioner(splitter)
+        partitioner.begin_all(label)
+        while partitioner.n_waiting > 0:
             if self.clock.over("first passes"):
-                carving.give_up(slate)
-                break
-            before = float(slate.cost[1])
-            carving.carve(
-                EFFORT, TRIES, True, TIGHT_FIRST,
-                self.tab, self.work, deal, LADDER, slate,
-            )  # fmt: skip
-            self.spend(PASS * (float(slate.cost[1]) - before))
-        return carving.labels(slate)
+                partitioner.give_up()
+            else:
+                steps = partitioner.split_some(
+                    EFFORT, tries=TRIES, plainly=True, tightness=TIGHT_FIRST
+                )
+                self.spend(PASS * steps)
+        return numbered(partitioner.labels())
 
     def improve(self, cycle: int) -> None:
         """One cycle: repairs, departures if rows may be left out, swaps."""

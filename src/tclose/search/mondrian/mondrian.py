@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose.kernels.tables import Tables
-from tclose.search.budget import Budget, Clock, rehearsal
+from tclose.kernels.splitting.node import NodeWorkspace
+from tclose.kernels.splitting.split_tree import SplitTree
+from tclose.search.budget import Budget, Clock
 from tclose.search.finalize import settled
-from tclose.search.mondrian import growth
-from tclose.search.mondrian.by_requirements import cut_by_requirements
-from tclose.search.mondrian.cuts import GAIN, MEDIAN, RELAXED
-from tclose.search.mondrian.growth import Tree
-from tclose.search.mondrian.sweep import Work, make_work
+from tclose.search.mondrian.by_requirements import split_by_requirements
 from tclose.search.outcome import Cuts, Outcome, numbered
 from tclose.search.problem import Problem
 
@@ -29,17 +26,17 @@ STEP = 2.5e-9
 
 def mondrian(problem: Problem, budget: Budget) -> Outcome:
     """Strict cuts, each the one that saves the most loss."""
-    return _run("mondrian", GAIN, problem, budget)
+    return _run("mondrian", "gain", problem, budget)
 
 
 def mondrian_median(problem: Problem, budget: Budget) -> Outcome:
     """Strict cuts at the median of the widest column."""
-    return _run("mondrian-median", MEDIAN, problem, budget)
+    return _run("mondrian-median", "median", problem, budget)
 
 
 def mondrian_relaxed(problem: Problem, budget: Budget) -> Outcome:
     """Cuts at the median of the widest column that may part cells with equal codes."""
-    return _run("mondrian-relaxed", RELAXED, problem, budget)
+    return _run("mondrian-relaxed", "relaxed", problem, budget)
 
 
 def nt_mondrian(problem: Problem, budget: Budget) -> Outcome:
@@ -48,52 +45,39 @@ def nt_mondrian(problem: Problem, budget: Budget) -> Outcome:
     Such closeness is not kept by merging, so refusing a cut is a heuristic here: cuts below it
     might have been allowed (`mathematics` 3.4).
     """
-    return _run("nt-mondrian", GAIN, problem, budget)
+    return _run("nt-mondrian", "gain", problem, budget)
 
 
-def _run(name: str, rule: int, problem: Problem, budget: Budget) -> Outcome:
-    _rehearse(rule, problem, budget)
+def _run(method: str, rule: str, problem: Problem, budget: Budget) -> Outcome:
     clock = Clock(budget)
-    tab = problem.tables(ordered=False)
-    work = make_work(tab)
+    tree = SplitTree(NodeWorkspace(problem.coded_table(ordered=False)), rule)
     if problem.constraints.uncompiled:
-        tree = growth.make_tree(problem.cells)
-        cut_by_requirements(problem, rule, tab, work, tree, clock)
+        split_by_requirements(tree, problem, clock)
     else:
-        tree = grow_tree(rule, problem.cells, tab, work, clock)
+        grow(tree, clock)
+    is_strict = rule != "relaxed"
     return settled(
-        problem, tree.label, clock, method=name, uses_sensitive=rule == RELAXED,
-        cuts=None if rule == RELAXED else cut_tree(tree),
+        problem, tree.label, clock, method=method, uses_sensitive=not is_strict,
+        cuts=cuts_of(tree) if is_strict else None,
     )  # fmt: skip
 
 
-def _rehearse(rule: int, problem: Problem, budget: Budget) -> None:
-    """Has the kernels compiled (the first use of a machine takes a while) before time counts."""
-    Clock(budget).tell("compiling, once", now=True)
-    tab = problem.excerpt().tables(ordered=False)
-    grow_tree(rule, len(tab.weight), tab, make_work(tab), Clock(rehearsal(budget)))
-
-
-def grow_tree(rule: int, cells: int, tab: Tables, work: Work, clock: Clock) -> Tree:
-    """Cuts until no allowed cut is left; what is still uncut when time is up stays as it is."""
-    tree = growth.make_tree(cells)
-    while tree.top[0] > 0:
+def grow(tree: SplitTree, clock: Clock) -> None:
+    """Splits until no allowed cut is left; nodes that wait when time is up stay as they are."""
+    while tree.n_waiting > 0:
         if clock.over("cutting"):
-            growth.close_all(tree)
-            break
-        clock.spend(STEP * growth.grow(rule, EFFORT, tab, work, tree))
-    return tree
+            tree.close_all()
+        else:
+            clock.spend(STEP * tree.grow(EFFORT))
 
 
-def cut_tree(tree: Tree) -> Cuts:
+def cuts_of(tree: SplitTree) -> Cuts:
     """The cuts as plain numbers, with classes numbered as the outcome numbers them."""
-    nodes = int(tree.top[1])
-    column, left = tree.column[:nodes], tree.left[:nodes].copy()
-    first = numbered(tree.label)
-    rank = np.zeros(int(tree.top[2]), dtype=np.int64)
-    rank[tree.label] = first
+    column, left = tree.column[: tree.n_nodes], tree.left[: tree.n_nodes].copy()
+    rank = np.zeros(tree.n_classes, dtype=np.int64)
+    rank[tree.label] = numbered(tree.label)
     left[column < 0] = rank[left[column < 0]]
     return Cuts(
-        tuple(column.tolist()), tuple(tree.value[:nodes].tolist()), tuple(left.tolist()),
-        tuple(tree.right[:nodes].tolist()),
+        tuple(column.tolist()), tuple(tree.code[: tree.n_nodes].tolist()), tuple(left.tolist()),
+        tuple(tree.right[: tree.n_nodes].tolist()),
     )  # fmt: skip
