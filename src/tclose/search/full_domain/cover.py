@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tclose.search.budget import Budget, Clock
 from tclose.search.full_domain.covering import covered
-from tclose.search.local_search.hybrid import CYCLES, Run, rehearse_all
+from tclose.search.local_search.hybrid import CYCLES, Run
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 
@@ -20,7 +20,6 @@ COVERING = 0.3
 
 def cover(problem: Problem, budget: Budget) -> Outcome:
     """The best cover, refined for as long as there is time."""
-    rehearse_all(problem, budget)
     run = Run(problem, Clock(budget))
     for turn, price in enumerate(PRICES):
         if run.clock.over("covering", COVERING):

@@ -1,11 +1,11 @@
-"""The default search: many quick passes of hybrid cuts, the best of them improved until time is up.
+"""The default search: many quick passes of stratified splits, the best improved until time is up.
 
-1. Strict Mondrian, as many top-down passes of hybrid cuts (`deal`) as a share of the budget fits,
-   and one such pass within the classes of a full-domain cover (`covering`).
-2. The best, improved in turns: destroy and repair (`repair`), swaps and moves (`exchange`), and
-   departures of single cells where rows may be left out (`leave`).
+1. Strict Mondrian, as many top-down passes of stratified splits as a share of the budget fits, and
+   one such pass within the classes of a full-domain cover.
+2. The best, improved in turns: destroy and repair, swaps and moves of single cells, and suppression
+   of rows where that is allowed.
 
-Every state on the way keeps the promise, so it can be stopped at any time.
+Every state on the way keeps the constraints, so it can be stopped at any time.
 """
 
 from __future__ import annotations
@@ -18,24 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.base.random import RandomStream
-from tclose.kernels.chance import make_chance
+from tclose.kernels.partition.destroy_and_repair import DestroyAndRepair
+from tclose.kernels.partition.state import PartitionState, fits_code_cells
+from tclose.kernels.partition.swaps import CellSwaps
 from tclose.kernels.splitting.node import NodeWorkspace
 from tclose.kernels.splitting.partitioner import Partitioner
 from tclose.kernels.splitting.split_tree import SplitTree
 from tclose.kernels.splitting.stratified_split import StratifiedSplitter
 from tclose.search.best import Best
-from tclose.search.budget import Budget, Clock, rehearsal
+from tclose.search.budget import Budget, Clock
 from tclose.search.full_domain.covering import covered
-from tclose.search.full_domain.levels import ladders_of
-from tclose.search.full_domain.rollup import rehearse
-from tclose.search.local_search import exchange as exchanging
-from tclose.search.local_search import repair as repairing
-from tclose.search.local_search import slate as carving
-from tclose.search.local_search.deal import LADDER
-from tclose.search.local_search.keys import make_deal
-from tclose.search.local_search.leave import leave_out
+from tclose.search.local_search.suppression import suppress_rows
 from tclose.search.mondrian.mondrian import cuts_of, grow
-from tclose.search.mondrian.sweep import Work, make_work
 from tclose.search.outcome import Outcome, numbered
 from tclose.search.problem import Problem
 
@@ -67,7 +61,6 @@ def hybrid(problem: Problem, budget: Budget, start: Ints | None = None) -> Outco
 
     `start` is a partition that keeps the promise, such as one found for a stricter promise.
     """
-    rehearse_all(problem, budget)
     run = Run(problem, Clock(budget))
     if start is not None:
         run.offer("a stricter partition", numbered(start))
@@ -79,25 +72,9 @@ def hybrid(problem: Problem, budget: Budget, start: Ints | None = None) -> Outco
     return run.settled("hybrid")
 
 
-def rehearse_all(problem: Problem, budget: Budget) -> None:
-    """Has the kernels compiled (the first use of a machine takes a while) before time counts."""
-    Clock(budget).tell("compiling, once", now=True)
-    rehearse(problem, ladders_of(problem))
-    run = Run(problem.excerpt(), Clock(rehearsal(budget)))
-    run.start()
-    for step in (run.repair, run.exchange, run.leave):
-        run.clock = Clock(rehearsal(budget))
-        step(0)
-
-
 @dataclass
 class Run(Best):
     """One search: the best partition so far, and the memory that the kernels share."""
-
-    @cached_property
-    def work(self) -> Work:
-        """Memory that the old kernels work in."""
-        return make_work(self.tab)
 
     @cached_property
     def workspace(self) -> NodeWorkspace:
@@ -145,51 +122,50 @@ class Run(Best):
         return numbered(partitioner.labels())
 
     def improve(self, cycle: int) -> None:
-        """One cycle: repairs, departures if rows may be left out, swaps."""
+        """One cycle: repairs, suppression if rows may be suppressed, swaps."""
         begun = self.clock.share
         share = (1.0 - begun) / (CYCLES - cycle)
-        self.repair(cycle, begun + REPAIRING * share)
+        self.destroy_and_repair(cycle, begun + REPAIRING * share)
         if cycle < CYCLES - 1:
-            self.leave(cycle)
-        self.exchange(cycle, begun + share)
+            self.suppress(cycle)
+        self.swap(cycle, begun + share)
 
-    def repair(self, cycle: int, until: float = 1.0) -> None:
-        """Destroys and repairs until a share of the budget is spent."""
-        self.problem.refer(self.tab, self.best)
-        state = repairing.load(self.tab, self.best, self.work)
-        deal = make_deal(self.tab, self.seed, 1000 + cycle)
-        slate, arms = carving.make_slate(self.problem.cells), repairing.make_arms()
+    def destroy_and_repair(self, cycle: int, until: float) -> None:
+        """Splits pools of neighbouring classes anew until a share of the budget is spent."""
+        self.problem.refer_to_released(self.table, self.best)
+        state = PartitionState(self.table, self.best, members=True)
+        splitter = StratifiedSplitter(self.workspace, RandomStream(self.seed, 1000 + cycle))
+        repairs = DestroyAndRepair(state, Partitioner(splitter))
 
-        def shake() -> tuple[float, float]:
-            saved, spent = repairing.shake(
-                50, TIGHT_LATER, arms, self.tab, state, self.work, deal, LADDER, slate
-            )
-            return saved, STEP * spent
+        def step() -> tuple[float, float]:
+            saved, steps = repairs.improve(50, TIGHT_LATER)
+            return saved, STEP * steps
 
-        self._repeat("destroying and repairing", shake, until)
-        self.offer("destroy and repair", repairing.unload(state, self.problem.cells))
+        self._repeat("destroying and repairing", step, until)
+        self.offer("destroy and repair", numbered(state.label))
 
-    def exchange(self, cycle: int, until: float = 1.0) -> None:
+    def swap(self, cycle: int, until: float) -> None:
         """Swaps and moves cells until a share of the budget is spent."""
-        if not exchanging.affordable(self.tab, self.best):
+        if not fits_code_cells(self.table, self.best):
             return
-        self.problem.refer(self.tab, self.best)
-        state = exchanging.load(self.tab, self.best)
-        chance = make_chance(self.seed, 2000 + cycle)
+        self.problem.refer_to_released(self.table, self.best)
+        state = PartitionState(self.table, self.best, histograms=True, code_cells=True)
+        swaps = CellSwaps(state, RandomStream(self.seed, 2000 + cycle))
 
-        def visit() -> tuple[float, float]:
-            saved, looks = exchanging.exchange(5000, 60, state, self.tab, chance)
+        def step() -> tuple[float, float]:
+            saved, looks = swaps.improve(5000, 60)
             return saved, LOOK * looks
 
-        self._repeat("swapping", visit, until)
-        self.offer("swaps and moves", exchanging.unload(state))
+        self._repeat("swapping", step, until)
+        self.offer("swaps and moves", numbered(state.label))
 
-    def leave(self, cycle: int) -> None:
-        """Leaves rows out that cost more than they are worth, as far as that is allowed."""
-        if not self.clock.budget.suppression or not exchanging.affordable(self.tab, self.best):
+    def suppress(self, cycle: int) -> None:
+        """Suppresses rows that cost more than they are worth, as far as that is allowed."""
+        allowed = self.clock.budget.suppression
+        if not allowed or not fits_code_cells(self.table, self.best):
             return
-        room = int(self.clock.budget.suppression * self.problem.rows)
-        found = leave_out(self.problem, self.tab, self.best, room, self.seed + cycle)
+        room = int(allowed * self.problem.rows)
+        found = suppress_rows(self.problem, self.table, self.best, room, self.seed + cycle)
         self.spend(LOOK * self.problem.cells)
         if found is not None and found.max(initial=-1) >= 0:
             self.offer("rows left out", found)

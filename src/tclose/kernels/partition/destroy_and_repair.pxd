@@ -1,0 +1,46 @@
+# Pool a few neighbouring classes, split the pool anew, keep what is cheaper.
+
+from libc.stdint cimport int64_t
+
+from tclose.kernels.base.random cimport RandomStream
+from tclose.kernels.partition.state cimport PartitionState
+from tclose.kernels.splitting.partitioner cimport Partitioner
+
+cdef enum:
+    MOST_POOLED = 4
+    USUAL_POOL = 400     # cells in a pool, most of the time; now and then ten times as many
+    LARGEST_POOL = 40000 # a single class of more cells is left as the first passes split it
+
+
+cdef struct Operator:
+    # one way of choosing a pool and of splitting it, and what it has lately saved and cost
+    int64_t pooled   # classes to pool
+    int64_t sampled  # classes sampled to find neighbours
+    int64_t tries    # keys tried per node
+    double saved
+    double effort
+
+
+cdef struct Neighbour:
+    Py_ssize_t number
+    double cost      # of merging it with the first
+
+
+cdef class DestroyAndRepair:
+    cdef readonly PartitionState state
+    cdef readonly Partitioner partitioner
+    cdef RandomStream stream
+    cdef object memory
+    cdef Operator* operators
+    cdef Py_ssize_t n_operators
+    cdef Neighbour[MOST_POOLED] pool
+    cdef Py_ssize_t n_pooled
+
+    cdef (double, double) _improve(self, int64_t steps, double tightness) noexcept nogil
+    cdef Py_ssize_t _choose_operator(self) noexcept nogil
+    cdef void _choose_pool(self, Py_ssize_t a, int64_t want, int64_t sampled) noexcept nogil
+    cdef bint _is_pooled(self, Py_ssize_t c) noexcept nogil
+    cdef void _insert(self, Py_ssize_t c, double cost, int64_t want) noexcept nogil
+    cdef int64_t _count_pooled_cells(self) noexcept nogil
+    cdef double _load_pool(self) noexcept nogil
+    cdef void _replace_pool(self) noexcept nogil
