@@ -70,7 +70,7 @@ def _draw_plot(frontier: Frontier, plot: Plot) -> Iterator[str]:
         x, top = across.place(_place(frontier, frontier.chosen)), plot.top - 4
         own = shown_number(getattr(frontier.chosen, frontier.across))
         yield line(x, top, x, plot.floor, SOFT, dash="4 4")
-        yield text(x + 6, top - 2, f"the policy's own {frontier.across}={own}", fill=SOFT)
+        yield text(x + 12, top - 6, f"the policy's own {frontier.across}={own}", fill=SOFT)
     yield from draw_curves([_plot(frontier, each) for each in frontier.curves], plot, across, up)
     x, y = plot.right + 35, plot.top + 18 + 22 * len(frontier.curves)
     yield draw_ring(x, y)
