@@ -19,6 +19,7 @@ from tclose.data.encode.dictionary import NUMBER, Dictionary
 from tclose.data.encode.hierarchies import outside, resolve
 from tclose.data.encode.row_counts import counted_cells
 from tclose.data.source import Source
+from tclose.distance.registry import DISTANCES
 from tclose.errors import DataError, PolicyError, Problem, TcloseError, TooManyCells, nearest
 from tclose.hierarchy import Hierarchy
 from tclose.hierarchy.place import place
@@ -237,7 +238,7 @@ class _Checker:
     def _distance(self, attribute: Attribute, dictionary: Dictionary) -> None:
         spec = attribute.column.distance
         where = f"columns.{attribute.name}.distance"
-        on_a_line = spec is not None and spec.name in ("ordered", "numeric")
+        on_a_line = spec is not None and DISTANCES[spec.name].on_a_line
         odd = sum(NUMBER.match(label) is None for label in dictionary.labels)
         if on_a_line and not attribute.has_order and 0 < odd < dictionary.known:
             what = f"{odd:,} of the {dictionary.known:,} distinct values are not finite numbers"

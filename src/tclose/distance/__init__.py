@@ -1,29 +1,20 @@
 """Distances between distributions: pure mathematics on arrays, exact where a promise is decided.
 
-- `numbers`     exact rational numbers from what people write (0.2 is 1/5)
-- `histogram`   the sensitive values of every class, as sparse counts
-- `ground`      how far apart two values are: along a tree, or as a matrix says
-- `python_integers`  the same work as the compiled kernels, beyond 64 bits
-- `ratios`      many exact fractions at once, compared exactly
-- `measure`     what every distance answers
-- `emd`         the earth mover's distance of all classes at once, as exact fractions
-- `divergence`  Kullback-Leibler, Jensen-Shannon and kernel-smoothed Jensen-Shannon
-- `transport`   which mass moves where: the flow behind one distance
+`ground` has the shapes of ground distances, `emd` and `divergence` what distances have in common,
+`kinds` every distance in a file of its own, and `registry` lists them for policies.
 """
 
-from tclose.distance.divergence import JensenShannon, KullbackLeibler, SmoothedJensenShannon
 from tclose.distance.emd import EarthMover
-from tclose.distance.ground import (
-    MatrixMetric,
-    Metric,
-    TreeMetric,
-    equal,
-    hierarchical,
-    matrix,
-    numeric,
-    ordered,
-)
+from tclose.distance.ground import MatrixMetric, Metric, TreeMetric
 from tclose.distance.histogram import Histogram
+from tclose.distance.kinds.equal import equal
+from tclose.distance.kinds.hierarchical import hierarchical
+from tclose.distance.kinds.jensen_shannon import JensenShannon
+from tclose.distance.kinds.kullback_leibler import KullbackLeibler
+from tclose.distance.kinds.matrix import matrix
+from tclose.distance.kinds.numeric import numeric
+from tclose.distance.kinds.ordered import ordered
+from tclose.distance.kinds.smoothed import SmoothedJensenShannon
 from tclose.distance.measure import Distance, Distances, Reference
 from tclose.distance.numbers import exact
 from tclose.distance.ratios import Ratios

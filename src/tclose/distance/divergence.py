@@ -1,4 +1,4 @@
-"""Divergences in bits: Kullback-Leibler, Jensen-Shannon, kernel-smoothed Jensen-Shannon.
+"""What divergences in bits have in common: logarithms, compared exactly.
 
 Their values are logarithms, so they have no fraction. Decisions are exact all the same: next to the
 threshold the value is recomputed with as many digits as it takes (`numbers.compare`).
@@ -16,12 +16,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.ground import Metric
 from tclose.distance.histogram import Counts, Histogram
 from tclose.distance.measure import Reference
 from tclose.distance.numbers import compare, decimal_of
-
-CHUNK = 4096
 
 
 @dataclass(frozen=True)
@@ -51,132 +48,7 @@ class LogDistances:
         return int(near[0])
 
 
-@dataclass(frozen=True)
-class KullbackLeibler:
-    """KL(class ‖ table) = Σ p log₂(p/q); finite where a class lies inside its table.
-
-    A value of the class that the reference lacks altogether makes it infinite.
-
-    >>> d = KullbackLeibler().of(Histogram.from_dense([[1, 0]]), np.array([1, 1]))
-    >>> d.value.tolist(), d.within(Fraction(1)).tolist()
-    ([1.0], [True])
-    """
-
-    @property
-    def name(self) -> str:
-        """The word by which a policy asks for it."""
-        return "kl"
-
-    @property
-    def bounded(self) -> bool:
-        """It can exceed 1: a class that is certain of a rare value."""
-        return False
-
-    def of(self, classes: Histogram, reference: Counts) -> LogDistances:
-        """The divergence of every class from one reference."""
-        return self.against(classes, Reference.shared(reference, classes.classes))
-
-    def against(self, classes: Histogram, reference: Reference) -> LogDistances:
-        """The divergence of every class from the reference it names."""
-        p, q = _shares(classes, reference)
-        gain = np.full(len(p), np.inf)
-        np.divide(p, q, out=gain, where=q > 0)
-        value = np.maximum(_summed(p * np.log2(gain), classes), 0.0)
-        return LogDistances(value, _precise(classes, reference, _kl))
-
-
-@dataclass(frozen=True)
-class JensenShannon:
-    """JS = ½ KL(P ‖ A) + ½ KL(Q ‖ A) with A the mean of P and Q; lies in [0, 1] bits.
-
-    >>> d = JensenShannon().of(Histogram.from_dense([[1, 0]]), np.array([0, 1]))
-    >>> d.value.tolist(), d.within(Fraction(1)).tolist()
-    ([1.0], [True])
-    """
-
-    @property
-    def name(self) -> str:
-        """The word by which a policy asks for it."""
-        return "js"
-
-    @property
-    def bounded(self) -> bool:
-        """It lies in [0, 1]."""
-        return True
-
-    def of(self, classes: Histogram, reference: Counts) -> LogDistances:
-        """The divergence of every class from one reference."""
-        return self.against(classes, Reference.shared(reference, classes.classes))
-
-    def against(self, classes: Histogram, reference: Reference) -> LogDistances:
-        """The divergence of every class from the reference it names."""
-        p, q = _shares(classes, reference)
-        seen = p * np.log2(2 * p / (p + q)) + _xlog2(q, 2 * q / (p + q)) - q
-        value = (_summed(seen, classes) + 1.0) / 2
-        return LogDistances(np.maximum(value, 0.0), _precise(classes, reference, _js))
-
-
-@dataclass(frozen=True)
-class SmoothedJensenShannon:
-    """JS between distributions smoothed over the ground metric, so that near values count as near.
-
-    Nadaraya-Watson smoothing with the Epanechnikov kernel K(x) = 1 − (x/B)² for x < B, row by row,
-    then renormalised (row-wise smoothing does not conserve mass). It stays monotone under merging:
-    smoothing is linear and renormalising linear-fractional, which pulls the convex sublevel sets
-    of JS back to convex sets. A bandwidth up to the least ground distance leaves plain JS.
-    """
-
-    metric: Metric
-    bandwidth: Fraction
-
-    @property
-    def name(self) -> str:
-        """The word by which a policy asks for it."""
-        return "smoothed-js"
-
-    @property
-    def bounded(self) -> bool:
-        """It lies in [0, 1]."""
-        return True
-
-    def weights(self) -> list[list[Fraction]]:
-        """The row-normalised kernel: share of value j in the smoothed value i."""
-        rows = []
-        for i in range(self.metric.values):
-            near = [self.metric.between(i, j) / self.bandwidth for j in range(self.metric.values)]
-            row = [max(Fraction(0), 1 - x * x) for x in near]
-            rows.append([weight / sum(row) for weight in row])
-        return rows
-
-    def of(self, classes: Histogram, reference: Counts) -> LogDistances:
-        """The divergence of every class from one reference."""
-        return self.against(classes, Reference.shared(reference, classes.classes))
-
-    def against(self, classes: Histogram, reference: Reference) -> LogDistances:
-        """The divergence of every class from the reference it names."""
-        weights = self.weights()
-        smooth = np.array(weights, dtype=float)
-        whole = reference.counts.astype(float)
-        blurred = _renormalised(whole / whole.sum(axis=1, keepdims=True), smooth)
-        value = np.empty(classes.classes)
-        for low in range(0, classes.classes, CHUNK):
-            some = np.arange(low, min(low + CHUNK, classes.classes))
-            part = classes.take(some)
-            p = _renormalised(np.asarray(part.dense() / part.size[:, None], dtype=float), smooth)
-            q = blurred[reference.of_class[some]]
-            mean = (p + q) / 2
-            mean[mean == 0] = 1  # neither has it: its share is 0 and its logarithm is not taken
-            value[some] = (_xlog2(p, p / mean) + _xlog2(q, q / mean)).sum(axis=1) / 2
-
-        def js(p: Sequence[Fraction], q: Sequence[Fraction]) -> Decimal:
-            return _js(_smoothed(p, weights), _smoothed(q, weights))
-
-        return LogDistances(
-            np.maximum(value, 0.0), _precise(classes, reference, js, over_metric=True)
-        )
-
-
-def _shares(
+def shares(
     classes: Histogram, reference: Reference
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """p and q of every entry: its share of its class and of the class's reference."""
@@ -187,30 +59,19 @@ def _shares(
     return p, q
 
 
-def _summed(terms: NDArray[np.float64], classes: Histogram) -> NDArray[np.float64]:
+def sum_terms(terms: NDArray[np.float64], classes: Histogram) -> NDArray[np.float64]:
     """The sum of each class's terms."""
     return np.bincount(classes.owner(), terms, minlength=classes.classes).astype(np.float64)
 
 
-def _xlog2(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def xlog2(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """x · log₂ y, and 0 where x is 0."""
     result = np.zeros(np.broadcast_shapes(x.shape, y.shape))
     np.log2(y, out=result, where=np.broadcast_to(x > 0, result.shape))
     return result * x
 
 
-def _renormalised(p: NDArray[np.float64], smooth: NDArray[np.float64]) -> NDArray[np.float64]:
-    blurred = p @ smooth.T
-    result: NDArray[np.float64] = blurred / blurred.sum(axis=1, keepdims=True)
-    return result
-
-
-def _smoothed(p: Sequence[Fraction], weights: list[list[Fraction]]) -> list[Fraction]:
-    blurred = [sum((w * x for w, x in zip(row, p, strict=True)), Fraction(0)) for row in weights]
-    return [x / sum(blurred) for x in blurred]
-
-
-def _precise(
+def make_precise(
     classes: Histogram,
     reference: Reference,
     divergence: Callable[[Sequence[Fraction], Sequence[Fraction]], Decimal],
@@ -246,11 +107,13 @@ def _lowest(counts: Counts) -> list[int]:
     return [count // common for count in whole]
 
 
-def _kl(p: Sequence[Fraction], q: Sequence[Fraction]) -> Decimal:
+def kl_digits(p: Sequence[Fraction], q: Sequence[Fraction]) -> Decimal:
+    """KL of P from Q, to the digits of the current decimal context."""
     terms = (decimal_of(x) * decimal_of(x / y).ln() for x, y in zip(p, q, strict=True) if x)
     return sum(terms, Decimal(0)) / Decimal(2).ln()
 
 
-def _js(p: Sequence[Fraction], q: Sequence[Fraction]) -> Decimal:
+def js_digits(p: Sequence[Fraction], q: Sequence[Fraction]) -> Decimal:
+    """JS of P and Q, to the digits of the current decimal context."""
     mean = [(x + y) / 2 for x, y in zip(p, q, strict=True)]
-    return (_kl(p, mean) + _kl(q, mean)) / 2
+    return (kl_digits(p, mean) + kl_digits(q, mean)) / 2

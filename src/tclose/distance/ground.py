@@ -11,17 +11,14 @@ every value, 1 from the extremes, and biased towards neither end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.histogram import Counts, whole
-from tclose.distance.numbers import to_integers
+from tclose.distance.histogram import Counts
 
 
 @dataclass(frozen=True)
@@ -45,6 +42,7 @@ class TreeMetric:
     Nodes are numbered children before parents, the root last. `leaf[v]` is the node of value v,
     `length[node]` that of the edge to its parent, and a path of `diameter` has distance 1.
 
+    >>> from tclose.distance import ordered
     >>> metric = ordered(4)
     >>> metric.between(0, 3), metric.between(1, 2)
     (Fraction(1, 1), Fraction(1, 3))
@@ -140,150 +138,3 @@ class MatrixMetric:
 
 
 Metric = TreeMetric | MatrixMetric
-
-
-def ordered(values: int, *, missing: bool = False) -> TreeMetric:
-    """Rank distance |i − j| / (m − 1) (Li 2007, section 5.1).
-
-    >>> ordered(3, missing=True).between(0, 2)
-    Fraction(1, 1)
-    """
-    known = values - missing
-    return _line("ordered", [Fraction(rank) for rank in range(known)], missing)
-
-
-def numeric(positions: Sequence[Fraction], *, missing: bool = False) -> TreeMetric:
-    """Distance |x − y| / range between the numbers themselves, which must ascend.
-
-    >>> numeric([Fraction(0), Fraction(1), Fraction(10)]).between(0, 1)
-    Fraction(1, 10)
-    """
-    return _line("numeric", positions, missing)
-
-
-def equal(values: int) -> TreeMetric:
-    """Distance 1 between any two values: a star of half-length edges (variational distance).
-
-    >>> equal(3).between(0, 2)
-    Fraction(1, 1)
-    """
-    root = values
-    parent = np.array([root] * values + [-1], dtype=np.int64)
-    return TreeMetric("equal", np.arange(values), parent, whole([1] * values + [0]), 2)
-
-
-def hierarchical(
-    parent: Sequence[int], height: Sequence[int], leaf: Sequence[int], *, missing: bool = False
-) -> TreeMetric:
-    """Height of the lowest common ancestor over the height of the tree (Li 2007, section 5.2).
-
-    `parent` and `height` describe the tree's nodes (the root's parent is −1), `leaf` the node of
-    each value. An edge to the parent has half the difference of their heights.
-
-    >>> tree = hierarchical([2, 2, 4, 4, -1], [0, 0, 1, 0, 2], [0, 1, 3])
-    >>> tree.between(0, 1), tree.between(0, 2)
-    (Fraction(1, 2), Fraction(1, 1))
-
-    A value that is an inner node N (a generalized value) hangs below N as a leaf of its own. It is
-    then as far from every other value as the farthest value it can stand for: height(N) / height of
-    the tree from those below N, and the height of the common ancestor from all others. So whoever
-    reads N as any distribution S over the values below it, the same in all classes, sees classes
-    that are no farther from the table than they count here. For any two values, EMD(S(u), S(v)) is
-    at most the largest distance of a value below u from one below v, which is at most d(u, v);
-    spreading the mass of an optimal flow by S therefore gives a flow of no more work.
-
-    >>> hierarchical([2, 2, 4, 4, -1], [0, 0, 1, 0, 2], [0, 3, 2]).between(0, 2)
-    Fraction(1, 2)
-    """
-    nodes = sorted(range(len(parent)), key=lambda node: (height[node], node))
-    root = nodes[-1]
-    hung = [node for node in leaf if height[node] > 0]
-    above = [*([root] if missing else []), *hung]
-    place = {node: at + len(above) for at, node in enumerate(nodes)}
-    up = [place[node] for node in above]
-    up += [place[parent[node]] if node != root else -1 for node in nodes]
-    step = [max(height[node], 1) for node in above]
-    step += [height[parent[node]] - height[node] if node != root else 0 for node in nodes]
-    tips = iter(range(int(missing), len(above)))
-    spot = [next(tips) if height[node] > 0 else place[node] for node in leaf]
-    if missing:
-        spot.append(0)
-    return TreeMetric(
-        "hierarchical",
-        np.array(spot, dtype=np.int64),
-        np.array(up, dtype=np.int64),
-        whole(step),
-        2 * max(height[root], 1),
-        (*([-1] * len(above)), *nodes),
-    )
-
-
-def matrix(distances: Sequence[Sequence[Fraction]]) -> tuple[MatrixMetric, tuple[str, ...]]:
-    """An arbitrary ground distance, made a metric of diameter 1; says what had to be changed.
-
-    Moving mass may pass through other values (Li 2007, constraint c2), so only shortest paths
-    matter: where the triangle inequality fails, the matrix is replaced by its closure.
-
-    >>> metric, notes = matrix([[Fraction(0), Fraction(2)], [Fraction(2), Fraction(0)]])
-    >>> metric.between(0, 1), notes
-    (Fraction(1, 1), ('distances divided by their largest, 2',))
-    """
-    size = len(distances)
-    flat, scale = to_integers([entry for row in distances for entry in row])
-    given = np.array(flat, dtype=object).reshape(size, size)
-    if (given < 0).any() or any(given[i, i] != 0 for i in range(size)):
-        raise ValueError("distances must be 0 on the diagonal and nowhere negative")
-    if (given != given.T).any():
-        raise ValueError("distances must be the same in both directions")
-    cost = given.copy()
-    for middle in range(size):
-        cost = np.minimum(cost, cost[:, middle, None] + cost[None, middle, :])
-    if any(cost[i, j] == 0 for i in range(size) for j in range(i)):
-        raise ValueError("two different values are at distance 0; give them one name")
-    largest = int(cost.max()) if size else 0
-    notes = []
-    if (changed := int((cost != given).sum()) // 2) > 0:
-        notes.append(f"{changed} distances shortened to a cheaper way through other values")
-    if largest not in (0, scale):
-        notes.append(f"distances divided by their largest, {Fraction(largest, scale)}")
-    return MatrixMetric("matrix", whole(cost), max(largest, 1)), tuple(notes)
-
-
-def _line(name: str, positions: Sequence[Fraction], missing: bool) -> TreeMetric:
-    """Values along a line, and a missing value (if any) half a diameter off its middle."""
-    places, _ = to_integers(positions)
-    wide = places[-1] - places[0] if places else 0
-    if not missing:
-        steps = [after - before for before, after in pairwise(places)]
-        parent = [*range(1, len(places)), -1]
-        return TreeMetric(
-            name,
-            np.arange(len(places), dtype=np.int64),
-            np.array(parent, dtype=np.int64),
-            whole([*steps, 0]),
-            max(wide, 1),
-        )
-    if len(places) < 2:
-        star = equal(len(places) + 1)
-        return TreeMetric(name, star.leaf, star.parent, star.length, star.diameter)
-    return _forked_line(name, [2 * (place - places[0]) for place in places], wide)
-
-
-def _forked_line(name: str, places: list[int], middle: int) -> TreeMetric:
-    """Both halves of a line of length 2·middle, and the missing value, hung on its middle."""
-    known = len(places)
-    left = [at for at in range(known) if places[at] < middle]
-    right = [at for at in reversed(range(known)) if places[at] > middle]
-    centre = [at for at in range(known) if places[at] == middle]
-    order = [*left, *right, *centre, known]
-    root = len(order)
-    parent = np.arange(1, root + 2, dtype=np.int64)
-    parent[[len(left) - 1, len(left) + len(right) - 1, *range(len(left) + len(right), root)]] = root
-    parent[root] = -1
-    place = np.array([places[at] if at < known else 2 * middle for at in [*order, known]], object)
-    place[root] = middle
-    length = abs(place[parent] - place)
-    length[root] = 0
-    leaf = np.empty(known + 1, dtype=np.int64)
-    leaf[order] = np.arange(root)
-    return TreeMetric(name, leaf, parent, whole(length), 2 * middle)

@@ -37,7 +37,7 @@ def transport(metric: Metric, counts: Counts, reference: Counts) -> tuple[Move, 
     passed on, so no edge is crossed both ways and each carries exactly |P(below) − Q(below)|,
     which is the least possible. Along an order this is the matching from left to right.
 
-    >>> from tclose.distance.ground import ordered
+    >>> from tclose.distance import ordered
     >>> for move in transport(ordered(4), np.array([1, 0, 1, 0]), np.array([1, 1, 1, 1])):
     ...     print(move.source, move.target, move.mass, move.cost)
     0 1 1/4 1/12
@@ -64,7 +64,7 @@ def transport(metric: Metric, counts: Counts, reference: Counts) -> tuple[Move, 
 def actions(metric: TreeMetric, counts: Counts, reference: Counts) -> tuple[Move, ...]:
     """What crosses each edge of the tree, as moves between nodes; outer edges first.
 
-    >>> from tclose.distance.ground import ordered
+    >>> from tclose.distance import ordered
     >>> [str(a.mass) for a in actions(ordered(3), np.array([2, 0, 0]), np.array([1, 1, 1]))]
     ['2/3', '1/3']
     """

@@ -10,7 +10,7 @@
 - `draft`    a commented first policy, suggested from the columns of a table
 """
 
-from tclose.distance.spec import DistanceSpec
+from tclose.distance.registry import DistanceSpec
 from tclose.policy.column import Column
 from tclose.policy.load import load_policy, parse_policy
 from tclose.policy.model import Policy

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from tclose.distance.spec import DISTANCES, GENERALIZABLE, DistanceSpec
+from tclose.distance.registry import DISTANCES, DistanceSpec
 from tclose.policy.column import Column
 from tclose.policy.settings import Release, Search
 from tclose.policy.values import HierarchySpec
@@ -150,9 +150,10 @@ class Policy(PolicyRequirements):
             judged |= any(name in joint.columns for joint in self.joint)
             if judged and (column.hierarchy is None or column.order is not None):
                 raise ValueError(f'release.leftover: "generalize" needs a hierarchy of {name!r}')
-            if column.distance and column.distance.name not in GENERALIZABLE:
+            groups = [kind.name for kind in DISTANCES.values() if kind.knows_groups]
+            if column.distance and column.distance.name not in groups:
                 raise ValueError(
                     f'release.leftover: "generalize" needs a distance of {name!r} that knows '
-                    f"groups: {', '.join(GENERALIZABLE)}"
+                    f"groups: {', '.join(groups)}"
                 )
         return self

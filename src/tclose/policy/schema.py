@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tclose.distance.part import list_parts
-from tclose.distance.spec import DISTANCES
+from tclose.distance.registry import DISTANCES
 from tclose.policy.model import Policy
 from tclose.policy.words import ROLES, SYNONYMS
 
@@ -20,32 +20,25 @@ def policy_schema() -> dict[str, Any]:
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     parts = schema["$defs"]
     parts["Column"]["properties"]["role"]["enum"] = [*ROLES, *SYNONYMS]
-    smoothing = parts["DistanceSpec"]["properties"]
+    options = parts["DistanceSpec"]["properties"]
     for part in list_parts(Policy).values():
         if part.short_form is not None:
             name = part.__name__
             parts[name] = {"anyOf": [part.short_form, parts[name]]}
+    named = [kind.name for kind in DISTANCES.values() if not kind.needs_option]
     parts["DistanceSpec"] = {
         "anyOf": [
-            {"type": "string", "enum": [name for name in DISTANCES if name != "matrix"]},
-            {
-                "type": "object",
-                "properties": {"matrix": {"type": "string"}},
-                "required": ["matrix"],
-                "additionalProperties": False,
-            },
-            {
-                "type": "object",
-                "properties": {
-                    "smoothed-js": {
-                        "type": "object",
-                        "properties": {key: smoothing[key] for key in ("over", "bandwidth")},
-                        "additionalProperties": False,
-                    }
-                },
-                "required": ["smoothed-js"],
-                "additionalProperties": False,
-            },
+            {"type": "string", "enum": named},
+            *(
+                {
+                    "type": "object",
+                    "properties": {kind.name: kind.long_schema(options)},
+                    "required": [kind.name],
+                    "additionalProperties": False,
+                }
+                for kind in DISTANCES.values()
+                if kind.long_schema is not None
+            ),
             parts["DistanceSpec"],
         ]
     }

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tclose.distance import Distance, Histogram, Metric
 from tclose.distance.histogram import Counts
-from tclose.distance.spec import DistanceSpec
+from tclose.distance.registry import DistanceSpec
 from tclose.hierarchy import Hierarchy
 from tclose.requirements.fields import ColumnPart, PolicyPart
 

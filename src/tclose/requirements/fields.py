@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from tclose.distance.part import Part
-from tclose.distance.spec import DistanceSpec
+from tclose.distance.registry import DistanceSpec
 
 
 class ColumnPart(Part):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,26 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.encode.dictionary import Dictionary, Kind
-from tclose.distance import (
-    Distance,
-    EarthMover,
-    JensenShannon,
-    KullbackLeibler,
-    Metric,
-    SmoothedJensenShannon,
-    equal,
-    hierarchical,
-    matrix,
-    numeric,
-    ordered,
-)
-from tclose.distance.numbers import exact
-from tclose.errors import DataError, HierarchyError, UsageError
+from tclose.distance import Distance, Metric
+from tclose.distance.registry import DISTANCES, GROUNDS, DistanceSpec
+from tclose.errors import HierarchyError, UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.policy.model import Column, DistanceSpec
+from tclose.policy.model import Column
 
 MISSING = "(missing)"
-LARGEST_MATRIX = 2000
 
 
 @dataclass(frozen=True)
@@ -71,96 +57,37 @@ class Attribute:
         return "ordered" if self.has_order else "equal"
 
     @property
+    def has_declared_order(self) -> bool:
+        """Whether the policy gives the order of the values by hand."""
+        return self.column.order is not None
+
+    @property
     def suitable(self) -> tuple[str, ...]:
-        """Every earth mover's distance that the column can have."""
-        fits = {
-            "equal": True,
-            "ordered": self.has_order,
-            "numeric": self.positions is not None and self.column.order is None,
-            "hierarchical": self.hierarchy is not None,
-        }
-        return tuple(name for name, possible in fits.items() if possible)
+        """Every earth mover's distance that the column can have without options."""
+        return tuple(kind.name for kind in GROUNDS if not kind.lack(self))
 
     def distance(self, spec: DistanceSpec | None = None) -> tuple[Distance, tuple[str, ...]]:
         """The distance a policy asks for (or the default), and notes on how it was made."""
         asked = spec or DistanceSpec(name=self.default_distance)
-        if asked.name == "kl":
-            return KullbackLeibler(), ()
-        if asked.name == "js":
-            return JensenShannon(), ()
-        if asked.name == "smoothed-js":
-            self._refuse_large("smoothed-js")
-            over = self.ground(asked.over or self.default_distance)
-            return SmoothedJensenShannon(over, asked.bandwidth), ()
-        if asked.name == "matrix":
-            metric, notes = self._matrix(self.base / (asked.matrix or ""))
-            return EarthMover(metric), notes
-        return EarthMover(self.ground(asked.name)), ()
+        return DISTANCES[asked.name].make(self, asked)
 
     def ground(self, name: str) -> Metric:
         """One of the tree metrics over this column's values."""
-        if name not in self.suitable:
+        kind = DISTANCES[name]
+        lack = kind.lack(self)
+        if kind.ground is None or lack:
             raise UsageError(
-                f"the column cannot have the {name} distance: {self._lack(name)}",
+                f"the column cannot have the {name} distance: {lack}",
                 where=f"column {self.name!r}",
-                hint=f"use {' or '.join(self.suitable)}" + self._order_hint(name),
+                hint=f"use {' or '.join(self.suitable)}{kind.hint}",
             )
+        if name not in self._grounds:
+            self._grounds[name] = kind.ground(self)
         return self._grounds[name]
 
     @cached_property
     def _grounds(self) -> dict[str, Metric]:
-        made: dict[str, Metric] = {"equal": equal(self.values)}
-        if self.has_order:
-            made["ordered"] = ordered(self.values, missing=self.with_missing)
-        if self.positions is not None:
-            made["numeric"] = numeric(self.positions, missing=self.with_missing)
-        if self.hierarchy is not None:
-            known = self.labels[: self.values - self.with_missing]
-            leaf = [int(node) for node in self.hierarchy.indices(known)]
-            made["hierarchical"] = hierarchical(
-                self.hierarchy.parent.tolist(),
-                self.hierarchy.height.tolist(),
-                leaf,
-                missing=self.with_missing,
-            )
-        return made
-
-    def _lack(self, name: str) -> str:
-        if name == "hierarchical":
-            return "it has no hierarchy"
-        if name == "numeric" and self.column.order is not None:
-            return "its order is given by hand, so its values have no positions"
-        return "its values are neither numbers nor dates" + (
-            " and have no declared order" if name == "ordered" else ""
-        )
-
-    def _order_hint(self, name: str) -> str:
-        return ", or declare order = [lowest, …, highest]" if name == "ordered" else ""
-
-    def _refuse_large(self, name: str) -> None:
-        if self.values > LARGEST_MATRIX:
-            raise UsageError(
-                f"{self.values:,} values are too many for {name} (at most {LARGEST_MATRIX:,})",
-                where=f"column {self.name!r}",
-                hint="group the values, or use ordered or numeric",
-            )
-
-    def _matrix(self, path: Path) -> tuple[Metric, tuple[str, ...]]:
-        self._refuse_large("a distance matrix")
-        names, rows = read_matrix(path, self.name)
-        place = {name: at for at, name in enumerate(names)}
-        lacking = [label for label in self.labels if label not in place]
-        if lacking:
-            raise DataError(
-                f"{len(lacking)} of the column's values have no row in the distance matrix",
-                where=f"column {self.name!r}",
-                hint=f"add them (a missing value is called {MISSING})",
-            )
-        at = [place[label] for label in self.labels]
-        try:
-            return matrix([[rows[i][j] for j in at] for i in at])
-        except ValueError as error:
-            raise DataError(str(error), where=f"column {self.name!r}, distance matrix") from None
+        return {}
 
 
 def make_attribute(
@@ -193,30 +120,6 @@ def make_attribute(
         with_missing=counted,
         base=base,
     )
-
-
-def read_matrix(path: Path, column: str) -> tuple[list[str], list[list[Fraction]]]:
-    """A square table of distances: value names in the first row and the first column."""
-    where = f"column {column!r}, distance matrix"
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise DataError("the file cannot be read", where=where, hint="check its path") from None
-    mark = ";" if text.partition("\n")[0].count(";") else ","
-    rows = [row for row in csv.reader(text.splitlines(), delimiter=mark) if row]
-    names = [name.strip() for name in rows[0][1:]] if rows else []
-    if [row[0].strip() for row in rows[1:]] != names or any(
-        len(row) != len(names) + 1 for row in rows
-    ):
-        raise DataError(
-            "not a square table",
-            where=where,
-            hint="first row and first column name the values, in the same order",
-        )
-    try:
-        return names, [[exact(entry) for entry in row[1:]] for row in rows[1:]]
-    except ValueError:
-        raise DataError("an entry is not a number", where=where) from None
 
 
 def _ordering(

@@ -12,9 +12,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.distance.registry import DISTANCES
 from tclose.report.document import HistogramChart, Limit, Paragraph, Part, Section, Series
 from tclose.report.subject import Subject
-from tclose.report.words.requirements import BITS
 from tclose.verify.audit import Audit
 from tclose.verify.verdict import Verdict
 
@@ -85,7 +85,9 @@ def chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
         Series(name, _share_rows(_place_classes(judged, scale), _count_rows(audit), scale.count))
         for name, (audit, judged) in zip(_name_series(subject)[-len(pairs) :], pairs, strict=True)
     )
-    unit = "bits" if verdict.distance in BITS else "0 alike, 1 as different as can be"
+    measure = DISTANCES.get(verdict.distance or "")
+    in_bits = measure is not None and measure.in_bits
+    unit = "bits" if in_bits else "0 alike, 1 as different as can be"
     return HistogramChart(
         f"Rows by how far their class is from the whole table: {verdict.attribute}",
         f"distance ({verdict.distance}; {unit})",

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tclose.distance.registry import DISTANCES
 from tclose.requirements.registry import BY_NAME
 from tclose.verify.verdict import Verdict
 from tclose.verify.wording import rows_text
 
-SCALES = {
-    "equal": "counting every different value as equally far",
-    "ordered": "counting neighbouring values as near",
-    "numeric": "counting by how far numbers are apart",
-    "hierarchical": "counting values of one group as near",
-    "matrix": "counting by distances that an expert has given",
-    "kl": "counted in bits",
-    "js": "counted in bits",
-    "smoothed-js": "counted in bits",
-}
-BITS = ("kl", "js", "smoothed-js")
 IDENTIFIERS = (
     "Names removed: {about}",
     "The column {about}, which names people, is not in the table.",
@@ -52,13 +42,13 @@ def name_requirement(verdict: Verdict) -> str:
 
 def describe_requirement(verdict: Verdict, quasi: Sequence[str]) -> str:
     """What a requirement asks of every class, in plain words."""
-    kind = BY_NAME.get(verdict.requirement)
+    kind, measure = BY_NAME.get(verdict.requirement), DISTANCES.get(verdict.distance or "")
     plain = (IDENTIFIERS[1] if kind is None else kind.sentence).format(
         about=verdict.attribute or "",
         required=verdict.required or "",
         quasi=join_names(quasi),
-        scale="" if verdict.distance in BITS else " on a scale from 0 (alike) to 1",
-        by=SCALES.get(verdict.distance or "", ""),
+        scale="" if measure and measure.in_bits else " on a scale from 0 (alike) to 1",
+        by=measure.phrase if measure else "",
     )
     return plain + READINGS.get(verdict.reading, "")
 

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from tclose.distance import Distance, EarthMover, JensenShannon, KullbackLeibler, TreeMetric
 from tclose.distance.part import Number
-from tclose.distance.spec import DistanceSpec
+from tclose.distance.registry import DISTANCES, DIVERGENCES, DistanceSpec
 from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.fields import ColumnPart
@@ -35,7 +35,7 @@ class ClosenessField(ColumnPart):
     def _t_possible(self) -> ClosenessField:
         if self.n is not None and self.t is None:
             raise ValueError("n needs t: (n, t)-closeness is t-closeness to a group of n rows")
-        unbounded = self.distance is not None and self.distance.name == "kl"
+        unbounded = self.distance is not None and not DISTANCES[self.distance.name].bounded
         if self.t is not None and (self.t < 0 or (self.t > 1 and not unbounded)):
             raise ValueError("t must lie in [0, 1]")
         return self
@@ -110,7 +110,7 @@ class TCloseness(AttributeRequirement):
         """The distance by every measure that suits the column, the policy's own first."""
         distance, notes = values.distance(values.column.distance)
         yield cls(values.name, distance, note="; ".join(notes))
-        for other in (*values.suitable, "kl", "js"):
+        for other in (*values.suitable, *DIVERGENCES):
             if other != distance.name:
                 yield cls(values.name, values.distance(DistanceSpec(name=other))[0])
 
