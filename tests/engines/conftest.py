@@ -108,11 +108,11 @@ class Database:
 
     def put(self, name: str, table: pa.Table) -> str:
         """A new table with these rows; where it is."""
-        from tclose.data.engines.postgres.release import placed
+        from tclose.data.engines.postgres.release import fill_new_table
         from tclose.data.io.address import Address
 
         url = self.url(name)
-        placed(Address(url), table.schema, table.to_batches(), lambda source: None)
+        fill_new_table(Address(url), table.schema, table.to_batches(), lambda source: None)
         return url
 
     def make_kinds(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,6 @@ from tclose.data.summary import TableSummary, summarize_table
 from tclose.errors import PolicyError, Problem, UsageError, nearest
 from tclose.policy.load import parse_policy, policy_from, read_raw
 from tclose.policy.model import Policy
-from tclose.release import Release
 
 PolicyLike = Policy | str | Path | Mapping[str, Any]
 Progress = Callable[[str], None]
@@ -63,7 +63,9 @@ def open_table(
 ) -> OpenTable:
     """Opens a path, a frame or a release, with a policy or with names of columns only."""
     problems: list[Problem] = []
-    if isinstance(data, Release):
+    # Whoever has a release has imported its module, which is slow to import for anybody else.
+    module = sys.modules.get("tclose.release")
+    if module is not None and isinstance(data, module.Release):
         data = data.path if data.data is None else data.data
     if policy is None:
         progress("opening the table")

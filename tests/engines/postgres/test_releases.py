@@ -13,7 +13,7 @@ import pytest
 import tclose
 from tclose import TcloseError
 from tclose.data import open_source
-from tclose.data.engines.postgres.release import placed, refuse_taken
+from tclose.data.engines.postgres.release import fill_new_table, refuse_taken
 from tclose.data.io.address import Address
 from tclose.errors import DataError
 from tclose.policy import load_policy
@@ -156,7 +156,7 @@ def test_types_of_untouched_columns_survive(database: Any, tmp_path: Path) -> No
 
 def placed_types(database: Any, file: Path) -> None:
     rows = open_source(file).stream()
-    placed(Address(database.url("again")), rows.schema, rows.batches(), lambda source: None)
+    fill_new_table(Address(database.url("again")), rows.schema, rows.batches(), lambda source: None)
     told = (
         "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
         "WHERE attnum > 0 AND attrelid = 'again'::regclass"
