@@ -1,8 +1,8 @@
 """How far apart two sensitive values are: the ground distances, as exact whole numbers.
 
 Ordered, numeric, equal and hierarchical distances are distances along a tree, so one formula and
-one kernel serve them all (`mathematics`: EMD = Σ_edges length · |P(below) − Q(below)|). Anything
-else is a matrix. Every metric is scaled so that its diameter is 1.
+one kernel serve them all (`docs/mathematics.md` 1.1: EMD = Σ_edges length · |P(below) − Q(below)|).
+Anything else is a matrix. Every metric is scaled so that its diameter is 1.
 
 A missing value that counts as a value of its own (`missing=True`: it gets the last code) hangs at
 half the diameter from the middle of an order or from the root of a hierarchy: at least 1/2 from

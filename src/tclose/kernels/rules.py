@@ -127,7 +127,7 @@ def keeps_rule(
 
 @compiling.part
 def near(rule: Any, hist: Any, size: Any, below: Any, n: Any, rules: Any, scratch: Any) -> Any:
-    """Earth mover's distance ≤ t: Σ len·|n·c − r·N|·den ≤ num·n·r (`mathematics` 1.0)."""
+    """EMD ≤ t: Σ len·|n·c − r·N|·den ≤ num·n·r (`docs/mathematics.md` 1.2)."""
     climb(rule, hist, rules, scratch)
     z = hist[rules.head[rule, HIDDEN]] if rules.head[rule, HIDDEN] >= 0 else 0
     if size > rules.head[rule, LIMIT]:

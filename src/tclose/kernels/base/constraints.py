@@ -104,7 +104,7 @@ class ConstraintSet:
         return total
 
     def _is_near(self, row, hist, rows, reference, reference_rows, scratch):
-        """Earth mover's distance ≤ t: Σ len·|n·c − r·N|·den ≤ num·n·r (`mathematics` 1.0)."""
+        """EMD ≤ t: Σ len·|n·c − r·N|·den ≤ num·n·r (`docs/mathematics.md` 1.2)."""
         self._sum_up(row, hist, scratch)
         hidden = hidden_rows(row, hist)
         if rows > row.largest_exact:

@@ -10,7 +10,7 @@ fragment of everything, the best fragment is cut in two along the best attribute
 holds for every attribute a. By Theorem B (`close`) X_a bounds the EMD of every class that takes its
 records from the fragments in proportion.
 
-What is corrected in the published method for two numerical attributes (`mathematics` 3.8):
+What is corrected in the published method for two numerical attributes (`docs/mathematics.md` 3.5):
 
 - distances stay those of the whole table. It divided each fragment's by the fragment's own width,
   so that no bound could fall below half the share of fragments with two values or more, and a cut

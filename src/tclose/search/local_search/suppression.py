@@ -1,9 +1,9 @@
 """Suppression of rows where that lowers the loss, within what the policy allows.
 
 Suppressed rows change the released distribution, by which every class is judged, and no requirement
-is monotone under that (`mathematics` 0.10). So cells are suppressed in a batch, the reference is
-counted anew, and every class that no longer keeps the constraints is merged with a neighbour until
-all do; that ends at the latest with one class.
+is monotone under that (`docs/mathematics.md` 2.3). So cells are suppressed in a batch, the
+reference is counted anew, and every class that no longer keeps the constraints is merged with a
+neighbour until all do; that ends at the latest with one class.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def nt_mondrian(problem: Problem, budget: Budget) -> Outcome:
     """Strict cuts whose classes are close to some node of n or more rows above them.
 
     Such closeness is not kept by merging, so refusing a cut is a heuristic here: cuts below it
-    might have been allowed (`mathematics` 3.4).
+    might have been allowed (`docs/mathematics.md` 2.2).
     """
     return _run("nt-mondrian", "gain", problem, budget)
 
