@@ -58,14 +58,14 @@ clean: ## remove the environment, caches and everything made
 # A candidate must run, not only exist: version managers leave launchers that refuse to start.
 $(BIN)/python:
 	@chosen=; \
-	for candidate in $(or $(PYTHON),python3 python3.13 python3.12 python3.11); do \
+	for candidate in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
 	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
 	        chosen=$$candidate; break; \
 	    fi; \
 	done; \
 	if [ -z "$$chosen" ]; then \
 	    echo "tclose needs Python 3.11 or newer; none of these is:" \
-	        "$(or $(PYTHON),python3 python3.13 python3.12 python3.11)." >&2; \
+	        "$(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11)." >&2; \
 	    echo "Install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; \
 	    exit 1; \
 	fi; \
