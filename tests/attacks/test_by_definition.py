@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import tclose
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 10**6)
 FEW = settings(max_examples=25)
 GROUPS = {"one": ["a", "b"], "two": ["c", "d"]}

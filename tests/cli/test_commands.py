@@ -440,6 +440,7 @@ def test_generate_refuses_a_kind_of_file_that_it_cannot_write(refused: Any) -> N
     refused("generate", "-o", "g.xls", says=("g.xls", ".csv", ".parquet"))
 
 
+@pytest.mark.slow
 def test_the_demo_writes_what_it_says_and_can_be_followed(holds: Any, run: Any) -> None:
     shown = holds("demo", "--output", "demo", "--rows", 400, "--effort", 1).stdout
     written = {path.name for path in Path("demo").iterdir()}

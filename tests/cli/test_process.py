@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TABLE = "age,zip,disease\n1,2,flu\n1,2,ulcer\n3,4,flu\n3,4,ulcer\n"
 POLICY = 'k = {k}\ncolumns = {{ age = "quasi", zip = "quasi", disease = "sa" }}\n'
 

@@ -24,6 +24,8 @@ import tclose
 from tclose.data import open_source
 from tclose.errors import DataError, TcloseError, UsageError
 
+pytestmark = pytest.mark.slow
+
 ROWS = 12
 ILLS = ["flu", "ulcer", "cough"] * 4
 

@@ -32,6 +32,8 @@ from hypothesis import strategies as st
 from tclose.data import Reading, open_source, source
 from tclose.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 1 << 30
 ROOM = 10 << 30
 SOURCES = Path(__file__).resolve().parents[2] / "src"

@@ -22,7 +22,10 @@ import tclose
 from tclose import Reading
 
 # One library asks another by a name that the other wants to forget.
-pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning"),
+]
 
 ROWS = 240
 KEY = b"a key of the steward"

@@ -23,8 +23,11 @@ from tclose.errors import DataError
 
 ibis = pytest.importorskip("ibis", reason="ibis-framework is not installed")
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.slow,
+    [
+        pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+        pytest.mark.filterwarnings("ignore::FutureWarning"),
+    ],
 ]
 
 KEY = b"sixteen bytes or more"

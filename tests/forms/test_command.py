@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 from tclose.cli import app
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 k = 3
 [columns]

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import tclose
 from tclose.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 quick = settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )

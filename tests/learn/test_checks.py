@@ -12,6 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tclose.learn import Anonymizer
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = [
     Anonymizer(recoding="mean"),
     Anonymizer(recoding="median", outside="cover", k=3, target="label", t=0.5),

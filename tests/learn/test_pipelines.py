@@ -21,6 +21,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tclose.learn import Anonymizer
 
+pytestmark = pytest.mark.slow
+
 
 def test_frames_come_back_as_what_they_were(
     kind: Any, people: pd.DataFrame, rules: dict[str, Any]

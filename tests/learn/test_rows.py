@@ -20,6 +20,8 @@ from tclose.data.encode.dictionary import as_text
 from tclose.data.encode.labels import coverage, covers_missing
 from tclose.learn import Anonymizer
 
+pytestmark = pytest.mark.slow
+
 quick = settings(
     max_examples=12,
     deadline=None,

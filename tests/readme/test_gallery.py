@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 GALLERY = Path(__file__).resolve().parents[2] / "docs" / "gallery"
 SVG = "{http://www.w3.org/2000/svg}"
 

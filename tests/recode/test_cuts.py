@@ -9,12 +9,15 @@ from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import tclose
 from tclose.errors import UsageError
 from tclose.recode import Plan
+
+pytestmark = pytest.mark.slow
 
 Row = dict[str, Any]
 KEPT = (3, 1, 0)

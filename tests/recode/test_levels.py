@@ -25,6 +25,8 @@ from tclose.recode import Plan, recoded
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.outcome import numbered
 
+pytestmark = pytest.mark.slow
+
 ABOVE = {"a": "x", "b": "x", "c": "x", "d": "y", "e": "y"}
 RULES: dict[str, Any] = {
     "k": 2,

@@ -13,6 +13,8 @@ from tclose.search import Budget, Problem, infeasible, method_named, problem_of
 from tclose.search.portfolio import EXTRA, challengers_of
 from tclose.search.registry import suited
 
+pytestmark = pytest.mark.slow
+
 quick = settings(
     max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )

@@ -15,6 +15,8 @@ import tclose
 from tclose.errors import DataError
 from tclose.search.registry import METHODS
 
+pytestmark = pytest.mark.slow
+
 QUASI = ("age", "town", "hue")
 SEEDS = st.integers(0, 10**6)
 FEW = settings(max_examples=15)

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import tclose
 
+pytestmark = pytest.mark.slow
+
 ROLES = ("count", "weight", "subject")
 
 

@@ -138,6 +138,7 @@ def test_numbers_of_every_kind_are_read_as_they_are_written() -> None:
     assert counted == [11] * len(kinds)
 
 
+@pytest.mark.slow
 def test_a_released_file_is_counted_by_person_on_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,8 @@ from tclose.search.exact_judge import Judge
 from tclose.search.finalize import mend
 from tclose.search.registry import METHODS
 
+pytestmark = pytest.mark.slow
+
 ROLES = ("count", "weight", "subject")
 T, ALPHA, K = Fraction(2, 5), Fraction(4, 5), 2
 EQUAL = 0.3

@@ -7,6 +7,8 @@ import pytest
 import tclose
 from tclose.sample import hospital
 
+pytestmark = pytest.mark.slow
+
 RULES = {
     "k": 4,
     "columns": {

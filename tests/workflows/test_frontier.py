@@ -22,6 +22,8 @@ from tclose.policy.load import policy_from
 from tclose.report.charts.frontier import draw_frontier
 from tclose.search.frontier.curves import Frontier, Point, knee_of
 
+pytestmark = pytest.mark.slow
+
 SVG = "{http://www.w3.org/2000/svg}"
 slow = settings(
     max_examples=8,

@@ -30,6 +30,8 @@ from tclose.workflows.inputs import AS_FOUND
 from tclose.workflows.release.publish import Job, confirm, publish
 from tclose.workflows.release.targets import Targets
 
+pytestmark = pytest.mark.slow
+
 GROUPS = {"lung": ["flu", "cough"], "stomach": ["ulcer", "gastritis"], "heart": ["attack"]}
 ABOVE = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}
 QUASI = ("n", "c")

@@ -28,6 +28,8 @@ from tclose.errors import TooManyCells, UsageError
 from tclose.policy import Policy
 from tclose.search.strata import curve, united
 
+pytestmark = pytest.mark.slow
+
 PARTS = importlib.import_module("tclose.verify.parts")
 RULES: dict[str, Any] = {
     "k": 4,

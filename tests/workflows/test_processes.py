@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 k = 5
 [columns]

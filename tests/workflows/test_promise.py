@@ -20,6 +20,8 @@ from tclose.recode import Plan
 from tclose.release import Applied
 from tclose.verify.certificate import recheck
 
+pytestmark = pytest.mark.slow
+
 INFEASIBLE = "no release can keep this promise"
 WAYS = [
     ("in.csv", ",", "out.csv", ","),

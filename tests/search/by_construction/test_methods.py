@@ -22,6 +22,8 @@ from tclose.search.by_construction.fragments import fragment_plans
 from tclose.search.by_construction.matching import match
 from tclose.search.by_construction.quotas import common_divisor, dealt, most_classes
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["fragments", "fragments-thesis", "matching", "sabre", "sabre-curve"]
 quick = settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
