@@ -1,7 +1,7 @@
 """Destroy and repair: pool a few neighbouring classes, split the pool anew, keep what is cheaper.
 
-A union of classes that keep a monotone requirement keeps it (`mathematics` 1.8), so a pool is
-always a valid class to split, and every state of the search keeps the constraints. Undoing and
+A union of classes that keep a monotone requirement keeps it (`docs/mathematics.md` 2.1), so a pool
+is always a valid class to split, and every state of the search keeps the constraints. Undoing and
 splitting again contains merging, moving and swapping as special cases. How many classes to pool,
 how many to look at for neighbours and how many splits to try are *operators*, drawn by what they
 have lately saved per effort (adaptive large neighbourhood search, Ropke and Pisinger 2006).

@@ -4,8 +4,8 @@ A node is cut along one column. Strict cuts send every cell with code ≤ v to t
 classes are disjoint boxes and a release can be repeated on other rows; relaxed cuts may part cells
 with equal codes. A column with a hierarchy is cut along it: between children of the lowest common
 ancestor of the node, so that the halves are further down (FREE cuts need not be). The constraints
-are such that a class which breaks one contains no partition that keeps it (`mathematics` 1.8), so a
-refused cut is refused for good.
+are such that a class which breaks one contains no partition that keeps it (`docs/mathematics.md`
+2.1), so a refused cut is refused for good.
 """
 
 import cython

@@ -11,7 +11,7 @@ of the values, coarser or finer, or a run of a few cells along their order): a s
 of its first cells left. λ = 1 is the plain split; λ = 0 keeps every stratum's share, so both halves
 keep the distribution up to rounding; the largest λ that keeps the constraints displaces the fewest.
 Rounding is carried along the sensitive order, so every prefix of it is off by less than one cell
-(`mathematics` 3.11).
+(`docs/mathematics.md` 3.6).
 
 Cells with equal quasi-identifiers may part, and classes may overlap: this is local recoding.
 """
