@@ -19,7 +19,7 @@ import pytest
 
 import tclose
 from tclose.data import open_source, write_table
-from tclose.data.io.paths import files_at, is_read_from
+from tclose.data.io.paths import find_files, is_read_from
 from tclose.errors import TcloseError, UsageError
 
 POLICY: dict[str, Any] = {
@@ -501,6 +501,6 @@ def test_a_folder_is_read_batch_by_batch(tmp_path: Path) -> None:
 def test_patterns_name_their_files_in_order(tmp_path: Path) -> None:
     for name in ("2024-02.csv", "2024-01.csv", "2023-12.csv", "_2024-03.csv"):
         store(tmp_path / name, part(0))
-    found = files_at(tmp_path / "2024-*.csv")
+    found = find_files(tmp_path / "2024-*.csv")
     assert [path.name for path in found.paths] == ["2024-01.csv", "2024-02.csv"]
-    assert [path.name for path in files_at(tmp_path / "_*.csv").paths] == ["_2024-03.csv"]
+    assert [path.name for path in find_files(tmp_path / "_*.csv").paths] == ["_2024-03.csv"]

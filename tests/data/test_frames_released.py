@@ -150,11 +150,11 @@ SENSITIVE: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", SENSITIVE)
 def test_hidden_values_leave_the_rest_of_a_pandas_column_exact(name: str) -> None:
-    from tclose.data.engines.frames.release import reframed
+    from tclose.data.engines.frames.release import update_frame
 
     before = pd.DataFrame({"s": SENSITIVE[name]}, index=["x", "x", "y"])
     gone = {"s": np.array([False, True, False])}
-    after = reframed(before, np.array([0, 1, 2]), {}, ["s"], gone)["s"]
+    after = update_frame(before, np.array([0, 1, 2]), {}, ["s"], gone)["s"]
     assert after.isna().tolist() == [False, True, False]
     assert [after.iloc[0], after.iloc[2]] == [before["s"].iloc[0], before["s"].iloc[2]]
     assert after.index.tolist() == ["x", "x", "y"]

@@ -332,7 +332,7 @@ def test_pieces_hold_the_same_rows_and_are_neither_large_nor_many(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source, "PIECE", size)
         patch.setattr(source, "BATCH", rows)
-        made = list(source.pieces(batches))
+        made = list(source.resize_batches(batches))
     rows_made = [text for piece in made for text in piece.column(0).to_pylist()]
     assert rows_made == [text for part in parts for text in part]
     assert all(0 < piece.num_rows <= rows for piece in made)

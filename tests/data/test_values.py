@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.data import Dictionary
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.classes import group_codes
 from tclose.data.encode.labels import coverage, is_label, span
 from tclose.errors import DataError
 
@@ -97,7 +97,7 @@ def test_codes_stand_for_their_values_and_a_missing_one_comes_last(values: list[
 def test_grouping_is_that_of_sorted_distinct_tuples(rows: list[tuple[int, int, int]]) -> None:
     """Codes so far apart that their products pass 64 bits are grouped all the same."""
     shifted = [(b, a, c) for a, b, c in rows]
-    label, first = grouped([np.array([row[at] for row in shifted]) for at in range(3)])
+    label, first = group_codes([np.array([row[at] for row in shifted]) for at in range(3)])
     distinct = sorted(set(shifted))
     assert label.tolist() == [distinct.index(row) for row in shifted]
     assert [shifted[at] for at in first] == distinct

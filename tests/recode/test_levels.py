@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 import tclose
 from tclose.cli import app
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.classes import group_codes
 from tclose.errors import UsageError
 from tclose.recode import Plan, recoded
 from tclose.search import Budget, Outcome, method_named, problem_of
@@ -206,7 +206,7 @@ def test_classes_that_are_not_those_of_the_levels_are_a_bug() -> None:
     table = pa.table({"n": [1, 11, 21, 31], "g": list("abde"), "w": ["p"] * 4, "s": list("uvuv")})
     bound = tclose.check(table, RULES)
     outcome = method_named("mondrian").run(problem_of(bound), Budget(seconds=5.0))
-    apart = replace(outcome, label=grouped([np.arange(4)])[0], levels=(3, 2, 1))
+    apart = replace(outcome, label=group_codes([np.arange(4)])[0], levels=(3, 2, 1))
     with pytest.raises(Exception, match="levels"):
         recoded(bound, apart)
 

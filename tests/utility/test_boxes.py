@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tclose.data.encode.boxes import boxes_of
+from tclose.data.encode.boxes import read_boxes
 from tclose.data.encode.dictionary import Dictionary
-from tclose.data.encode.hierarchies import covered
+from tclose.data.encode.hierarchies import find_covered
 from tclose.data.encode.labels import covers_missing
 from tclose.hierarchy import Hierarchy
 
@@ -41,7 +41,7 @@ LABELS = {
 
 def plainly(label: str | None, about: Dictionary, tree: Hierarchy | None) -> NDArray[np.bool_]:
     """Which values, a missing one last, a label covers by itself."""
-    some = [False] * about.known if label is None else covered(label, about.labels, tree)
+    some = [False] * about.known if label is None else find_covered(label, about.labels, tree)
     missing = label is None or covers_missing(label)
     return np.append(some, missing)[: len(about)]
 
@@ -56,7 +56,7 @@ def test_boxes_cover_what_labels_cover(kind: str, missing: bool) -> None:
     values, labels = LABELS[kind]
     tree = TREE if kind == "tree" else None
     about = dictionary([*values, None] if missing else list(values))
-    boxes = boxes_of("column", labels, about, tree)
+    boxes = read_boxes("column", labels, about, tree)
     codes = np.arange(len(about))
     for at, label in enumerate(labels):
         plain = plainly(label, about, tree)
@@ -69,7 +69,7 @@ def test_boxes_cover_what_labels_cover(kind: str, missing: bool) -> None:
 def test_totals_add_up_what_is_covered(amounts: list[int]) -> None:
     values, labels = LABELS["words"]
     about = dictionary([*values])
-    boxes = boxes_of("column", labels, about, TREE)
+    boxes = read_boxes("column", labels, about, TREE)
     by_place = np.zeros(boxes.values, dtype=np.int64)
     by_place[boxes.rank[: about.known]] = amounts
     for at, label in enumerate(labels):
@@ -78,20 +78,20 @@ def test_totals_add_up_what_is_covered(amounts: list[int]) -> None:
 
 
 def test_a_number_written_otherwise_is_the_same_number() -> None:
-    boxes = boxes_of("age", ["5.0", "5.5"], dictionary(["3", "5"]))
+    boxes = read_boxes("age", ["5.0", "5.5"], dictionary(["3", "5"]))
     assert boxes.width.tolist() == [1, 0]
 
 
 def test_a_central_value_is_the_nearest_that_a_row_has() -> None:
     about = dictionary(["3", "5", "40"])
-    boxes = boxes_of("age", ["17", "30"], about, central=True)
+    boxes = read_boxes("age", ["17", "30"], about, central=True)
     assert boxes.low.tolist() == [1, 2]
     tree = Hierarchy.from_chains([["3", "*"], ["5", "*"], ["40", "*"]], "age")
-    assert boxes_of("age", ["17"], about, tree, central=True).low.tolist() == [1]
+    assert read_boxes("age", ["17"], about, tree, central=True).low.tolist() == [1]
 
 
 def test_ends_stay_within_the_original() -> None:
-    boxes = boxes_of("age", ["[0, 5)", "≥ 4", "*", "{3, 5}", None], dictionary(["3", "5", "40"]))
+    boxes = read_boxes("age", ["[0, 5)", "≥ 4", "*", "{3, 5}", None], dictionary(["3", "5", "40"]))
     assert boxes.ends[:4].tolist() == [[3, 5], [4, 40], [3, 40], [3, 5]]
     assert np.isnan(boxes.ends[4]).all()
 
@@ -99,7 +99,7 @@ def test_ends_stay_within_the_original() -> None:
 def test_a_year_above_days_is_a_group_and_not_a_number() -> None:
     chains = [[day, day[:7], day[:4], "*"] for day in DATES]
     tree = Hierarchy.from_chains(chains, "day")
-    boxes = boxes_of("day", ["2024", "2024-01", "2025-12-31", "*"], dictionary(DATES), tree)
+    boxes = read_boxes("day", ["2024", "2024-01", "2025-12-31", "*"], dictionary(DATES), tree)
     assert boxes.width.tolist() == [2, 1, 1, 3]
     assert boxes.exact.tolist() == [False, False, True, False]
     wide = boxes.ends[:, 1] - boxes.ends[:, 0]

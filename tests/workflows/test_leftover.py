@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from typer.testing import Result
 
 import tclose
-from tclose.data.engines.frames.release import reframed
+from tclose.data.engines.frames.release import update_frame
 from tclose.errors import PolicyError, UsageError
 from tclose.recode import Pseudonyms, recoded
 from tclose.search import Budget, Outcome, method_named, problem_of
@@ -171,7 +171,7 @@ def test_hidden_values_of_a_frame_leave_the_others_as_they_are(kind: str) -> Non
     elif kind == "polars":
         frame = pytest.importorskip("polars").from_arrow(frame)
     hidden = {"s": np.array([True, False]), "d": np.array([False, True])}
-    after = reframed(frame, np.array([2, 0]), {"q": ["*", "*"]}, ["q", "s", "d"], hidden)
+    after = update_frame(frame, np.array([2, 0]), {"q": ["*", "*"]}, ["q", "s", "d"], hidden)
     assert type(after) is type(frame)
     rows = pa.Table.from_pandas(after, preserve_index=False) if kind == "pandas" else after
     rows = rows.to_arrow() if kind == "polars" else rows

@@ -14,7 +14,7 @@ from tclose.data.encode.classes import Classes
 def measure_belief(classes: Classes, attribute: str) -> Belief:
     """The chance that a guess is right, and the bits unknown, at each of the three steps."""
     histogram = classes.histogram(attribute)
-    table = classes.united_histogram(attribute, np.zeros(classes.count, np.int64), 1).dense()[0]
+    table = classes.merge_histogram(attribute, np.zeros(classes.count, np.int64), 1).dense()[0]
     table, values = table.astype(np.float64), max(classes.attributes[attribute].values, 1)
     count, size = histogram.count.astype(np.float64), histogram.size.astype(np.float64)
     commonest = np.maximum.reduceat(count, histogram.start[:-1])

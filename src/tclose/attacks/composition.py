@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.attacks.reidentification import find_threshold
-from tclose.data.alignment import Linked, translated
+from tclose.data.alignment import LinkedRows, translate_codes
 from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.classes import group_codes
 from tclose.distance import Histogram
 from tclose.kernels.distance.beliefs import combine_beliefs
 from tclose.verify.wording import rows_text
@@ -41,7 +41,7 @@ class Composed:
 
 
 def find_composition(
-    first: BoundTable, second: BoundTable, linked: Linked, attribute: str
+    first: BoundTable, second: BoundTable, linked: LinkedRows, attribute: str
 ) -> Finding:
     """Rows whose value two releases make certain, though neither does alone."""
     mine, theirs, rows = _pair_classes(first, second, linked)
@@ -104,11 +104,13 @@ def find_highest_shares(histogram: Histogram) -> Floats:
     return result
 
 
-def _pair_classes(first: BoundTable, second: BoundTable, linked: Linked) -> tuple[Ints, Ints, Ints]:
+def _pair_classes(
+    first: BoundTable, second: BoundTable, linked: LinkedRows
+) -> tuple[Ints, Ints, Ints]:
     """The pairs of classes that share people, and how many."""
     mine = first.classes.cell_class[linked.first]
     theirs = second.classes.cell_class[linked.second]
-    label, sample = grouped([mine, theirs])
+    label, sample = group_codes([mine, theirs])
     rows = np.zeros(len(sample), dtype=np.int64)
     np.add.at(rows, label, linked.rows)
     return mine[sample], theirs[sample], rows
@@ -117,7 +119,7 @@ def _pair_classes(first: BoundTable, second: BoundTable, linked: Linked) -> tupl
 def _translate_histogram(first: BoundTable, second: BoundTable, attribute: str) -> Histogram:
     """The second release's histogram in the codes of the first; values it lacks do not count."""
     histogram = second.classes.histogram(attribute)
-    code = translated(second.attributes[attribute], first.attributes[attribute])
+    code = translate_codes(second.attributes[attribute], first.attributes[attribute])
     values = first.classes.histogram(attribute).values
     # A missing value that may be any is the last of both.
     code[-1] = values - 1 if values > first.attributes[attribute].values else -2

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, rank_worst
-from tclose.data.alignment import Beside
+from tclose.data.alignment import Alignment
 from tclose.data.encode.boxes import Boxes
-from tclose.data.encode.cells import Cells, equal_parts
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.cells import Cells, split_evenly
+from tclose.data.encode.classes import group_codes
 from tclose.verify.wording import rows_text
 
 PARTS = 8
@@ -89,7 +89,7 @@ class Guesses:
         }
 
 
-def find_definetti(found: Beside, attribute: str, *, seed: int = 1) -> Finding | None:
+def find_definetti(found: Alignment, attribute: str, *, seed: int = 1) -> Finding | None:
     """How many more people the attack guesses right than their class does; None: not linked."""
     if found.linked is None:
         return None
@@ -150,7 +150,7 @@ def share_out(people: People) -> Floats:
     return belief
 
 
-def _link_people(found: Beside, attribute: str, seed: int) -> People:
+def _link_people(found: Alignment, attribute: str, seed: int) -> People:
     """The kinds of people in the classes that are tried, with their true values."""
     assert found.linked is not None
     cells, weight = found.linked.first, found.linked.rows.astype(np.float64)
@@ -178,9 +178,9 @@ def group_people(
 
     Of very many classes some are drawn by chance.
     """
-    kinds = len(grouped([number, *parts])[1])
+    kinds = len(group_codes([number, *parts])[1])
     kept = np.flatnonzero((code >= 0) & _draw_groups(number, kinds * values, seed))
-    label, first = grouped([number[kept], *(part[kept] for part in parts)])
+    label, first = group_codes([number[kept], *(part[kept] for part in parts)])
     truth = np.zeros((len(first), values))
     np.add.at(truth, (label, code[kept]), weight[kept])
     held = np.zeros((classes, values))
@@ -213,6 +213,6 @@ def divide_line(rows: NDArray[np.number], known: int) -> Ints:
     """
     if known <= 2 * PARTS:
         return np.arange(len(rows))
-    part = equal_parts(rows, PARTS)
+    part = split_evenly(rows, PARTS)
     part[known:] = PARTS
     return part

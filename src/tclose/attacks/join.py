@@ -16,7 +16,7 @@ from tclose.verify.wording import rows_text
 def find_background_join(classes: Classes, attribute: str) -> Finding:
     """Rows whose value becomes certain for whoever knows the other sensitive values."""
     others = [name for name in classes.attributes if name != attribute]
-    seen = classes.regrouped(others)
+    seen = classes.regroup(others)
     single = np.diff(seen.histogram(attribute).start) == 1
     before = np.diff(classes.histogram(attribute).start) == 1
     fresh = single & ~before[seen.origin]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.attacks.reidentification import find_threshold
-from tclose.data.alignment import Beside
-from tclose.data.encode.classes import grouped
+from tclose.data.alignment import Alignment
+from tclose.data.encode.classes import group_codes
 from tclose.kernels.boxes.linkage import BoxGaps
 from tclose.verify.wording import rows_text
 
@@ -25,10 +25,10 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def find_linkage(found: Beside, *, seed: int = 1) -> Finding:
+def find_linkage(found: Alignment, *, seed: int = 1) -> Finding:
     """How often the guess is right, and for how many rows that is likelier than 1/k."""
     names = found.release.classes.quasi
-    tuples, first = grouped([found.original.cells.codes[name] for name in names])
+    tuples, first = group_codes([found.original.cells.codes[name] for name in names])
     some = np.arange(len(first))
     if found.central:  # everybody is compared with every class
         some = _draw_people(len(first), found.release.classes.count, seed)
@@ -72,13 +72,13 @@ def find_linkage(found: Beside, *, seed: int = 1) -> Finding:
     return Finding("linkage", None, sentence, affected, total, rank_worst(harmed, -sizes), numbers)
 
 
-def measure_volume(found: Beside) -> Floats:
+def measure_volume(found: Alignment) -> Floats:
     """The logarithm of how many combinations of values each class covers."""
     result: Floats = np.log2(np.maximum(found.covering.width(), 1)).sum(axis=1)
     return result
 
 
-def find_nearest(found: Beside, places: Ints) -> tuple[Floats, Floats, Floats]:
+def find_nearest(found: Alignment, places: Ints) -> tuple[Floats, Floats, Floats]:
     """For each person: the smallest gap, the smallest volume at that gap, and the rows there."""
     size = found.release.classes.size.astype(np.float64)
     gap, narrow, rows = _box_gaps(found).nearest(
@@ -87,7 +87,7 @@ def find_nearest(found: Beside, places: Ints) -> tuple[Floats, Floats, Floats]:
     return gap, narrow, rows
 
 
-def _box_gaps(found: Beside) -> BoxGaps:
+def _box_gaps(found: Alignment) -> BoxGaps:
     """Where gaps are measured on: the positions of a column's places, and the ends of its values.
 
     Positions and ends are shares of the column's range. A column without numbers has its places

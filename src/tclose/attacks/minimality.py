@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.attacks.reidentification import find_threshold
-from tclose.data.alignment import Beside
+from tclose.data.alignment import Alignment
 from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import Classes, grouped, partitioned
+from tclose.data.encode.classes import Classes, group_codes, partition_cells
 from tclose.requirements import Requirement, failing_classes, state_requirements
 from tclose.verify.wording import classes_text, rows_text
 
@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-def find_minimality(found: Beside) -> Finding | None:
+def find_minimality(found: Alignment) -> Finding | None:
     """Classes that only sensitive values kept whole; None where `untried` says why."""
     promised = [
         requirement
@@ -118,7 +118,7 @@ def rank_values(number: Ints, place: Ints, classes: int) -> tuple[Ints, Ints]:
     >>> rank_values(np.array([0, 1, 0, 0]), np.array([9, 4, 5, 9]), 2)
     (array([1, 0, 0, 1]), array([1, 0]))
     """
-    label, first = grouped([number, place])
+    label, first = group_codes([number, place])
     owner = number[first]
     start = np.searchsorted(owner, np.arange(classes))
     return label - start[number], np.bincount(owner, minlength=classes) - 1
@@ -163,7 +163,7 @@ def _halve(people: Classes, number: Ints, side: Flags, cut: Flags) -> Classes:
     table stays as it is."""
     inside = cut[number]
     kept, rest = np.flatnonzero(inside), np.flatnonzero(~inside)
-    alike, first = grouped([codes[rest] for codes in people.cell_codes.values()])
+    alike, first = group_codes([codes[rest] for codes in people.cell_codes.values()])
     weight = np.zeros(len(first), dtype=people.cell_rows.dtype)
     np.add.at(weight, alike, people.cell_rows[rest])
     fewer = repeat_cells(
@@ -172,4 +172,4 @@ def _halve(people: Classes, number: Ints, side: Flags, cut: Flags) -> Classes:
         np.concatenate([people.cell_rows[kept], weight]),
     )
     halves = 2 * number[kept] + side[kept]
-    return partitioned(fewer, np.concatenate([halves, np.full(len(first), 2 * len(cut))]))
+    return partition_cells(fewer, np.concatenate([halves, np.full(len(first), 2 * len(cut))]))

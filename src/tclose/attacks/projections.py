@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from tclose.attacks.composition import NEARLY
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.binding import BoundTable
-from tclose.data.encode.cells import parted
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.cells import bin_codes
+from tclose.data.encode.classes import group_codes
 from tclose.verify.wording import rows_text
 
 Ints = NDArray[np.int64]
@@ -50,7 +50,7 @@ def compose_projections(
     original: BoundTable, cell: Ints, projections: Sequence[Projection]
 ) -> tuple[Finding, ...]:
     """What all projections together tell, for every sensitive attribute; `cell` is each row's."""
-    together, first = grouped([each.label for each in projections])
+    together, first = group_codes([each.label for each in projections])
     rows = np.bincount(together)
     found = [_count_people(original, rows)]
     for at, mine in enumerate(projections):
@@ -148,11 +148,11 @@ def _weigh_values(
     original: BoundTable, cell: Ints, other: Projection, code: Ints, table: Floats
 ) -> Floats:
     """[classes of the other projection, values]: P(a | B) / Q(a)."""
-    parts = [parted(original.classes.cell_codes[name][cell], PARTS) for name in other.columns]
-    label, _ = grouped(parts)
+    parts = [bin_codes(original.classes.cell_codes[name][cell], PARTS) for name in other.columns]
+    label, _ = group_codes(parts)
     given = _find_shares(label, code, len(table))
     classes = int(other.label.max()) + 1
-    pair, first = grouped([other.label, label])
+    pair, first = group_codes([other.label, label])
     count = np.bincount(pair).astype(np.float64)
     result = np.zeros((classes, len(table)))
     np.add.at(result, other.label[first], given[label[first]] * count[:, None])

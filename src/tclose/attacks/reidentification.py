@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
-from tclose.data.encode.coverage import covering_of
+from tclose.data.encode.coverage import cover_classes
 from tclose.verify.wording import rows_text
 
 USUAL_K = 5
@@ -33,7 +33,7 @@ def find_reidentification(bound: BoundTable, population: Cells | None) -> Iterat
     yield _find_high_risk(bound, "prosecutor", size, "in the release")
     seen = size
     if population is not None:
-        covering = covering_of(bound.classes, population, bound.hierarchies)
+        covering = cover_classes(bound.classes, population, bound.hierarchies)
         match = covering.rows_covered(population)
         seen = np.maximum(match, size)
         nobody = int(np.count_nonzero(match < size))

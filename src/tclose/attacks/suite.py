@@ -16,7 +16,7 @@ from tclose.attacks.minimality import explain_untried, find_minimality
 from tclose.attacks.reidentification import find_reidentification
 from tclose.attacks.similarity import find_similarity
 from tclose.attacks.skewness import find_skewness
-from tclose.data.alignment import Beside, Linked, agreeing
+from tclose.data.alignment import Alignment, LinkedRows, values_agree
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.errors import DataError, UsageError
@@ -29,13 +29,13 @@ class Other:
     """A second release about the same people, and which of its rows are whose."""
 
     release: BoundTable
-    linked: Linked | None
+    linked: LinkedRows | None
 
 
 def attack_release(
     release: BoundTable,
     *,
-    original: Beside | None = None,
+    original: Alignment | None = None,
     population: Cells | None = None,
     other: Other | None = None,
     seed: int = 1,
@@ -82,7 +82,7 @@ def _attack_classes(release: BoundTable, population: Cells | None) -> Iterator[F
 
 def _attack_with_original(
     release: BoundTable,
-    original: Beside,
+    original: Alignment,
     lacking: list[str],
     seed: int,
     progress: Progress,
@@ -114,7 +114,7 @@ def _attack_both(release: BoundTable, other: Other) -> Iterator[Finding]:
             where=other.release.source.name,
             hint="name a column that both have and that tells rows apart (key)",
         )
-    if not agreeing(release, other.release, other.linked):
+    if not values_agree(release, other.release, other.linked):
         raise DataError(
             "rows that should be of the same person differ in a sensitive value",
             where=other.release.source.name,

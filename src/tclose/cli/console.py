@@ -86,9 +86,9 @@ def show(
 
 def command_line() -> str:
     """What was typed, for certificates: without passwords, and without the values in a query."""
-    from tclose.data.io.address import concealed
+    from tclose.data.io.address import hide_passwords
 
-    words = concealed(sys.argv[1:])
+    words = hide_passwords(sys.argv[1:])
     for at, word in enumerate(words):
         if word.startswith("--query=") or (at and words[at - 1] == "--query"):
             words[at] = LITERAL.sub("'…'", word)

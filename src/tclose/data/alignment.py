@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.attribute import MISSING, Attribute
-from tclose.data.encode.classes import grouped
-from tclose.data.encode.coverage import Covering, covering_of
+from tclose.data.encode.classes import group_codes
+from tclose.data.encode.coverage import Covering, cover_classes
 from tclose.data.encode.dictionary import Dictionary
 from tclose.data.encode.rows import RowIndex
 from tclose.data.source import Source
@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Linked:
+class LinkedRows:
     """Pairs of cells of two tables, and how many people are in both."""
 
     first: Ints
@@ -39,34 +39,34 @@ class Linked:
         return int(self.rows.sum())
 
 
-def linked_rows(first: BoundTable, second: BoundTable, key: str | None = None) -> Linked | None:
+def link_rows(first: BoundTable, second: BoundTable, key: str | None = None) -> LinkedRows | None:
     """Links the rows of two tables by a key, or by their order where both have equally many.
 
     None where there is no key and the numbers of rows differ: nothing then says who is who. That
     rows in equal places are of equal people is the caller's claim; whoever uses it checks what can
     be checked.
     """
-    mine, theirs, each = row_cells(first), row_cells(second), _row_counts(second)
+    mine, theirs, each = locate_rows(first), locate_rows(second), _row_counts(second)
     if key is not None:
-        at = _found(_keys(first.source, key), _keys(second.source, key), first.source)
+        at = _find_keys(_read_keys(first.source, key), _read_keys(second.source, key), first.source)
         shared = np.flatnonzero(at >= 0)
         mine, theirs, each = mine[at[shared]], theirs[shared], each[shared]
     elif len(mine) != len(theirs):
         return None
-    label, one = grouped([mine, theirs])
+    label, one = group_codes([mine, theirs])
     weight = np.zeros(len(one), dtype=np.int64)
     np.add.at(weight, label, each)
-    return Linked(mine[one], theirs[one], weight)
+    return LinkedRows(mine[one], theirs[one], weight)
 
 
 @dataclass(frozen=True)
-class Beside:
+class Alignment:
     """A release held against its original: what its classes cover, and whose row is whose."""
 
     original: BoundTable
     release: BoundTable
     covering: Covering
-    linked: Linked | None
+    linked: LinkedRows | None
 
     @property
     def central(self) -> bool:
@@ -74,7 +74,7 @@ class Beside:
         return self.release.policy.release.recoding != "local"
 
 
-def beside(original: BoundTable, release: BoundTable, key: str | None = None) -> Beside:
+def align(original: BoundTable, release: BoundTable, key: str | None = None) -> Alignment:
     """Holds a release against its original; links their rows where that can be done.
 
     Without a key rows are linked by their order, if there are equally many, if all sensitive values
@@ -88,18 +88,18 @@ def beside(original: BoundTable, release: BoundTable, key: str | None = None) ->
             hint="is it a release of this table?",
         )
     central = release.policy.release.recoding != "local"
-    covering = covering_of(
+    covering = cover_classes(
         release.classes,
         original.cells,
         original.hierarchies,
         central=central,
-        nominal=_prefixed(original),
+        nominal=_find_prefixed(original),
     )
     linked = None
     if key is not None or released == known:
-        linked = linked_rows(original, release, key)
-    found = Beside(original, release, covering, linked)
-    if linked is None or (agreeing(original, release, linked) and _covered(found, linked)):
+        linked = link_rows(original, release, key)
+    found = Alignment(original, release, covering, linked)
+    if linked is None or (values_agree(original, release, linked) and _is_covered(found, linked)):
         return found
     if key is not None:
         raise DataError(
@@ -111,13 +111,13 @@ def beside(original: BoundTable, release: BoundTable, key: str | None = None) ->
     return replace(found, linked=None)
 
 
-def _prefixed(bound: BoundTable) -> list[str]:
+def _find_prefixed(bound: BoundTable) -> list[str]:
     """The quasi-identifiers that are generalized character by character, as postcodes are."""
     specs = {name: bound.policy.columns[name].hierarchy for name in bound.classes.quasi}
     return [name for name, spec in specs.items() if spec is not None and spec.kind == "prefix"]
 
 
-def agreeing(first: BoundTable, second: BoundTable, linked: Linked) -> bool:
+def values_agree(first: BoundTable, second: BoundTable, linked: LinkedRows) -> bool:
     """Whether linked rows have the same sensitive values.
 
     Where the policy hides or generalizes those of rows that a search left out, a value may also be
@@ -127,16 +127,16 @@ def agreeing(first: BoundTable, second: BoundTable, linked: Linked) -> bool:
         theirs = second.attributes[name]
         one = first.classes.cell_codes[name][linked.first]
         two = second.classes.cell_codes[name][linked.second]
-        differ = np.flatnonzero(translated(mine, theirs)[one] != two)
-        _, some = grouped([one[differ], two[differ]])
+        differ = np.flatnonzero(translate_codes(mine, theirs)[one] != two)
+        _, some = group_codes([one[differ], two[differ]])
         at = differ[some]
         for a, b in zip(one[at].tolist(), two[at].tolist(), strict=True):
-            if not _coarser(first, mine, a, theirs, b):
+            if not _is_coarser(first, mine, a, theirs, b):
                 return False
     return True
 
 
-def _coarser(bound: BoundTable, mine: Attribute, a: int, theirs: Attribute, b: int) -> bool:
+def _is_coarser(bound: BoundTable, mine: Attribute, a: int, theirs: Attribute, b: int) -> bool:
     """Whether one of two values can be the other, hidden or generalized."""
     how = bound.policy.release.leftover
     one = MISSING if a < 0 else mine.labels[a]
@@ -149,7 +149,7 @@ def _coarser(bound: BoundTable, mine: Attribute, a: int, theirs: Attribute, b: i
     return tree.lca_of_labels([one, two]) in (one, two)
 
 
-def _covered(found: Beside, linked: Linked) -> bool:
+def _is_covered(found: Alignment, linked: LinkedRows) -> bool:
     """Whether every released value covers its original one (a central one need not)."""
     if found.central:
         return True
@@ -161,13 +161,13 @@ def _covered(found: Beside, linked: Linked) -> bool:
     )
 
 
-def translated(mine: Attribute, theirs: Attribute) -> Ints:
+def translate_codes(mine: Attribute, theirs: Attribute) -> Ints:
     """The other table's code of each of an attribute's codes: −2 for none, last −1 for missing."""
     code = {label: at for at, label in enumerate(theirs.labels)}
     return np.array([*(code.get(label, -2) for label in mine.labels), -1], dtype=np.int64)
 
 
-def row_cells(bound: BoundTable) -> Ints:
+def locate_rows(bound: BoundTable) -> Ints:
     """The cell of every row of a table, in its own order."""
     index = RowIndex(bound.cells, [*bound.classes.quasi, *bound.attributes])
     parts = [index.locate(batch) for batch in bound.source.stream().batches()]
@@ -186,11 +186,11 @@ def _row_counts(bound: BoundTable) -> Ints:
     name = next(iter(bound.policy.with_role("count")), None)
     if name is None:
         return np.ones(bound.cells.n_rows, dtype=np.int64)
-    dictionary, code = row_codes(bound.source, name)
+    dictionary, code = encode_rows(bound.source, name)
     return np.array([int(Decimal(text)) for text in dictionary.labels], dtype=np.int64)[code]
 
 
-def _keys(source: Source, key: str) -> pa.ChunkedArray:
+def _read_keys(source: Source, key: str) -> pa.ChunkedArray:
     """The key of every row, as text."""
     if key not in source.columns:
         raise DataError(
@@ -209,7 +209,7 @@ def _keys(source: Source, key: str) -> pa.ChunkedArray:
     return column
 
 
-def _found(known: pa.ChunkedArray, keys: pa.ChunkedArray, source: Source) -> Ints:
+def _find_keys(known: pa.ChunkedArray, keys: pa.ChunkedArray, source: Source) -> Ints:
     """The row of the first table with each key of the second; −1 where there is none."""
     at = pc.index_in(keys, value_set=known.combine_chunks()).fill_null(-1)
     result: Ints = at.to_numpy().astype(np.int64)
@@ -218,7 +218,7 @@ def _found(known: pa.ChunkedArray, keys: pa.ChunkedArray, source: Source) -> Int
     return result
 
 
-def row_codes(source: Source, column: str) -> tuple[Dictionary, Ints]:
+def encode_rows(source: Source, column: str) -> tuple[Dictionary, Ints]:
     """The values of one column, and the code of every row, in the table's order."""
     if column not in source.columns:
         raise DataError(

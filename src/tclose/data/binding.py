@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from tclose.data.encode.attribute import Attribute, make_attribute
 from tclose.data.encode.cells import Cells, count_cells_within_limit
 from tclose.data.encode.classes import Classes, form_classes
-from tclose.data.encode.coverage import covering_of
+from tclose.data.encode.coverage import cover_classes
 from tclose.data.encode.dictionary import NUMBER, Dictionary
-from tclose.data.encode.hierarchies import outside, resolve
-from tclose.data.encode.row_counts import counted_cells
+from tclose.data.encode.hierarchies import count_unknown, resolve
+from tclose.data.encode.row_counts import count_weighted_cells
 from tclose.data.source import Source
 from tclose.distance.registry import DISTANCES
 from tclose.errors import DataError, PolicyError, Problem, TcloseError, TooManyCells, nearest
@@ -29,7 +29,7 @@ T = TypeVar("T")
 UnknownValues = Literal["refuse", "keep"]
 
 
-class Counted(Protocol):
+class ColumnCounts(Protocol):
     """What is counted of columns: their values, and how many rows have none."""
 
     @property
@@ -60,7 +60,7 @@ class BoundTable:
 
     def match_population(self, population: Cells) -> NDArray[np.int64]:
         """How many people of the population fit each class."""
-        return covering_of(self.classes, population, self.hierarchies).rows_covered(population)
+        return cover_classes(self.classes, population, self.hierarchies).rows_covered(population)
 
 
 def bind(
@@ -92,18 +92,18 @@ def bind_within_limit(
     if policy is None:
         raise PolicyError(problems)
     found = list(problems)
-    usable = columns_of(policy, source, found)
+    usable = find_columns(policy, source, found)
     cells = _count(policy, source, usable, found)
     if cells is None:
         return None
-    hierarchies, attributes = meanings(policy, cells, usable, found, unknown_values)
+    hierarchies, attributes = resolve_columns(policy, cells, usable, found, unknown_values)
     wild = [name for name in policy.quasi if policy.columns[name].missing == "any"]
     quasi = [name for name in source.columns if name in policy.quasi]
     classes = form_classes(cells, quasi, attributes, wild)
     return BoundTable(policy, source, cells, classes, hierarchies)
 
 
-def columns_of(policy: Policy, source: Source, problems: list[Problem]) -> list[str]:
+def find_columns(policy: Policy, source: Source, problems: list[Problem]) -> list[str]:
     """The columns to be counted; adds to the problems all that is wrong with their names."""
     places = [f"{problem.where}." for problem in problems]
     broken = {
@@ -111,7 +111,7 @@ def columns_of(policy: Policy, source: Source, problems: list[Problem]) -> list[
         for name in source.columns
         if any(place.startswith(f"columns.{name}.") for place in places)
     }
-    problems += _names(policy, source, broken)
+    problems += _check_names(policy, source, broken)
     usable = [name for name in (*policy.quasi, *policy.sensitive) if name in source.columns]
     usable = [name for name in usable if source.is_scalar(name)]
     if not usable:
@@ -119,9 +119,9 @@ def columns_of(policy: Policy, source: Source, problems: list[Problem]) -> list[
     return usable
 
 
-def meanings(
+def resolve_columns(
     policy: Policy,
-    cells: Counted,
+    cells: ColumnCounts,
     columns: Sequence[str],
     problems: list[Problem],
     unknown_values: UnknownValues = "refuse",
@@ -145,13 +145,13 @@ def _count(
     counting = policy.counting
     if counting is not None and counting[1] in source.columns:
         try:
-            return counted_cells(source, columns, counting)
+            return count_weighted_cells(source, columns, counting)
         except DataError as error:
             problems.append(Problem(f"columns.{counting[1]}", error.what, error.hint))
     return count_cells_within_limit(source, columns)
 
 
-def narrowed(bound: BoundTable, kept: NDArray[np.bool_]) -> BoundTable:
+def narrow(bound: BoundTable, kept: NDArray[np.bool_]) -> BoundTable:
     """The table of some cells only: a value that no longer occurs no longer has a place.
 
     That can change how far apart the others are (by the ordered distance: their ranks), so what a
@@ -173,7 +173,7 @@ def narrowed(bound: BoundTable, kept: NDArray[np.bool_]) -> BoundTable:
     )
 
 
-def _names(policy: Policy, source: Source, broken: set[str]) -> list[Problem]:
+def _check_names(policy: Policy, source: Source, broken: set[str]) -> list[Problem]:
     """Columns that one side has and the other has not, and columns that cannot be counted."""
     problems = []
     roleless = [
@@ -195,7 +195,7 @@ def _names(policy: Policy, source: Source, broken: set[str]) -> list[Problem]:
 class _Checker:
     """Builds what the columns need, turning each failure into a problem."""
 
-    def __init__(self, policy: Policy, cells: Counted, problems: list[Problem]) -> None:
+    def __init__(self, policy: Policy, cells: ColumnCounts, problems: list[Problem]) -> None:
         self.policy = policy
         self.cells = cells
         self.problems = problems
@@ -210,7 +210,7 @@ class _Checker:
             tree = self._hierarchy(name)
             if tree is not None:
                 trees[name] = tree
-                lost = outside(tree, self.cells.dictionaries[name].labels)
+                lost = count_unknown(tree, self.cells.dictionaries[name].labels)
                 if lost and unknown_values == "refuse":
                     are = "value is" if lost == 1 else "values are"
                     what = f"{lost:,} distinct {are} not in the hierarchy"

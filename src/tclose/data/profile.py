@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.frames.source import open_frame
-from tclose.data.source import ROWS, Source, quoted
+from tclose.data.source import ROWS, Source, quote_name
 from tclose.errors import DataError
 from tclose.policy.draft import Profile
 
@@ -18,7 +18,7 @@ SHORTEST_CODE = 4
 
 
 @dataclass(frozen=True)
-class _Counts:
+class _ColumnProfile:
     declared: str
     missing: int
     distinct: int
@@ -30,12 +30,13 @@ class _Counts:
     longest: int
 
 
-def profiles(source: Source) -> list[Profile]:
+def profile_columns(source: Source) -> list[Profile]:
     """One profile per column, from one pass over the table for every few columns.
 
     >>> from tclose.data.open import open_source
     >>> import pyarrow as pa
-    >>> [p.kind for p in profiles(open_source(pa.table({"zip": ["0123", "0456"], "n": [1, 2]})))]
+    >>> table = pa.table({"zip": ["0123", "0456"], "n": [1, 2]})
+    >>> [column.kind for column in profile_columns(open_source(table))]
     ['code', 'number']
     """
     if source.n_rows == 0:
@@ -45,33 +46,33 @@ def profiles(source: Source) -> list[Profile]:
             hint="it needs at least one row below the header",
         )
     plain = [name for name in source.columns if source.is_scalar(name)]
-    counted: dict[str, _Counts] = {}
+    counted: dict[str, _ColumnProfile] = {}
     for at in range(0, len(plain), AT_ONCE):
         names = plain[at : at + AT_ONCE]
         if isinstance(source, DuckSource):
-            counted |= _counted(source, source, names, "1")
+            counted |= _count(source, source, names, "1")
         else:
             for name in names:
                 values = open_frame(source.group([name]))
-                counted |= _counted(source, values, [name], quoted(ROWS))
+                counted |= _count(source, values, [name], quote_name(ROWS))
     return [_profile(source, name, counted.get(name)) for name in source.columns]
 
 
-def _counted(
+def _count(
     source: Source, values: DuckSource, names: Sequence[str], weight: str
-) -> dict[str, _Counts]:
+) -> dict[str, _ColumnProfile]:
     """Counts some columns, whose values stand for as many rows as the weight says."""
     guess = source.n_rows > MANY or len(source.columns) > WIDE
     row = values.single_row(", ".join(_query(name, weight, guess=guess) for name in names))
     numbers = [int(value or 0) for value in row]
     width = len(numbers) // len(names)
     return {
-        name: _Counts(values.types[name], *numbers[i * width : (i + 1) * width])
+        name: _ColumnProfile(values.types[name], *numbers[i * width : (i + 1) * width])
         for i, name in enumerate(names)
     }
 
 
-def _profile(source: Source, name: str, counts: _Counts | None) -> Profile:
+def _profile(source: Source, name: str, counts: _ColumnProfile | None) -> Profile:
     if counts is None:
         return Profile(name, "nested", source.n_rows, 0, 0)
     kind = _kind(counts, source.n_rows - counts.missing)
@@ -79,7 +80,7 @@ def _profile(source: Source, name: str, counts: _Counts | None) -> Profile:
 
 
 def _query(name: str, weight: str, *, guess: bool) -> str:
-    column = quoted(name)
+    column = quote_name(name)
     text = f"CAST({column} AS VARCHAR)"
     different = "approx_count_distinct" if guess else "count"
     distinct = f"{different}({'' if guess else 'DISTINCT '}{column})"
@@ -94,7 +95,7 @@ def _query(name: str, weight: str, *, guess: bool) -> str:
     return ", ".join([rows[0], distinct, *rows[1:], *lengths])
 
 
-def _kind(counts: _Counts, known: int) -> str:
+def _kind(counts: _ColumnProfile, known: int) -> str:
     """number, date, code (digits of one length, perhaps a postcode, too long for ages) or text."""
     declared = counts.declared
     if declared.startswith(("DATE", "TIMESTAMP")):

@@ -50,14 +50,14 @@ class Rows:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in bounded memory, from the first again at every call."""
-        return pieces(self.opened())
+        return resize_batches(self.opened())
 
 
-def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def resize_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows, as many at a time as are worth it: neither few short ones nor many long ones.
 
     >>> many = [pa.record_batch({"a": [number]}) for number in range(5)]
-    >>> [piece.num_rows for piece in pieces(many)]
+    >>> [piece.num_rows for piece in resize_batches(many)]
     [5]
     """
     waiting: list[pa.RecordBatch] = []
@@ -65,12 +65,12 @@ def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for part in _slices(batch):
             if waiting and (rows + part.num_rows > BATCH or size + _bytes(part) > PIECE):
-                yield from _united(waiting)
+                yield from _concatenate(waiting)
                 waiting, rows, size = [], 0, 0
             waiting.append(part)
             rows, size = rows + part.num_rows, size + _bytes(part)
     if waiting:
-        yield from _united(waiting)
+        yield from _concatenate(waiting)
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -88,7 +88,7 @@ def _bytes(batch: pa.RecordBatch) -> int:
         return int(batch.get_total_buffer_size())
 
 
-def _united(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+def _concatenate(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """The batches as one; as they are where their dictionaries do not fit into one."""
     if len(batches) == 1:
         return batches
@@ -205,6 +205,6 @@ class Source(ABC):
         )
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'

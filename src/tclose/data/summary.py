@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import BoundTable, columns_of, meanings
+from tclose.data.binding import BoundTable, find_columns, resolve_columns
 from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.cells import Cells, merge_equal
 from tclose.data.encode.classes import form_classes
 from tclose.data.encode.dictionary import Dictionary
-from tclose.data.encode.rows import codes_of
+from tclose.data.encode.rows import look_up_codes
 from tclose.data.source import ROWS, Rows, Source
 from tclose.distance.histogram import Counts, lexicographic
 from tclose.errors import DataError, InternalError, PolicyError, Problem, UsageError
@@ -52,7 +52,7 @@ class TableSummary:
         return tuple(name for name in self.columns if name in self.policy.quasi)
 
     @property
-    def counted(self) -> tuple[str, ...]:
+    def cell_columns(self) -> tuple[str, ...]:
         """The columns that make a cell."""
         return (*self.quasi, *self.attributes)
 
@@ -74,7 +74,7 @@ class TableSummary:
 
     def example(self) -> BoundTable:
         """One cell, bound like a table: for what depends on the values only, not on the counts."""
-        codes = {name: np.zeros(1, dtype=np.int64) for name in self.counted}
+        codes = {name: np.zeros(1, dtype=np.int64) for name in self.cell_columns}
         return self.bound(Cells(self.dictionaries, codes, np.ones(1, dtype=np.int64)))
 
     def part(self, table: pa.Table) -> BoundTable:
@@ -89,8 +89,8 @@ class TableSummary:
     def codes(self, table: pa.Table, columns: Sequence[str] = ()) -> dict[str, Ints]:
         """The codes of some cells' values in the whole table; of all columns, or of those given."""
         codes = {}
-        for name in columns or self.counted:
-            codes[name], unknown = codes_of(self.dictionaries[name], table.column(name))
+        for name in columns or self.cell_columns:
+            codes[name], unknown = look_up_codes(self.dictionaries[name], table.column(name))
             if unknown.any():
                 raise DataError(
                     "the table changed while it was counted", where=self.name, hint="begin again"
@@ -140,7 +140,7 @@ def summarize_table(
     if policy is None:
         raise PolicyError(problems)
     found = list(problems)
-    usable = columns_of(policy, source, found)
+    usable = find_columns(policy, source, found)
     _refuse(policy)
     margins = _Margins({}, {})
     roomy = replace(source, max_cells=max(source.max_cells, VALUES))
@@ -150,7 +150,7 @@ def summarize_table(
         weight = np.zeros(dictionary.known + 1, dtype=np.int64)
         np.add.at(weight, code, table.column(ROWS).to_numpy().astype(np.int64))
         margins.dictionaries[name], margins.value_rows[name] = dictionary, weight
-    trees, attributes = meanings(policy, margins, usable, found)
+    trees, attributes = resolve_columns(policy, margins, usable, found)
     return TableSummary(
         policy,
         source.name,

@@ -140,10 +140,10 @@ def lexicographic(*keys: NDArray[Any]) -> NDArray[np.int64]:
     return order
 
 
-def grouped(codes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def group_codes(codes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The group of each row of several code columns, in lexicographic order, and a row of each.
 
-    >>> grouped([np.array([1, 0, 1]), np.array([0, 5, 0])])
+    >>> group_codes([np.array([1, 0, 1]), np.array([0, 5, 0])])
     (array([1, 0, 1]), array([1, 0]))
     """
     order = lexicographic(*(_from_zero(column) for column in codes))

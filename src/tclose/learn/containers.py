@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
-from tclose.data.engines.frames.release import is_frame, reframed
+from tclose.data.engines.frames.release import is_frame, update_frame
 from tclose.learn.refusing import RefusedError
 
 
@@ -40,7 +40,7 @@ class Taken:
             name: _floats(values) if pa.types.is_floating(values.type) else values.to_pylist()
             for name, values in columns.items()
         }
-        result = reframed(self.given, np.arange(self.rows), new, names)
+        result = update_frame(self.given, np.arange(self.rows), new, names)
         if isinstance(result, pa.Table):
             result = _as_it_is(result)
         return _converted(result, asked)

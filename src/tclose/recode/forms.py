@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.classes import group_codes
 from tclose.data.encode.rows import RowIndex
 from tclose.data.source import Rows
 from tclose.errors import DataError
@@ -52,7 +52,7 @@ class Grouped:
         """Anatomy's ST of one set of sensitive attributes: group, values, how many rows."""
         cells = self.bound.cells
         codes = [self.group, *(cells.codes[name][self.cell] for name in names)]
-        label, first = grouped(codes)
+        label, first = group_codes(codes)
         columns = {group: pa.array(self.group[first])}
         for name, code in zip(names, codes[1:], strict=True):
             dictionary = cells.dictionaries[name]
@@ -140,7 +140,7 @@ def _sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _numbered(bound: BoundTable, cell: Ints, label: Ints) -> Ints:
     """Groups numbered from 1 by the quasi-identifiers of their rows, which are published anyway."""
-    place, _ = grouped([bound.cells.codes[name] for name in bound.classes.quasi])
+    place, _ = group_codes([bound.cells.codes[name] for name in bound.classes.quasi])
     rank = place[cell]
     low = np.full(int(label.max()) + 1, len(cell), dtype=np.int64)
     high, total = np.zeros_like(low), np.zeros_like(low)

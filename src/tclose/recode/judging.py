@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import BoundTable, narrowed
+from tclose.data.binding import BoundTable, narrow
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import form_classes
 from tclose.data.encode.dictionary import Dictionary
@@ -46,7 +46,7 @@ def released_table(bound: BoundTable, label: Ints, released: Sequence[Released])
     """The table of some cells as it would be released: class `label[cell]`, or −1 for left out."""
     kept = label >= 0
     lacking = _lacks_values(bound, kept)
-    now = narrowed(bound, kept) if lacking else bound
+    now = narrow(bound, kept) if lacking else bound
     rows = now.cells if lacking else bound.cells.only(kept)
     dictionaries, codes = dict(rows.dictionaries), dict(rows.codes)
     for one in released:

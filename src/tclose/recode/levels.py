@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.classes import group_codes
 from tclose.data.encode.labels import ANYTHING
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
@@ -39,7 +39,7 @@ def levelled(
     label = np.full(len(known), -1, dtype=np.int64)
     first = np.zeros(0, dtype=np.int64)
     if known.any():
-        label[known], first = grouped([rung.group[known] for rung in rungs])
+        label[known], first = group_codes([rung.group[known] for rung in rungs])
     member = np.flatnonzero(known)[first]
     words = tuple(rung.released(member) for rung in rungs)
     each = np.stack([rung.loss[member] for rung in rungs], axis=1)

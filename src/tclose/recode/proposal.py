@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.classes import group_codes
 from tclose.errors import InternalError
 from tclose.recode.judging import failing_cells
 from tclose.recode.levels import levelled
@@ -75,7 +75,9 @@ def _by_levels(bound: BoundTable, quasi: Quasi, label: Ints, levels: Mapping[str
     columns = [Released(one.name, one.kind, ()) for one in quasi.columns]
     words, group, _, each = levelled(bound, columns, levels)
     kept = label >= 0
-    pairs, classes = (len(grouped(some)[1]) for some in ([label[kept], group[kept]], [label[kept]]))
+    pairs, classes = (
+        len(group_codes(some)[1]) for some in ([label[kept], group[kept]], [label[kept]])
+    )
     if not pairs == classes == len(np.unique(group[kept])):
         raise InternalError("the classes of a full-domain outcome are not those of its levels")
     names, released = [one.column for one in words], np.where(kept, group, -1)

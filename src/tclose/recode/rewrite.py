@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.rows import RowIndex
-from tclose.data.engines.frames.release import framed
+from tclose.data.engines.frames.release import make_frame
 from tclose.data.source import Rows
 from tclose.data.translation import Translation
 from tclose.errors import DataError
@@ -63,7 +63,7 @@ class Rewriter:
         table = pa.Table.from_batches(list(self.batches()), self.schema())
         shuffle = self.bound.policy.release.rows == "shuffle"
         hidden = [name for name in self.recoding.sensitive if name not in self.written()]
-        return framed(data, table, self.kept_rows, self.written(), hidden, shuffle=shuffle)
+        return make_frame(data, table, self.kept_rows, self.written(), hidden, shuffle=shuffle)
 
     def kept_rows(self) -> NDArray[np.int64]:
         """The numbers of the table's rows that are released, in order."""

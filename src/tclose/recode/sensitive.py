@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import BoundTable, narrowed
+from tclose.data.binding import BoundTable, narrow
 from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.dictionary import Dictionary
 from tclose.recode.recoding import Sensitive
@@ -89,4 +89,4 @@ def _table(
             dictionaries[name] = Dictionary(pa.array(words, pa.string()), False)
         codes[name] = np.where(mine < 0, dictionaries[name].known, mine)
     cells = replace(bound.cells, dictionaries=dictionaries, codes=codes)
-    return narrowed(replace(bound, cells=cells), np.ones(len(cells.rows), dtype=bool))
+    return narrow(replace(bound, cells=cells), np.ones(len(cells.rows), dtype=bool))

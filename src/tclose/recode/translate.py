@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.classes import group_codes
 from tclose.data.translation import KEY, NEW, Change, Translation
 from tclose.recode.identifiers import MASK, Pseudonyms
 from tclose.recode.recoding import Recoding
@@ -76,7 +76,7 @@ def _keys(
     quasi, all_columns = bound.classes.quasi, (*bound.classes.quasi, *bound.attributes)
     if not recoding.sensitive and not by_cells:
         owner = bound.classes.cell_class
-        _, one = grouped([owner])
+        _, one = group_codes([owner])
         same = recoding.label == recoding.label[one][owner]
         if same.all():
             released = one[recoding.label[one] >= 0]

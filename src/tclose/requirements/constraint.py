@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import TreeMetric
-from tclose.distance.histogram import grouped
+from tclose.distance.histogram import group_codes
 from tclose.requirements.classes import JudgedClasses
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class AttributePool:
         for name in columns:
             code = self._classes.cell_codes[name]
             codes.append(np.where(code < 0, self._classes.attributes[name].values, code))
-        label, first = grouped(codes)
+        label, first = group_codes(codes)
         return self._add(" × ".join(columns), label, len(first))
 
     def _add(self, name: str, codes: Ints, values: int, whole: Ints | None = None) -> int:

@@ -79,5 +79,5 @@ class _View(Generic[C]):
             return self.classes
         if self._known is None or self._known[0] != name:
             others = [other for other in self.classes.attributes if other != name]
-            self._known = name, self.classes.regrouped(others)
+            self._known = name, self.classes.regroup(others)
         return self._known[1]

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.classes import Classes, grouped
+from tclose.data.encode.classes import Classes, group_codes
 from tclose.distance.histogram import Counts
 from tclose.requirements import Measurement, Proposal, Requirement, evaluate, failing_classes
 from tclose.search.problem import Problem
@@ -34,7 +34,7 @@ class Judge:
         problem = self.problem
         if not problem.attributes:
             return np.zeros(problem.cells, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        return grouped([problem.sensitive[:, at] for at in range(len(problem.attributes))])
+        return group_codes([problem.sensitive[:, at] for at in range(len(problem.attributes))])
 
     def _total(self, counts: Counts) -> Counts:
         """What the whole table has of each combination of sensitive values."""

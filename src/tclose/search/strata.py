@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.cells import equal_parts
+from tclose.data.encode.cells import split_evenly
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -31,7 +31,7 @@ def coordinates(rows: Sequence[Ints], columns: int) -> list[Ints]:
     [array([  0, 512]), array([  0, 256, 768])]
     """
     bits = max(1, min(FINEST, BITS // max(columns, 1)))
-    return [equal_parts(each, 1 << bits) for each in rows]
+    return [split_evenly(each, 1 << bits) for each in rows]
 
 
 def curve(places: Sequence[Ints]) -> Ints:
@@ -60,7 +60,7 @@ def strata(rows: Sequence[Ints], fragments: int) -> list[Ints]:
     total = int(rows[0].sum()) if rows else 0
     room = max(total / (FULL * max(fragments, 1)), 1.0)
     each = max(int(room ** (1 / max(len(rows), 1)) + 1e-9), 1)
-    return [equal_parts(count, min(each, max(len(count), 1))) for count in rows]
+    return [split_evenly(count, min(each, max(len(count), 1))) for count in rows]
 
 
 def united(fragments: int, failing: Callable[[Ints], Flags]) -> Ints:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.alignment import row_cells, row_codes
+from tclose.data.alignment import encode_rows, locate_rows
 from tclose.data.encode.dictionary import Dictionary
 from tclose.errors import DataError, UsageError
 from tclose.utility.features import make_raw_features, make_released_features
@@ -42,8 +42,8 @@ def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
     """Accuracy and AUC of models from the release, against raw ones and the majority."""
     refuse_target(pair, target)
     models = _make_models(seed)
-    dictionary, codes = row_codes(pair.original.source, target)
-    theirs, other = row_codes(pair.release.source, target)
+    dictionary, codes = encode_rows(pair.original.source, target)
+    theirs, other = encode_rows(pair.release.source, target)
     meaning = _group_target(dictionary, codes)
     mine = meaning[codes]
     known = {label: int(at) for label, at in zip(dictionary.labels, meaning, strict=False)}
@@ -60,11 +60,11 @@ def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
     rng = np.random.default_rng(seed)
     test, train = _split_rows(rng, len(mine))
     raw = make_raw_features(pair, pair.covering.places(pair.original.cells))
-    cell = row_cells(pair.original)
+    cell = locate_rows(pair.original)
     held_out = pair.linked is not None and len(other) == len(mine)
     rows = train if held_out else _split_rows(rng, len(other))[1]
     rows = rows[other[rows] >= 0]
-    number = pair.release.classes.cell_class[row_cells(pair.release)[rows]]
+    number = pair.release.classes.cell_class[locate_rows(pair.release)[rows]]
     coarse = make_released_features(pair, pair.covering.key[number])
     numbers = {"majority": _guess_majority(mine[train], mine[test])}
     best: dict[str, list[float]] = {"raw": [], "release": []}

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.alignment import Beside, beside
+from tclose.data.alignment import Alignment, align
 from tclose.data.binding import BoundTable
 from tclose.distance.histogram import Counts
 
@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Pair(Beside):
+class Pair(Alignment):
     """An original and its release, both bound to one policy.
 
     `linked` says which cell of the original each released row comes from, where that is known: the
@@ -81,5 +81,5 @@ class Pair(Beside):
 
 def pair_of(original: BoundTable, release: BoundTable, *, key: str | None = None) -> Pair:
     """Holds a release against its original (see `tclose.data.encode.alignment.beside`)."""
-    found = beside(original, release, key)
+    found = align(original, release, key)
     return Pair(found.original, found.release, found.covering, found.linked)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.alignment import translated
+from tclose.data.alignment import translate_codes
 from tclose.errors import UsageError
 from tclose.kernels.boxes.queries import Queries
 from tclose.utility.pair import Pair
@@ -139,7 +139,7 @@ def _code_sensitive(pair: Pair, *, of_release: bool) -> Ints:
     columns = []
     for name, attribute in pair.original.attributes.items():
         if of_release:
-            code = translated(pair.release.attributes[name], attribute)
+            code = translate_codes(pair.release.attributes[name], attribute)
             columns.append(code[pair.release.classes.cell_codes[name]])
         else:
             columns.append(pair.original.classes.cell_codes[name])

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.alignment import translated
-from tclose.data.encode.classes import grouped
+from tclose.data.alignment import translate_codes
+from tclose.data.encode.classes import group_codes
 from tclose.kernels.boxes.reconstruction import spread_rows
 from tclose.utility.pair import Pair
 from tclose.utility.result import Measure
@@ -41,7 +41,7 @@ def rebuild_rows(pair: Pair) -> Floats:
     """How many rows the rebuilt table has in each cell of the original."""
     mine, theirs = _number_combinations(pair)
     classes = pair.release.classes
-    tuples, first = grouped([pair.original.cells.codes[name] for name in classes.quasi])
+    tuples, first = group_codes([pair.original.cells.codes[name] for name in classes.quasi])
     order = np.argsort(tuples, kind="stable")
     cell_start = np.searchsorted(tuples[order], np.arange(len(first) + 1))
     inside = np.lexsort((theirs, classes.cell_class))
@@ -63,7 +63,7 @@ def _number_combinations(pair: Pair) -> tuple[Ints, Ints]:
     """One number per combination of sensitive values, in both tables; −1 where only released."""
     mine, theirs = [], []
     for name, attribute in pair.original.attributes.items():
-        code = translated(pair.release.attributes[name], attribute)
+        code = translate_codes(pair.release.attributes[name], attribute)
         mine.append(pair.original.classes.cell_codes[name])
         theirs.append(code[pair.release.classes.cell_codes[name]])
     if not mine:
@@ -71,7 +71,7 @@ def _number_combinations(pair: Pair) -> tuple[Ints, Ints]:
             len(pair.release.cells.rows), np.int64
         )
     both = [np.concatenate(some) for some in zip(mine, theirs, strict=True)]
-    label, _ = grouped(both)
+    label, _ = group_codes(both)
     known = label[: len(mine[0])]
     number = np.full(int(label.max()) + 1, -1, dtype=np.int64)
     distinct = np.unique(known)

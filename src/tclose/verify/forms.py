@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from tclose.data.binding import bind
-from tclose.data.encode.row_counts import miscounted
+from tclose.data.encode.row_counts import count_invalid
 from tclose.data.io.fingerprint import file_hash
-from tclose.data.io.layout import Form, Layout, Part
+from tclose.data.io.layout import Form, Layout, LayoutFile
 from tclose.data.source import Source
 from tclose.errors import DataError, UsageError
 from tclose.policy.model import Column, Policy, Search
@@ -106,7 +106,7 @@ def refuse_unjudged(policy: Policy, form: Form) -> None:
         )
 
 
-def part_policy(policy: Policy, layout: Layout, part: Part) -> Policy:
+def part_policy(policy: Policy, layout: Layout, part: LayoutFile) -> Policy:
     """What is promised about one table: a group's number is all that tells its rows apart.
 
     Columns that are neither quasi-identifiers nor sensitive are in the first projection only, so
@@ -154,7 +154,7 @@ def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) 
         if found.confirmed is False:
             continue
         if part.role == "sensitive":
-            lost = miscounted(source, "count", layout.count)
+            lost = count_invalid(source, "count", layout.count)
             checks.append(
                 Check(f"counts of {part.file}", "whole numbers", f"{lost:,} are not", lost == 0)
             )
@@ -212,7 +212,7 @@ def _complete(policy: Policy, layout: Layout) -> Iterator[Check]:
         yield Check(" × ".join(one.columns), "in one table", "yes" if inside else "no", inside)
 
 
-def _columns(rules: Policy, part: Part, source: Source) -> Check:
+def _columns(rules: Policy, part: LayoutFile, source: Source) -> Check:
     """Whether a table has the columns that it should have, and no others."""
     gone = rules.identifiers if rules.release.identifiers == "drop" else ()
     wanted = {name for name in rules.columns if name not in gone}

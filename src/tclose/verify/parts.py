@@ -133,7 +133,7 @@ def audit_parts(
 ) -> Audit:
     """Measures a table part by part, where the engine keeps it."""
     number = max(1, math.ceil(outline.n_rows / ROWS))
-    spread = source.split_cells(outline.counted, outline.quasi, number)
+    spread = source.split_cells(outline.cell_columns, outline.quasi, number)
     progress("measuring part by part")
     parts = [pickle.loads(one) for one in spread(JudgeParts(outline, measure_all))]
     judged = list_requirements(outline, measure_all=measure_all)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tclose.attacks import AttackReport, Other, attack_release
-from tclose.data.alignment import beside, linked_rows
+from tclose.data.alignment import align, link_rows
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.workflows.inputs import PolicyLike, Progress, count_population, open_table
 
@@ -43,9 +43,9 @@ def attack(
         theirs = open_table(other, policy, reading, progress=progress).bind()
     report = attack_release(
         bound,
-        original=None if mine is None else beside(mine, bound, key),
+        original=None if mine is None else align(mine, bound, key),
         population=count_population(bound, population, reading),
-        other=None if theirs is None else Other(theirs, linked_rows(bound, theirs, key)),
+        other=None if theirs is None else Other(theirs, link_rows(bound, theirs, key)),
         seed=seed,
         progress=progress,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tclose.attacks import attack_release
 from tclose.data import BoundTable, Cells, Reading, bind, open_source
-from tclose.data.alignment import beside
+from tclose.data.alignment import align
 from tclose.data.io.address import Address
 from tclose.data.io.files import delimiter_for
 from tclose.errors import UsageError
@@ -81,7 +81,7 @@ def release_report(
     """The report on a release beside the table that it was made from, with a frontier if given."""
     people = release.people
     now = audit_bound(_bound_anew(release, original), population=people, measure_all=False)
-    held = beside(original.bound, now.bound)
+    held = align(original.bound, now.bound)
     before = audit_bound(original.bound, population=people, measure_all=False)
     subject = Subject(
         kind="release",

@@ -13,11 +13,11 @@ import pyarrow as pa
 from tclose.attacks import Finding
 from tclose.attacks.anatomy import attack_groups
 from tclose.data import AS_FOUND, BoundTable, Reading, Source, open_source, write_table
-from tclose.data.engines.frames.release import like
+from tclose.data.engines.frames.release import convert_like
 from tclose.data.io.fingerprint import file_hash
 from tclose.data.io.folders import refuse_folder, write_folder
 from tclose.data.io.layout import FORMS, Form, Layout
-from tclose.data.io.paths import files_at
+from tclose.data.io.paths import find_files
 from tclose.describe import policy_json, tree_hash, versions
 from tclose.errors import UnprovenError, UsageError, nearest
 from tclose.recode.forms import Grouped, grouped_rows
@@ -228,7 +228,9 @@ def _publish(made: _Made, output: str | Path | None) -> Split:
         sources = {file: open_source(table) for file, table in made.tables.items()}
         hashes = {file: source.digest() for file, source in sources.items()}
         recount, certificate = made.certify(sources, hashes)
-        tables = {Path(file).stem: like(made.data, table) for file, table in made.tables.items()}
+        tables = {
+            Path(file).stem: convert_like(made.data, table) for file, table in made.tables.items()
+        }
         return Split(form, tables, None, certificate, recount, made.findings)
 
     def fill(part: Path) -> tuple[Recount, Certificate]:
@@ -287,7 +289,7 @@ def _refuse(bound: BoundTable, form: Form, suffix: str | None) -> None:
 def _suffix(kind: str | None, data: Any) -> str:
     """How the files are written: as asked, or like the file that was read."""
     if kind is None:
-        kind = files_at(Path(data)).kind if isinstance(data, str | Path) else "text"
+        kind = find_files(Path(data)).kind if isinstance(data, str | Path) else "text"
         return f".{kind}" if kind in KINDS else ".csv"
     if kind not in KINDS:
         raise UsageError(f"tables are written as {', '.join(KINDS)}", where="--kind")

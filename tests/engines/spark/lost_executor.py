@@ -104,7 +104,7 @@ def outcome(made: Callable[[], list[str]], expected: list[str]) -> str:
 def main(folder: Path) -> None:
     from pyspark.sql import SparkSession
 
-    from tclose.data.engines.spark.rows import mapped
+    from tclose.data.engines.spark.rows import map_batches
 
     session = (
         SparkSession.builder.master("local-cluster[2,1,1024]")
@@ -120,7 +120,7 @@ def main(folder: Path) -> None:
     session.sparkContext.setLogLevel("OFF")
     pq.write_table(table(), folder / "given.parquet")
     given = session.read.parquet(str(folder / "given.parquet")).repartition(PARTS)
-    frame = mapped(given, Slow(folder), given.schema)
+    frame = map_batches(given, Slow(folder), given.schema)
     expected = values(tclose.anonymize(table(), RULES, method="mondrian").data)
     told: dict[str, Any] = {}
 

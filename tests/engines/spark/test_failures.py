@@ -39,7 +39,7 @@ def values(found: pa.Table) -> list[str]:
 
 def failing(spark: Any, when: Callable[[], bool], attempts: int) -> Any:
     """A frame of three parts, the last of which fails so many times whenever it is computed."""
-    from tclose.data.engines.spark.rows import mapped
+    from tclose.data.engines.spark.rows import map_batches
 
     def work(batches: Any) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -51,7 +51,7 @@ def failing(spark: Any, when: Callable[[], bool], attempts: int) -> Any:
             raise RuntimeError(f"no luck with {SECRET}")
 
     frame = spark.createDataFrame(table()).repartition(3).localCheckpoint()
-    return mapped(frame, work, frame.schema)
+    return map_batches(frame, work, frame.schema)
 
 
 def test_tasks_that_fail_twice_change_nothing(spark: Any, tmp_path: Path) -> None:

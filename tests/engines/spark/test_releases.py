@@ -270,11 +270,11 @@ def test_a_table_that_changes_while_it_is_read_is_not_released(spark: Any, tmp_p
         for batch in batches:
             yield batch.slice(0, count)
 
-    from tclose.data.engines.spark.rows import mapped
+    from tclose.data.engines.spark.rows import map_batches
 
     given = people().drop_columns(["note"])
     one = spark.createDataFrame(given).coalesce(1)
-    frame = mapped(one, rows, one.schema)
+    frame = map_batches(one, rows, one.schema)
     policy = rules()
     policy["columns"] = {n: r for n, r in policy["columns"].items() if n != "note"}
 
@@ -289,11 +289,11 @@ def test_a_table_that_changes_while_it_is_read_is_not_released(spark: Any, tmp_p
 
 
 def test_a_checkpoint_directory_is_used_where_there_is_one(spark: Any, tmp_path: Path) -> None:
-    from tclose.data.engines.spark.frames import pinned
+    from tclose.data.engines.spark.frames import pin
 
     spark.sparkContext.setCheckpointDir(str(tmp_path))
     try:
-        kept = pinned(spark.range(5))
+        kept = pin(spark.range(5))
         assert kept.count() == 5 and any(tmp_path.rglob("part-*"))
     finally:
         spark.sparkContext._jsc.sc().setCheckpointDir(None)

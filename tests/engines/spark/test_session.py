@@ -11,7 +11,7 @@ from tclose import DataError
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
-from tclose.data.engines.spark.session import _defaults, _started, _told
+from tclose.data.engines.spark.session import _defaults, _read_settings, _start
 
 OURS = ("PYSPARK_PYTHON", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "MASTER")
 
@@ -25,7 +25,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_what_is_not_said_is_set() -> None:
-    assert _defaults(_told(), None) == {
+    assert _defaults(_read_settings(), None) == {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -36,10 +36,13 @@ def test_what_is_not_said_is_set() -> None:
 def test_what_is_said_holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.ui.enabled true\n# spark.master nobody\n")
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.driver.host=here pyspark-shell")
-    assert set(_defaults(_told(), "2GB")) == {"spark.driver.bindAddress", "spark.driver.memory"}
+    assert set(_defaults(_read_settings(), "2GB")) == {
+        "spark.driver.bindAddress",
+        "spark.driver.memory",
+    }
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master yarn pyspark-shell")
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
-    assert _defaults(_told(), None) == {} and "PYSPARK_PYTHON" not in os.environ
+    assert _defaults(_read_settings(), None) == {} and "PYSPARK_PYTHON" not in os.environ
 
 
 @pytest.mark.parametrize(
@@ -57,4 +60,4 @@ def test_no_amount_of_memory() -> None:
 def test_a_machine_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(DataError, match="needs Java"):
-        _started(None)
+        _start(None)

@@ -31,7 +31,7 @@ def init(
     """
     from tclose.data.io.files import refuse_overwriting, write_text
     from tclose.data.open import open_source
-    from tclose.data.profile import profiles
+    from tclose.data.profile import profile_columns
     from tclose.policy.draft import draft
 
     if output is not None:
@@ -46,7 +46,7 @@ def init(
         step("looking at the columns")
         reading.refuse_idle_query(file)
         source = open_source(file, reading)
-        text = draft(source.name, profiles(source))
+        text = draft(source.name, profile_columns(source))
     for note in source.notes:
         say(f"Note: {note}")
     if output is None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.encode.dictionary import NUMBER, UNIT, Dictionary
-from tclose.data.encode.hierarchies import covered
+from tclose.data.encode.hierarchies import find_covered
 from tclose.data.encode.labels import (
     ANYTHING,
     MISSING,
@@ -50,7 +50,7 @@ class Boxes:
 
     >>> import pyarrow as pa
     >>> ages, _ = Dictionary.encode(pa.chunked_array([[20, 30, 40]]))
-    >>> some = boxes_of("age", ["[20, 35]", "*", "30"], ages)
+    >>> some = read_boxes("age", ["[20, 35]", "*", "30"], ages)
     >>> some.width.tolist(), some.total(np.array([1, 10, 100])).tolist()
     ([2, 3, 1], [11, 111, 10])
     """
@@ -108,7 +108,7 @@ class Boxes:
         return result
 
 
-def boxes_of(
+def read_boxes(
     name: str,
     labels: Sequence[str | None],
     dictionary: Dictionary,
@@ -198,22 +198,26 @@ class _Reader:
             if self.knows_all or self.tree.index(label) >= self.tree.root:
                 return self._below(self.tree.index(label))
             # A tree made from released values alone does not know the people of a population.
-            return self._joined(np.flatnonzero(covered(label, self.labels, self.tree)).tolist())
+            return self._join_runs(
+                np.flatnonzero(find_covered(label, self.labels, self.tree)).tolist()
+            )
         if label in self.code:
-            return self._joined([self.code[label]])
+            return self._join_runs([self.code[label]])
         if self.line and self.tree is None and (interval := self._span(label)) is not None:
             return self._between(interval)
         if found := SET.match(label):
             return self._members(set_members(found[1]), with_missing=covers_missing(label))
         if "*" in label or span(label) is not None:
-            return self._joined(np.flatnonzero(covered(label, self.labels, self.tree)).tolist())
+            return self._join_runs(
+                np.flatnonzero(find_covered(label, self.labels, self.tree)).tolist()
+            )
         return self._point(label)
 
     def _members(self, names: Sequence[str], *, with_missing: bool) -> list[Run]:
         names = [one for one in names if not (with_missing and one == MISSING)]
         codes = [self.code[one] for one in names if one in self.code]
         gap = with_missing and self.values > self.known
-        return self._joined([*codes, self.known] if gap else codes)
+        return self._join_runs([*codes, self.known] if gap else codes)
 
     def _point(self, label: str) -> list[Run]:
         """A number that is written otherwise in the original, or stands for a class."""
@@ -226,7 +230,7 @@ class _Reader:
                 return found
         if not self.central:
             return []
-        return self._joined([min(range(self.known), key=lambda code: abs(self.line[code] - at))])
+        return self._join_runs([min(range(self.known), key=lambda code: abs(self.line[code] - at))])
 
     def _below(self, node: int) -> list[Run]:
         """The values under a node of the tree: its leaves are a run, and so are their places."""
@@ -260,7 +264,7 @@ class _Reader:
         found = UNIT.match(label)
         return place(found[2]) if found and (found[1], found[3]) == self.unit else None
 
-    def _joined(self, codes: Sequence[int]) -> list[Run]:
+    def _join_runs(self, codes: Sequence[int]) -> list[Run]:
         """Codes as runs of places."""
         places = np.unique(self.rank[np.array(codes, dtype=np.int64)])
         breaks = np.flatnonzero(np.diff(places) > 1) + 1

@@ -85,7 +85,7 @@ def count_cells_within_limit(source: Source, columns: Sequence[str]) -> Cells | 
         return None
     if table.num_rows == 0:
         raise DataError("the table has no rows", where=source.name, hint="is the right file named?")
-    dictionaries, codes = encoded(table, columns)
+    dictionaries, codes = encode_columns(table, columns)
     rows = table.column(ROWS).to_numpy().astype(np.int64)
     del table
     order = lexicographic(*codes.values())
@@ -94,7 +94,7 @@ def count_cells_within_limit(source: Source, columns: Sequence[str]) -> Cells | 
     return merge_equal(dictionaries, codes, rows[order])[0]
 
 
-def encoded(
+def encode_columns(
     table: pa.Table, columns: Sequence[str]
 ) -> tuple[dict[str, Dictionary], dict[str, NDArray[np.int64]]]:
     """Some columns of a table as dictionaries and codes."""
@@ -127,10 +127,10 @@ def merge_equal(
     return Cells(dictionaries, codes, rows, weight), np.cumsum(fresh) - 1
 
 
-def equal_parts(rows: NDArray[np.number], parts: int) -> Ints:
+def split_evenly(rows: NDArray[np.number], parts: int) -> Ints:
     """The part of each value, from the rows with each value in order.
 
-    >>> equal_parts(np.array([2, 1, 1, 4]), 2).tolist()
+    >>> split_evenly(np.array([2, 1, 1, 4]), 2).tolist()
     [0, 0, 0, 1]
     """
     before = np.cumsum(rows) - rows
@@ -138,14 +138,14 @@ def equal_parts(rows: NDArray[np.number], parts: int) -> Ints:
     return part
 
 
-def parted(codes: Ints, most: int, weight: Ints | None = None) -> Ints:
+def bin_codes(codes: Ints, most: int, weight: Ints | None = None) -> Ints:
     """Codes (−1: missing), or so many parts of them where there are more values than that.
 
-    >>> parted(np.array([5, 6, 9, 9]), 2).tolist(), parted(np.array([7, -1, 7]), 2).tolist()
+    >>> bin_codes(np.array([5, 6, 9, 9]), 2).tolist(), bin_codes(np.array([7, -1, 7]), 2).tolist()
     ([0, 0, 1, 1], [7, -1, 7])
     """
     low = int(codes.min(initial=0))
     count = np.bincount(codes - low, weight)
     if np.count_nonzero(count) <= most:
         return codes
-    return equal_parts(count, most)[codes - low]
+    return split_evenly(count, most)[codes - low]

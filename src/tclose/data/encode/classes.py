@@ -19,12 +19,12 @@ from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.dictionary import Dictionary
 from tclose.data.encode.persons import Persons, distinct_histogram, distinct_sizes
-from tclose.data.encode.views import completed, views_of
+from tclose.data.encode.views import complete_missing, find_views
 from tclose.distance import Histogram
-from tclose.distance.histogram import Counts, grouped
+from tclose.distance.histogram import Counts, group_codes
 from tclose.requirements.classes import Tally
 
-__all__ = ["Classes", "Tally", "form_classes", "grouped", "partitioned"]
+__all__ = ["Classes", "Tally", "form_classes", "group_codes", "partition_cells"]
 
 Ints = NDArray[np.int64]
 
@@ -131,7 +131,7 @@ class Classes:
     def _histograms(self) -> dict[str, Histogram]:
         return {}
 
-    def united_histogram(self, attribute: str, label: Ints, groups: int) -> Histogram:
+    def merge_histogram(self, attribute: str, label: Ints, groups: int) -> Histogram:
         """The same of groups of classes: `label[class]` is its group, −1: none."""
         if self.persons is None:
             inside = np.flatnonzero(label >= 0)
@@ -169,7 +169,7 @@ class Classes:
             tally = replace(tally, table=self.whole[name])
         if tally.histogram.values <= values:
             return tally
-        return Tally(*completed(tally.histogram, values, name), tally.table[:values])
+        return Tally(*complete_missing(tally.histogram, values, name), tally.table[:values])
 
     def tally_of(self, code: Ints, values: int, histogram: Histogram | None = None) -> Tally:
         """The distributions of whatever has a code in each cell, as all views see it."""
@@ -200,10 +200,10 @@ class Classes:
         at = np.arange(width.sum()) + np.repeat(start[self.class_of] - first, width)
         return np.repeat(self.view_of, width), order[at]
 
-    def regrouped(self, extra: Sequence[str]) -> Classes:
+    def regroup(self, extra: Sequence[str]) -> Classes:
         """Classes formed on the quasi-identifiers and some sensitive attributes that are known."""
         codes = [self.cell_class, *(self.cell_codes[name] for name in extra)]
-        label, first = grouped(codes)
+        label, first = group_codes(codes)
         whole = np.arange(len(first))
         return Classes(
             self.quasi, self.dictionaries, self.attributes, self.key[self.cell_class[first]],
@@ -224,13 +224,13 @@ class Classes:
         )
 
 
-def partitioned(classes: Classes, label: Ints) -> Classes:
+def partition_cells(classes: Classes, label: Ints) -> Classes:
     """The same cells in other classes: `label[cell]` is the class, −1 leaves the cell out.
 
     The whole table is then what is left, so distributions are compared with that of the release.
     """
     kept = np.flatnonzero(label >= 0)
-    number, first = grouped([label[kept]])
+    number, first = group_codes([label[kept]])
     each = np.arange(len(first))
     return replace(
         classes.of_cells(kept),
@@ -249,7 +249,7 @@ def form_classes(
     wild: Sequence[str] = (),
 ) -> Classes:
     """Groups cells by their quasi-identifiers; `wild` columns' missing values match everything."""
-    label, first = grouped([cells.codes[name] for name in quasi])
+    label, first = group_codes([cells.codes[name] for name in quasi])
     key = np.stack([cells.codes[name][first] for name in quasi], axis=1)
     unknown = np.stack(
         [
@@ -258,7 +258,7 @@ def form_classes(
         ],
         axis=1,
     )
-    view_of, class_of = views_of(key, unknown)
+    view_of, class_of = find_views(key, unknown)
     codes = {name: attribute.recode[cells.codes[name]] for name, attribute in attributes.items()}
     return Classes(
         tuple(quasi), cells.dictionaries, attributes, key, label, codes, cells.rows,

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.boxes import Boxes, boxes_of
+from tclose.data.encode.boxes import Boxes, read_boxes
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import Classes
 from tclose.hierarchy import Hierarchy
@@ -82,7 +82,7 @@ class Covering:
         return np.asarray(self.grid.add_rows(self.places(cells), cells.rows.astype(np.int64)))
 
 
-def covering_of(
+def cover_classes(
     classes: Classes,
     original: Cells,
     trees: Mapping[str, Hierarchy],
@@ -97,6 +97,8 @@ def covering_of(
     columns = []
     for name in classes.quasi:
         labels: list[str | None] = [*classes.dictionaries[name].labels, None]
-        made = boxes_of(name, labels, original.dictionaries[name], trees.get(name), central=central)
+        made = read_boxes(
+            name, labels, original.dictionaries[name], trees.get(name), central=central
+        )
         columns.append(replace(made, number=None) if name in nominal else made)
     return Covering(tuple(columns), classes.key)

@@ -47,7 +47,7 @@ class Dictionary:
         cls, column: pa.ChunkedArray, name: str = ""
     ) -> tuple[Dictionary, NDArray[np.int64]]:
         """The dictionary of a column and the code of each of its entries; messages name it so."""
-        plain = _decoded(column)
+        plain = _decode(column)
         _refuse_beyond(plain, name)
         encoded = pc.dictionary_encode(plain)
         chunk = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
@@ -156,7 +156,7 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _decode(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Plain values, with NaN as missing: neither is a number. Adding 0 makes −0 the same as 0."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

@@ -38,10 +38,10 @@ def resolve(spec: HierarchySpec, column: str, values: Sequence[str], base: Path)
     return build.dates(leaves, spec.dates, column=column)
 
 
-def covered(label: str, values: Sequence[str], tree: Hierarchy | None) -> NDArray[np.bool_]:
+def find_covered(label: str, values: Sequence[str], tree: Hierarchy | None) -> NDArray[np.bool_]:
     """Which raw values lie under a released one: by its form, or below it in the hierarchy.
 
-    >>> covered("[20, 30]", ["19", "20", "30"], None).tolist()
+    >>> find_covered("[20, 30]", ["19", "20", "30"], None).tolist()
     [False, True, True]
     """
     below: set[str] = set()
@@ -51,7 +51,7 @@ def covered(label: str, values: Sequence[str], tree: Hierarchy | None) -> NDArra
     return np.array([value in below or fits(value) for value in values], dtype=np.bool_)
 
 
-def outside(hierarchy: Hierarchy, values: Sequence[str]) -> int:
+def count_unknown(hierarchy: Hierarchy, values: Sequence[str]) -> int:
     """How many values the tree does not know as a leaf, a node, or a generalized label."""
     return sum(not hierarchy.contains(value) and not is_label(value) for value in values)
 

@@ -169,13 +169,13 @@ def _members(inside: str) -> list[tuple[str, bool]]:
     members = []
     for quoted, plain in MEMBER.findall(inside):
         if quoted:
-            members.append((_unquoted(quoted), True))
+            members.append((_unquote(quoted), True))
         elif plain.strip():
             members.append((plain.strip(), False))
     return members
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     """A text in quotes, as JSON reads it or, where that fails, as it stands between them."""
     try:
         return str(json.loads(text))

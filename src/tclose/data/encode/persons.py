@@ -60,7 +60,7 @@ class Persons:
 
         Whatever cells are taken together, nobody counts for more than the unit there.
         """
-        alike = _numbered(code[self.cell], self.who)
+        alike = _number(code[self.cell], self.who)
         each = np.maximum(unit // np.bincount(alike), 1)
         total = np.bincount(self.cell, each[alike], len(code))
         return total.astype(np.int64)
@@ -93,7 +93,7 @@ def _first(owner: Ints, *others: Ints) -> Ints:
     return kept[order[fresh]]
 
 
-def _numbered(*columns: Ints) -> Ints:
+def _number(*columns: Ints) -> Ints:
     """The number of each combination of values."""
     order = lexicographic(*columns)
     fresh = np.zeros(len(order), dtype=bool)

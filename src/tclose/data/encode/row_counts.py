@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.encode.cells import Cells, count_cells, encoded, merge_equal
+from tclose.data.encode.cells import Cells, count_cells, encode_columns, merge_equal
 from tclose.data.encode.dictionary import NUMBER, Dictionary
 from tclose.data.encode.persons import Persons
 from tclose.data.source import ROWS, Source
@@ -30,14 +30,14 @@ LARGEST = 2**62
 """What all rows together may count for."""
 
 
-def counted_cells(
+def count_weighted_cells(
     source: Source, columns: Sequence[str], counting: tuple[str, str] | None
 ) -> Cells:
     """Counts the distinct tuples of some columns; `counting` is a role and the column that has it.
 
     >>> from tclose.data.open import open_source
     >>> table = open_source(pa.table({"a": ["x", "x", "y"], "w": ["0.5", "0.5", "1"]}))
-    >>> cells = counted_cells(table, ["a"], ("weight", "w"))
+    >>> cells = count_weighted_cells(table, ["a"], ("weight", "w"))
     >>> cells.rows.tolist(), cells.weight.tolist()
     ([2, 1], [1, 1])
     """
@@ -54,11 +54,11 @@ def counted_cells(
         return count_cells(source, columns)
     rows = table.column(ROWS).to_numpy().astype(np.int64)
     own, code = Dictionary.encode(table.column(name), name)
-    dictionaries, codes = encoded(table, columns)
+    dictionaries, codes = encode_columns(table, columns)
     del table
     if role == "subject":
         return _by_person(name, own, code, dictionaries, codes, rows)
-    number = _numbers(role, name, own, code, rows)
+    number = _read_numbers(role, name, own, code, rows)
     order = lexicographic(*codes.values())
     codes = {column: each[order] for column, each in codes.items()}
     counts = (number[code] * rows)[order]
@@ -68,17 +68,17 @@ def counted_cells(
         np.add.at(lines, place, rows[order])
         return replace(cells, records=lines)
     cells = merge_equal(dictionaries, codes, rows[order], counts)[0]
-    return replace(cells, weight=_lightest(cells))
+    return replace(cells, weight=_reduce_weight(cells))
 
 
-def miscounted(source: Source, role: str, name: str) -> int:
+def count_invalid(source: Source, role: str, name: str) -> int:
     """How many rows do not say what they count for."""
     table = source.group([name])
     own, code = Dictionary.encode(table.column(name), name)
     return _wrong(role, _exact(own), code, table.column(ROWS).to_numpy().astype(np.int64))
 
 
-def _numbers(role: str, name: str, own: Dictionary, code: Ints, rows: Ints) -> Counts:
+def _read_numbers(role: str, name: str, own: Dictionary, code: Ints, rows: Ints) -> Counts:
     """The number that each value of the column stands for, as whole numbers; one for a missing."""
     exact = _exact(own)
     wrong = _wrong(role, exact, code, rows)
@@ -125,7 +125,7 @@ def _refuse_many(counts: Counts, name: str) -> Ints:
     return result
 
 
-def _lightest(cells: Cells) -> Counts | None:
+def _reduce_weight(cells: Cells) -> Counts | None:
     """The masses without a common factor; none where they are the numbers of rows."""
     assert cells.weight is not None
     mass = cells.weight // np.gcd.reduce(cells.weight)

@@ -56,7 +56,7 @@ class RowIndex:
                 at = np.searchsorted(known, key).clip(max=len(known) - 1)
                 lost |= known[at] != key
                 key = at
-            code, unknown = codes_of(self.cells.dictionaries[name], batch.column(name))
+            code, unknown = look_up_codes(self.cells.dictionaries[name], batch.column(name))
             lost |= unknown
             key = key * (self.cells.dictionaries[name].known + 1) + code
         at = np.searchsorted(self.key, key).clip(max=len(self.key) - 1)
@@ -64,7 +64,7 @@ class RowIndex:
         return np.where(lost, -1, self.order[at])
 
 
-def codes_of(
+def look_up_codes(
     dictionary: Dictionary, column: pa.Array | pa.ChunkedArray
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Dictionary codes of a column's values, and which of them are not in the dictionary."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Histogram
-from tclose.distance.histogram import grouped
+from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 
 LARGEST_EXPANSION = 100_000_000
@@ -24,7 +24,7 @@ LARGEST_EXPANSION = 100_000_000
 Ints = NDArray[np.int64]
 
 
-def views_of(key: Ints, unknown: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+def find_views(key: Ints, unknown: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Pairs (view, class): every class by itself, then each with the wild rows that match it."""
     wild = unknown.any(axis=1)
     if not wild.any():
@@ -35,7 +35,7 @@ def views_of(key: Ints, unknown: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     pairs: list[tuple[Ints, Ints]] = []
     for pattern in np.unique(unknown[wild], axis=0):
         some = np.flatnonzero((unknown == pattern).all(axis=1))
-        seen, theirs = _matching(key[:, ~pattern], concrete, some)
+        seen, theirs = _match_wild(key[:, ~pattern], concrete, some)
         met[theirs] = True
         pairs.append((seen, theirs))
     host = np.concatenate([seen for seen, _ in pairs])
@@ -50,12 +50,12 @@ def views_of(key: Ints, unknown: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return view[order].astype(np.int64), member[order].astype(np.int64)
 
 
-def _matching(key: Ints, concrete: Ints, wild: Ints) -> tuple[Ints, Ints]:
+def _match_wild(key: Ints, concrete: Ints, wild: Ints) -> tuple[Ints, Ints]:
     """All pairs of a concrete and a wild class that agree in the columns left."""
     if key.shape[1] == 0:
         return np.repeat(concrete, len(wild)), np.tile(wild, len(concrete))
     both = np.concatenate([concrete, wild])
-    label, _ = grouped([key[both, at] for at in range(key.shape[1])])
+    label, _ = group_codes([key[both, at] for at in range(key.shape[1])])
     mine, theirs = label[: len(concrete)], label[len(concrete) :]
     order = np.argsort(theirs, kind="stable")
     low = np.searchsorted(theirs[order], mine, "left")
@@ -64,7 +64,7 @@ def _matching(key: Ints, concrete: Ints, wild: Ints) -> tuple[Ints, Ints]:
     return np.repeat(concrete, width), wild[order[np.repeat(low, width) + offset]]
 
 
-def completed(histogram: Histogram, values: int, name: str) -> tuple[Histogram, Ints]:
+def complete_missing(histogram: Histogram, values: int, name: str) -> tuple[Histogram, Ints]:
     """Each view with missing values, once per value that they could all be."""
     if values == 0:
         raise UsageError(

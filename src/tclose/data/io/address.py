@@ -144,24 +144,24 @@ def refuse_address(path: str | Path) -> None:
         raise UsageError("a file is wanted here, not a table in a database", hint="name a file")
 
 
-def concealed(arguments: Sequence[str]) -> list[str]:
+def hide_passwords(arguments: Sequence[str]) -> list[str]:
     """A command's arguments without passwords.
 
-    >>> concealed(["audit", "postgresql://ann:secret@host/clinic#patients"])
+    >>> hide_passwords(["audit", "postgresql://ann:secret@host/clinic#patients"])
     ['audit', 'postgresql://ann@host/clinic#patients']
     """
-    return [shown for shown, _ in map(_parted, arguments)]
+    return [shown for shown, _ in map(_split_url, arguments)]
 
 
 def conceal(arguments: Sequence[str]) -> list[str]:
     """The same; from now on `Address.of` knows which URL stood in the place of each."""
     _concealed.clear()
-    parts = [_parted(argument) for argument in arguments]
+    parts = [_split_url(argument) for argument in arguments]
     _concealed.update((str(Address(url)), url) for _, url in parts if url)
     return [shown for shown, _ in parts]
 
 
-def _parted(argument: str) -> tuple[str, str]:
+def _split_url(argument: str) -> tuple[str, str]:
     """An argument as it may be shown, and the URL in it, if there is one."""
     start = ARGUMENT.match(argument)
     if start is None:

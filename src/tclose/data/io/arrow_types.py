@@ -15,20 +15,20 @@ def is_countable(kind: pa.DataType) -> bool:
     >>> is_countable(pa.list_(pa.int8())), is_countable(pa.list_(pa.float16()))
     (True, False)
     """
-    return bool(told_as(kind) == kind)
+    return bool(countable_type(kind) == kind)
 
 
-def told_as(kind: pa.DataType) -> pa.DataType:
+def countable_type(kind: pa.DataType) -> pa.DataType:
     """The type that values are told in: their own, or the nearest that DuckDB reads.
 
-    >>> told_as(pa.float16()), told_as(pa.decimal256(60, 2))
+    >>> countable_type(pa.float16()), countable_type(pa.decimal256(60, 2))
     (DataType(float), DataType(string))
     """
     if types.is_dictionary(kind):
-        plain = told_as(kind.value_type)
+        plain = countable_type(kind.value_type)
         return kind if plain == kind.value_type and not types.is_nested(plain) else plain
     if isinstance(kind, pa.BaseExtensionType):
-        return told_as(kind.storage_type)
+        return countable_type(kind.storage_type)
     if types.is_float16(kind):
         return pa.float32()
     if types.is_decimal(kind) and (kind.bit_width > 128 or kind.scale < 0):
@@ -37,12 +37,12 @@ def told_as(kind: pa.DataType) -> pa.DataType:
     return kind if all(map(is_countable, inner)) else pa.string()
 
 
-def plain_times(table: pa.Table) -> pa.Table:
+def coarsen_times(table: pa.Table) -> pa.Table:
     """Times and moments told to the nanosecond, in microseconds where nothing is lost by that.
 
     Raises where it is a time of day: two that differ by less would be told alike.
 
-    >>> plain_times(pa.table({"a": pa.array([5000], pa.timestamp("ns", "UTC"))})).schema.types
+    >>> coarsen_times(pa.table({"a": pa.array([5000], pa.timestamp("ns", "UTC"))})).schema.types
     [TimestampType(timestamp[us, tz=UTC])]
     """
     for at, one in enumerate(table.schema):
@@ -61,15 +61,15 @@ def plain_times(table: pa.Table) -> pa.Table:
     return table
 
 
-def told(column: pa.Array) -> pa.Array:
+def make_countable(column: pa.Array) -> pa.Array:
     """A column's values in that type."""
-    kind = told_as(column.type)
+    kind = countable_type(column.type)
     if kind == column.type:
         return column
     if types.is_dictionary(column.type):
-        return told(column.dictionary_decode())
+        return make_countable(column.dictionary_decode())
     if isinstance(column.type, pa.BaseExtensionType):
-        return told(column.storage)
+        return make_countable(column.storage)
     if types.is_nested(column.type):
         texts = [None if value is None else str(value) for value in column.to_pylist()]
         return pa.array(texts, pa.string())

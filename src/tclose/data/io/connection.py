@@ -17,7 +17,7 @@ SHARE = 200_000_000
 BUFFER = 32 << 20
 
 
-def connected(memory: str | None = None) -> Any:
+def connect(memory: str | None = None) -> Any:
     """A connection of our own, with so much memory for counting.
 
     What does not fit goes to a private folder below the system's one for such things (TMPDIR),
@@ -50,7 +50,7 @@ def _limit(connection: Any, memory: str) -> None:
 def buffer_for(connection: Any, least: int) -> int:
     """How many bytes of a file are read at a time: several buffers must leave room for counts.
 
-    >>> buffer_for(connected("100MB"), 9_000_000), buffer_for(connected("1GB"), 9_000_000)
+    >>> buffer_for(connect("100MB"), 9_000_000), buffer_for(connect("1GB"), 9_000_000)
     (9000000, 33554432)
     """
     allowed = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]

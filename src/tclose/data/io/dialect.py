@@ -44,10 +44,10 @@ class Dialect:
 def sniff(path: Path, *, encoding: str | None = None, delimiter: str | None = None) -> Dialect:
     """Reads the beginning of a CSV file and says how the rest is written."""
     with path.open("rb") as file:
-        return sniffed(file.read(SAMPLE), path.name, encoding=encoding, delimiter=delimiter)
+        return sniff_sample(file.read(SAMPLE), path.name, encoding=encoding, delimiter=delimiter)
 
 
-def sniffed(
+def sniff_sample(
     sample: bytes,
     name: str,
     *,
@@ -61,7 +61,7 @@ def sniffed(
     csv.field_size_limit(SAMPLE + 1)
     whole = len(sample) < most
     used, notes = _encoding(sample, encoding, name, whole=whole)
-    text = _decoded(sample, used, name, whole=whole)
+    text = _decode(sample, used, name, whole=whole)
     if "\x00" in text:
         raise _no_text(name)
     mark = delimiter or _delimiter(text)
@@ -99,7 +99,7 @@ def _encoding(
         return "cp1252", (note,)
 
 
-def _decoded(sample: bytes, encoding: str, where: str, *, whole: bool) -> str:
+def _decode(sample: bytes, encoding: str, where: str, *, whole: bool) -> str:
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
         return decoder.decode(sample, final=whole).removeprefix("\ufeff")

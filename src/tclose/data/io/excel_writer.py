@@ -202,9 +202,9 @@ def _inline(letter: str, row: str, style: int, text: str) -> str:
 def _escaped(column: pa.Array, where: str) -> pa.Array:
     texts = column.cast(pa.string())
     if (pc.max(pc.utf8_length(texts)).as_py() or 0) > LONGEST:
-        raise _refused(f"texts of more than {LONGEST:,} characters", where)
+        raise _refusal(f"texts of more than {LONGEST:,} characters", where)
     if pc.any(pc.match_substring_regex(texts, ODD)).as_py():
-        raise _refused("control characters, or texts such as _x000A_, as they are", where)
+        raise _refusal("control characters, or texts such as _x000A_, as they are", where)
     for mark, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#13;")):
         texts = pc.replace_substring(texts, mark, written)
     return texts
@@ -219,12 +219,12 @@ def _numbers(column: pa.Array, where: str) -> pa.Array:
         return column.cast(pa.int8()).cast(pa.string())
     if types.is_integer(kind):
         if not _within(column, -EXACT, EXACT):
-            raise _refused("whole numbers beyond 2^53 exactly", where)
+            raise _refusal("whole numbers beyond 2^53 exactly", where)
         return column.cast(pa.string())
     if types.is_floating(kind):
         wide = column.cast(pa.float64())
         if pc.any(pc.is_inf(wide)).as_py():
-            raise _refused("infinite numbers", where)
+            raise _refusal("infinite numbers", where)
         return pc.if_else(pc.is_nan(wide), pa.scalar(None, pa.float64()), wide).cast(pa.string())
     if types.is_decimal(kind):
         return column.cast(pa.string())
@@ -244,9 +244,9 @@ def _days(column: pa.Array, where: str) -> pa.Array:
             passed = column.cast(pa.timestamp("ms")).cast(pa.int64())
             days = pc.add(pc.divide(passed.cast(pa.float64()), float(DAY)), float(EPOCH))
     except pa.ArrowInvalid:
-        raise _refused("moments finer than a millisecond", where) from None
+        raise _refusal("moments finer than a millisecond", where) from None
     if not _within(days, FIRST_DAY, float("inf")):
-        raise _refused("days before 1 March 1900", where)
+        raise _refusal("days before 1 March 1900", where)
     return days
 
 
@@ -255,7 +255,7 @@ def _within(column: pa.Array, low: Any, high: Any) -> bool:
     return ends["min"] is None or (low <= ends["min"] and ends["max"] <= high)
 
 
-def _refused(what: str, where: str) -> DataError:
+def _refusal(what: str, where: str) -> DataError:
     return DataError(f"an Excel file cannot hold {what}", where=where, hint=INSTEAD)
 
 

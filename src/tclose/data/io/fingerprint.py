@@ -14,8 +14,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tclose.data.io.arrow_types import told, told_as
-from tclose.data.io.connection import connected
+from tclose.data.io.arrow_types import countable_type, make_countable
+from tclose.data.io.connection import connect
 from tclose.errors import InternalError
 
 BATCH = 131_072
@@ -55,36 +55,38 @@ def fingerprint(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> str:
     ...     turned.schema, turned.to_batches())
     True
     """
-    return united(schema.names, [sums_of(schema, parts)])
+    return combine_sums(schema.names, [sum_hashes(schema, parts)])
 
 
-def sums_of(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
+def sum_hashes(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
     """The sums over some of a table's rows."""
-    connection = connected()
+    connection = connect()
     try:
         # One text for a moment, wherever it is looked at; names of zones are no part of it.
         connection.execute("SET TimeZone = 'UTC'")
-        kinds = {one.name: told_as(one.type) for one in schema}
+        kinds = {one.name: countable_type(one.type) for one in schema}
         named = [f"c{at}" for at in range(len(schema))]
         plain = pa.schema([pa.field(n, k) for n, k in zip(named, kinds.values(), strict=True)])
         failed: list[BaseException] = []
         renamed = (
-            pa.RecordBatch.from_arrays([told(column) for column in one.columns], schema=plain)
-            for one in noted(parts, failed)
+            pa.RecordBatch.from_arrays(
+                [make_countable(column) for column in one.columns], schema=plain
+            )
+            for one in note_failure(parts, failed)
         )
         reader = pa.RecordBatchReader.from_batches(plain, renamed)
         texts = [_text(name, kind) for name, kind in zip(named, kinds.values(), strict=True)]
         row = ", ".join(f"coalesce(strlen({text})::VARCHAR, '-'), ':', {text}" for text in texts)
         hashed = connection.from_arrow(reader).project(f"unhex(sha256(concat({row}))) AS h")
         try:
-            return _added(hashed.to_arrow_reader(BATCH))
+            return _add(hashed.to_arrow_reader(BATCH))
         except duckdb.Error:
             raise failed[0] if failed else InternalError("rows cannot be hashed") from None
     finally:
         connection.close()
 
 
-def _added(hashes: Iterable[pa.RecordBatch]) -> Sums:
+def _add(hashes: Iterable[pa.RecordBatch]) -> Sums:
     """The number of some hashes, and the sums of their parts: no sum of halves overflows."""
     sums = [0] * (1 + LIMBS)
     for batch in hashes:
@@ -99,7 +101,9 @@ def _added(hashes: Iterable[pa.RecordBatch]) -> Sums:
     return tuple(sums)
 
 
-def noted(parts: Iterable[pa.RecordBatch], failed: list[BaseException]) -> Iterator[pa.RecordBatch]:
+def note_failure(
+    parts: Iterable[pa.RecordBatch], failed: list[BaseException]
+) -> Iterator[pa.RecordBatch]:
     """The same parts. What they raise is noted: the engine that reads them would not pass it on."""
     try:
         yield from parts
@@ -108,7 +112,7 @@ def noted(parts: Iterable[pa.RecordBatch], failed: list[BaseException]) -> Itera
         raise
 
 
-def united(names: Sequence[str], parts: Iterable[Sums]) -> str:
+def combine_sums(names: Sequence[str], parts: Iterable[Sums]) -> str:
     """The fingerprint of a table with these columns, from the sums over its parts."""
     rows, total = 0, 0
     for part in parts:

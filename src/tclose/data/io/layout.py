@@ -14,7 +14,7 @@ FORMS: tuple[Form, ...] = get_args(Form)
 
 
 @dataclass(frozen=True)
-class Part:
+class LayoutFile:
     """One file: what it is for, and the sensitive columns that it tells about."""
 
     file: str
@@ -26,8 +26,9 @@ class Part:
 class Layout:
     """The files of a release, and the columns that were added to tie them together.
 
-    >>> one = Layout("slicing", "group", "", (Part("sliced.csv", "sliced", ("ill",)),), (("ill",),))
-    >>> Layout.from_json(one.to_json()) == one
+    >>> files = (LayoutFile("sliced.csv", "sliced", ("ill",)),)
+    >>> made = Layout("slicing", "group", "", files, (("ill",),))
+    >>> Layout.from_json(made.to_json()) == made
     True
     """
 
@@ -36,7 +37,7 @@ class Layout:
     """The column with the number of each row's group; none in projections."""
     count: str
     """The column that says how many rows a value stands for; in Anatomy only."""
-    parts: tuple[Part, ...]
+    parts: tuple[LayoutFile, ...]
     sets: tuple[tuple[str, ...], ...]
     """The columns that are published together, each column in one set."""
 
@@ -57,7 +58,7 @@ class Layout:
     def from_json(cls, value: Any) -> Layout:
         """A layout from plain values; raises UsageError where they are none."""
         try:
-            parts = tuple(_part(one) for one in value["files"])
+            parts = tuple(_read_file(one) for one in value["files"])
             sets = tuple(tuple(str(name) for name in names) for names in value["sets"])
             if value["name"] not in FORMS or not parts:
                 raise ValueError
@@ -70,8 +71,8 @@ class Layout:
             ) from None
 
 
-def _part(value: Mapping[str, Any]) -> Part:
+def _read_file(value: Mapping[str, Any]) -> LayoutFile:
     file, role = str(value["file"]), value["role"]
     if role not in get_args(Role) or "/" in file or "\\" in file or file.startswith("."):
         raise ValueError
-    return Part(file, role, tuple(str(name) for name in value["columns"]))
+    return LayoutFile(file, role, tuple(str(name) for name in value["columns"]))

@@ -58,18 +58,18 @@ class Files:
     """Whether one file was named, not a folder or a pattern."""
 
 
-def files_at(path: Path) -> Files:
+def find_files(path: Path) -> Files:
     """The files that a path stands for; raises where there are none, or of several kinds.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> for name in ("b.csv", "a.csv", "_SUCCESS", ".a.csv.crc"):
     ...     _ = (folder / name).write_text("x")
-    >>> [one.name for one in files_at(folder).paths], files_at(folder / "*.csv").kind
+    >>> [one.name for one in find_files(folder).paths], find_files(folder / "*.csv").kind
     (['a.csv', 'b.csv'], 'text')
     """
     if path.is_dir():
-        return _several(path.name or str(path), path, _below(path))
+        return _check_several(path.name or str(path), path, _below(path))
     if path.exists():
         return Files(path.name, path.parent, (path,), kind_of(path), single=True)
     if not glob.has_magic(str(path)):
@@ -80,7 +80,7 @@ def files_at(path: Path) -> Files:
     if not found:
         raise DataError("no file matches this pattern", where=str(path), hint="check the path")
     root = _fixed(path)[0]
-    return _several(str(path), root, [file for one in found for file in _at_or_below(one)])
+    return _check_several(str(path), root, [file for one in found for file in _at_or_below(one)])
 
 
 def kind_of(path: Path) -> Kind:
@@ -125,7 +125,7 @@ def is_read_from(path: Path, target: Path) -> bool:
     return any(_fits(parts[:end], pattern) for end in range(1, len(parts) + 1))
 
 
-def _several(name: str, root: Path, paths: Sequence[Path]) -> Files:
+def _check_several(name: str, root: Path, paths: Sequence[Path]) -> Files:
     if not paths:
         raise DataError(
             "there is no file in this folder",
@@ -150,10 +150,10 @@ def _at_or_below(path: Path) -> list[Path]:
 
 def _below(folder: Path) -> list[Path]:
     """All files in a folder and its folders, hidden ones and marks left out."""
-    return sorted(_walked(folder))
+    return sorted(_walk(folder))
 
 
-def _walked(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path) -> Iterator[Path]:
     """The files of a folder, also behind links; raises where a folder may not be looked into."""
 
     def refuse(error: OSError) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.classes import group_codes
 from tclose.data.encode.labels import ANYTHING
 from tclose.data.encode.labels import place as number_of
 from tclose.errors import UsageError
@@ -74,7 +74,7 @@ def _by_levels(bound: BoundTable, plan: Plan) -> Placing:
         code = np.array(found, dtype=np.int64)[bound.cells.codes[one.column]]
         faults[one.column] = code < 0
         columns.append(np.concatenate([mine, code]))
-    group, _ = grouped(columns)
+    group, _ = group_codes(columns)
     classes = np.full(int(group.max()) + 1, -1, dtype=np.int64)
     classes[group[: plan.classes]] = np.arange(plan.classes)
     outside = np.any(list(faults.values()), axis=0)

@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.classes import group_codes
 from tclose.data.encode.labels import ANYTHING, MISSING
 from tclose.hierarchy import Hierarchy
 from tclose.recode.plan.number_line import Line
@@ -141,7 +141,7 @@ class Shape:
             rows = [self.anything, self.missing, *np.packbits(self.member, axis=1).T]
         else:
             rows = [self.anything, self.missing, self.low, self.high, self.node]
-        return grouped([np.asarray(row, dtype=np.int64) for row in rows])[0]
+        return group_codes([np.asarray(row, dtype=np.int64) for row in rows])[0]
 
     def changed(self, other: Shape) -> Flags:
         """Which classes cover other values than they do in another shape."""

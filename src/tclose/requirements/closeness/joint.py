@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from tclose.distance import Distance, EarthMover, MatrixMetric, Metric, equal, matrix
-from tclose.distance.histogram import grouped
+from tclose.distance.histogram import group_codes
 from tclose.distance.part import Number, Part, must
 from tclose.errors import UsageError
 from tclose.requirements.classes import JudgedClasses, Tally
@@ -179,7 +179,7 @@ def joint_tally(
     for name in columns:
         code = classes.cell_codes[name]
         codes.append(np.where(code < 0, classes.attributes[name].values, code))
-    label, first = grouped(codes)
+    label, first = group_codes(codes)
     tuples = [tuple(int(code[at]) for code in codes) for at in first]
     return classes.tally_of(label, len(first)), tuples
 

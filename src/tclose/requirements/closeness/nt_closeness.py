@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Distance, Distances, Reference
-from tclose.distance.histogram import grouped
+from tclose.distance.histogram import group_codes
 from tclose.errors import PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.requirements.classes import JudgedClasses, SensitiveValues
@@ -197,7 +197,7 @@ class _Lattice:
     ) -> Iterator[tuple[NDArray[np.int64], Distances]]:
         """For every level vector: the classes inside large enough groups, and their distances."""
         for vector in self._vectors():
-            label, first = grouped(
+            label, first = group_codes(
                 [codes[at] for codes, at in zip(self.levels, vector, strict=True)]
             )
             large = self.classes.sizes(label, len(first)) >= self.least
@@ -209,7 +209,7 @@ class _Lattice:
             groups, of_class = np.unique(label[members], return_inverse=True)
             place = np.full(len(first), -1, dtype=np.int64)
             place[groups] = np.arange(len(groups))
-            merged = self.classes.united_histogram(self.attribute, place[label], len(groups))
+            merged = self.classes.merge_histogram(self.attribute, place[label], len(groups))
             reference = Reference(merged.dense(), of_class.astype(np.int64))
             yield members, distance.against(self.histogram.take(members), reference)
 

@@ -24,4 +24,4 @@ class PopulationRequirement(Requirement):
 
 def without_views(classes: JudgedClasses) -> JudgedClasses:
     """The classes without further views: both models judge a class as it is printed."""
-    return classes.regrouped(()) if classes.views != classes.count else classes
+    return classes.regroup(()) if classes.views != classes.count else classes

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.cells import Cells, parted
+from tclose.data.encode.cells import Cells, bin_codes
 
 PARTS = 16
 """Columns with more values are cut into so many parts."""
@@ -44,7 +44,7 @@ def contingency(one: Ints, two: Ints, weight: Ints) -> float:
 
 def associated(cells: Cells, names: Sequence[str], bound: Iterable[Sequence[str]] = ()) -> Sets:
     """Disjoint sets of columns: those that tell of each other, and those `bound` together."""
-    codes = {name: parted(cells.codes[name], PARTS, cells.rows) for name in names}
+    codes = {name: bin_codes(cells.codes[name], PARTS, cells.rows) for name in names}
     pairs = [
         (one, two)
         for at, one in enumerate(names)

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.classes import grouped
+from tclose.data.encode.classes import group_codes
 from tclose.kernels import compiling
 from tclose.kernels import rules as kinds
 from tclose.kernels.rules import Rules
@@ -167,7 +167,7 @@ def close_of(problem: Problem, rules: Rules) -> Close:
     constraints = problem.constraints
     chosen = [at for at, rule in enumerate(constraints.compiled) if _is_closeness(rule)]
     fields = sorted({constraints.compiled[at].field for at in chosen})
-    tuple_of, first = grouped([constraints.fields[field].codes for field in fields])
+    tuple_of, first = group_codes([constraints.fields[field].codes for field in fields])
     rows = np.zeros(len(first), dtype=np.int64)
     np.add.at(rows, tuple_of, problem.weight)
     made = [_attribute(constraints, at, first, rows, rules) for at in chosen]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tclose.data import BoundTable
-from tclose.data.io.layout import Form, Layout, Part
+from tclose.data.io.layout import Form, Layout, LayoutFile
 from tclose.errors import UsageError, nearest
 from tclose.search.anatomy.association import Sets, associated, joined
 
@@ -40,17 +40,17 @@ def layout_of(bound: BoundTable, form: Form, sets: Sets, suffix: str) -> Layout:
     sensitive = [names for names in sets if set(names) <= set(bound.attributes)]
     if form == "anatomy":
         files = _named([f"sensitive-{_plain('-'.join(names))}" for names in sensitive])
-        parts = [Part(f"quasi{suffix}", "quasi", ())]
+        parts = [LayoutFile(f"quasi{suffix}", "quasi", ())]
         parts += [
-            Part(f"{file}{suffix}", "sensitive", names)
+            LayoutFile(f"{file}{suffix}", "sensitive", names)
             for file, names in zip(files, sensitive, strict=True)
         ]
         return Layout(form, group, count, tuple(parts), sets)
     if form == "slicing":
-        part = Part(f"sliced{suffix}", "sliced", tuple(bound.attributes))
+        part = LayoutFile(f"sliced{suffix}", "sliced", tuple(bound.attributes))
         return Layout(form, group, "", (part,), sets)
     parts = [
-        Part(f"projection-{at}{suffix}", "projection", names)
+        LayoutFile(f"projection-{at}{suffix}", "projection", names)
         for at, names in enumerate(sensitive, 1)
     ]
     return Layout(form, "", "", tuple(parts), sets)

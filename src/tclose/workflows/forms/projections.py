@@ -17,7 +17,7 @@ import pyarrow as pa
 from tclose.attacks import Finding
 from tclose.attacks.projections import Projection, compose_projections
 from tclose.data import BoundTable, Reading
-from tclose.data.alignment import row_cells
+from tclose.data.alignment import locate_rows
 from tclose.data.io.layout import Layout
 from tclose.errors import InternalError
 from tclose.recode import Pseudonyms
@@ -64,7 +64,7 @@ def project(
         if release.left_out:
             raise InternalError("a projection left rows out", where=part.file)
         found = release.audit.bound
-        label = found.classes.cell_class[row_cells(found)]
+        label = found.classes.cell_class[locate_rows(found)]
         placed.append(Projection(part.columns, label))
         nobody = np.zeros(len(label), dtype=np.int64)
         order = in_no_order(release.data, nobody, [budget.seed, at])
@@ -74,5 +74,5 @@ def project(
             {"file": part.file, "loss": release.loss.overall, "classes": release.classes,
              "method": content["method"], "stopped": content["stopped"]}
         )  # fmt: skip
-    findings = compose_projections(bound, row_cells(bound), placed)
+    findings = compose_projections(bound, locate_rows(bound), placed)
     return tables, findings, {"method": "projections", "projections": searched}

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data.cell_store import CellPositions
-from tclose.data.encode.cells import equal_parts, merge_equal
+from tclose.data.encode.cells import merge_equal, split_evenly
 from tclose.data.source import ROWS
 from tclose.data.summary import TableSummary
 from tclose.distance.histogram import lexicographic
@@ -79,7 +79,7 @@ def _snapped(outline: TableSummary, name: str, values: int) -> Ints:
     known, tree = outline.dictionaries[name].known, outline.hierarchies.get(name)
     along = ranks(outline, name)[:known]
     order = np.argsort(along)
-    run = equal_parts(outline.value_rows[name][:known][order], values)
+    run = split_evenly(outline.value_rows[name][:known][order], values)
     if tree is not None:
         leaf = tree.indices(outline.dictionaries[name].labels)[order]
         for level in range(tree.levels):
@@ -128,7 +128,7 @@ class Laying:
     def of(cls, sketching: Sketching, sketch: pa.Table, size: int) -> Laying:
         """Searches the sketch for parts, and deals those out that have more than `size` cells."""
         outline = sketching.outline
-        codes = {name: sketch.column(name).to_numpy() for name in outline.counted}
+        codes = {name: sketch.column(name).to_numpy() for name in outline.cell_columns}
         number = sketch.column(CELLS).to_numpy()
         label, order = _parts(outline, codes, sketch.column(ROWS).to_numpy(), number, size)
         keys, one = np.unique(
@@ -200,7 +200,7 @@ def _folds(outline: TableSummary) -> list[list[str]]:
     """The columns in groups, such that the codes of a group fit one number."""
     groups: list[list[str]] = [[]]
     room = 1
-    for name in outline.counted:
+    for name in outline.cell_columns:
         wide = outline.dictionaries[name].known + 1
         if room * wide >= 2**62:
             groups.append([])

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.engines.frames.release import framed
+from tclose.data.engines.frames.release import make_frame
 from tclose.data.source import Rows, Source
 from tclose.data.summary import TableSummary
 from tclose.data.translation import Translation
@@ -92,7 +92,7 @@ class PartRows:
         table = pa.Table.from_batches(list(self.batches()), self.schema())
         texts = [change.name for change in self.found.how.changes if change.kind != "same"]
         shuffle = self.found.how.shuffle
-        return framed(data, table, lambda: _all(table), texts, (), shuffle=shuffle)
+        return make_frame(data, table, lambda: _all(table), texts, (), shuffle=shuffle)
 
 
 def _all(table: pa.Table) -> NDArray[np.int64]:

@@ -98,7 +98,7 @@ def search_parts(
     chosen = "mondrian" if method == "auto" else method
     _refuse(outline, chosen, budget)
     _tell(budget, "counting the cells")
-    bench = source.keep_cells(outline.counted)
+    bench = source.keep_cells(outline.cell_columns)
     cells = bench.n_cells
     _tell(budget, f"cutting {cells:,} cells into fragments")
     sketching = Sketching.of(outline, source.max_cells)

@@ -23,9 +23,9 @@ from tclose.data.cell_store import (
     CellStore,
     PartResult,
 )
-from tclose.data.engines.duckdb.source import explained
+from tclose.data.engines.duckdb.source import explain_error
 from tclose.data.io.folders import Scratch
-from tclose.data.source import BATCH, ROWS, quoted
+from tclose.data.source import BATCH, ROWS, quote_name
 
 Ints = NDArray[np.int64]
 
@@ -43,7 +43,7 @@ class DuckCellStore(CellStore):
         self.connection, self.columns = connection, tuple(columns)
         self.scratch = Scratch()
         self.folder = Path(self.scratch.name)
-        cells = grouped(relation, columns, types)
+        cells = group_cells(relation, columns, types)
         store(cells, self.folder / "cells.parquet")
 
     @property
@@ -68,13 +68,13 @@ class DuckCellStore(CellStore):
         ties = self._lay(laid)
         order = ", ".join([ORDER, *(TIE.format(at) for at in range(ties))])
         turn = f"(row_number() OVER (PARTITION BY {STRATUM} ORDER BY {order}) - 1)"
-        weight = quoted(ROWS)
-        names = ", ".join([*map(quoted, self.columns), weight])
+        weight = quote_name(ROWS)
+        names = ", ".join([*map(quote_name, self.columns), weight])
         fragment = f"CAST({FIRST} + {turn} % {DEALS} AS BIGINT) AS {FRAGMENT}"
         cut = self._read("laid.parquet").project(f"{names}, {fragment}")
         store(cut.order(FRAGMENT), self.folder / "cut.parquet")
         self._drop("laid.parquet")
-        listed = ", ".join([FRAGMENT, *map(quoted, columns)])
+        listed = ", ".join([FRAGMENT, *map(quote_name, columns)])
         rows = f"CAST(sum({weight}) AS BIGINT) AS {weight}"
         return self._read("cut.parquet").aggregate(f"{listed}, {rows}", listed).to_arrow_table()
 
@@ -125,7 +125,7 @@ class DuckCellStore(CellStore):
         (self.folder / name).unlink(missing_ok=True)
 
 
-class Parts:
+class DuckParts:
     """Cells in parts, in a file: those with equal values in some columns are in one part."""
 
     def __init__(
@@ -140,8 +140,8 @@ class Parts:
         self.connection, self.parts = connection, parts
         self.scratch = Scratch()
         self.place = Path(self.scratch.name) / "cells.parquet"
-        cells = grouped(relation, columns, types)
-        part = f"CAST(hash({', '.join(map(quoted, by))}) % {parts} AS INTEGER) AS {PART}"
+        cells = group_cells(relation, columns, types)
+        part = f"CAST(hash({', '.join(map(quote_name, by))}) % {parts} AS INTEGER) AS {PART}"
         store(cells.project(f"*, {part}").order(PART), self.place)
 
     def __call__(self, work: Callable[[pa.Table], bytes]) -> list[bytes]:
@@ -155,14 +155,14 @@ class Parts:
         return done
 
 
-def grouped(relation: Any, columns: Sequence[str], types: dict[str, str]) -> Any:
+def group_cells(relation: Any, columns: Sequence[str], types: dict[str, str]) -> Any:
     """The distinct tuples of some columns with their number of rows; NaN is missing, −0 is 0."""
     keys = []
     for name in columns:
-        keys.append(f"{plain(quoted(name), types[name])} AS {quoted(name)}")
-    listed = ", ".join(map(quoted, columns))
+        keys.append(f"{plain(quote_name(name), types[name])} AS {quote_name(name)}")
+    listed = ", ".join(map(quote_name, columns))
     told = relation.project(", ".join(keys))
-    return told.aggregate(f"{listed}, count(*) AS {quoted(ROWS)}", listed)
+    return told.aggregate(f"{listed}, count(*) AS {quote_name(ROWS)}", listed)
 
 
 def plain(column: str, kind: str) -> str:
@@ -181,4 +181,4 @@ def store(relation: Any, place: Path) -> None:
     try:
         relation.to_parquet(str(place), row_group_size=GROUP, compression="zstd")
     except duckdb.Error as error:
-        raise explained(error, "cells") from None
+        raise explain_error(error, "cells") from None

@@ -13,11 +13,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.source import DuckSource, explained, literal
+from tclose.data.engines.duckdb.source import DuckSource, explain_error, quote_text
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.fingerprint import fingerprint
 from tclose.data.io.paths import KINDS, suffix_of
-from tclose.data.source import BATCH, Rows, quoted
+from tclose.data.source import BATCH, Rows, quote_name
 from tclose.data.translation import KEY, Change, Translation
 from tclose.errors import DataError
 
@@ -49,7 +49,7 @@ class RelationSource(DuckSource):
     def digest(self) -> str:
         """The hash of the rows, whatever their order."""
         casts = [
-            f"CAST({quoted(name)} AS VARCHAR)" if kind.startswith(UNTOLD) else quoted(name)
+            f"CAST({quote_name(name)} AS VARCHAR)" if kind.startswith(UNTOLD) else quote_name(name)
             for name, kind in self.types.items()
         ]
         told = self.relation.project(", ".join(casts))
@@ -65,7 +65,7 @@ class RelationSource(DuckSource):
         be shuffled or the connection does not preserve one.
         """
         try:
-            return self._joined(how)
+            return self._join_cells(how)
         except duckdb.CatalogException:
             raise DataError(
                 "the connection does not find tables of Python",
@@ -73,7 +73,7 @@ class RelationSource(DuckSource):
                 hint="SET python_enable_replacements = true",
             ) from None
         except duckdb.Error as error:
-            raise explained(error, self.name) from None
+            raise explain_error(error, self.name) from None
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the relation's order, by a cell store's translation."""
@@ -90,12 +90,12 @@ class RelationSource(DuckSource):
                 )
         return self._run(lambda: self.relation.to_arrow_reader(BATCH))
 
-    def _joined(self, how: Translation) -> Any:
-        rows, names = self.relation, ", ".join(map(quoted, self.columns))
+    def _join_cells(self, how: Translation) -> Any:
+        rows, names = self.relation, ", ".join(map(quote_name, self.columns))
         ordered = not how.shuffle and self._has_order()
         if ordered:
-            rows = rows.project(f"row_number() OVER () AS {quoted(ROW)}, {names}")
-        cells = self._beside(lines_of(how))
+            rows = rows.project(f"row_number() OVER () AS {quote_name(ROW)}, {names}")
+        cells = self._beside(collect_cell_table(how))
         kinds = dict(zip(cells.columns, cells.types, strict=True))
         match = [
             f"{self._key(name, kinds[KEY.format(at)])} IS NOT DISTINCT FROM {KEY.format(at)}"
@@ -104,30 +104,32 @@ class RelationSource(DuckSource):
         rows = _join(rows, cells, " AND ".join(match))
         for at, one in enumerate(how.changes):
             if one.kind == "pseudonym":
-                rows = self._named(rows, one.name, at, how)
+                rows = self._add_pseudonyms(rows, one.name, at, how)
         if ordered or how.shuffle:
-            rows = rows.order(quoted(ROW) if ordered else "random()")
-        return rows.project(", ".join(_told(one, at, how) for at, one in enumerate(how.changes)))
+            rows = rows.order(quote_name(ROW) if ordered else "random()")
+        return rows.project(
+            ", ".join(_change_column(one, at, how) for at, one in enumerate(how.changes))
+        )
 
     def _key(self, name: str, kind: Any) -> str:
         """A value as the translation has it: NaN is missing, and −0 is 0."""
-        column = quoted(name)
+        column = quote_name(name)
         if self.types[name] in ("FLOAT", "DOUBLE"):
             # As text: of files whose statistics leave NaN out the engine concludes there is none.
             nan = f"CAST({column} AS VARCHAR) = 'nan'"
             column = f"CASE WHEN {nan} THEN NULL ELSE {column} + 0 END"
         return f"CAST({column} AS {kind})"
 
-    def _named(self, rows: Any, name: str, at: int, how: Translation) -> Any:
+    def _add_pseudonyms(self, rows: Any, name: str, at: int, how: Translation) -> Any:
         """The rows with a pseudonym for each value of a column, from a table of all of them."""
-        value = quoted(VALUE.format(at))
+        value = quote_name(VALUE.format(at))
         parts = []
-        different = self.relation.project(f"{quoted(name)} AS {value}").distinct()
+        different = self.relation.project(f"{quote_name(name)} AS {value}").distinct()
         for batch in different.to_arrow_reader(BATCH):
             columns = [batch.column(0), how.pseudonyms(batch.column(0))]
             parts.append(pa.record_batch(columns, [VALUE.format(at), NAME.format(at)]))
         names = self._beside(pa.Table.from_batches(parts))
-        return _join(rows, names, f"{quoted(name)} IS NOT DISTINCT FROM {value}")
+        return _join(rows, names, f"{quote_name(name)} IS NOT DISTINCT FROM {value}")
 
     def _has_order(self) -> bool:
         """Whether the connection keeps the order of rows, which is its default."""
@@ -157,7 +159,7 @@ def _files(relation: Any) -> Iterator[Path]:
             yield Path(path)
 
 
-def lines_of(how: Translation) -> pa.Table:
+def collect_cell_table(how: Translation) -> pa.Table:
     """The lines of a translation, also where a cell store has made them on its own connection."""
     return (
         how.cell_table if isinstance(how.cell_table, pa.Table) else how.cell_table.to_arrow_table()
@@ -168,9 +170,9 @@ def _join(rows: Any, table: Any, match: str) -> Any:
     return rows.set_alias("__tclose_rows__").join(table.set_alias("__tclose_beside__"), match)
 
 
-def _told(one: Change, at: int, how: Translation) -> str:
+def _change_column(one: Change, at: int, how: Translation) -> str:
     """What becomes of a column."""
-    name, new = quoted(one.name), quoted(one.at)
+    name, new = quote_name(one.name), quote_name(one.at)
     match one.kind:
         case "same":
             return name
@@ -179,8 +181,8 @@ def _told(one: Change, at: int, how: Translation) -> str:
         case "hidden":
             return f"CASE WHEN {new} THEN NULL ELSE {name} END AS {name}"
         case "mask":
-            return f"{literal(how.mask)} AS {name}"
-    return f"{quoted(NAME.format(at))} AS {name}"
+            return f"{quote_text(how.mask)} AS {name}"
+    return f"{quote_name(NAME.format(at))} AS {name}"
 
 
 def open_relation(data: Any) -> RelationSource:

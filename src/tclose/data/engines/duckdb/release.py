@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose.data.engines.duckdb.partitioned import plain, store
-from tclose.data.io.connection import connected
-from tclose.data.io.fingerprint import noted
+from tclose.data.io.connection import connect
+from tclose.data.io.fingerprint import note_failure
 from tclose.data.io.folders import Scratch
-from tclose.data.source import READ, pieces, quoted
+from tclose.data.source import READ, quote_name, resize_batches
 from tclose.data.translation import KEY, Translation
 from tclose.errors import InternalError
 
@@ -29,47 +29,47 @@ PLACE, HASH = "__tclose_place__", "__tclose_hash__"
 NUMBER = f"row_number() OVER () AS {PLACE}"
 
 
-def joined(
+def join_rows(
     relation: Any, how: Translation, types: dict[str, str], *, steady: bool
 ) -> Iterator[pa.RecordBatch]:
     """The released rows in their order. `steady`: the relation is read in the same one again."""
-    return _read_along(relation, how, types) if steady else _sorted(relation, how, types)
+    return _read_along(relation, how, types) if steady else _join_whole(relation, how, types)
 
 
-def _sorted(relation: Any, how: Translation, types: dict[str, str]) -> Iterator[pa.RecordBatch]:
+def _join_whole(relation: Any, how: Translation, types: dict[str, str]) -> Iterator[pa.RecordBatch]:
     """Rows and lines joined as a whole."""
-    keys = [plain(f"r.{quoted(name)}", types[name]) for name in how.keys]
+    keys = [plain(f"r.{quote_name(name)}", types[name]) for name in how.keys]
     wanted = [one.name for one in how.changes if one.kind not in ("text", "mask")]
-    both = _beside(
-        relation.project(f"*, {NUMBER}"), keys, how, [f"r.{quoted(name)}" for name in wanted]
+    both = _match_lines(
+        relation.project(f"*, {NUMBER}"), keys, how, [f"r.{quote_name(name)}" for name in wanted]
     )
-    for batch in pieces(both.to_arrow_reader(READ)):
-        yield _changed(batch, batch, how)
+    for batch in resize_batches(both.to_arrow_reader(READ)):
+        yield _change_batch(batch, batch, how)
 
 
 def _read_along(relation: Any, how: Translation, types: dict[str, str]) -> Iterator[pa.RecordBatch]:
     """Only keys and lines joined, and these read along with the rows."""
-    keys = [plain(quoted(name), types[name]) for name in how.keys]
+    keys = [plain(quote_name(name), types[name]) for name in how.keys]
     hashed = f"hash({', '.join(keys)}) AS {HASH}"
     told = [f"{key} AS {KEY.format(at)}" for at, key in enumerate(keys)]
     narrow = relation.project(", ".join([*told, hashed, NUMBER]))
     mine = [f"r.{KEY.format(at)}" for at in range(len(keys))]
     scratch = Scratch()
     place = Path(scratch.name) / "lines.parquet"
-    store(_beside(narrow, mine, how, [f"r.{HASH}"]), place)
+    store(_match_lines(narrow, mine, how, [f"r.{HASH}"]), place)
     lines = _Lines(pq.ParquetFile(place).iter_batches(READ))
     done = 0
-    for batch in pieces(relation.project(f"*, {hashed}").to_arrow_reader(READ)):
+    for batch in resize_batches(relation.project(f"*, {hashed}").to_arrow_reader(READ)):
         found = lines.upto(done + batch.num_rows)
         at = found.column(PLACE).to_numpy() - 1 - done
         done += batch.num_rows
         kept = batch if len(at) == batch.num_rows else batch.take(pa.array(at))
         if not np.array_equal(kept.column(HASH).to_numpy(), found.column(HASH).to_numpy()):
             raise InternalError("the rows of the table came in another order than before")
-        yield _changed(kept, found, how)
+        yield _change_batch(kept, found, how)
 
 
-def _beside(rows: Any, keys: list[str], how: Translation, more: list[str]) -> Any:
+def _match_lines(rows: Any, keys: list[str], how: Translation, more: list[str]) -> Any:
     """Lines of the translation in the order of the rows that they are for."""
     alike = " AND ".join(
         f"{key} IS NOT DISTINCT FROM l.{KEY.format(at)}" for at, key in enumerate(keys)
@@ -106,7 +106,7 @@ class _Lines:
         return int(self.waiting.column(PLACE)[-1].as_py())
 
 
-def _changed(rows: Any, lines: Any, how: Translation) -> pa.RecordBatch:
+def _change_batch(rows: Any, lines: Any, how: Translation) -> pa.RecordBatch:
     """The rows as they are released."""
     made = {}
     for one in how.changes:
@@ -129,11 +129,11 @@ def shuffle_rows(
     parts: Iterator[pa.RecordBatch], schema: pa.Schema, memory: str | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The rows in an order that nobody can foretell; out of core."""
-    connection = connected(memory)
+    connection = connect(memory)
     seed = secrets.randbelow(2**31) / 2**31
     connection.execute(f"SELECT setseed({seed})").fetchall()
     failed: list[BaseException] = []
-    reader = pa.RecordBatchReader.from_batches(schema, noted(parts, failed))
+    reader = pa.RecordBatchReader.from_batches(schema, note_failure(parts, failed))
     try:
         for batch in connection.from_arrow(reader).order("random()").to_arrow_reader(READ):
             yield batch.cast(schema)

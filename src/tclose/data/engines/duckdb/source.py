@@ -13,11 +13,11 @@ import duckdb
 import pyarrow as pa
 
 from tclose.data.cell_store import CellStore
-from tclose.data.io.arrow_types import is_countable, plain_times
-from tclose.data.io.connection import connected
+from tclose.data.io.arrow_types import coarsen_times, is_countable
+from tclose.data.io.connection import connect
 from tclose.data.io.dialect import LINE
 from tclose.data.io.reading import bytes_of
-from tclose.data.source import BATCH, NO_LIMIT, READ, ROWS, Rows, Source, Spread, quoted
+from tclose.data.source import BATCH, NO_LIMIT, READ, ROWS, Rows, Source, Spread, quote_name
 from tclose.data.translation import Translation
 from tclose.errors import DataError
 
@@ -58,7 +58,7 @@ class DuckSource(Source):
 
     def count_distinct(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""
-        name = quoted(column)
+        name = quote_name(column)
         gaps = f"(count(*) > count({name}))::INT"
         return int(self.single_row(f"count(DISTINCT {name}) + {gaps}")[0])
 
@@ -73,15 +73,15 @@ class DuckSource(Source):
 
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
-        names = [quoted(name) for name in columns]
+        names = [quote_name(name) for name in columns]
         listed = ", ".join(names)
-        wanted = ", ".join([*names, f"count(*) AS {quoted(ROWS)}"])
+        wanted = ", ".join([*names, f"count(*) AS {quote_name(ROWS)}"])
         tuples = self.relation.aggregate(wanted, listed)
         if self.max_cells == NO_LIMIT:
             found = self._run(lambda: tuples.to_arrow_table())
         else:
             found = self._run(lambda: self._limited(tuples))
-        return None if found is None else self._zoned(plain_times(found))
+        return None if found is None else self._zoned(coarsen_times(found))
 
     def _zoned(self, table: pa.Table) -> pa.Table:
         """Moments in the zones that the table itself names: the engine knows only its own."""
@@ -126,25 +126,25 @@ class DuckSource(Source):
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the table's order, by a translation in the engine's own files."""
-        from tclose.data.engines.duckdb.release import joined
+        from tclose.data.engines.duckdb.release import join_rows
 
         if self.connection is not None:
             self.connection.execute("SET preserve_insertion_order = true")
         try:
-            yield from joined(self.relation, how, self.types, steady=self.steady)
+            yield from join_rows(self.relation, how, self.types, steady=self.steady)
         except duckdb.Error as error:
-            raise explained(error, self.name, self.lines_before) from None
+            raise explain_error(error, self.name, self.lines_before) from None
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """The cells of some columns in parts, which are worked on one after the other."""
-        from tclose.data.engines.duckdb.partitioned import Parts
+        from tclose.data.engines.duckdb.partitioned import DuckParts
 
-        return Parts(self.relation, self._own, columns, by, parts, self.types)
+        return DuckParts(self.relation, self._own, columns, by, parts, self.types)
 
     @property
     def _own(self) -> Any:
         """A connection for what is put aside; the caller's relations have one of their own."""
-        return connected() if self.connection is None else self.connection
+        return connect() if self.connection is None else self.connection
 
     def digest(self) -> str:
         """The hash of the file, or of the rows where there is none."""
@@ -155,14 +155,14 @@ class DuckSource(Source):
             return query()
         except duckdb.Error as error:
             several = len(self.files) > 1
-            raise explained(error, self.name, self.lines_before, several=several) from None
+            raise explain_error(error, self.name, self.lines_before, several=several) from None
 
 
 def _has_zone(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
-def literal(text: str) -> str:
+def quote_text(text: str) -> str:
     """A text as SQL writes it."""
     return "'" + text.replace("'", "''") + "'"
 
@@ -176,7 +176,7 @@ def too_long(where: str) -> DataError:
     )
 
 
-def explained(
+def explain_error(
     error: duckdb.Error, name: str, lines_before: int = 0, *, several: bool = False
 ) -> DataError:
     """The engine's complaint without the cell values it quotes; of several files, which it is."""
@@ -231,10 +231,10 @@ def _too_little(message: str, name: str) -> DataError:
     return DataError("not enough memory", where=name, hint=hint)
 
 
-def arrow_relation(connection: Any, data: Any) -> Any:
+def scan_arrow(connection: Any, data: Any) -> Any:
     """A table's or dataset's columns; those that DuckDB has no type for are there, but empty."""
     if isinstance(data, pa.Table):
-        data = _widened(data)
+        data = _widen(data)
     known = [one for one in data.schema if is_countable(one.type)]
     if not known:
         raise DataError("no column has values that can be counted", where="table")
@@ -247,7 +247,7 @@ def arrow_relation(connection: Any, data: Any) -> Any:
     return connection.from_arrow(some).project(columns_of(data.schema))
 
 
-def _widened(table: pa.Table) -> pa.Table:
+def _widen(table: pa.Table) -> pa.Table:
     """Half floats as floats, which DuckDB counts."""
     for at, one in enumerate(table.schema):
         if pa.types.is_float16(one.type):
@@ -261,11 +261,11 @@ def columns_of(schema: pa.Schema) -> str:
     >>> columns_of(pa.schema({"a": pa.int8(), "b": pa.null(), "c": pa.float16()}))
     '"a", CAST("b" AS VARCHAR) AS "b", CAST(NULL AS BLOB) AS "c"'
     """
-    return ", ".join(_counted(one) for one in schema)
+    return ", ".join(_make_countable(one) for one in schema)
 
 
-def _counted(one: pa.Field) -> str:
-    name = quoted(one.name)
+def _make_countable(one: pa.Field) -> str:
+    name = quote_name(one.name)
     if pa.types.is_null(one.type):
         return f"CAST({name} AS VARCHAR) AS {name}"
     return name if is_countable(one.type) else f"CAST(NULL AS BLOB) AS {name}"

@@ -11,8 +11,8 @@ from pyarrow.fs import LocalFileSystem
 
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.dataset import open_dataset
-from tclose.data.engines.files.folder_columns import Partitions, partitions_of
-from tclose.data.engines.files.union import united
+from tclose.data.engines.files.folder_columns import Partitions, read_partitions
+from tclose.data.engines.files.union import unite_schemas
 from tclose.data.io.fingerprint import file_hash, files_hash
 from tclose.data.io.folders import Scratch
 from tclose.data.io.paths import Files
@@ -32,14 +32,14 @@ def open_arrow(files: Files, connection: Any) -> DuckSource:
         raise DataError(
             "not an Arrow file, or damaged", where=files.name, hint="write or fetch it again"
         ) from None
-    own, notes = united(schemas, files.paths)
-    folders = partitions_of(files, typed=True).without(list(own.names))
+    own, notes = unite_schemas(schemas, files.paths)
+    folders = read_partitions(files, typed=True).without(list(own.names))
     dataset = ds.FileSystemDataset.from_paths(
         [str(path) for path in paths],
         schema=pa.schema([*own, *folders.values.schema]),
         format=ds.IpcFileFormat(),
         filesystem=LocalFileSystem(use_mmap=True),
-        partitions=[_told(folders, at) for at in range(len(paths))],
+        partitions=[_folder_values(folders, at) for at in range(len(paths))],
     )
 
     def hashed() -> str:
@@ -52,7 +52,7 @@ def open_arrow(files: Files, connection: Any) -> DuckSource:
     )  # fmt: skip
 
 
-def _told(folders: Partitions, file: int) -> ds.Expression:
+def _folder_values(folders: Partitions, file: int) -> ds.Expression:
     """What the folders of a file say about all of its rows."""
     told = ds.scalar(True)
     for name in folders.names:

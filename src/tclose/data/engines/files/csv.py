@@ -17,8 +17,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.source import DuckSource, explained, literal, too_long
-from tclose.data.engines.files.folder_columns import FILE, Partitions, partitions_of, scanned
+from tclose.data.engines.duckdb.source import DuckSource, explain_error, quote_text, too_long
+from tclose.data.engines.files.folder_columns import FILE, Partitions, read_partitions, scan_files
 from tclose.data.io.connection import buffer_for
 from tclose.data.io.dialect import LINE, Dialect, not_this_encoding, sniff
 from tclose.data.io.fingerprint import file_hash, files_hash
@@ -44,7 +44,7 @@ OTHERS = {
 def open_text(files: Files, reading: Reading, connection: Any) -> DuckSource:
     """The table in one or several CSV files, which have the same columns in the same order."""
     scratch: list[Scratch] = []
-    texts = [_unpacked(path, scratch) for path in files.paths]
+    texts = [_unpack(path, scratch) for path in files.paths]
     dialects = [
         sniff(path, encoding=reading.encoding, delimiter=reading.delimiter) for path in texts
     ]
@@ -60,12 +60,12 @@ def open_text(files: Files, reading: Reading, connection: Any) -> DuckSource:
         scratch += copies
     for place, path in zip(texts, files.paths, strict=True):
         _refuse_endless(place, path.name)
-    folders = partitions_of(files, typed=False).without(list(first.header))
+    folders = read_partitions(files, typed=False).without(list(first.header))
     table = _Table(connection, texts, first, plain, reading.nulls, folders, tuple(scratch))
     try:
         relation = table.relation()
     except duckdb.Error as error:
-        raise explained(error, files.name) from None
+        raise explain_error(error, files.name) from None
 
     def hashed() -> str:
         single = files.single
@@ -118,19 +118,19 @@ class _Table:
                 yield pa.RecordBatch.from_arrays([*batch.columns, *more], schema=schema)
 
     def _scan(self, paths: list[str], told: str | None = None) -> str:
-        columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in self.dialect.header)
-        marks = ", ".join(literal(mark) for mark in self.nulls)
+        columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in self.dialect.header)
+        marks = ", ".join(quote_text(mark) for mark in self.nulls)
         options = (
-            f", delim = {literal(self.dialect.delimiter)}, "
+            f", delim = {quote_text(self.dialect.delimiter)}, "
             f"""quote = '"', escape = '"', header = {str(self.header).lower()}, """
             f"columns = {{{columns}}}, auto_detect = false, strict_mode = true, "
             f"nullstr = [{marks}], max_line_size = {LINE}, "
             f"buffer_size = {buffer_for(self.connection, LINE + CHUNK)}"
         )
-        return scanned("read_csv", paths, options + (f", filename = '{told}'" if told else ""))
+        return scan_files("read_csv", paths, options + (f", filename = '{told}'" if told else ""))
 
 
-def _unpacked(path: Path, scratch: list[Scratch]) -> Path:
+def _unpack(path: Path, scratch: list[Scratch]) -> Path:
     """The file as it is, or what it unpacks to, in a private folder that joins the others."""
     with path.open("rb") as file:
         start = file.read(16)

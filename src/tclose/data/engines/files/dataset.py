@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 import pyarrow.dataset as ds
 
-from tclose.data.engines.duckdb.source import DuckSource, arrow_relation, explained
-from tclose.data.io.connection import connected
+from tclose.data.engines.duckdb.source import DuckSource, explain_error, scan_arrow
+from tclose.data.io.connection import connect
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.source import READ, Rows
 
@@ -29,11 +29,11 @@ def open_dataset(
     """A dataset of any kind, in files or in memory."""
     names = list(dataset.schema.names)
     refuse_ambiguous(names, name)
-    own = connected(memory) if connection is None else connection
+    own = connect(memory) if connection is None else connection
     try:
-        relation = arrow_relation(own, dataset)
+        relation = scan_arrow(own, dataset)
     except duckdb.Error as error:
-        raise explained(error, name) from None
+        raise explain_error(error, name) from None
     read = tuple(map(Path, getattr(dataset, "files", ()))) if files is None else files
     return DuckSource(
         name, tuple(names), relation, own, lambda: _rows(dataset, scratch), hashed, scratch,

@@ -10,7 +10,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -55,11 +55,11 @@ def open_excel(files: Files, sheet: str | None, connection: Any) -> DuckSource:
     """The table in a sheet: the first one, unless another is named."""
     path, scratch = files.paths[0], Scratch()
     target = Path(scratch.name) / "table.arrow"
-    with _opened(path) as book:
+    with _open_book(path) as book:
         chosen, notes = _sheet(book, sheet, path.name)
         _refuse_unreadable(path, chosen)
-        copy = _Copy(chosen, path.name, Path(scratch.name) / "cells.arrow")
-    notes += copy.typed(target)
+        copy = _SheetCopy(chosen, path.name, Path(scratch.name) / "cells.arrow")
+    notes += copy.write_typed(target)
     dataset = ds.dataset([str(target)], format="ipc")
     return open_dataset(
         dataset, files.name, connection=connection, hashed=lambda: file_hash(path),
@@ -68,7 +68,7 @@ def open_excel(files: Files, sheet: str | None, connection: Any) -> DuckSource:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _open_book(path: Path) -> Iterator[Any]:
     """The workbook; what openpyxl warns about (styles, validation) does not concern values."""
     try:
         import openpyxl
@@ -129,24 +129,27 @@ def _refuse_unreadable(path: Path, sheet: Any) -> None:
                 )
 
 
-class _Copy:
+class _SheetCopy:
     """The cells of a sheet as text in a file, and which kinds each column has."""
 
     def __init__(self, sheet: Any, name: str, path: Path) -> None:
         self.where, self.path = f"{name}, sheet {sheet.title!r}", path
         self.blank, self.errors = 0, 0
         sheet.reset_dimensions()
-        rows = enumerate(sheet.iter_rows(), 1)
+        with closing(sheet.iter_rows()) as read:  # left open, it would keep the file open
+            self._copy(enumerate(read, 1))
+
+    def _copy(self, rows: Iterator[tuple[int, Any]]) -> None:
         self.names = self._header(rows)
         self.kinds: list[set[str]] = [set() for _ in self.names]
         self.schema = pa.schema({name: pa.string() for name in self.names})
-        with pa.ipc.new_file(path, self.schema) as file:
+        with pa.ipc.new_file(self.path, self.schema) as file:
             for chunk in self._chunks(rows):
                 turned = enumerate(zip(*chunk, strict=True))
                 columns = [self._texts(at, cells) for at, cells in turned]
                 file.write(pa.record_batch(columns, schema=self.schema))
 
-    def typed(self, target: Path) -> list[str]:
+    def write_typed(self, target: Path) -> list[str]:
         """Writes the cells in the types of their columns; tells what a reader should know."""
         types = [TYPES.get(frozenset(kinds), pa.string()) for kinds in self.kinds]
         schema = pa.schema(list(zip(self.names, types, strict=True)))
@@ -219,13 +222,13 @@ class _Copy:
                 self.errors += 1
                 texts.append(None)
             else:
-                kind, text = _told(cell.value)
+                kind, text = _classify(cell.value)
                 seen.add(kind)
                 texts.append(text)
         return pa.array(texts, pa.string())
 
 
-def _told(value: Any) -> tuple[str, str]:
+def _classify(value: Any) -> tuple[str, str]:
     """The kind of a cell's value, and the value as text."""
     if isinstance(value, bool):
         return "bool", "true" if value else "false"

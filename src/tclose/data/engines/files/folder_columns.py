@@ -11,9 +11,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.source import literal
+from tclose.data.engines.duckdb.source import quote_text
 from tclose.data.io.paths import Files
-from tclose.data.source import quoted
+from tclose.data.source import quote_name
 from tclose.errors import DataError
 
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
@@ -51,19 +51,19 @@ class Partitions:
         listed = self.values.add_column(0, FILE, pa.array(paths))
         folders = connection.from_arrow(listed).set_alias("folders")
         rows = connection.sql(f"SELECT * FROM {scan}").set_alias("rows")
-        both = rows.join(folders, f"rows.{quoted(FILE)} = folders.{quoted(FILE)}")
-        own = [f"rows.{quoted(name)}" for name in names]
-        return both.project(", ".join([*own, *(f"folders.{quoted(n)}" for n in self.names)]))
+        both = rows.join(folders, f"rows.{quote_name(FILE)} = folders.{quote_name(FILE)}")
+        own = [f"rows.{quote_name(name)}" for name in names]
+        return both.project(", ".join([*own, *(f"folders.{quote_name(n)}" for n in self.names)]))
 
 
-def partitions_of(files: Files, *, typed: bool) -> Partitions:
+def read_partitions(files: Files, *, typed: bool) -> Partitions:
     """The columns that the folders of a table name, as whole numbers, days or text.
 
     Numbers are numbers only where nothing is lost by that: 007 is text, and so is everything beside
     it. Raises where files disagree about which columns there are.
 
     >>> paths = tuple(Path(f"t/day=2024-01-0{n}/zip=0{n}/a.pq") for n in (1, 2))
-    >>> found = partitions_of(Files("t", Path("t"), paths, "parquet", single=False), typed=True)
+    >>> found = read_partitions(Files("t", Path("t"), paths, "parquet", single=False), typed=True)
     >>> [str(kind) for kind in found.values.schema.types]
     ['date32[day]', 'string']
     """
@@ -82,9 +82,9 @@ def partitions_of(files: Files, *, typed: bool) -> Partitions:
                                 for name in names}))  # fmt: skip
 
 
-def scanned(reader: str, paths: list[str], options: str) -> str:
+def scan_files(reader: str, paths: list[str], options: str) -> str:
     """A table function over files whose names are taken as they are, not as patterns."""
-    listed = ", ".join(literal(re.sub(r"([*?\[])", r"[\1]", path)) for path in paths)
+    listed = ", ".join(quote_text(re.sub(r"([*?\[])", r"[\1]", path)) for path in paths)
     return f"{reader}([{listed}], hive_partitioning = false{options})"
 
 

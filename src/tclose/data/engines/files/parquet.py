@@ -11,9 +11,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tclose.data.engines.duckdb.source import DuckSource, columns_of, explained
-from tclose.data.engines.files.folder_columns import FILE, Partitions, partitions_of, scanned
-from tclose.data.engines.files.union import fitted, united
+from tclose.data.engines.duckdb.source import DuckSource, columns_of, explain_error
+from tclose.data.engines.files.folder_columns import FILE, Partitions, read_partitions, scan_files
+from tclose.data.engines.files.union import fit_batch, unite_schemas
 from tclose.data.io.fingerprint import file_hash, files_hash
 from tclose.data.io.paths import Files
 from tclose.data.source import READ, Rows
@@ -22,13 +22,13 @@ from tclose.errors import DataError
 
 def open_parquet(files: Files, connection: Any) -> DuckSource:
     """The table in one or several Parquet files, columns united by name."""
-    own, notes = united([_schema(path) for path in files.paths], files.paths)
-    folders = partitions_of(files, typed=True).without(list(own.names))
+    own, notes = unite_schemas([_schema(path) for path in files.paths], files.paths)
+    folders = read_partitions(files, typed=True).without(list(own.names))
     schema = pa.schema([*own, *folders.values.schema])
     try:
         relation = _scan(files, own, folders, connection)
     except duckdb.Error as error:
-        raise explained(error, files.name) from None
+        raise explain_error(error, files.name) from None
 
     def rows() -> Rows:
         return Rows(schema, lambda: _batches(files, schema, folders))
@@ -63,10 +63,10 @@ def _scan(files: Files, own: pa.Schema, folders: Partitions, connection: Any) ->
     several = "" if files.single else ", union_by_name = true"
     if folders:
         told = f", filename = '{FILE}'"
-        scan = scanned("read_parquet", paths, several + told)
+        scan = scan_files("read_parquet", paths, several + told)
         both = folders.beside(connection, scan, list(own.names), paths)
     else:
-        both = connection.sql(f"SELECT * FROM {scanned('read_parquet', paths, several)}")
+        both = connection.sql(f"SELECT * FROM {scan_files('read_parquet', paths, several)}")
     return both.project(columns_of(pa.schema([*own, *folders.values.schema])))
 
 
@@ -75,4 +75,4 @@ def _batches(files: Files, schema: pa.Schema, folders: Partitions) -> Iterator[p
     for at, path in enumerate(files.paths):
         with _file(path) as file:
             for batch in file.iter_batches(READ):
-                yield fitted(batch, schema, folders.of_rows(at, batch.num_rows))
+                yield fit_batch(batch, schema, folders.of_rows(at, batch.num_rows))

@@ -9,8 +9,8 @@ from tclose.data.engines.files.arrow import open_arrow
 from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
 from tclose.data.engines.files.parquet import open_parquet
-from tclose.data.io.connection import connected
-from tclose.data.io.paths import files_at
+from tclose.data.io.connection import connect
+from tclose.data.io.paths import find_files
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.errors import DataError
 
@@ -21,8 +21,8 @@ def open_path(path: str | Path, reading: Reading = AS_FOUND) -> DuckSource:
     A delimiter, an encoding and words for missing values are for CSV files, a sheet is for Excel's.
     """
     try:
-        files = files_at(Path(path))
-        connection = connected(reading.memory)
+        files = find_files(Path(path))
+        connection = connect(reading.memory)
         if files.kind == "parquet":
             return open_parquet(files, connection)
         if files.kind == "arrow":

@@ -13,14 +13,16 @@ from tclose.errors import DataError
 types = pa.types
 
 
-def united(schemas: Sequence[pa.Schema], paths: Sequence[Path]) -> tuple[pa.Schema, list[str]]:
+def unite_schemas(
+    schemas: Sequence[pa.Schema], paths: Sequence[Path]
+) -> tuple[pa.Schema, list[str]]:
     """One schema for all files, and what a reader should know about it.
 
     A column that a file does not have is missing there; small numbers become larger ones. Raises
     where a column has types that have no such type in common.
 
     >>> old, new = pa.schema({"a": pa.int16()}), pa.schema({"a": pa.int64(), "b": pa.string()})
-    >>> united([old, new], [Path("old"), Path("new")])
+    >>> unite_schemas([old, new], [Path("old"), Path("new")])
     (a: int64
     b: string, ["column 'b' is in 1 of 2 files: read as missing in the others"])
     """
@@ -32,7 +34,7 @@ def united(schemas: Sequence[pa.Schema], paths: Sequence[Path]) -> tuple[pa.Sche
             often[one.name] = often.get(one.name, 0) + 1
             seen = fields.setdefault(one.name, one)
             if seen.type != one.type:
-                kind = wider(seen.type, one.type)
+                kind = widen_type(seen.type, one.type)
                 if kind is None:
                     raise DataError(
                         f"column {one.name!r} is {one.type} here and {seen.type} in another file",
@@ -51,17 +53,17 @@ def united(schemas: Sequence[pa.Schema], paths: Sequence[Path]) -> tuple[pa.Sche
     return pa.schema(list(fields.values())), notes
 
 
-def wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+def widen_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """A type that holds all values of both as they are; None where there is none.
 
-    >>> wider(pa.int64(), pa.float64()) is None, wider(pa.uint8(), pa.int8())
+    >>> widen_type(pa.int64(), pa.float64()) is None, widen_type(pa.uint8(), pa.int8())
     (True, DataType(int16))
     """
     if types.is_null(one) or types.is_null(other):
         return other if types.is_null(one) else one
     if types.is_dictionary(one) or types.is_dictionary(other):
         plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in (one, other)]
-        return plain[0] if plain[0] == plain[1] else wider(*plain)
+        return plain[0] if plain[0] == plain[1] else widen_type(*plain)
     for family in FAMILIES:
         if family(one) and family(other):
             try:
@@ -74,7 +76,7 @@ def wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     return None
 
 
-def fitted(batch: pa.RecordBatch, schema: pa.Schema, more: Sequence[pa.Array]) -> pa.RecordBatch:
+def fit_batch(batch: pa.RecordBatch, schema: pa.Schema, more: Sequence[pa.Array]) -> pa.RecordBatch:
     """The rows of one file in the columns of all, followed by some that its folders tell."""
     columns = []
     for one in list(schema)[: len(schema) - len(more)]:

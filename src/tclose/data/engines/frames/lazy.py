@@ -15,14 +15,14 @@ import polars as pl
 import pyarrow as pa
 
 from tclose.data.cell_store import CellStore
-from tclose.data.engines.duckdb.relation import lines_of
+from tclose.data.engines.duckdb.relation import collect_cell_table
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.parquet import open_parquet
-from tclose.data.io.arrow_types import plain_times
-from tclose.data.io.connection import connected
+from tclose.data.io.arrow_types import coarsen_times
+from tclose.data.io.connection import connect
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.io.folders import Scratch
-from tclose.data.io.paths import files_at
+from tclose.data.io.paths import find_files
 from tclose.data.source import BATCH, NO_LIMIT, ROWS, Rows, Source, Spread
 from tclose.data.translation import KEY, Change, Translation
 from tclose.errors import DataError
@@ -58,7 +58,7 @@ class LazySource(Source):
         if self.max_cells != NO_LIMIT:
             cells = cells.head(self.max_cells + 1)
         found = self._run(cells)
-        return None if found.height > self.max_cells else plain_times(found.to_arrow())
+        return None if found.height > self.max_cells else coarsen_times(found.to_arrow())
 
     def stream(self) -> Rows:
         """All rows, in the order that the query gives, in bounded memory."""
@@ -71,7 +71,7 @@ class LazySource(Source):
 
     def recode(self, how: Translation) -> pl.LazyFrame:
         """The release as a lazy frame; rows keep the order that the query gives."""
-        cells: Any = pl.from_arrow(lines_of(how))
+        cells: Any = pl.from_arrow(collect_cell_table(how))
         keys = [
             self._key(name).cast(cells.schema[KEY.format(at)]).alias(KEY.format(at))
             for at, name in enumerate(how.keys)
@@ -83,7 +83,7 @@ class LazySource(Source):
         if how.shuffle:
             place = pl.int_range(pl.len()).shuffle(secrets.randbelow(2**63)).alias(ROW)
             rows = rows.with_columns(place).sort(ROW)
-        return rows.select(_told(one, how) for one in how.changes)
+        return rows.select(_change_column(one, how) for one in how.changes)
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the frame's order, by a cell store's translation."""
@@ -102,9 +102,9 @@ class LazySource(Source):
         scratch = Scratch()
         path = Path(scratch.name) / "table.parquet"
         told = self.frame.select(self._plain(name) for name in dict.fromkeys(columns))
-        with _explained(self.name):
+        with _explain_errors(self.name):
             told.sink_parquet(path)
-        return replace(open_parquet(files_at(path), connected()), scratch=scratch)
+        return replace(open_parquet(find_files(path), connect()), scratch=scratch)
 
     def _plain(self, name: str) -> pl.Expr:
         """A column with a type that others know as well."""
@@ -119,7 +119,7 @@ class LazySource(Source):
         return pl.when(column.is_nan()).then(None).otherwise(column + 0.0)
 
     def _run(self, query: pl.LazyFrame) -> pl.DataFrame:
-        with _explained(self.name):
+        with _explain_errors(self.name):
             return query.collect(engine="streaming")
 
 
@@ -127,7 +127,7 @@ def open_lazy(frame: pl.LazyFrame) -> LazySource:
     """A lazy frame of polars."""
     if not hasattr(frame, "collect_batches"):
         raise DataError("this polars is too old for lazy frames", where="frame", hint=OLD)
-    with _explained("lazy frame"):
+    with _explain_errors("lazy frame"):
         kinds = dict(frame.collect_schema())
     refuse_ambiguous(list(kinds), "lazy frame")
     for name, kind in kinds.items():
@@ -141,7 +141,7 @@ def open_lazy(frame: pl.LazyFrame) -> LazySource:
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
+def _explain_errors(name: str) -> Iterator[None]:
     """Turns the engine's complaints into words without the values that they may quote."""
     try:
         yield
@@ -154,11 +154,11 @@ def _explained(name: str) -> Iterator[None]:
 
 
 def _rows(frame: pl.LazyFrame, name: str) -> Rows:
-    with _explained(name):
+    with _explain_errors(name):
         schema = frame.head(0).collect().to_arrow().schema
 
     def batches() -> Iterator[pa.RecordBatch]:
-        with _explained(name):
+        with _explain_errors(name):
             parts = frame.collect_batches(chunk_size=BATCH, maintain_order=True, lazy=True)
             for part in parts:
                 # Unless it is copied, a structure would keep what another part needs of it.
@@ -167,7 +167,7 @@ def _rows(frame: pl.LazyFrame, name: str) -> Rows:
     return Rows(schema, batches)
 
 
-def _told(one: Change, how: Translation) -> pl.Expr:
+def _change_column(one: Change, how: Translation) -> pl.Expr:
     """What becomes of a column."""
     column = pl.col(one.name)
     match one.kind:

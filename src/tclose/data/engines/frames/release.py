@@ -30,11 +30,11 @@ def is_frame(data: Any) -> bool:
     return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
 
 
-def like(data: Any, table: pa.Table) -> Any:
+def convert_like(data: Any, table: pa.Table) -> Any:
     """A new table in the caller's own kind of frame; as it is where there is none.
 
     >>> import polars as pl
-    >>> like(pl.LazyFrame({"a": [1]}), pa.table({"b": [2]})).collect().to_dicts()
+    >>> convert_like(pl.LazyFrame({"a": [1]}), pa.table({"b": [2]})).collect().to_dicts()
     [{'b': 2}]
     """
     if isinstance(data, ds.Dataset):
@@ -48,7 +48,7 @@ def like(data: Any, table: pa.Table) -> Any:
     return frame.lazy() if isinstance(known, nw.LazyFrame) else frame
 
 
-def framed(
+def make_frame(
     data: Any,
     recoded: pa.Table,
     kept: Callable[[], NDArray[np.int64]],
@@ -75,10 +75,10 @@ def framed(
     names = recoded.column_names
     words = {name: recoded.column(name) for name in texts if name in names}
     gone = {name: recoded.column(name).is_null().to_numpy() for name in hidden}
-    return reframed(data, kept()[order], words, names, gone)
+    return update_frame(data, kept()[order], words, names, gone)
 
 
-def reframed(
+def update_frame(
     data: Any,
     keep: NDArray[np.int64],
     replaced: Mapping[str, Sequence[str | None] | NDArray[np.float64] | pa.ChunkedArray],
@@ -92,7 +92,7 @@ def reframed(
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 40], "ill": ["x", "y"]})
-    >>> reframed(table, np.array([1]), {"age": ["4*"]}, ["age", "ill"]).to_pylist()
+    >>> update_frame(table, np.array([1]), {"age": ["4*"]}, ["age", "ill"]).to_pylist()
     [{'age': '4*', 'ill': 'y'}]
     """
     frame: Any = nw.from_native(data, eager_only=True)
@@ -103,15 +103,15 @@ def reframed(
         kind = pa.float64() if isinstance(values, np.ndarray) else pa.string()
         column = values if isinstance(values, pa.ChunkedArray) else pa.array(values, kind)
         series = nw.from_arrow(pa.table({name: column}), backend=backend)[name]
-        frame = frame.with_columns(_aligned(series, frame))
+        frame = frame.with_columns(_align_index(series, frame))
     for name, gone in (hidden or {}).items():
-        frame = _hidden(frame, name, gone, backend)
+        frame = _hide(frame, name, gone, backend)
     chosen = frame.select(*columns).to_native()
     # Some operations lose what a frame says about itself as a whole (`attrs`).
     return chosen.__finalize__(data) if hasattr(chosen, "__finalize__") else chosen
 
 
-def _hidden(frame: Any, name: str, gone: NDArray[np.bool_], backend: Any) -> Any:
+def _hide(frame: Any, name: str, gone: NDArray[np.bool_], backend: Any) -> Any:
     """The frame without some values of a column, which keeps its type and its categories.
 
     Numbers and truths of numpy have no word for a missing value: they become the nullable ones of
@@ -130,7 +130,7 @@ def _hidden(frame: Any, name: str, gone: NDArray[np.bool_], backend: Any) -> Any
             native.assign(**{name: native[name].astype(wider)}) if wider else native
         )
     mask = nw.from_arrow(pa.table({HIDING: ~gone}), backend=backend)[HIDING]
-    frame = frame.with_columns(_aligned(mask, frame))
+    frame = frame.with_columns(_align_index(mask, frame))
     return frame.with_columns(nw.when(nw.col(HIDING)).then(nw.col(name)).alias(name))
 
 
@@ -139,7 +139,7 @@ def _metadata(schema: pa.Schema) -> dict[bytes, bytes]:
     return {key: value for key, value in (schema.metadata or {}).items() if key != b"pandas"}
 
 
-def _aligned(series: Any, frame: Any) -> Any:
+def _align_index(series: Any, frame: Any) -> Any:
     """A pandas series takes the frame's index, whatever that is."""
     native = frame.to_native()
     if not hasattr(native, "index") or not hasattr(series.to_native(), "index"):

@@ -11,8 +11,8 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.source import DuckSource, arrow_relation
-from tclose.data.io.connection import connected
+from tclose.data.engines.duckdb.source import DuckSource, scan_arrow
+from tclose.data.io.connection import connect
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.source import BATCH, Rows
 from tclose.errors import DataError
@@ -31,8 +31,8 @@ def open_frame(data: Any) -> DuckSource:
     """A frame of any library that narwhals knows."""
     frame = _known(data)
     table = _as_arrow(frame)
-    connection = connected()
-    relation = arrow_relation(connection, table)
+    connection = connect()
+    relation = scan_arrow(connection, table)
     rows = Rows(table.schema, lambda: table.to_batches(BATCH))
     names = tuple(table.column_names)
     return DuckSource("frame", names, relation, connection, lambda: rows, notes=_notes(data))
@@ -139,11 +139,11 @@ def refuse_mixed(name: str, column: Any) -> None:
     kinds = set(map(type, known))
     families = {_family(kind) for kind in kinds}
     if len(families) > 1 and families != {"decimals", "numbers"}:
-        raise _mixed(name, sorted(families))
+        raise _refuse_kinds(name, sorted(families))
     if families == {"moments"}:
         _refuse_moments(name, known)
     if families == {"sets"}:
-        raise _mixed(name, ["sets, which have no order"])
+        raise _refuse_kinds(name, ["sets, which have no order"])
 
 
 def _family(kind: type) -> str:
@@ -156,7 +156,7 @@ def _refuse_moments(name: str, moments: Iterable[Any]) -> None:
     """Moments with and without a zone cannot be compared; objects lose their nanoseconds."""
     zones = {getattr(moment, "tzinfo", None) is None for moment in moments}
     if len(zones) > 1:
-        raise _mixed(name, ["moments with a zone", "moments without"])
+        raise _refuse_kinds(name, ["moments with a zone", "moments without"])
     if any(getattr(moment, "nanosecond", 0) for moment in moments):
         raise DataError(
             "moments as objects would lose their nanoseconds",
@@ -165,7 +165,7 @@ def _refuse_moments(name: str, moments: Iterable[Any]) -> None:
         )
 
 
-def _mixed(name: str, told: list[str]) -> DataError:
+def _refuse_kinds(name: str, told: list[str]) -> DataError:
     return DataError(
         f"the column holds {' and '.join(told)}",
         where=f"column {name!r}",

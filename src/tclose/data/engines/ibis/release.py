@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose.data.engines.duckdb.relation import lines_of
-from tclose.data.engines.postgres.release import joined, upload, uploads
-from tclose.data.engines.postgres.source import DatabaseSource
+from tclose.data.engines.duckdb.relation import collect_cell_table
+from tclose.data.engines.postgres.release import join_query, upload, uploads
+from tclose.data.engines.postgres.source import PostgresSource
 from tclose.data.translation import Change, Translation
 from tclose.errors import DataError
 
@@ -25,13 +25,13 @@ THEIRS, GONE, HIDDEN = "__tclose_theirs_{}", "__tclose_gone_{}", "__tclose_hidde
 NAMED, OLD, NEW = "__tclose_named_{}", "__tclose_old_{}", "__tclose_name_{}"
 
 
-def released(source: IbisSource, how: Translation) -> Any:
+def release_table(source: IbisSource, how: Translation) -> Any:
     """The released rows; raises where the backend does not find all of them again."""
-    how = replace(how, cell_table=lines_of(how))
-    if isinstance(source.asked, DatabaseSource):
-        made = _in_postgres(source, source.asked, how)
+    how = replace(how, cell_table=collect_cell_table(how))
+    if isinstance(source.backend, PostgresSource):
+        made = _in_postgres(source, source.backend, how)
     else:
-        made = _Release(source, how).table()
+        made = _IbisRelease(source, how).table()
     if int(made.count().to_pyarrow().as_py()) != how.rows:
         raise DataError(
             "the backend does not find the rows again that it has counted",
@@ -41,26 +41,26 @@ def released(source: IbisSource, how: Translation) -> Any:
     return made
 
 
-def _in_postgres(source: IbisSource, asked: DatabaseSource, how: Translation) -> Any:
+def _in_postgres(source: IbisSource, asked: PostgresSource, how: Translation) -> Any:
     """A view for this session, in PostgreSQL's own words."""
     suffix, tables = f"_{secrets.token_hex(8)}", uploads(asked, how)
     name, link = f"tclose_release{suffix}", asked.link
-    with link.explained(), link.connection.transaction(), link.connection.cursor() as cursor:
+    with link.explain_errors(), link.connection.transaction(), link.connection.cursor() as cursor:
         upload(cursor, tables, suffix)
-        cursor.execute(f"CREATE TEMPORARY VIEW {name} AS {joined(asked, how, suffix)}")
+        cursor.execute(f"CREATE TEMPORARY VIEW {name} AS {join_query(asked, how, suffix)}")
     return source.table.get_backend().table(name)
 
 
-class _Release:
+class _IbisRelease:
     """A release in the words of Ibis."""
 
     def __init__(self, source: IbisSource, how: Translation) -> None:
         import ibis
 
-        from tclose.data.engines.ibis.source import Answers
+        from tclose.data.engines.ibis.source import BackendSource
 
         self.ibis, self.source, self.how = ibis, source, how
-        self.told = Answers(source.name, source.columns, source.table)
+        self.told = BackendSource(source.name, source.columns, source.table)
 
     def table(self) -> Any:
         """The released rows."""

@@ -17,11 +17,11 @@ import pyarrow as pa
 from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.relation import open_relation
 from tclose.data.engines.files.spool import Spooling
-from tclose.data.engines.postgres.connection import Borrowed
+from tclose.data.engines.postgres.connection import BorrowedLink
 from tclose.data.engines.postgres.copy import collect_within_limit
-from tclose.data.engines.postgres.source import source_of
+from tclose.data.engines.postgres.source import open_query
 from tclose.data.io.dialect import refuse_ambiguous
-from tclose.data.io.fingerprint import sums_of, united
+from tclose.data.io.fingerprint import combine_sums, sum_hashes
 from tclose.data.source import BATCH, ROWS, Rows, Source, Spread
 from tclose.data.translation import Translation
 from tclose.errors import DataError, TcloseError
@@ -51,45 +51,45 @@ class IbisSource(Source):
     """
 
     table: Any = field(repr=False)
-    asked: Source = field(repr=False)
+    backend: Source = field(repr=False)
     """The same table as its backend shows it."""
 
     @cached_property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return self.asked.n_rows
+        return self.backend.n_rows
 
     def count_distinct(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""
-        return self.asked.count_distinct(column)
+        return self.backend.count_distinct(column)
 
     def is_scalar(self, column: str) -> bool:
         """Whether the column holds plain values, not lists, structures or bytes."""
-        return self.asked.is_scalar(column)
+        return self.backend.is_scalar(column)
 
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
-        return replace(self.asked, max_cells=self.max_cells).group_within_limit(columns)
+        return replace(self.backend, max_cells=self.max_cells).group_within_limit(columns)
 
     def stream(self) -> Rows:
         """All rows."""
-        return self.asked.stream()
+        return self.backend.stream()
 
     def digest(self) -> str:
         """What identifies the table: of its rows as text, whatever their order and the engine."""
-        return self.asked.digest()
+        return self.backend.digest()
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, kept by the engine to be worked on there."""
-        return self.asked.keep_cells(columns)
+        return self.backend.keep_cells(columns)
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows, by a cell store's translation."""
-        return self.asked.join(how)
+        return self.backend.join(how)
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """Works on the cells of some columns in parts, where the engine is."""
-        return self.asked.split_cells(columns, by, parts)
+        return self.backend.split_cells(columns, by, parts)
 
     @property
     def rewrites(self) -> bool:
@@ -98,14 +98,14 @@ class IbisSource(Source):
 
     def recode(self, how: Translation) -> Any:
         """The release as an Ibis table of the same backend, evaluated when it is asked for."""
-        from tclose.data.engines.ibis.release import released
+        from tclose.data.engines.ibis.release import release_table
 
-        with told(self.name):
-            return released(self, how)
+        with explain_errors(self.name):
+            return release_table(self, how)
 
 
 @dataclass(frozen=True)
-class Answers(Spooling):
+class BackendSource(Spooling):
     """A table of any backend, as far as Ibis knows it."""
 
     table: Any = field(repr=False)
@@ -113,7 +113,7 @@ class Answers(Spooling):
     @cached_property
     def n_rows(self) -> int:
         """How many rows there are."""
-        with told(self.name):
+        with explain_errors(self.name):
             return int(self.table.count().to_pyarrow().as_py())
 
     def is_scalar(self, column: str) -> bool:
@@ -132,7 +132,7 @@ class Answers(Spooling):
 
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
-        with told(self.name):
+        with explain_errors(self.name):
             keys = self.table.select(**{name: self.plain(name) for name in columns})
             counted = keys.group_by(list(columns)).aggregate(**{ROWS: keys.count()})
             schema, parts = self._read(counted)
@@ -141,7 +141,7 @@ class Answers(Spooling):
 
     def stream(self) -> Rows:
         """All rows."""
-        with told(self.name):
+        with explain_errors(self.name):
             schema, parts = self._read(
                 self.table.select(**{name: self.plain(name) for name in self.columns})
             )
@@ -151,7 +151,9 @@ class Answers(Spooling):
         """What identifies the table: of its rows as text, whatever their order and the engine."""
         rows = self.stream()
         # Batch by batch, in this thread: SQLite answers no other.
-        return united(rows.schema.names, (sums_of(rows.schema, [one]) for one in rows.batches()))
+        return combine_sums(
+            rows.schema.names, (sum_hashes(rows.schema, [one]) for one in rows.batches())
+        )
 
     @property
     def _backend(self) -> str:
@@ -171,8 +173,8 @@ class Answers(Spooling):
             )
 
         def parts() -> Parts:
-            with told(self.name):
-                batches = _fetched(sent, schema) if self._backend == "sqlite" else _sent(sent)
+            with explain_errors(self.name):
+                batches = _fetch(sent, schema) if self._backend == "sqlite" else _send(sent)
                 for batch in batches:
                     columns = [batch.column(at).cast(one.type) for at, one in enumerate(schema)]
                     yield pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -183,9 +185,9 @@ class Answers(Spooling):
 def open_ibis(table: Any) -> IbisSource:
     """An Ibis table of any backend."""
     name = "Ibis table"
-    with told(name):
+    with explain_errors(name):
         backend = table.get_backend()
-        name = _named(table, str(backend.name))
+        name = _name_table(table, str(backend.name))
         refuse_ambiguous(list(table.columns), name)
         # Tables in memory that it is made from are with the backend after that.
         table.limit(0).count().to_pyarrow()
@@ -194,14 +196,14 @@ def open_ibis(table: Any) -> IbisSource:
             relation = backend.con.sql(str(backend.compile(table)))
             asked: Source = replace(open_relation(relation), name=name)
         elif backend.name == "postgres":
-            asked = source_of(Borrowed(backend.con, name), str(backend.compile(table)), name)
+            asked = open_query(BorrowedLink(backend.con, name), str(backend.compile(table)), name)
         else:
-            asked = Answers(name, columns, table)
+            asked = BackendSource(name, columns, table)
     return IbisSource(name, columns, table, asked)
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
+def explain_errors(name: str) -> Iterator[None]:
     """Turns what a backend complains about into an error that shows no value and no password."""
     try:
         yield
@@ -215,7 +217,7 @@ def told(name: str) -> Iterator[None]:
         ) from None
 
 
-def _named(table: Any, backend: str) -> str:
+def _name_table(table: Any, backend: str) -> str:
     try:
         return f"table {table.get_name()} in {backend}"
     except Exception:
@@ -238,12 +240,12 @@ def _fragile(kind: pa.DataType) -> bool:
     return any(one(kind) for one in fragile)
 
 
-def _sent(table: Any) -> Iterator[pa.RecordBatch]:
+def _send(table: Any) -> Iterator[pa.RecordBatch]:
     with table.to_pyarrow_batches(chunk_size=BATCH) as batches:
         yield from batches
 
 
-def _fetched(table: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _fetch(table: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Rows of SQLite, which Ibis would read all at once."""
     backend = table.get_backend()
     cursor = backend.con.cursor()

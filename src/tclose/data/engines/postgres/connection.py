@@ -61,14 +61,16 @@ def driver() -> Any:
     return psycopg
 
 
-class Link:
+class PostgresLink:
     """A connection that is opened when it is needed, and one transaction in it.
 
     What is read in it is read from one snapshot: rows that others commit meanwhile are not seen. It
     only reads, unless it `writes`; `like` is another link whose snapshot it shares.
     """
 
-    def __init__(self, address: Address, *, writes: bool = False, like: Link | None = None) -> None:
+    def __init__(
+        self, address: Address, *, writes: bool = False, like: PostgresLink | None = None
+    ) -> None:
         self.address = address
         self.writes = writes
         self.like = like
@@ -85,8 +87,8 @@ class Link:
     def connection(self) -> Any:
         """The connection, in its transaction."""
         if self._open is None or self._open.closed:
-            self._open = self._connected()
-            self._end = weakref.finalize(self, _closed, self._open)
+            self._open = self._connect()
+            self._end = weakref.finalize(self, _close, self._open)
         return self._open
 
     def close(self) -> None:
@@ -97,17 +99,17 @@ class Link:
 
     def commit(self) -> None:
         """Lets others see what was written."""
-        with self.explained():
+        with self.explain_errors():
             self.connection.commit()
         self.close()
         self.writes, self.like = False, None
 
     @contextmanager
-    def reading(self, **settings: str) -> Iterator[Any]:
+    def read(self, **settings: str) -> Iterator[Any]:
         """A cursor under which values are written plainly; nothing that it does is kept."""
         if self._busy:
             raise InternalError("two readings of one connection at once", where=self.where)
-        with self.explained(), self.connection.transaction(force_rollback=True):
+        with self.explain_errors(), self.connection.transaction(force_rollback=True):
             self._busy = True
             try:
                 with self.connection.cursor() as cursor:
@@ -117,14 +119,14 @@ class Link:
                 self._busy = False
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explain_errors(self) -> Iterator[None]:
         """Turns the library's errors into ours, which show neither password nor value."""
         try:
             yield
         except driver().Error as error:
-            raise explained(error, self.address, self.where) from None
+            raise explain_error(error, self.address, self.where) from None
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         psycopg, given = driver(), {}
         try:
             known = psycopg.conninfo.conninfo_to_dict(self.address.link)
@@ -134,13 +136,13 @@ class Link:
                 self.address.link, fallback_application_name="tclose", **given
             )
         except psycopg.Error as error:
-            raise unreachable(error, self.where) from None
+            raise explain_refusal(error, self.where) from None
         try:
             self._begin(connection, psycopg)
         except BaseException as error:
             connection.close()
             if isinstance(error, psycopg.Error):
-                raise explained(error, self.address, self.where) from None
+                raise explain_error(error, self.address, self.where) from None
             raise
         return connection
 
@@ -155,7 +157,7 @@ class Link:
             configure(cursor, PATIENT)
 
 
-class Borrowed(Link):
+class BorrowedLink(PostgresLink):
     """Somebody else's connection, whose settings and transactions stay as they are."""
 
     def __init__(self, connection: Any, where: str) -> None:
@@ -183,11 +185,11 @@ def configure(cursor: Any, settings: dict[str, str]) -> None:
     cursor.execute(f"SELECT {calls}", [word for pair in settings.items() for word in pair])
 
 
-def _closed(connection: Any) -> None:
+def _close(connection: Any) -> None:
     connection.close()
 
 
-def unreachable(error: Exception, where: str) -> TcloseError:
+def explain_refusal(error: Exception, where: str) -> TcloseError:
     """What is raised where there is no connection to be had."""
     message = str(error)
     for sign, (what, hint) in REFUSED.items():
@@ -202,7 +204,7 @@ def unreachable(error: Exception, where: str) -> TcloseError:
     )
 
 
-def explained(error: Any, address: Address, where: str) -> TcloseError:
+def explain_error(error: Any, address: Address, where: str) -> TcloseError:
     """The server's complaint, without passwords, and without the values that some complaints quote.
 
     Only errors in the words of a query, or in names, are told in the server's own.

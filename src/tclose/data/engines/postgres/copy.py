@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as csv
 
-from tclose.data.engines.postgres.connection import Link
-from tclose.data.engines.postgres.types import storable
+from tclose.data.engines.postgres.connection import PostgresLink
+from tclose.data.engines.postgres.types import make_storable
 from tclose.data.source import BATCH
 from tclose.errors import DataError
 
@@ -19,15 +19,15 @@ BLOCK = 16 << 20
 """So many bytes of text are read at once, and at least one row."""
 
 
-def copied_out(
-    link: Link, query: str, schema: pa.Schema, **settings: str
+def copy_out(
+    link: PostgresLink, query: str, schema: pa.Schema, **settings: str
 ) -> Generator[pa.RecordBatch, None, None]:
     """The rows of a query, as the server sends them; whoever stops before the last closes it."""
     # The server sends row by row, so a block is never cut within one, however long it is.
     copying = f"COPY ({query}) TO STDOUT (FORMAT csv)"
-    with link.reading(**settings) as cursor, cursor.copy(copying) as copy:
+    with link.read(**settings) as cursor, cursor.copy(copying) as copy:
         for block in _blocks(copy):
-            yield from _parsed(block, schema, link.where)
+            yield from _parse(block, schema, link.where)
 
 
 def _blocks(rows: Iterable[bytes]) -> Iterator[bytes]:
@@ -43,7 +43,7 @@ def _blocks(rows: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(waiting)
 
 
-def _parsed(block: bytes, schema: pa.Schema, where: str) -> list[pa.RecordBatch]:
+def _parse(block: bytes, schema: pa.Schema, where: str) -> list[pa.RecordBatch]:
     try:
         table = csv.read_csv(
             io.BytesIO(block),
@@ -80,14 +80,14 @@ def _unreadable(message: str, schema: pa.Schema, where: str) -> DataError:
     )
 
 
-def copied_in(cursor: Any, table: str, batches: Iterable[pa.RecordBatch]) -> int:
+def copy_in(cursor: Any, table: str, batches: Iterable[pa.RecordBatch]) -> int:
     """Puts rows into a table of the database; how many there were."""
     rows = 0
     with cursor.copy(f"COPY {table} FROM STDIN (FORMAT csv)") as copy:
         for batch in batches:
             rows += batch.num_rows
             sink = pa.BufferOutputStream()
-            csv.write_csv(storable(batch), sink, csv.WriteOptions(include_header=False))
+            csv.write_csv(make_storable(batch), sink, csv.WriteOptions(include_header=False))
             copy.write(sink.getvalue().to_pybytes())
     return rows
 

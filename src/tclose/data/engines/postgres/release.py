@@ -13,13 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.relation import lines_of
-from tclose.data.engines.postgres.connection import IN_ORDER, PLAIN, Link, configure
-from tclose.data.engines.postgres.copy import copied_in
-from tclose.data.engines.postgres.source import DatabaseSource, table_source
-from tclose.data.engines.postgres.types import declarations, known_types, refuse_long, zero_of
+from tclose.data.engines.duckdb.relation import collect_cell_table
+from tclose.data.engines.postgres.connection import IN_ORDER, PLAIN, PostgresLink, configure
+from tclose.data.engines.postgres.copy import copy_in
+from tclose.data.engines.postgres.source import PostgresSource, open_table
+from tclose.data.engines.postgres.types import declare_columns, known_types, refuse_long, zero_of
 from tclose.data.io.address import Address
-from tclose.data.source import Source, T, quoted
+from tclose.data.source import Source, T, quote_name
 from tclose.data.translation import Change, Translation
 from tclose.errors import DataError, TcloseError, UsageError
 
@@ -40,9 +40,9 @@ def refuse_taken(address: Address, schema: pa.Schema | None = None) -> None:
             hint="add #table or #schema.table to the address",
         )
     refuse_long(address.table, address.name)
-    with _writing(Link(address, writes=True)) as (_, cursor):
+    with _writing(PostgresLink(address, writes=True)) as (_, cursor):
         known = known_types(cursor)
-        _create(cursor, address, [] if schema is None else declarations(schema, known))
+        _create(cursor, address, [] if schema is None else declare_columns(schema, known))
 
 
 def fill_new_table(
@@ -52,24 +52,24 @@ def fill_new_table(
     check: Callable[[Source], T],
 ) -> T:
     """Fills a new table with rows from elsewhere; it is there after `check` has counted it."""
-    with _writing(Link(address, writes=True)) as (link, cursor):
-        _create(cursor, address, declarations(schema, known_types(cursor)))
-        copied_in(cursor, _target(address), batches)
+    with _writing(PostgresLink(address, writes=True)) as (link, cursor):
+        _create(cursor, address, declare_columns(schema, known_types(cursor)))
+        copy_in(cursor, _target(address), batches)
         cursor.execute(f"ANALYZE {_target(address)}")
-        found = check(table_source(link, address.table))
+        found = check(open_table(link, address.table))
         link.commit()
     return found
 
 
-def reaches(source: DatabaseSource, output: Address) -> bool:
+def can_reach(source: PostgresSource, output: Address) -> bool:
     """Whether who writes to an address sees the very rows of a source."""
-    link = Link(output, writes=True)
+    link = PostgresLink(output, writes=True)
     try:
         if _identity(source.link) != _identity(link):
             return False
-        with link.reading() as cursor:
+        with link.read() as cursor:
             cursor.execute("CREATE TEMPORARY TABLE tclose_trial ()")
-            cursor.execute(f"SELECT FROM {source.parenthesized} LIMIT 0")
+            cursor.execute(f"SELECT FROM {source.subquery} LIMIT 0")
     except TcloseError:
         return False
     finally:
@@ -77,21 +77,21 @@ def reaches(source: DatabaseSource, output: Address) -> bool:
     return True
 
 
-def released(
-    source: DatabaseSource, how: Translation, output: Address, check: Callable[[Source], T]
+def release_table(
+    source: PostgresSource, how: Translation, output: Address, check: Callable[[Source], T]
 ) -> T:
     """Has the server join its rows with the translation, and keeps the result after `check`."""
-    how = replace(how, cell_table=lines_of(how))
+    how = replace(how, cell_table=collect_cell_table(how))
     tables = uploads(source, how)
-    link = Link(output, writes=True, like=source.link)
+    link = PostgresLink(output, writes=True, like=source.link)
     with _writing(link) as (_, cursor):
         configure(cursor, IN_ORDER)
         upload(cursor, tables)
-        cursor.execute(f"CREATE TABLE {_target(output)} AS {joined(source, how)}")
+        cursor.execute(f"CREATE TABLE {_target(output)} AS {join_query(source, how)}")
         if cursor.rowcount != how.rows:
             raise DataError("the table has changed while it was read", where=source.name)
         cursor.execute(f"ANALYZE {_target(output)}")
-        found = check(table_source(link, output.table))
+        found = check(open_table(link, output.table))
         link.commit()
     return found
 
@@ -109,19 +109,19 @@ def uploads(source: Source, how: Translation) -> dict[str, pa.Table]:
 def upload(cursor: Any, tables: dict[str, pa.Table], suffix: str = "") -> None:
     """Tables for this session alone."""
     for name, table in tables.items():
-        listed = ", ".join(declarations(table.schema))
+        listed = ", ".join(declare_columns(table.schema))
         cursor.execute(f"CREATE TEMPORARY TABLE {name}{suffix} ({listed})")
-        copied_in(cursor, f"{name}{suffix}", table.to_batches())
+        copy_in(cursor, f"{name}{suffix}", table.to_batches())
         cursor.execute(f"ANALYZE {name}{suffix}")
 
 
-def joined(source: DatabaseSource, how: Translation, suffix: str = "") -> str:
+def join_query(source: PostgresSource, how: Translation, suffix: str = "") -> str:
     """The released rows as a query: the source's, joined with the uploaded translation."""
     links = []
     for at, name in enumerate(how.keys):
-        mine = source.types[name].told
+        mine = source.types[name].expression
         key = how.cell_table.column(at)
-        theirs = f"k.{quoted(how.cell_table.column_names[at])}"
+        theirs = f"k.{quote_name(how.cell_table.column_names[at])}"
         if key.null_count:
             # IS NOT DISTINCT FROM would compare every row with every cell.
             zero = zero_of(key.type)
@@ -132,24 +132,24 @@ def joined(source: DatabaseSource, how: Translation, suffix: str = "") -> str:
     on = " AND ".join(links) or "true"
     wanted, others = [], []
     for at, change in enumerate(how.changes):
-        wanted.append(f"{_released(source, change, at, how)} AS {quoted(change.name)}")
+        wanted.append(f"{_change_column(source, change, at, how)} AS {quote_name(change.name)}")
         if change.kind == "pseudonym":
-            told, other = source.types[change.name].told, NAMES.format(at)
+            told, other = source.types[change.name].expression, NAMES.format(at)
             others.append(f"LEFT JOIN {other}{suffix} AS n{at} ON n{at}.{OLD} = {told}")
-    order = "gen_random_uuid()" if how.shuffle else quoted(ROW)
+    order = "gen_random_uuid()" if how.shuffle else quote_name(ROW)
     return (
         f"SELECT {', '.join(wanted)} FROM "
-        f"(SELECT *, row_number() OVER () AS {quoted(ROW)} FROM {source.parenthesized}) AS t "
+        f"(SELECT *, row_number() OVER () AS {quote_name(ROW)} FROM {source.subquery}) AS t "
         f"JOIN {CELLS}{suffix} AS k ON {on} {' '.join(others)} ORDER BY {order}"
     )
 
 
-def _released(source: DatabaseSource, change: Change, at: int, how: Translation) -> str:
-    column = f"t.{quoted(change.name)}"
+def _change_column(source: PostgresSource, change: Change, at: int, how: Translation) -> str:
+    column = f"t.{quote_name(change.name)}"
     if change.kind == "text":
-        return f"k.{quoted(change.at)}"
+        return f"k.{quote_name(change.at)}"
     if change.kind == "hidden":
-        kept = f"CASE WHEN NOT k.{quoted(change.at)} THEN {column} END"
+        kept = f"CASE WHEN NOT k.{quote_name(change.at)} THEN {column} END"
         return f"CAST({kept} AS {source.types[change.name].declared})"
     if change.kind == "mask":
         return f"'{how.mask}'::text"
@@ -157,10 +157,10 @@ def _released(source: DatabaseSource, change: Change, at: int, how: Translation)
 
 
 @contextmanager
-def _writing(link: Link) -> Iterator[tuple[Link, Any]]:
+def _writing(link: PostgresLink) -> Iterator[tuple[PostgresLink, Any]]:
     """A transaction that is undone unless it is committed."""
     try:
-        with link.explained(), link.connection.cursor() as cursor:
+        with link.explain_errors(), link.connection.cursor() as cursor:
             configure(cursor, PLAIN)
             yield link, cursor
     finally:
@@ -179,12 +179,12 @@ def _create(cursor: Any, address: Address, columns: list[str]) -> None:
 
 
 def _target(address: Address) -> str:
-    return ".".join(quoted(part) for part in address.table)
+    return ".".join(quote_name(part) for part in address.table)
 
 
-def _identity(link: Link) -> Any:
+def _identity(link: PostgresLink) -> Any:
     """What tells one database of one running server from all others."""
-    with link.reading() as cursor:
+    with link.read() as cursor:
         cursor.execute(
             "SELECT pg_postmaster_start_time()::text, oid, datname FROM pg_database "
             "WHERE datname = current_database()"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tclose.data.engines.files.spool import Spooling
-from tclose.data.engines.postgres.connection import IN_ORDER, Link
-from tclose.data.engines.postgres.copy import collect_within_limit, copied_out
-from tclose.data.engines.postgres.types import Column, columns_of, described
+from tclose.data.engines.postgres.connection import IN_ORDER, PostgresLink
+from tclose.data.engines.postgres.copy import collect_within_limit, copy_out
+from tclose.data.engines.postgres.types import PostgresColumn, describe_columns, describe_query
 from tclose.data.io.address import Address
 from tclose.data.io.dialect import refuse_ambiguous
-from tclose.data.source import ROWS, Rows, Source, T, quoted
+from tclose.data.source import ROWS, Rows, Source, T, quote_name
 from tclose.errors import DataError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ TABLES = (
 
 
 @dataclass(frozen=True)
-class DatabaseSource(Spooling):
+class PostgresSource(Spooling):
     """What a query finds in PostgreSQL, always from the same snapshot.
 
     Its rows come in the order that the query asks for; those of a table as they are stored, the
     same each time as long as nobody changes them.
     """
 
-    link: Link = field(repr=False)
+    link: PostgresLink = field(repr=False)
     query: str = field(repr=False)
-    types: dict[str, Column] = field(repr=False)
+    types: dict[str, PostgresColumn] = field(repr=False)
 
     @cached_property
     def n_rows(self) -> int:
@@ -53,7 +53,7 @@ class DatabaseSource(Spooling):
 
     def count_distinct(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""
-        told = self.types[column].told
+        told = self.types[column].expression
         return self._number(f"count(DISTINCT {told}) + (count(*) > count({told}))::int")
 
     def is_scalar(self, column: str) -> bool:
@@ -64,24 +64,24 @@ class DatabaseSource(Spooling):
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         told = [self.types[name] for name in columns]
         places = ", ".join(str(at) for at in range(1, len(told) + 1))
-        listed = ", ".join([*(one.told for one in told), "count(*)"])
-        query = f"SELECT {listed} FROM {self.parenthesized} GROUP BY {places}"
+        listed = ", ".join([*(one.expression for one in told), "count(*)"])
+        query = f"SELECT {listed} FROM {self.subquery} GROUP BY {places}"
         schema = pa.schema([*(one.field for one in told), pa.field(ROWS, pa.int64())])
-        with closing(copied_out(self.link, query, schema)) as parts:
+        with closing(copy_out(self.link, query, schema)) as parts:
             return collect_within_limit(parts, schema, self.max_cells)
 
     def stream(self) -> Rows:
         """All rows."""
-        listed = ", ".join(one.told for one in self.types.values())
-        query = f"SELECT {listed} FROM {self.parenthesized}"
+        listed = ", ".join(one.expression for one in self.types.values())
+        query = f"SELECT {listed} FROM {self.subquery}"
         schema = pa.schema([one.field for one in self.types.values()])
-        return Rows(schema, lambda: copied_out(self.link, query, schema, **IN_ORDER))
+        return Rows(schema, lambda: copy_out(self.link, query, schema, **IN_ORDER))
 
     def can_store(self, output: Address | str | Path) -> bool:
         """Whether the release can be made by the server: in the same database, by one who may."""
-        from tclose.data.engines.postgres.release import reaches
+        from tclose.data.engines.postgres.release import can_reach
 
-        return isinstance(output, Address) and reaches(self, output)
+        return isinstance(output, Address) and can_reach(self, output)
 
     def refuse_taken(self, output: Address | str | Path) -> None:
         """Raises where no such new table can be made."""
@@ -97,42 +97,42 @@ class DatabaseSource(Spooling):
         check: Callable[[Source], T],
     ) -> T:
         """Has the server make the release, in one transaction that ends after `check`."""
-        from tclose.data.engines.postgres.release import released
+        from tclose.data.engines.postgres.release import release_table
 
         assert isinstance(output, Address)
-        return released(self, how, output, check)
+        return release_table(self, how, output, check)
 
     def close(self) -> None:
         """Ends the transaction: the server need not keep this snapshot any longer."""
         self.link.close()
 
     @property
-    def parenthesized(self) -> str:
+    def subquery(self) -> str:
         """The query as it stands after FROM."""
         return f"(\n{self.query}\n) AS t"
 
     def _number(self, told: str) -> int:
-        with self.link.reading() as cursor:
-            (number,) = cursor.execute(f"SELECT {told} FROM {self.parenthesized}").fetchone()
+        with self.link.read() as cursor:
+            (number,) = cursor.execute(f"SELECT {told} FROM {self.subquery}").fetchone()
         return int(number)
 
 
-def open_address(address: Address, query: str | None = None) -> DatabaseSource:
+def open_address(address: Address, query: str | None = None) -> PostgresSource:
     """The table that an address names, or what a query finds in its database."""
-    link = Link(address)
+    link = PostgresLink(address)
     if query is None:
-        return table_source(link, address.table)
-    return source_of(link, _one_query(link, query), f"a query in {_database(link)}")
+        return open_table(link, address.table)
+    return open_query(link, _one_query(link, query), f"a query in {_database(link)}")
 
 
-def table_source(link: Link, table: tuple[str, ...]) -> DatabaseSource:
+def open_table(link: PostgresLink, table: tuple[str, ...]) -> PostgresSource:
     """A table, as a link sees it."""
     if not table:
         raise UsageError(
             "which table?", where=link.where, hint="add #schema.table to the address, or --query"
         )
-    name = ".".join(quoted(part) for part in table)
-    with link.reading() as cursor:
+    name = ".".join(quote_name(part) for part in table)
+    with link.read() as cursor:
         (there,) = cursor.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
         if not there:
             cursor.execute(TABLES)
@@ -143,32 +143,32 @@ def table_source(link: Link, table: tuple[str, ...]) -> DatabaseSource:
                 hint=nearest(".".join(table), others),
             )
     place = f"table {'.'.join(table)} in {_database(link)}"
-    return source_of(link, f"SELECT * FROM {name}", place)
+    return open_query(link, f"SELECT * FROM {name}", place)
 
 
-def source_of(link: Link, query: str, name: str) -> DatabaseSource:
+def open_query(link: PostgresLink, query: str, name: str) -> PostgresSource:
     """What a query finds, under a name for messages."""
-    with link.explained():
-        columns = columns_of(link, f"SELECT * FROM (\n{query}\n) AS t")
+    with link.explain_errors():
+        columns = describe_columns(link, f"SELECT * FROM (\n{query}\n) AS t")
     names = [column.name for column in columns]
     refuse_ambiguous(names, name)
     if not names:
         raise DataError("the table has no columns", where=name)
-    return DatabaseSource(name, tuple(names), link, query, dict(zip(names, columns, strict=True)))
+    return PostgresSource(name, tuple(names), link, query, dict(zip(names, columns, strict=True)))
 
 
-def _one_query(link: Link, query: str) -> str:
+def _one_query(link: PostgresLink, query: str) -> str:
     """A query that can stand in parentheses: one SELECT, nothing before or behind it."""
     text = query.strip().rstrip(";").rstrip()
     if ASKS.match(text) is None:
         raise UsageError(
             "a query must be one SELECT", where=link.where, hint='such as --query "SELECT …"'
         )
-    with link.reading():
-        described(link, text)
+    with link.read():
+        describe_query(link, text)
     return text
 
 
-def _database(link: Link) -> str:
-    with link.explained():
+def _database(link: PostgresLink) -> str:
+    with link.explain_errors():
         return str(link.connection.info.dbname)

@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose.data.engines.postgres.connection import Link
-from tclose.data.source import quoted
+from tclose.data.engines.postgres.connection import PostgresLink
+from tclose.data.source import quote_name
 from tclose.errors import DataError
 
 SQL_TYPE = b"postgresql"
@@ -61,11 +61,11 @@ ZERO = {
 
 
 @dataclass(frozen=True)
-class Column:
+class PostgresColumn:
     """A column of a table in the database."""
 
     name: str
-    told: str
+    expression: str
     """The SQL that tells its value in a table t: NaN as missing, as text where it must be."""
     kind: pa.DataType
     """What that is in Arrow."""
@@ -82,10 +82,10 @@ class Column:
         return pa.field(self.name, self.kind, metadata=kept)
 
 
-def columns_of(link: Link, query: str) -> list[Column]:
+def describe_columns(link: PostgresLink, query: str) -> list[PostgresColumn]:
     """The columns that a query has, from its description alone."""
-    with link.reading() as cursor:
-        result = described(link, query)
+    with link.read() as cursor:
+        result = describe_query(link, query)
         found = [
             (result.fname(at).decode(), result.ftype(at), result.fmod(at))
             for at in range(result.nfields)
@@ -102,7 +102,7 @@ def columns_of(link: Link, query: str) -> list[Column]:
     ]
 
 
-def described(link: Link, query: str) -> Any:
+def describe_query(link: PostgresLink, query: str) -> Any:
     """What the server says of one statement without running it; more than one are refused."""
     from psycopg import pq
     from psycopg.errors import error_from_result
@@ -117,13 +117,13 @@ def described(link: Link, query: str) -> Any:
     return answer
 
 
-def _column(name: str, oid: int, modifier: int, declared: str, category: str) -> Column:
-    told, kind = _told(f"t.{quoted(name)}", oid, modifier)
+def _column(name: str, oid: int, modifier: int, declared: str, category: str) -> PostgresColumn:
+    told, kind = _express(f"t.{quote_name(name)}", oid, modifier)
     scalar = category in SCALAR or oid == UUID
-    return Column(name, told, kind, declared, scalar, oid < FIRST_OWN and oid != MONEY)
+    return PostgresColumn(name, told, kind, declared, scalar, oid < FIRST_OWN and oid != MONEY)
 
 
-def _told(name: str, oid: int, modifier: int) -> tuple[str, pa.DataType]:
+def _express(name: str, oid: int, modifier: int) -> tuple[str, pa.DataType]:
     if oid in PLAIN:
         return name, PLAIN[oid]
     if oid == OID:
@@ -171,7 +171,7 @@ def sql_type(kind: pa.DataType) -> str | None:
     return next((name for fits, name in WRITTEN if fits(kind)), None)
 
 
-def declarations(schema: pa.Schema, known: Collection[str] = ()) -> list[str]:
+def declare_columns(schema: pa.Schema, known: Collection[str] = ()) -> list[str]:
     """The columns of a new table; raises where one has no type or name in the database.
 
     A column keeps the type that it had in a database, if that is one of the `known`.
@@ -187,7 +187,7 @@ def declarations(schema: pa.Schema, known: Collection[str] = ()) -> list[str]:
                 hint="write a .parquet file",
             )
         refuse_long([one.name], f"column {one.name!r}")
-        made.append(f"{quoted(one.name)} {kind}")
+        made.append(f"{quote_name(one.name)} {kind}")
     return made
 
 
@@ -212,16 +212,16 @@ def zero_of(kind: pa.DataType) -> str:
     return ZERO.get(str(sql_type(kind)), "0")
 
 
-def storable(batch: pa.RecordBatch) -> pa.RecordBatch:
+def make_storable(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The same values in types that are written as the database reads them."""
-    arrays = [_storable(name, batch.column(name)) for name in batch.schema.names]
+    arrays = [_make_storable(name, batch.column(name)) for name in batch.schema.names]
     return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
-def _storable(name: str, values: pa.Array) -> pa.Array:
+def _make_storable(name: str, values: pa.Array) -> pa.Array:
     kind = values.type
     if pa.types.is_dictionary(kind):
-        return _storable(name, values.cast(kind.value_type))
+        return _make_storable(name, values.cast(kind.value_type))
     wanted = kind
     if pa.types.is_string_view(kind):
         wanted = pa.string()

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from pyspark.sql import functions
 
 from tclose.data.engines.files.csv import rows_as_utf8
-from tclose.data.engines.spark.frames import asked, named
-from tclose.data.engines.spark.lines import INSIDE, LOOK, WRONG, followed, looked_at
-from tclose.data.engines.spark.paths import Place
-from tclose.data.engines.spark.rows import mapped
-from tclose.data.engines.spark.session import session
-from tclose.data.io.dialect import SAMPLE, Dialect, sniffed
+from tclose.data.engines.spark.frames import column_named, explain_errors
+from tclose.data.engines.spark.lines import INSIDE, LOOK, WRONG, follow_looks, look_at_lines
+from tclose.data.engines.spark.paths import SparkPath
+from tclose.data.engines.spark.rows import map_batches
+from tclose.data.engines.spark.session import get_session
+from tclose.data.io.dialect import SAMPLE, Dialect, sniff_sample
 from tclose.data.io.fingerprint import file_hash, files_hash
 from tclose.data.io.folders import Scratch
-from tclose.data.io.paths import PACKED, Files, files_at, kind_of
+from tclose.data.io.paths import PACKED, Files, find_files, kind_of
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.errors import DataError
 
@@ -28,7 +28,7 @@ SHORT = 1 << 16
 Hash = Callable[[], str] | None
 
 
-class Read(NamedTuple):
+class SparkRead(NamedTuple):
     """What was read from files, and what is known about them."""
 
     frame: Any
@@ -39,18 +39,18 @@ class Read(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def read_path(path: str | Path, reading: Reading) -> Read:
+def read_path(path: str | Path, reading: Reading) -> SparkRead:
     """The table in a file, in the files of a folder, or in those that a pattern matches."""
-    with asked(str(path)):
-        return read_place(Place.named(session(reading.memory), path), reading)
+    with explain_errors(str(path)):
+        return read_place(SparkPath.from_user(get_session(reading.memory), path), reading)
 
 
-def read_place(place: Place, reading: Reading = AS_FOUND) -> Read:
+def read_place(place: SparkPath, reading: Reading = AS_FOUND) -> SparkRead:
     """The table at a place; of files on this machine, what DuckDB would take for it."""
     if place.local is not None:
-        found = files_at(place.local)
+        found = find_files(place.local)
         kind, single = found.kind, found.single
-        files = [Place(place.session, str(one)) for one in found.paths]
+        files = [SparkPath(place.session, str(one)) for one in found.paths]
         hashed = partial(_hash, found)
     else:
         files, hashed, single = place.files(), None, False
@@ -68,24 +68,26 @@ def read_place(place: Place, reading: Reading = AS_FOUND) -> Read:
     )
 
 
-def read_parquet(place: Place, hashed: Hash, *, single: bool) -> Read:
+def read_parquet(place: SparkPath, hashed: Hash, *, single: bool) -> SparkRead:
     """A table of Parquet files, columns united by name."""
     text = place.literal if place.exists() else place.text
     frame = place.session.read.option("mergeSchema", not single).parquet(text)
-    return Read(frame, place.name, hashed)
+    return SparkRead(frame, place.name, hashed)
 
 
-def read_csv(place: Place, files: Sequence[Place], hashed: Hash, reading: Reading) -> Read:
+def read_csv(
+    place: SparkPath, files: Sequence[SparkPath], hashed: Hash, reading: Reading
+) -> SparkRead:
     """A table of CSV files with one header; every field is text."""
     _refuse_packed(place, files)
     dialect, line_end = _dialect(files, reading)
     scratch: Scratch | None = None
     paths = [one.literal for one in files]
     if not dialect.is_plain:
-        scratch = _copied(files, dialect, place)
+        scratch = _copy_as_utf8(files, dialect, place)
         paths = [str(Path(scratch.name) / "table.csv")]
     frame = _rows(place, paths, dialect, line_end, reading.nulls)
-    return Read(frame, place.name, hashed, scratch, dialect.delimiter, dialect.notes)
+    return SparkRead(frame, place.name, hashed, scratch, dialect.delimiter, dialect.notes)
 
 
 def _hash(files: Files) -> str:
@@ -94,7 +96,7 @@ def _hash(files: Files) -> str:
     return file_hash(files.paths[0]) if single else files_hash(files.root, files.paths)
 
 
-def _refuse_packed(place: Place, files: Sequence[Place]) -> None:
+def _refuse_packed(place: SparkPath, files: Sequence[SparkPath]) -> None:
     """Raises for text that DuckDB reads and Spark does not, or not alike."""
     below = [one.text.removeprefix(place.text) for one in files]
     if any("=" in folder for one in below for folder in one.split("/")[:-1]):
@@ -106,14 +108,16 @@ def _refuse_packed(place: Place, files: Sequence[Place]) -> None:
     raise DataError(what, where=place.name, hint="read them with --engine duckdb")
 
 
-def _dialect(files: Sequence[Place], reading: Reading) -> tuple[Dialect, str]:
+def _dialect(files: Sequence[SparkPath], reading: Reading) -> tuple[Dialect, str]:
     """How the files are written, and what ends their lines; raises unless all are alike."""
-    with asked(files[0].name):
+    with explain_errors(files[0].name):
         first = files[0].beginning(SAMPLE)
         rest = [(one, one.beginning(SHORT)) for one in files[1:]]
-    dialect = sniffed(first, files[0].name, encoding=reading.encoding, delimiter=reading.delimiter)
+    dialect = sniff_sample(
+        first, files[0].name, encoding=reading.encoding, delimiter=reading.delimiter
+    )
     for one, sample in rest:
-        other = sniffed(
+        other = sniff_sample(
             sample, one.name, encoding=dialect.encoding, delimiter=dialect.delimiter, most=SHORT
         )
         if (other.header, other.header_lines) != (dialect.header, dialect.header_lines):
@@ -135,7 +139,7 @@ def _line_end(text: str, header_lines: int) -> str:
     return header[len(header.rstrip("\r\n")) :][-2:] or "\n"
 
 
-def _copied(files: Sequence[Place], dialect: Dialect, place: Place) -> Scratch:
+def _copy_as_utf8(files: Sequence[SparkPath], dialect: Dialect, place: SparkPath) -> Scratch:
     """A copy in UTF-8 with a header of one line, where all workers are on this machine."""
     local = files[0].local if len(files) == 1 else None
     if local is None or not place.session.sparkContext.master.startswith("local"):
@@ -148,7 +152,7 @@ def _copied(files: Sequence[Place], dialect: Dialect, place: Place) -> Scratch:
 
 
 def _rows(
-    place: Place, paths: list[str], dialect: Dialect, line_end: str, nulls: Sequence[str]
+    place: SparkPath, paths: list[str], dialect: Dialect, line_end: str, nulls: Sequence[str]
 ) -> Any:
     across = _refuse_untidy(place, paths, dialect)
     schema = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in dialect.header)
@@ -168,26 +172,29 @@ def _rows(
     if across:
         # Left to itself, Spark takes line ends inside of fields for those between rows.
         options["lineSep"] = line_end
-    with asked(place.name):
+    with explain_errors(place.name):
         read = place.session.read.schema(schema).options(**options).csv(paths)
         return read.select(*_with_nulls(dialect.header, nulls))
 
 
 def _with_nulls(header: Iterable[str], nulls: Sequence[str]) -> list[Any]:
     """The columns, some words of which mean that there is no value."""
-    return [functions.when(~named(name).isin(*nulls), named(name)).alias(name) for name in header]
+    return [
+        functions.when(~column_named(name).isin(*nulls), column_named(name)).alias(name)
+        for name in header
+    ]
 
 
-def _refuse_untidy(place: Place, paths: list[str], dialect: Dialect) -> bool:
+def _refuse_untidy(place: SparkPath, paths: list[str], dialect: Dialect) -> bool:
     """Raises for what Spark would read as something else; says whether rows run across lines."""
-    with asked(place.name):
+    with explain_errors(place.name):
         lines = place.session.read.text(paths).select(
             functions.col("_metadata.file_path"),
             functions.col("_metadata.file_block_start"),
             "value",
             functions.is_valid_utf8("value"),
         )
-        looks = mapped(lines, looked_at(dialect.delimiter), LOOK).collect()
+        looks = map_batches(lines, look_at_lines(dialect.delimiter), LOOK).collect()
     if any(one.bad for one in looks):
         raise DataError("not UTF-8 text", where=place.name, hint="give --encoding, such as latin-1")
     if len(dialect.header) == 1 and any(one.blank for one in looks):
@@ -195,7 +202,7 @@ def _refuse_untidy(place: Place, paths: list[str], dialect: Dialect) -> bool:
             "a blank line in a table of one column", where=place.name,
             hint='write "" where a value is missing',
         )  # fmt: skip
-    across, end = followed(looks)
+    across, end = follow_looks(looks)
     if end == INSIDE:
         raise DataError("a quoted field is not closed", where=place.name, hint="mend the quotes")
     if end == WRONG:

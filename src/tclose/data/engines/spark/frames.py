@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions, types
 
-from tclose.data.engines.spark.rows import mapped, replacing
+from tclose.data.engines.spark.rows import map_batches, replace_columns
 from tclose.data.translation import Translation
 from tclose.errors import DataError
 
@@ -26,7 +26,7 @@ LOG = logging.getLogger("SQLQueryContextLogger")
 """Where Spark writes what it raises, cell values and all."""
 
 
-def named(column: str) -> Any:
+def column_named(column: str) -> Any:
     """A column by its name, whatever characters that has."""
     return functions.col("`" + column.replace("`", "``") + "`")
 
@@ -37,7 +37,7 @@ def schema_of(frame: Any, name: str) -> pa.Schema:
         return frame.limit(0).toArrow().schema
     except PySparkException:
         for one in frame.schema.fields:
-            _refuse_untold(frame.select(named(one.name)), one, name)
+            _refuse_untold(frame.select(column_named(one.name)), one, name)
         raise
 
 
@@ -57,7 +57,7 @@ def is_text(kind: Any) -> bool:
     return kind.typeName() in ("string", "void")
 
 
-def framed(session: Any, table: pa.Table, kinds: dict[str, Any]) -> Any:
+def make_frame(session: Any, table: pa.Table, kinds: dict[str, Any]) -> Any:
     """An Arrow table as a Spark frame; `kinds` are the types of some of its columns."""
     fields = []
     for one in table.schema:
@@ -68,7 +68,7 @@ def framed(session: Any, table: pa.Table, kinds: dict[str, Any]) -> Any:
     return session.createDataFrame(table, types.StructType(fields))
 
 
-def pinned(frame: Any) -> Any:
+def pin(frame: Any) -> Any:
     """The rows of a frame, computed once and kept: never computed again, so never others.
 
     With a checkpoint directory they are kept there and outlive the loss of an executor. Without,
@@ -79,35 +79,39 @@ def pinned(frame: Any) -> Any:
     return frame.localCheckpoint(eager=True)
 
 
-def renamed(frame: Any, columns: tuple[str, ...], how: Translation) -> Any:
+def add_pseudonyms(frame: Any, columns: tuple[str, ...], how: Translation) -> Any:
     """The frame with pseudonyms in some columns, made by the same code as everywhere."""
     schema = schema_of(frame, "release")
     fields = [
         types.StructField(one.name, types.StringType(), True) if one.name in columns else one
         for one in frame.schema.fields
     ]
-    return mapped(frame, replacing(how.pseudonyms, columns, schema), types.StructType(fields))
+    return map_batches(
+        frame, replace_columns(how.pseudonyms, columns, schema), types.StructType(fields)
+    )
 
 
-def shuffled(frame: Any) -> Any:
+def shuffle(frame: Any) -> Any:
     """The rows in the order of a hash of their values and a secret, which is then forgotten.
 
     It depends on nothing but the values, so it says nothing about the order that was, and a part
     that has to be computed again comes out the same.
     """
     values = [
-        named(one.name)
+        column_named(one.name)
         if one.dataType.typeName() in SCALAR
-        else functions.to_json(functions.struct(named(one.name)))
+        else functions.to_json(functions.struct(column_named(one.name)))
         for one in frame.schema.fields
     ]
     order = functions.xxhash64(functions.lit(secrets.token_hex(16)), *values)
     made = frame.withColumn(ORDER, order)
-    return made.repartition(named(ORDER)).sortWithinPartitions(named(ORDER)).drop(ORDER)
+    return (
+        made.repartition(column_named(ORDER)).sortWithinPartitions(column_named(ORDER)).drop(ORDER)
+    )
 
 
 @contextmanager
-def asked(name: str, too_large: DataError | None = None) -> Iterator[None]:
+def explain_errors(name: str, too_large: DataError | None = None) -> Iterator[None]:
     """Spark's complaints in the house's words, without the cell values that Spark quotes."""
 
     def nothing(record: logging.LogRecord) -> bool:
@@ -117,12 +121,12 @@ def asked(name: str, too_large: DataError | None = None) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise _explained(error, name, too_large) from None
+        raise _explain_error(error, name, too_large) from None
     finally:
         LOG.removeFilter(nothing)
 
 
-def _explained(error: Exception, name: str, too_large: DataError | None) -> DataError:
+def _explain_error(error: Exception, name: str, too_large: DataError | None) -> DataError:
     text = str(error)
     if "maxResultSize" in text:
         return too_large or DataError(

@@ -20,18 +20,18 @@ LOOK = "file string, start long, after array<int>, inside array<boolean>, bad lo
 States = NDArray[np.int64]
 
 
-class Look(NamedTuple):
+class LineLook(NamedTuple):
     """What a run of lines does from each state, and whether it is ever inside a quoted field."""
 
     after: States
     inside: NDArray[np.bool_]
 
-    def then(self, other: Look) -> Look:
+    def then(self, other: LineLook) -> LineLook:
         """This run of lines and another that follows it."""
-        return Look(other.after[self.after], self.inside | other.inside[self.after])
+        return LineLook(other.after[self.after], self.inside | other.inside[self.after])
 
 
-class Lines:
+class CsvLines:
     """How the lines of a file with this delimiter are understood."""
 
     def __init__(self, delimiter: str) -> None:
@@ -47,10 +47,10 @@ class Lines:
         self.closes = rf'^(?s:{text}"\s*{rest})$'
         self.reopens = rf'^(?s:{text}"\s*{rest}{mark}"{text})$'
 
-    def look(self, lines: pa.Array) -> Look:
+    def look(self, lines: pa.Array) -> LineLook:
         """What a run of lines does.
 
-        >>> Lines(",").look(pa.array(['a,"b', 'c",d'])).after.tolist()
+        >>> CsvLines(",").look(pa.array(['a,"b', 'c",d'])).after.tolist()
         [0, 2, 2]
         """
         step = np.full((len(lines), 3), WRONG)
@@ -66,17 +66,17 @@ class Lines:
         while width < len(step):
             step[width:] = np.take_along_axis(step[width:], step[:-width], axis=1)
             width *= 2
-        return Look(step[-1], (step == INSIDE).any(axis=0))
+        return LineLook(step[-1], (step == INSIDE).any(axis=0))
 
 
-def looked_at(
+def look_at_lines(
     delimiter: str,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """How a worker looks at lines: it is given their file, their block's start, text, validity."""
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        lines = Lines(delimiter)
-        found: dict[tuple[str, int], tuple[Look, int, int]] = {}
+        lines = CsvLines(delimiter)
+        found: dict[tuple[str, int], tuple[LineLook, int, int]] = {}
         for batch in batches:
             for file, start, text, valid in _runs(batch):
                 bad = len(valid) - (pc.sum(valid).as_py() or 0)
@@ -112,7 +112,7 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array, pa.Array]
         yield file[at].as_py(), int(starts[at]), text.slice(at, size), valid.slice(at, size)
 
 
-def followed(looks: Sequence[Any]) -> tuple[bool, int]:
+def follow_looks(looks: Sequence[Any]) -> tuple[bool, int]:
     """Whether rows run across lines, and the state after the last line of the worst file."""
     across, worst = False, OUTSIDE
     file, state = None, OUTSIDE

@@ -30,8 +30,8 @@ from tclose.data.cell_store import (
     CellStore,
     PartResult,
 )
-from tclose.data.engines.spark.frames import asked
-from tclose.data.engines.spark.rows import Batches, mapped, typed
+from tclose.data.engines.spark.frames import explain_errors
+from tclose.data.engines.spark.rows import Batches, cast_batch, map_batches
 from tclose.data.source import ROWS
 
 Ints = NDArray[np.int64]
@@ -43,7 +43,7 @@ class SparkCellStore(CellStore):
     """The cells of a frame, as a frame that stays on the cluster."""
 
     def __init__(self, frame: Any, keys: dict[str, Any], name: str) -> None:
-        self.frame, self.keys, self.name = kept(frame), keys, name
+        self.frame, self.keys, self.name = keep_on_disk(frame), keys, name
         self.schema = self.frame.limit(0).toArrow().schema
         self.fragments: Any = None
         self.lines: Any = None
@@ -51,17 +51,17 @@ class SparkCellStore(CellStore):
     @cached_property
     def n_cells(self) -> int:
         """How many cells there are."""
-        with asked(self.name):
+        with explain_errors(self.name):
             return int(self.frame.count())
 
     def sketch(self, snap: Callable[[pa.Table], pa.Table], numbers: Sequence[str]) -> pa.Table:
         """Cells as `snap` makes them, equal ones united: their `numbers` add up."""
         made = [name for name in self.schema.names if name != ROWS] + list(numbers)
         struct = kinds.StructType([kinds.StructField(name, kinds.LongType()) for name in made])
-        snapped = mapped(self.frame, _each(snap, self.schema, made), struct)
-        names = [quoted(name) for name in made if name not in numbers]
-        sums = [functions.sum(quoted(name)).alias(name) for name in numbers]
-        with asked(self.name):
+        snapped = map_batches(self.frame, _each(snap, self.schema, made), struct)
+        names = [quote_name(name) for name in made if name not in numbers]
+        sums = [functions.sum(quote_name(name)).alias(name) for name in numbers]
+        with explain_errors(self.name):
             return snapped.groupBy(*names).agg(*sums).toArrow()
 
     def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
@@ -70,16 +70,16 @@ class SparkCellStore(CellStore):
         places = list(laid(empty).columns())
         fields = [*self.frame.schema.fields]
         fields += [kinds.StructField(name, kinds.LongType()) for name in places]
-        placed = mapped(self.frame, _beside(laid, self.schema), kinds.StructType(fields))
+        placed = map_batches(self.frame, _beside(laid, self.schema), kinds.StructType(fields))
         ties = [name for name in places if name.startswith(TIE.format(""))]
         along = Window.partitionBy(STRATUM).orderBy(ORDER, *ties)
         turn = functions.row_number().over(along) - 1
         fragment = (functions.col(FIRST) + turn % functions.col(DEALS)).alias(FRAGMENT)
-        own = [quoted(name) for name in self.schema.names]
-        self.fragments = kept(placed.select(*own, fragment))
-        names = [quoted(name) for name in columns]
+        own = [quote_name(name) for name in self.schema.names]
+        self.fragments = keep_on_disk(placed.select(*own, fragment))
+        names = [quote_name(name) for name in columns]
         rows = functions.sum(ROWS).alias(ROWS)
-        with asked(self.name):
+        with explain_errors(self.name):
             return self.fragments.groupBy(FRAGMENT, *names).agg(rows).toArrow()
 
     def work(
@@ -98,9 +98,9 @@ class SparkCellStore(CellStore):
         fields += [kinds.StructField(NUMBER, kinds.LongType())]
         fields += [kinds.StructField(REPORT, kinds.BinaryType())]
         done = _work(work, self.schema)
-        worked = kept(_applied(numbered.groupBy(NUMBER), done, kinds.StructType(fields)))
+        worked = keep_on_disk(_apply(numbered.groupBy(NUMBER), done, kinds.StructType(fields)))
         reports = worked.where(functions.col(REPORT).isNotNull()).select(NUMBER, REPORT)
-        with asked(self.name):
+        with explain_errors(self.name):
             found = reports.collect()
         self.lines = worked.drop(NUMBER, REPORT)
         return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
@@ -117,18 +117,18 @@ class SparkParts:
     def __init__(self, cells: Any, by: Sequence[Any], parts: int, name: str) -> None:
         self.schema, self.name = cells.limit(0).toArrow().schema, name
         part = functions.pmod(functions.xxhash64(*by), functions.lit(parts)).alias(PART)
-        self.cells = kept(cells.select("*", part))
+        self.cells = keep_on_disk(cells.select("*", part))
 
     def __call__(self, work: Callable[[pa.Table], bytes]) -> list[bytes]:
         """Works on all parts, wherever they are."""
         judged = _part(work, self.schema)
-        made = _applied(self.cells.groupBy(PART), judged, f"{PART} long, {REPORT} binary")
-        with asked(self.name):
+        made = _apply(self.cells.groupBy(PART), judged, f"{PART} long, {REPORT} binary")
+        with explain_errors(self.name):
             found = made.collect()
         return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
 
 
-def _applied(groups: Any, work: Callable[[pa.Table], pa.Table], schema: Any) -> Any:
+def _apply(groups: Any, work: Callable[[pa.Table], pa.Table], schema: Any) -> Any:
     """A frame with what `work` makes from each group; lazy."""
     with warnings.catch_warnings():
         # It speaks of pandas, which has to be there but takes no part in this.
@@ -136,18 +136,18 @@ def _applied(groups: Any, work: Callable[[pa.Table], pa.Table], schema: Any) -> 
         return groups.applyInArrow(work, schema)
 
 
-def kept(frame: Any) -> Any:
+def keep_on_disk(frame: Any) -> Any:
     """A frame whose rows are kept on the workers' disks once they were computed."""
     return frame.persist(StorageLevel.DISK_ONLY)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column's name as Spark's expressions write it."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def _typed(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    batches = [typed(batch, schema) for batch in table.to_batches()]
+def _cast_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    batches = [cast_batch(batch, schema) for batch in table.to_batches()]
     return pa.Table.from_batches(batches, schema)
 
 
@@ -156,7 +156,7 @@ def _each(
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            made = snap(pa.Table.from_batches([typed(batch, schema)], schema))
+            made = snap(pa.Table.from_batches([cast_batch(batch, schema)], schema))
             yield from made.select(list(names)).to_batches()
 
     return work
@@ -168,7 +168,7 @@ def _beside(
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             table = pa.Table.from_batches([batch])
-            places = laid(pa.Table.from_batches([typed(batch, schema)], schema))
+            places = laid(pa.Table.from_batches([cast_batch(batch, schema)], schema))
             for name, numbers in places.columns().items():
                 table = table.append_column(name, pa.array(numbers, pa.int64()))
             yield from table.to_batches()
@@ -179,7 +179,7 @@ def _beside(
 def _part(work: Callable[[pa.Table], bytes], schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
     def judged(table: pa.Table) -> pa.Table:
         number = table.column(PART)[:1]
-        plain = _typed(table.drop_columns([PART]), schema)
+        plain = _cast_table(table.drop_columns([PART]), schema)
         return pa.table({PART: number, REPORT: pa.array([work(plain)], pa.binary())})
 
     return judged
@@ -190,7 +190,7 @@ def _work(
 ) -> Callable[[pa.Table], pa.Table]:
     def fragment(table: pa.Table) -> pa.Table:
         number = table.column(NUMBER)[0].as_py()
-        cells, report = work(_typed(table.drop_columns([NUMBER]), schema))
+        cells, report = work(_cast_table(table.drop_columns([NUMBER]), schema))
         told = pa.array([report, *[None] * (cells.num_rows - 1)], pa.binary())
         numbers = pa.array(np.full(cells.num_rows, number, dtype=np.int64))
         return cells.append_column(NUMBER, numbers).append_column(REPORT, told)

@@ -14,14 +14,14 @@ GLOB = re.compile(r"[*?\[{]")
 
 
 @dataclass(frozen=True)
-class Place:
+class SparkPath:
     """A path of a session's file systems; a plain one is on the session's own."""
 
     session: Any = field(repr=False)
     text: str
 
     @classmethod
-    def named(cls, session: Any, path: str | Path) -> Place:
+    def from_user(cls, session: Any, path: str | Path) -> SparkPath:
         """A place by what a user calls it: what is relative starts where the user is.
 
         A Path has eaten a slash of `hdfs://host/folder`; it gets it back.
@@ -63,11 +63,11 @@ class Place:
         """The last part of the path."""
         return str(self.path.getName())
 
-    def beside(self, name: str) -> Place:
+    def beside(self, name: str) -> SparkPath:
         """Another name in the same folder."""
-        return Place(self.session, f"{self.path.getParent().toString().rstrip('/')}/{name}")
+        return SparkPath(self.session, f"{self.path.getParent().toString().rstrip('/')}/{name}")
 
-    def renamed(self, name: str) -> None:
+    def rename(self, name: str) -> None:
         """Gives a file another name in its folder."""
         self.system.rename(self.path, self.beside(name).path)
 
@@ -75,7 +75,7 @@ class Place:
         """Whether there is something."""
         return bool(self.system.exists(self.path))
 
-    def files(self) -> list[Place]:
+    def files(self) -> list[SparkPath]:
         """The files that are meant: itself, all of a folder, or what a pattern names."""
         found = self.system.globStatus(self.path) if GLOB.search(self.text) else None
         roots = [self.path] if found is None else [one.getPath() for one in found]
@@ -86,7 +86,7 @@ class Place:
             each = self.system.listFiles(root, True)
             while each.hasNext():
                 listed.append(each.next().getPath().toString())
-        kept = [Place(self.session, text) for text in sorted(listed)]
+        kept = [SparkPath(self.session, text) for text in sorted(listed)]
         return [one for one in kept if not one.name.startswith((".", "_"))]
 
     def beginning(self, most: int) -> bytes:
@@ -97,12 +97,12 @@ class Place:
         finally:
             stream.close()
 
-    def moved(self, target: Place) -> bool:
+    def move(self, target: SparkPath) -> bool:
         """Renames a folder; whether it is now there, and was nothing there before."""
         if target.exists() or not self.system.rename(self.path, target.path):
             return False
         # Where somebody else was quicker, it was moved into what they have made.
-        inside = Place(self.session, f"{target.text.rstrip('/')}/{self.name}")
+        inside = SparkPath(self.session, f"{target.text.rstrip('/')}/{self.name}")
         if inside.exists():
             inside.remove()
             return False

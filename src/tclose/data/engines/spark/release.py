@@ -8,15 +8,17 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tclose.data.engines.spark.frames import schema_of
-from tclose.data.engines.spark.paths import Place
-from tclose.data.engines.spark.rows import lined, mapped
+from tclose.data.engines.spark.paths import SparkPath
+from tclose.data.engines.spark.rows import map_batches, write_lines
 from tclose.data.source import T
 from tclose.errors import DataError
 
 FOLDERS = (".parquet", ".csv")
 
 
-def stored(frame: Any, target: Place, judge: Callable[[Place], T], delimiter: str = ",") -> T:
+def store_frame(
+    frame: Any, target: SparkPath, judge: Callable[[SparkPath], T], delimiter: str = ","
+) -> T:
     """Writes a frame as a folder of Parquet or CSV files, by the suffix of the target.
 
     It is written to a hidden folder beside it, which `judge` may refuse by raising, and then
@@ -31,7 +33,7 @@ def stored(frame: Any, target: Place, judge: Callable[[Place], T], delimiter: st
         else:
             frame.write.parquet(part.text)
         found = judge(part)
-        if not part.moved(target):
+        if not part.move(target):
             refuse_there(target)
             raise DataError("cannot be written", where=target.text, hint="who may write there?")
     except BaseException:
@@ -40,7 +42,7 @@ def stored(frame: Any, target: Place, judge: Callable[[Place], T], delimiter: st
     return found
 
 
-def refuse_there(target: Place) -> None:
+def refuse_there(target: SparkPath) -> None:
     """Raises where there is something already."""
     if target.exists():
         raise DataError(
@@ -50,9 +52,9 @@ def refuse_there(target: Place) -> None:
         )
 
 
-def _write_csv(frame: Any, part: Place, delimiter: str) -> None:
+def _write_csv(frame: Any, part: SparkPath, delimiter: str) -> None:
     """CSV files of the house's own writing, each with the header."""
     schema = schema_of(frame, "release")
-    mapped(frame, lined(schema, delimiter), "value string").write.text(part.text)
+    map_batches(frame, write_lines(schema, delimiter), "value string").write.text(part.text)
     for file in part.files():
-        file.renamed(file.name.removesuffix(".txt") + ".csv")
+        file.rename(file.name.removesuffix(".txt") + ".csv")

@@ -11,14 +11,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose.data.io.fingerprint import Sums, sums_of
+from tclose.data.io.fingerprint import Sums, sum_hashes
 from tclose.data.io.writers import CsvText
 
 AT_ONCE = 8 << 20
 Batches = Iterable[pa.RecordBatch]
 
 
-def mapped(frame: Any, work: Callable[[Batches], Iterator[pa.RecordBatch]], schema: Any) -> Any:
+def map_batches(
+    frame: Any, work: Callable[[Batches], Iterator[pa.RecordBatch]], schema: Any
+) -> Any:
     """A frame with what `work` makes from the batches of each partition; lazy.
 
     Columns go by their place: names with dots or backticks are more than Spark can take here.
@@ -30,7 +32,7 @@ def mapped(frame: Any, work: Callable[[Batches], Iterator[pa.RecordBatch]], sche
         return plain.mapInArrow(work, schema)
 
 
-def packed(batches: Batches) -> Iterator[pa.RecordBatch]:
+def pack(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Each batch as the bytes of an Arrow stream, a few megabytes at a time."""
     for batch in batches:
         step = max(1, batch.num_rows * AT_ONCE // max(batch.nbytes, AT_ONCE))
@@ -44,15 +46,15 @@ def packed(batches: Batches) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pydict({"part": [sink.getvalue().to_pybytes()]})
 
 
-def unpacked(frame: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def unpack(frame: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """All rows of a frame on the driver, which holds two partitions at a time at most."""
-    packs = mapped(frame, packed, "part binary")
+    packs = map_batches(frame, pack, "part binary")
     for row in packs.toLocalIterator(prefetchPartitions=True):
         for batch in pa.ipc.open_stream(pa.py_buffer(row[0])):
-            yield typed(batch, schema)
+            yield cast_batch(batch, schema)
 
 
-def typed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The same rows with these types: moments in UTC, whatever the session's zone."""
     columns = [
         column if column.type == one.type else column.cast(one.type)
@@ -61,34 +63,34 @@ def typed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def summed(batches: Batches) -> Iterator[pa.RecordBatch]:
+def sum_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
     """The sums that make the hash of a table, over the rows of one partition."""
     parts = iter(batches)
     first = next(parts, None)
     if first is not None:
-        sums = sums_of(first.schema, _chained(first, parts))
+        sums = sum_hashes(first.schema, _chain(first, parts))
         yield pa.RecordBatch.from_pydict({"sums": [" ".join(str(one) for one in sums)]})
 
 
-def sums_in(frame: Any) -> list[Sums]:
+def sum_partitions(frame: Any) -> list[Sums]:
     """The sums over each partition of a frame."""
-    found = mapped(frame, summed, "sums string").collect()
+    found = map_batches(frame, sum_partition, "sums string").collect()
     return [tuple(int(number) for number in row[0].split()) for row in found]
 
 
-def _chained(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _chain(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield first
     yield from rest
 
 
-def replacing(
+def replace_columns(
     made: Callable[[pa.Array], pa.Array], columns: tuple[str, ...], schema: pa.Schema
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """How a worker gives some columns new texts; `schema` is the table's, moments in UTC."""
 
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            plain = typed(batch, schema)
+            plain = cast_batch(batch, schema)
             arrays = [
                 made(plain.column(at)) if name in columns else batch.column(at)
                 for at, name in enumerate(schema.names)
@@ -98,13 +100,13 @@ def replacing(
     return work
 
 
-def lined(schema: pa.Schema, delimiter: str) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def write_lines(schema: pa.Schema, delimiter: str) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """How a worker writes its rows as lines of CSV, below a header of their own."""
 
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
         text = CsvText(schema.names, delimiter)
         yield pa.record_batch({"value": [text.header]})
         for batch in batches:
-            yield pa.record_batch({"value": text.lines(typed(batch, schema))})
+            yield pa.record_batch({"value": text.lines(cast_batch(batch, schema))})
 
     return work

@@ -21,14 +21,14 @@ SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])?i?b?\s*$", re.IGNORECASE)
 UNITS = {"": 1 / (1 << 20), "k": 1 / (1 << 10), "m": 1, "g": 1 << 10, "t": 1 << 20}
 
 
-def session(memory: str | None = None) -> Any:
+def get_session(memory: str | None = None) -> Any:
     """The session of this process, or a new one with the settings that Spark finds by itself.
 
     A new one gets so much memory, is local unless a master is set, and says nothing unless
     `spark.log.level` is set.
     """
     running = SparkSession.getActiveSession()
-    found = running if running is not None else _started(memory)
+    found = running if running is not None else _start(memory)
     if not hasattr(found, "_jsparkSession"):
         raise DataError(
             "only classic Spark sessions can be used, not Spark Connect",
@@ -38,17 +38,17 @@ def session(memory: str | None = None) -> Any:
     return found
 
 
-def _started(memory: str | None) -> Any:
+def _start(memory: str | None) -> Any:
     home = os.environ.get("JAVA_HOME")
     java = Path(home, "bin", "java").exists() if home else shutil.which("java") is not None
     if not java and "PYSPARK_GATEWAY_PORT" not in os.environ:
         raise DataError("Spark needs Java, and there is none", hint="install Java 17 or newer")
-    told = _told()
+    told = _read_settings()
     builder = SparkSession.builder.appName("tclose")
     for name, value in _defaults(told, memory).items():
         builder = builder.config(name, value)
     try:
-        with _unheard(quiet="spark.log.level" not in told):
+        with _silence(quiet="spark.log.level" not in told):
             return builder.getOrCreate()
     except PySparkException as error:
         raise DataError(
@@ -58,7 +58,7 @@ def _started(memory: str | None) -> Any:
         ) from None
 
 
-def _told() -> str:
+def _read_settings() -> str:
     """What the user's own settings say, as text."""
     home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
     folder = os.environ.get("SPARK_CONF_DIR") or str(Path(home, "conf"))
@@ -89,7 +89,7 @@ def _megabytes(memory: str) -> int:
 
 
 @contextmanager
-def _unheard(*, quiet: bool) -> Iterator[None]:
+def _silence(*, quiet: bool) -> Iterator[None]:
     """What is started meanwhile writes its messages nowhere, as long as it runs."""
     if not quiet:
         yield

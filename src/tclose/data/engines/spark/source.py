@@ -16,22 +16,22 @@ from tclose.data.cell_store import CellStore
 from tclose.data.engines.spark.files import read_path, read_place
 from tclose.data.engines.spark.frames import (
     SCALAR,
-    asked,
-    framed,
+    add_pseudonyms,
+    column_named,
+    explain_errors,
     is_text,
-    named,
-    pinned,
-    renamed,
+    make_frame,
+    pin,
     schema_of,
-    shuffled,
+    shuffle,
 )
 from tclose.data.engines.spark.partitioned import SparkCellStore, SparkParts
-from tclose.data.engines.spark.paths import Place
-from tclose.data.engines.spark.release import FOLDERS, refuse_there, stored
-from tclose.data.engines.spark.rows import sums_in, unpacked
+from tclose.data.engines.spark.paths import SparkPath
+from tclose.data.engines.spark.release import FOLDERS, refuse_there, store_frame
+from tclose.data.engines.spark.rows import sum_partitions, unpack
 from tclose.data.io.address import Address
 from tclose.data.io.dialect import refuse_ambiguous
-from tclose.data.io.fingerprint import united
+from tclose.data.io.fingerprint import combine_sums
 from tclose.data.io.reading import Reading
 from tclose.data.source import ROWS, Rows, Source, Spread, T
 from tclose.data.translation import KEY, Change, Translation
@@ -59,18 +59,18 @@ class SparkSource(Source):
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns as Arrow has them; moments are in UTC."""
-        with asked(self.name):
+        with explain_errors(self.name):
             return schema_of(self.frame, self.name)
 
     @cached_property
     def n_rows(self) -> int:
         """How many rows there are."""
-        with asked(self.name):
+        with explain_errors(self.name):
             return int(self.frame.count())
 
     def count_distinct(self, column: str) -> int:
         """How many different values a column has; a missing one is a value here."""
-        with asked(self.name):
+        with explain_errors(self.name):
             return int(self.frame.select(self.key(column)).distinct().count())
 
     def is_scalar(self, column: str) -> bool:
@@ -79,13 +79,13 @@ class SparkSource(Source):
 
     def key(self, column: str) -> Any:
         """A column as rows are told apart by it: NaN is missing, −0 is 0, texts by their bytes."""
-        kind, value = self.kinds[column], named(column)
+        kind, value = self.kinds[column], column_named(column)
         if kind.typeName() in ("float", "double"):
             zero = functions.lit(0.0).cast(kind)
             return functions.when(~functions.isnan(value), value + zero).alias(column)
         return value.cast("string").alias(column) if is_text(kind) else value
 
-    def grouped(self, columns: Sequence[str]) -> Any:
+    def group_frame(self, columns: Sequence[str]) -> Any:
         """The distinct tuples of some columns with their number of rows, as a lazy frame."""
         keys = [self.key(name) for name in columns]
         return self.frame.groupBy(*keys).agg(functions.count(functions.lit(1)).alias(ROWS))
@@ -94,8 +94,8 @@ class SparkSource(Source):
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         most = min(self.max_cells, LARGEST)
         try:
-            with asked(self.name, too_large=TooManyCells(most, self.name)):
-                table = self.grouped(columns).limit(most + 1).toArrow()
+            with explain_errors(self.name, too_large=TooManyCells(most, self.name)):
+                table = self.group_frame(columns).limit(most + 1).toArrow()
         except TooManyCells:  # Spark only says that the driver does not take so much
             return None
         return None if table.num_rows > most else table
@@ -105,21 +105,21 @@ class SparkSource(Source):
         return Rows(self.schema, self._batches)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        with asked(self.name):
-            yield from unpacked(self._steady, self.schema)
+        with explain_errors(self.name):
+            yield from unpack(self._steady, self.schema)
 
     @cached_property
     def _steady(self) -> Any:
         """The rows in an order that stays: what comes out of a shuffle has none of its own."""
         plan = self.frame._jdf.queryExecution().executedPlan().toString()
-        return pinned(self.frame) if UNSTEADY.search(plan) else self.frame
+        return pin(self.frame) if UNSTEADY.search(plan) else self.frame
 
     def digest(self) -> str:
         """The hash of the file, or of the rows where there is none: workers add up their own."""
         if self.hashed is not None:
             return self.hashed()
-        with asked(self.name):
-            return united(self.columns, sums_in(self.frame))
+        with explain_errors(self.name):
+            return combine_sums(self.columns, sum_partitions(self.frame))
 
     @property
     def rewrites(self) -> bool:
@@ -128,8 +128,8 @@ class SparkSource(Source):
 
     def recode(self, how: Translation) -> Any:
         """The release as a Spark frame, pinned: what is counted again is what the caller gets."""
-        with asked(self.name):
-            made = pinned(self.released(how))
+        with explain_errors(self.name):
+            made = pin(self.release_frame(how))
             self.refuse_changed(how, made.count())
         return made
 
@@ -148,8 +148,8 @@ class SparkSource(Source):
 
     def refuse_taken(self, output: str | Path | Address) -> None:
         """Raises where there is something already."""
-        with asked(self.name):
-            refuse_there(Place.named(self.frame.sparkSession, str(output)))
+        with explain_errors(self.name):
+            refuse_there(SparkPath.from_user(self.frame.sparkSession, str(output)))
 
     def store(
         self, how: Translation, output: str | Path | Address, check: Callable[[Source], T]
@@ -160,40 +160,43 @@ class SparkSource(Source):
             self.refuse_changed(how, written.n_rows)
             return check(written)
 
-        with asked(self.name):
-            frame = self.released(how)
+        with explain_errors(self.name):
+            frame = self.release_frame(how)
         return replace(self, frame=frame).save(output, judge)
 
     def save(self, output: str | Path | Address, check: Callable[[Source], T]) -> T:
         """Writes a folder of files beside the target, has it counted, then renames it."""
-        target = Place.named(self.frame.sparkSession, str(output))
-        with asked(self.name):
-            return stored(
+        target = SparkPath.from_user(self.frame.sparkSession, str(output))
+        with explain_errors(self.name):
+            return store_frame(
                 self.frame,
                 target,
-                lambda part: check(source_of(*read_place(part, Reading(delimiter=self.delimiter)))),
+                lambda part: check(
+                    make_source(*read_place(part, Reading(delimiter=self.delimiter)))
+                ),
                 self.delimiter,
             )
 
-    def released(self, how: Translation) -> Any:
+    def release_frame(self, how: Translation) -> Any:
         """The release as a lazy frame: the rows joined with the translation's cells."""
-        cells = self.framed_cells(how)
+        cells = self.cells_frame(how)
         if isinstance(how.cell_table, pa.Table) and how.cell_table.nbytes <= SMALL:
             cells = functions.broadcast(cells)
         alike = [
-            self.key(name).eqNullSafe(named(KEY.format(at))) for at, name in enumerate(how.keys)
+            self.key(name).eqNullSafe(column_named(KEY.format(at)))
+            for at, name in enumerate(how.keys)
         ]
-        columns = [self._changed(change, how) for change in how.changes]
+        columns = [self._change_column(change, how) for change in how.changes]
         made = self.frame.join(cells, alike, "inner").select(*columns)
         hidden = tuple(change.name for change in how.changes if change.kind == "pseudonym")
-        made = renamed(made, hidden, how) if hidden else made
-        return shuffled(made) if how.shuffle else made
+        made = add_pseudonyms(made, hidden, how) if hidden else made
+        return shuffle(made) if how.shuffle else made
 
-    def framed_cells(self, how: Translation) -> Any:
+    def cells_frame(self, how: Translation) -> Any:
         """The translation's cells as a frame whose keys have the types of the rows' own."""
         if not isinstance(how.cell_table, pa.Table):
             return how.cell_table
-        return framed(self.frame.sparkSession, how.cell_table, self._key_kinds(how.keys))
+        return make_frame(self.frame.sparkSession, how.cell_table, self._key_kinds(how.keys))
 
     def _key_kinds(self, columns: Sequence[str]) -> dict[str, Any]:
         """The types of a translation's keys: those of the rows' own columns."""
@@ -202,25 +205,25 @@ class SparkSource(Source):
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, kept on the cluster."""
-        with asked(self.name):
-            return SparkCellStore(self.grouped(columns), self._key_kinds(columns), self.name)
+        with explain_errors(self.name):
+            return SparkCellStore(self.group_frame(columns), self._key_kinds(columns), self.name)
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """The cells of some columns in parts, on the cluster."""
-        with asked(self.name):
-            keys = [named(name) for name in by]
-            return SparkParts(self.grouped(columns), keys, parts, self.name)
+        with explain_errors(self.name):
+            keys = [column_named(name) for name in by]
+            return SparkParts(self.group_frame(columns), keys, parts, self.name)
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows, by a cell store's translation."""
-        yield from replace(self, frame=self.released(how)).stream().batches()
+        yield from replace(self, frame=self.release_frame(how)).stream().batches()
 
-    def _changed(self, change: Change, how: Translation) -> Any:
-        value = named(change.name)
+    def _change_column(self, change: Change, how: Translation) -> Any:
+        value = column_named(change.name)
         if change.kind == "text":
-            return named(change.at).alias(change.name)
+            return column_named(change.at).alias(change.name)
         if change.kind == "hidden":
-            return functions.when(~named(change.at), value).alias(change.name)
+            return functions.when(~column_named(change.at), value).alias(change.name)
         return functions.lit(how.mask).alias(change.name) if change.kind == "mask" else value
 
 
@@ -232,15 +235,15 @@ def open_spark(data: Any) -> SparkSource:
             where="Spark frame",
             hint="start the session with master(…), or give frame.to_spark()",
         )
-    return source_of(data, "Spark frame")
+    return make_source(data, "Spark frame")
 
 
 def open_spark_path(path: str | Path, reading: Reading) -> SparkSource:
     """Files that Spark reads."""
-    return source_of(*read_path(path, reading))
+    return make_source(*read_path(path, reading))
 
 
-def source_of(
+def make_source(
     frame: Any,
     name: str,
     hashed: Callable[[], str] | None = None,
@@ -252,10 +255,10 @@ def source_of(
     if frame.isStreaming:
         raise DataError("a stream has no end to count to", where=name, hint="read it as a batch")
     refuse_ambiguous(list(frame.columns), name)
-    with asked(name):
+    with explain_errors(name):
         schema_of(frame, name)
         if not frame._jdf.queryExecution().analyzed().deterministic():
-            frame = pinned(frame)
+            frame = pin(frame)
             notes = (*notes, "its rows come out anew at each reading, so the first was kept")
     return SparkSource(
         name, tuple(frame.columns), frame, hashed, scratch,
