@@ -53,10 +53,10 @@ def link_rows(first: BoundTable, second: BoundTable, key: str | None = None) -> 
         mine, theirs, each = mine[at[shared]], theirs[shared], each[shared]
     elif len(mine) != len(theirs):
         return None
-    label, one = group_codes([mine, theirs])
-    weight = np.zeros(len(one), dtype=np.int64)
+    label, sample = group_codes([mine, theirs])
+    weight = np.zeros(len(sample), dtype=np.int64)
     np.add.at(weight, label, each)
-    return LinkedRows(mine[one], theirs[one], weight)
+    return LinkedRows(mine[sample], theirs[sample], weight)
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,12 @@ def values_agree(first: BoundTable, second: BoundTable, linked: LinkedRows) -> b
     """
     for name, mine in first.attributes.items():
         theirs = second.attributes[name]
-        one = first.classes.cell_codes[name][linked.first]
-        two = second.classes.cell_codes[name][linked.second]
-        differ = np.flatnonzero(translate_codes(mine, theirs)[one] != two)
-        _, some = group_codes([one[differ], two[differ]])
+        value = first.classes.cell_codes[name][linked.first]
+        other = second.classes.cell_codes[name][linked.second]
+        differ = np.flatnonzero(translate_codes(mine, theirs)[value] != other)
+        _, some = group_codes([value[differ], other[differ]])
         at = differ[some]
-        for a, b in zip(one[at].tolist(), two[at].tolist(), strict=True):
+        for a, b in zip(value[at].tolist(), other[at].tolist(), strict=True):
             if not _is_coarser(first, mine, a, theirs, b):
                 return False
     return True
@@ -139,14 +139,14 @@ def values_agree(first: BoundTable, second: BoundTable, linked: LinkedRows) -> b
 def _is_coarser(bound: BoundTable, mine: Attribute, a: int, theirs: Attribute, b: int) -> bool:
     """Whether one of two values can be the other, hidden or generalized."""
     how = bound.policy.release.leftover
-    one = MISSING if a < 0 else mine.labels[a]
-    two = MISSING if b < 0 else theirs.labels[b]
-    if MISSING in (one, two):
+    value = MISSING if a < 0 else mine.labels[a]
+    other = MISSING if b < 0 else theirs.labels[b]
+    if MISSING in (value, other):
         return how == "hide"
     tree = mine.hierarchy
-    if how != "generalize" or tree is None or not (tree.contains(one) and tree.contains(two)):
+    if how != "generalize" or tree is None or not (tree.contains(value) and tree.contains(other)):
         return False
-    return tree.lca_of_labels([one, two]) in (one, two)
+    return tree.lca_of_labels([value, other]) in (value, other)
 
 
 def _is_covered(found: Alignment, linked: LinkedRows) -> bool:
@@ -156,8 +156,8 @@ def _is_covered(found: Alignment, linked: LinkedRows) -> bool:
     places = found.covering.places(found.original.cells)[linked.first]
     number = found.release.classes.cell_class[linked.second]
     return all(
-        bool(one.covers(found.covering.key[number, at], places[:, at]).all())
-        for at, one in enumerate(found.covering.columns)
+        bool(column.covers(found.covering.key[number, at], places[:, at]).all())
+        for at, column in enumerate(found.covering.columns)
     )
 
 

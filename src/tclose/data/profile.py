@@ -90,7 +90,10 @@ def _query(name: str, weight: str, *, guess: bool) -> str:
         f"regexp_full_match({text}, '[0-9]+')",
         f"{text} LIKE '0_%'",
     )
-    rows = [f"sum({weight}) FILTER (WHERE {one})" for one in (f"{column} IS NULL", *conditions)]
+    rows = [
+        f"sum({weight}) FILTER (WHERE {condition})"
+        for condition in (f"{column} IS NULL", *conditions)
+    ]
     lengths = (f"min(length({text}))", f"max(length({text}))")
     return ", ".join([rows[0], distinct, *rows[1:], *lengths])
 

@@ -171,7 +171,7 @@ def _refuse(policy: Policy) -> None:
         reasons.append('quasi-identifiers with missing = "any"')
     if policy.joint:
         reasons.append("joint closeness")
-    if any(one.n is not None for one in policy.columns.values()):
+    if any(column.n is not None for column in policy.columns.values()):
         reasons.append("(n, t)-closeness")
     if policy.k_map is not None or policy.presence is not None:
         reasons.append("promises about a population")

@@ -130,7 +130,10 @@ def read_boxes(
     node = None
     if tree is not None:
         node = np.array(
-            [tree.index(one) if one is not None and tree.contains(one) else -1 for one in labels],
+            [
+                tree.index(label) if label is not None and tree.contains(label) else -1
+                for label in labels
+            ],
             dtype=np.int64,
         )
     return Boxes(
@@ -159,7 +162,9 @@ class _Reader:
         self.leaf: Ints | None = None
         self.knows_all = True
         if tree is not None:
-            node = [tree.index(one) if tree.contains(one) else tree.root for one in self.labels]
+            node = [
+                tree.index(label) if tree.contains(label) else tree.root for label in self.labels
+            ]
             order = np.argsort(np.array(node, dtype=np.int64), kind="stable")
             self.leaf = np.sort(np.array(node, dtype=np.int64))
             self.knows_all = all(map(tree.contains, self.labels))
@@ -214,8 +219,8 @@ class _Reader:
         return self._point(label)
 
     def _members(self, names: Sequence[str], *, with_missing: bool) -> list[Run]:
-        names = [one for one in names if not (with_missing and one == MISSING)]
-        codes = [self.code[one] for one in names if one in self.code]
+        names = [name for name in names if not (with_missing and name == MISSING)]
+        codes = [self.code[name] for name in names if name in self.code]
         gap = with_missing and self.values > self.known
         return self._join_runs([*codes, self.known] if gap else codes)
 

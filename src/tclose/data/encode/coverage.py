@@ -37,11 +37,11 @@ class Covering:
 
     def places(self, cells: Cells) -> Ints:
         """The places of every cell of the original: cells × columns."""
-        return np.stack([one.rank[cells.codes[one.name]] for one in self.columns], axis=1)
+        return np.stack([column.rank[cells.codes[column.name]] for column in self.columns], axis=1)
 
     def width(self) -> Ints:
         """How many values each class covers in each column."""
-        each = [one.width[self.key[:, at]] for at, one in enumerate(self.columns)]
+        each = [column.width[self.key[:, at]] for at, column in enumerate(self.columns)]
         return np.stack(each, axis=1)
 
     @cached_property
@@ -63,8 +63,8 @@ class Covering:
         """Which classes are worth trying for a row, by its places in the two columns (or the one)
         whose values tell most."""
         share = [
-            float(one.width[self.key[:, at]].mean()) / max(one.values, 1)
-            for at, one in enumerate(self.columns)
+            float(column.width[self.key[:, at]].mean()) / max(column.values, 1)
+            for at, column in enumerate(self.columns)
         ]
         order = np.argsort(share, kind="stable")
         first, second = int(order[0]), -1

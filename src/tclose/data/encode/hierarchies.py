@@ -63,8 +63,8 @@ def _leaves(value: str, spec: HierarchySpec) -> list[str]:
         return [value.replace("*", "0")] if value.strip("*") else []
     named = raw_values(value)
     if spec.dates is not None:
-        return [day for one in named if (day := _first_day(one))]
-    return [one for one in named if "*" not in one]
+        return [day for value in named if (day := _first_day(value))]
+    return [value for value in named if "*" not in value]
 
 
 def _first_day(value: str) -> str | None:

@@ -89,15 +89,15 @@ def _read_numbers(role: str, name: str, own: Dictionary, code: Ints, rows: Ints)
             where=f"column {name!r}",
             hint="mend or leave out these rows; a missing value is no number",
         )
-    known = [one for one in exact if one is not None]
-    below = math.lcm(*(one.denominator for one in known))
-    number = [*(int(one * below) for one in known), 0]
+    known = [number for number in exact if number is not None]
+    below = math.lcm(*(number.denominator for number in known))
+    number = [*(int(number * below) for number in known), 0]
     small = max(number) * int(rows.sum()) < LARGEST
     return np.array(number, dtype=np.int64 if small else object)
 
 
 def _wrong(role: str, exact: Sequence[Fraction | None], code: Ints, rows: Ints) -> int:
-    good = [one is not None and _allowed(role, one) for one in exact]
+    good = [number is not None and _allowed(role, number) for number in exact]
     return int(rows[~np.array([*good, False])[code]].sum())
 
 
@@ -105,7 +105,7 @@ def _exact(own: Dictionary) -> list[Fraction | None]:
     """The numbers as they are written; of short floats, as these are written."""
     texts: Sequence[str] = own.labels
     if pa.types.is_float32(own.values.type) or pa.types.is_float16(own.values.type):
-        texts = [str(one) for one in own.values.to_numpy(zero_copy_only=False)]
+        texts = [str(value) for value in own.values.to_numpy(zero_copy_only=False)]
     return [Fraction(Decimal(text)) if NUMBER.match(text) else None for text in texts]
 
 

@@ -99,9 +99,9 @@ class Address:
         parts = self._match
         if parts is None:
             return (self.url,)
-        options = [one.partition("=") for one in (parts["options"] or "").split("&")]
+        options = [option.partition("=") for option in (parts["options"] or "").split("&")]
         given = [parts["password"], *(value for key, _, value in options if key not in SHOWN)]
-        return tuple({text for one in given if one for text in (one, unquote(one))})
+        return tuple({text for secret in given if secret for text in (secret, unquote(secret))})
 
     @cached_property
     def _match(self) -> re.Match[str] | None:
@@ -123,7 +123,9 @@ class Address:
             return UNKNOWN
         user = f"{parts['user']}@" if parts["user"] else ""
         shown = [
-            one for one in (parts["options"] or "").split("&") if one.partition("=")[0] in SHOWN
+            option
+            for option in (parts["options"] or "").split("&")
+            if option.partition("=")[0] in SHOWN
         ]
         return "".join(
             [

@@ -45,17 +45,17 @@ def coarsen_times(table: pa.Table) -> pa.Table:
     >>> coarsen_times(pa.table({"a": pa.array([5000], pa.timestamp("ns", "UTC"))})).schema.types
     [TimestampType(timestamp[us, tz=UTC])]
     """
-    for at, one in enumerate(table.schema):
-        if types.is_temporal(one.type) and getattr(one.type, "unit", "") == "ns":
-            is_time = types.is_time(one.type)
-            coarse = pa.time64("us") if is_time else pa.timestamp("us", one.type.tz)
+    for at, field in enumerate(table.schema):
+        if types.is_temporal(field.type) and getattr(field.type, "unit", "") == "ns":
+            is_time = types.is_time(field.type)
+            coarse = pa.time64("us") if is_time else pa.timestamp("us", field.type.tz)
             try:
-                table = table.set_column(at, one.name, table.column(at).cast(coarse))
+                table = table.set_column(at, field.name, table.column(at).cast(coarse))
             except pa.ArrowInvalid:
                 if is_time:
                     raise DataError(
                         "times of day are told to the microsecond",
-                        where=f"column {one.name!r}",
+                        where=f"column {field.name!r}",
                         hint="round them",
                     ) from None
     return table

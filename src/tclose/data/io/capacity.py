@@ -57,17 +57,21 @@ def tells_gaps_from_texts(path: str | Path) -> bool:
 
 
 def _refuse_in_text(schema: pa.Schema) -> None:
-    for one in schema:
-        if not _has_text(one.type):
+    for field in schema:
+        if not _has_text(field.type):
             raise DataError(
-                f"a CSV file has no text for {one.type}",
-                where=f"column {one.name!r}",
+                f"a CSV file has no text for {field.type}",
+                where=f"column {field.name!r}",
                 hint="write a .parquet file",
             )
-        if one.name != one.name.strip() or "\0" in one.name or one.name.startswith("\ufeff"):
+        if (
+            field.name != field.name.strip()
+            or "\0" in field.name
+            or field.name.startswith("\ufeff")
+        ):
             raise DataError(
                 "a CSV file cannot hold this name, which begins or ends with a space",
-                where=f"column {one.name!r}",
+                where=f"column {field.name!r}",
                 hint="rename it, or write a .parquet file",
             )
 
@@ -78,17 +82,17 @@ def _has_text(kind: pa.DataType) -> bool:
     plain = (types.is_null, types.is_boolean, types.is_integer, types.is_floating,
              types.is_decimal, types.is_date, types.is_time, types.is_timestamp,
              types.is_string, types.is_large_string, types.is_string_view)  # fmt: skip
-    return any(one(kind) for one in plain)
+    return any(is_kind(kind) for is_kind in plain)
 
 
 def _refuse_in_parquet(schema: pa.Schema) -> None:
-    for one in schema:
-        gap = pa.table([pa.nulls(1, one.type)], pa.schema([one.with_nullable(True)]))
+    for field in schema:
+        gap = pa.table([pa.nulls(1, field.type)], pa.schema([field.with_nullable(True)]))
         try:
             pq.write_table(gap, pa.BufferOutputStream())
         except (pa.ArrowException, OSError):
             raise DataError(
-                f"a Parquet file cannot hold {one.type}",
-                where=f"column {one.name!r}",
+                f"a Parquet file cannot hold {field.type}",
+                where=f"column {field.name!r}",
                 hint="write an .arrow file",
             ) from None

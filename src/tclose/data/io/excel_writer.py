@@ -1,6 +1,8 @@
 """Record batches as an Excel sheet: text stays text, and what Excel cannot hold is refused.
 
-The file is written in one pass, without a library, so that equal rows give equal bytes. Texts are
+Not written by a library: openpyxl and XlsxWriter write numbers with 16 digits, which makes 0.3 of
+0.1 + 0.2 and infinity of the largest float, and openpyxl stamps the archive with the time of day.
+Here every number is read back as it was, and equal rows give equal bytes, in one pass. Texts are
 cells of their own (inline), never formulas, whatever they begin with.
 """
 
@@ -68,8 +70,8 @@ class SheetWriter:
 
     def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
         self.schema, self.rows = schema, 1
-        formats = list(dict.fromkeys(["General", "@", *(_format(one.type) for one in schema)]))
-        self.styles = [formats.index(_format(one.type)) for one in schema]
+        formats = list(dict.fromkeys(["General", "@", *(_format(field.type) for field in schema)]))
+        self.styles = [formats.index(_format(field.type)) for field in schema]
         self.archive = zipfile.ZipFile(path, "w")
         for name, text in {
             "[Content_Types].xml": TYPES, "_rels/.rels": ROOT_LINKS, "xl/workbook.xml": BOOK,
@@ -79,8 +81,8 @@ class SheetWriter:
         self.sheet = self.archive.open(_entry("xl/worksheets/sheet1.xml"), "w")
         self.sheet.write(f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData>'.encode())
         names = [
-            _inline(letters(at), "1", formats.index("@"), escape(one.name))
-            for at, one in enumerate(schema)
+            _inline(letters(at), "1", formats.index("@"), escape(field.name))
+            for at, field in enumerate(schema)
         ]
         self.sheet.write(f'<row r="1">{"".join(names)}</row>'.encode())
 
@@ -100,8 +102,8 @@ class SheetWriter:
         numbers = pa.array(range(self.rows + 1, self.rows + 1 + batch.num_rows)).cast(pa.string())
         self.rows += batch.num_rows
         cells = [
-            _cells(one.name, batch.column(at), letters(at), self.styles[at], numbers)
-            for at, one in enumerate(self.schema)
+            _cells(field.name, batch.column(at), letters(at), self.styles[at], numbers)
+            for at, field in enumerate(self.schema)
         ]
         rows = pc.binary_join_element_wise('<row r="', numbers, '">', *cells, "</row>", "")
         try:
@@ -129,11 +131,11 @@ def refuse_too_large(rows: int, columns: int, where: str) -> None:
 
 def refuse_in_sheet(schema: pa.Schema) -> None:
     """Raises where a column has values that a sheet cannot hold exactly."""
-    for one in schema:
-        kind = one.type.value_type if types.is_dictionary(one.type) else one.type
+    for field in schema:
+        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
         if problem := _problem(kind):
             raise DataError(
-                f"an Excel file cannot hold {problem}", where=f"column {one.name!r}", hint=INSTEAD
+                f"an Excel file cannot hold {problem}", where=f"column {field.name!r}", hint=INSTEAD
             )
 
 
@@ -157,7 +159,9 @@ def _problem(kind: pa.DataType) -> str:
         return "" if kind.scale >= 0 and kind.precision <= 15 else "more than 15 digits"
     plain = (types.is_boolean, types.is_integer, types.is_floating, types.is_date, types.is_time,
              types.is_string, types.is_large_string, types.is_null)  # fmt: skip
-    return "" if any(one(kind) for one in plain) else "lists, structures, bytes or durations"
+    return (
+        "" if any(is_kind(kind) for is_kind in plain) else "lists, structures, bytes or durations"
+    )
 
 
 def _format(kind: pa.DataType) -> str:
@@ -269,8 +273,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
 def _styles(formats: list[str]) -> str:
     """How the cells are shown: one style for each format, in order."""
     listed = "".join(
-        f'<numFmt numFmtId="{164 + at}" formatCode="{escape(one)}"/>'
-        for at, one in enumerate(formats)
+        f'<numFmt numFmtId="{164 + at}" formatCode="{escape(code)}"/>'
+        for at, code in enumerate(formats)
     )
     uses = "".join(
         f'<xf numFmtId="{164 + at}" fontId="0" fillId="0" borderId="0" xfId="0" '

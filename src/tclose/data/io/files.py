@@ -125,7 +125,9 @@ def refuse_overwriting(path: object, inputs: Iterable[object], what: str = "the 
     """
     if not isinstance(path, str | Path):
         return  # an address in a database
-    if any(is_read_from(Path(one), Path(path)) for one in inputs if isinstance(one, str | Path)):
+    if any(
+        is_read_from(Path(given), Path(path)) for given in inputs if isinstance(given, str | Path)
+    ):
         raise UsageError(f"{what} is an input", where=str(path), hint="name another file")
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from tclose.data.io.arrow_types import countable_type, make_countable
 from tclose.data.io.connection import connect
+from tclose.data.io.paths import Files
 from tclose.errors import InternalError
 
 BATCH = 131_072
@@ -46,6 +47,11 @@ def files_hash(root: Path, paths: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
+def hash_files(files: Files) -> str:
+    """The hash of the file or the files of a table."""
+    return file_hash(files.paths[0]) if files.single else files_hash(files.root, files.paths)
+
+
 def fingerprint(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> str:
     """The hash of a table's rows, whatever their order.
 
@@ -64,15 +70,15 @@ def sum_hashes(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
     try:
         # One text for a moment, wherever it is looked at; names of zones are no part of it.
         connection.execute("SET TimeZone = 'UTC'")
-        kinds = {one.name: countable_type(one.type) for one in schema}
+        kinds = {field.name: countable_type(field.type) for field in schema}
         named = [f"c{at}" for at in range(len(schema))]
         plain = pa.schema([pa.field(n, k) for n, k in zip(named, kinds.values(), strict=True)])
         failed: list[BaseException] = []
         renamed = (
             pa.RecordBatch.from_arrays(
-                [make_countable(column) for column in one.columns], schema=plain
+                [make_countable(column) for column in batch.columns], schema=plain
             )
-            for one in note_failure(parts, failed)
+            for batch in note_failure(parts, failed)
         )
         reader = pa.RecordBatchReader.from_batches(plain, renamed)
         texts = [_text(name, kind) for name, kind in zip(named, kinds.values(), strict=True)]

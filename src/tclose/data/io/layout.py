@@ -48,8 +48,8 @@ class Layout:
             "group": self.group,
             "count": self.count,
             "files": [
-                {"file": one.file, "role": one.role, "columns": list(one.columns)}
-                for one in self.parts
+                {"file": part.file, "role": part.role, "columns": list(part.columns)}
+                for part in self.parts
             ],
             "sets": [list(names) for names in self.sets],
         }
@@ -58,7 +58,7 @@ class Layout:
     def from_json(cls, value: Any) -> Layout:
         """A layout from plain values; raises UsageError where they are none."""
         try:
-            parts = tuple(_read_file(one) for one in value["files"])
+            parts = tuple(_read_file(entry) for entry in value["files"])
             sets = tuple(tuple(str(name) for name in names) for names in value["sets"])
             if value["name"] not in FORMS or not parts:
                 raise ValueError

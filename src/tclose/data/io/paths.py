@@ -65,7 +65,7 @@ def find_files(path: Path) -> Files:
     >>> folder = Path(tempfile.mkdtemp())
     >>> for name in ("b.csv", "a.csv", "_SUCCESS", ".a.csv.crc"):
     ...     _ = (folder / name).write_text("x")
-    >>> [one.name for one in find_files(folder).paths], find_files(folder / "*.csv").kind
+    >>> [path.name for path in find_files(folder).paths], find_files(folder / "*.csv").kind
     (['a.csv', 'b.csv'], 'text')
     """
     if path.is_dir():
@@ -74,13 +74,15 @@ def find_files(path: Path) -> Files:
         return Files(path.name, path.parent, (path,), kind_of(path), single=True)
     if not glob.has_magic(str(path)):
         raise DataError("there is no such file", where=str(path), hint="check the path")
-    found = sorted({Path(one) for one in glob.glob(str(path), recursive=True)})
+    found = sorted({Path(match) for match in glob.glob(str(path), recursive=True)})
     marked = path.name.startswith("_")
-    found = [one for one in found if marked or not one.name.startswith("_")]
+    found = [match for match in found if marked or not match.name.startswith("_")]
     if not found:
         raise DataError("no file matches this pattern", where=str(path), hint="check the path")
     root = _fixed(path)[0]
-    return _check_several(str(path), root, [file for one in found for file in _at_or_below(one)])
+    return _check_several(
+        str(path), root, [file for match in found for file in _at_or_below(match)]
+    )
 
 
 def kind_of(path: Path) -> Kind:

@@ -144,9 +144,9 @@ class ArrowWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Appends the rows of a batch."""
         columns = [
-            self._grown(one.name, batch.column(at)) if pa.types.is_dictionary(one.type)
+            self._grown(field.name, batch.column(at)) if pa.types.is_dictionary(field.type)
             else batch.column(at)
-            for at, one in enumerate(self.schema)
+            for at, field in enumerate(self.schema)
         ]  # fmt: skip
         self.writer.write(pa.RecordBatch.from_arrays(columns, schema=self.schema))
 

@@ -102,13 +102,13 @@ class RelationSource(DuckSource):
             for at, name in enumerate(how.keys)
         ]
         rows = _join(rows, cells, " AND ".join(match))
-        for at, one in enumerate(how.changes):
-            if one.kind == "pseudonym":
-                rows = self._add_pseudonyms(rows, one.name, at, how)
+        for at, change in enumerate(how.changes):
+            if change.kind == "pseudonym":
+                rows = self._add_pseudonyms(rows, change.name, at, how)
         if ordered or how.shuffle:
             rows = rows.order(quote_name(ROW) if ordered else "random()")
         return rows.project(
-            ", ".join(_change_column(one, at, how) for at, one in enumerate(how.changes))
+            ", ".join(_change_column(change, at, how) for at, change in enumerate(how.changes))
         )
 
     def _key(self, name: str, kind: Any) -> str:
@@ -170,10 +170,10 @@ def _join(rows: Any, table: Any, match: str) -> Any:
     return rows.set_alias("__tclose_rows__").join(table.set_alias("__tclose_beside__"), match)
 
 
-def _change_column(one: Change, at: int, how: Translation) -> str:
+def _change_column(change: Change, at: int, how: Translation) -> str:
     """What becomes of a column."""
-    name, new = quote_name(one.name), quote_name(one.at)
-    match one.kind:
+    name, new = quote_name(change.name), quote_name(change.at)
+    match change.kind:
         case "same":
             return name
         case "text":

@@ -39,7 +39,7 @@ def join_rows(
 def _join_whole(relation: Any, how: Translation, types: dict[str, str]) -> Iterator[pa.RecordBatch]:
     """Rows and lines joined as a whole."""
     keys = [plain(f"r.{quote_name(name)}", types[name]) for name in how.keys]
-    wanted = [one.name for one in how.changes if one.kind not in ("text", "mask")]
+    wanted = [change.name for change in how.changes if change.kind not in ("text", "mask")]
     both = _match_lines(
         relation.project(f"*, {NUMBER}"), keys, how, [f"r.{quote_name(name)}" for name in wanted]
     )
@@ -74,7 +74,7 @@ def _match_lines(rows: Any, keys: list[str], how: Translation, more: list[str]) 
     alike = " AND ".join(
         f"{key} IS NOT DISTINCT FROM l.{KEY.format(at)}" for at, key in enumerate(keys)
     )
-    texts = [f"l.{one.at}" for one in how.changes if one.kind == "text"]
+    texts = [f"l.{change.at}" for change in how.changes if change.kind == "text"]
     wanted = ", ".join([f"r.{PLACE}", *more, *texts])
     both = rows.set_alias("r").join(how.cell_table.set_alias("l"), alike)
     return both.project(wanted).order(PLACE)
@@ -109,15 +109,15 @@ class _Lines:
 def _change_batch(rows: Any, lines: Any, how: Translation) -> pa.RecordBatch:
     """The rows as they are released."""
     made = {}
-    for one in how.changes:
-        if one.kind == "text":
-            made[one.name] = _plain_array(lines.column(one.at))
-        elif one.kind == "mask":
-            made[one.name] = pa.array([how.mask] * rows.num_rows, pa.string())
-        elif one.kind == "pseudonym":
-            made[one.name] = how.pseudonyms(_plain_array(rows.column(one.name)))
+    for change in how.changes:
+        if change.kind == "text":
+            made[change.name] = _plain_array(lines.column(change.at))
+        elif change.kind == "mask":
+            made[change.name] = pa.array([how.mask] * rows.num_rows, pa.string())
+        elif change.kind == "pseudonym":
+            made[change.name] = how.pseudonyms(_plain_array(rows.column(change.name)))
         else:
-            made[one.name] = _plain_array(rows.column(one.name))
+            made[change.name] = _plain_array(rows.column(change.name))
     return pa.RecordBatch.from_arrays(list(made.values()), list(made))
 
 

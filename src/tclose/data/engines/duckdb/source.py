@@ -88,10 +88,10 @@ class DuckSource(Source):
         if self.rows_in_order is None or not any(map(_has_zone, table.schema.types)):
             return table
         own = self.rows_in_order().schema
-        for at, one in enumerate(table.schema):
-            if _has_zone(one.type) and _has_zone(own.field(one.name).type):
-                zone = pa.timestamp(one.type.unit, own.field(one.name).type.tz)
-                table = table.set_column(at, one.name, table.column(at).cast(zone))
+        for at, column in enumerate(table.schema):
+            if _has_zone(column.type) and _has_zone(own.field(column.name).type):
+                zone = pa.timestamp(column.type.unit, own.field(column.name).type.tz)
+                table = table.set_column(at, column.name, table.column(at).cast(zone))
         return table
 
     def _limited(self, tuples: Any) -> pa.Table | None:
@@ -235,11 +235,11 @@ def scan_arrow(connection: Any, data: Any) -> Any:
     """A table's or dataset's columns; those that DuckDB has no type for are there, but empty."""
     if isinstance(data, pa.Table):
         data = _widen(data)
-    known = [one for one in data.schema if is_countable(one.type)]
+    known = [field for field in data.schema if is_countable(field.type)]
     if not known:
         raise DataError("no column has values that can be counted", where="table")
     if len(known) < len(data.schema):
-        names = [one.name for one in known]
+        names = [column.name for column in known]
         is_table = isinstance(data, pa.Table)
         some = data.select(names) if is_table else data.replace_schema(pa.schema(known))
     else:
@@ -249,9 +249,9 @@ def scan_arrow(connection: Any, data: Any) -> Any:
 
 def _widen(table: pa.Table) -> pa.Table:
     """Half floats as floats, which DuckDB counts."""
-    for at, one in enumerate(table.schema):
-        if pa.types.is_float16(one.type):
-            table = table.set_column(at, one.name, table.column(at).cast(pa.float32()))
+    for at, column in enumerate(table.schema):
+        if pa.types.is_float16(column.type):
+            table = table.set_column(at, column.name, table.column(at).cast(pa.float32()))
     return table
 
 
@@ -261,11 +261,11 @@ def columns_of(schema: pa.Schema) -> str:
     >>> columns_of(pa.schema({"a": pa.int8(), "b": pa.null(), "c": pa.float16()}))
     '"a", CAST("b" AS VARCHAR) AS "b", CAST(NULL AS BLOB) AS "c"'
     """
-    return ", ".join(_make_countable(one) for one in schema)
+    return ", ".join(_make_countable(field) for field in schema)
 
 
-def _make_countable(one: pa.Field) -> str:
-    name = quote_name(one.name)
-    if pa.types.is_null(one.type):
+def _make_countable(field: pa.Field) -> str:
+    name = quote_name(field.name)
+    if pa.types.is_null(field.type):
         return f"CAST({name} AS VARCHAR) AS {name}"
-    return name if is_countable(one.type) else f"CAST(NULL AS BLOB) AS {name}"
+    return name if is_countable(field.type) else f"CAST(NULL AS BLOB) AS {name}"

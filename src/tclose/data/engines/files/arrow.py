@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.dataset import open_dataset
 from tclose.data.engines.files.folder_columns import Partitions, read_partitions
 from tclose.data.engines.files.union import unite_schemas
-from tclose.data.io.fingerprint import file_hash, files_hash
+from tclose.data.io.fingerprint import hash_files
 from tclose.data.io.folders import Scratch
 from tclose.data.io.paths import Files
 from tclose.data.io.writers import ArrowWriter
@@ -42,13 +43,9 @@ def open_arrow(files: Files, connection: Any) -> DuckSource:
         partitions=[_folder_values(folders, at) for at in range(len(paths))],
     )
 
-    def hashed() -> str:
-        single = files.single
-        return file_hash(files.paths[0]) if single else files_hash(files.root, files.paths)
-
     return open_dataset(
-        dataset, files.name, connection=connection, hashed=hashed, scratch=tuple(scratch),
-        notes=tuple(notes), files=files.paths,
+        dataset, files.name, connection=connection, hashed=partial(hash_files, files),
+        scratch=tuple(scratch), notes=tuple(notes), files=files.paths,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import shutil
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from tclose.data.engines.duckdb.source import DuckSource, explain_error, quote_t
 from tclose.data.engines.files.folder_columns import FILE, Partitions, read_partitions, scan_files
 from tclose.data.io.connection import buffer_for
 from tclose.data.io.dialect import LINE, Dialect, not_this_encoding, sniff
-from tclose.data.io.fingerprint import file_hash, files_hash
+from tclose.data.io.fingerprint import hash_files
 from tclose.data.io.folders import Scratch
 from tclose.data.io.paths import PACKED, Files
 from tclose.data.io.reading import Reading
@@ -50,7 +51,7 @@ def open_text(files: Files, reading: Reading, connection: Any) -> DuckSource:
     ]
     first = dialects[0]
     _refuse_unlike(files, dialects)
-    plain = all(one.is_plain for one in dialects)
+    plain = all(dialect.is_plain for dialect in dialects)
     if not plain:
         copies = [rows_as_utf8(*both) for both in zip(texts, dialects, strict=True)]
         texts = [
@@ -67,14 +68,10 @@ def open_text(files: Files, reading: Reading, connection: Any) -> DuckSource:
     except duckdb.Error as error:
         raise explain_error(error, files.name) from None
 
-    def hashed() -> str:
-        single = files.single
-        return file_hash(files.paths[0]) if single else files_hash(files.root, files.paths)
-
     notes = dict.fromkeys(note for dialect in dialects for note in dialect.notes)
     return DuckSource(
         files.name, (*first.header, *folders.names), relation, connection,
-        table.rows if len(texts) > 1 else None, hashed, tuple(scratch),
+        table.rows if len(texts) > 1 else None, partial(hash_files, files), tuple(scratch),
         0 if plain else first.header_lines,
         notes=tuple(notes), delimiter=first.delimiter, files=files.paths, steady=not folders,
     )  # fmt: skip

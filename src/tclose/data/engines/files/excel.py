@@ -94,7 +94,7 @@ def _open_book(path: Path) -> Iterator[Any]:
 
 def _sheet(book: Any, wanted: str | None, name: str) -> tuple[Any, list[str]]:
     """The sheet that is asked for; the first where none is."""
-    sheets = {one.title: one for one in book.worksheets}
+    sheets = {page.title: page for page in book.worksheets}
     if not sheets:
         raise DataError("it has no sheet with cells", where=name, hint="save the table in a sheet")
     if wanted is None:
@@ -160,7 +160,7 @@ class _SheetCopy:
         ):
             for at in range(read.num_record_batches):
                 batch = read.get_batch(at)
-                columns = [_cast(*one) for one in zip(batch.columns, types, strict=True)]
+                columns = [_cast(*pair) for pair in zip(batch.columns, types, strict=True)]
                 write.write(pa.record_batch(columns, schema=schema))
         self.path.unlink()
         return self._notes()
@@ -180,7 +180,7 @@ class _SheetCopy:
     def _header(self, rows: Iterator[tuple[int, Any]]) -> list[str]:
         """The first row that is not blank."""
         for _, cells in rows:
-            names = ["" if one.value is None else as_text(one.value).strip() for one in cells]
+            names = ["" if cell.value is None else as_text(cell.value).strip() for cell in cells]
             while names and not names[-1]:
                 names.pop()
             if names:
@@ -194,14 +194,14 @@ class _SheetCopy:
         wide, blank = len(self.names), 0
         for number, cells in rows:
             row = list(cells)
-            if any(one.value is not None for one in row[wide:]):
+            if any(cell.value is not None for cell in row[wide:]):
                 raise DataError(
                     f"row {number:,} has cells beyond the last name of the header",
                     where=self.where,
                     hint="name every column, and keep other tables and remarks in other sheets",
                 )
             row = [*row[:wide], *[None] * (wide - len(row))]
-            if all(one is None or one.value is None for one in row):
+            if all(cell is None or cell.value is None for cell in row):
                 blank += 1
                 continue
             self.blank, blank = self.blank + blank, 0

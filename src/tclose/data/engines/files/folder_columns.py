@@ -40,7 +40,7 @@ class Partitions:
 
     def without(self, names: list[str]) -> Partitions:
         """Those that the files have no column of their own for."""
-        return Partitions(self.values.select([one for one in self.names if one not in names]))
+        return Partitions(self.values.select([name for name in self.names if name not in names]))
 
     def of_rows(self, file: int, rows: int) -> list[pa.Array]:
         """The columns for so many rows of a file."""
@@ -78,7 +78,7 @@ def read_partitions(files: Files, *, typed: bool) -> Partitions:
                 where=str(path),
                 hint="all files of a table lie in folders such as year=2024, or none",
             )
-    return Partitions(pa.table({name: _column([one[name] for one in told], typed=typed)
+    return Partitions(pa.table({name: _column([column[name] for column in told], typed=typed)
                                 for name in names}))  # fmt: skip
 
 

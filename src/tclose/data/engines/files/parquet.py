@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 from tclose.data.engines.duckdb.source import DuckSource, columns_of, explain_error
 from tclose.data.engines.files.folder_columns import FILE, Partitions, read_partitions, scan_files
 from tclose.data.engines.files.union import fit_batch, unite_schemas
-from tclose.data.io.fingerprint import file_hash, files_hash
+from tclose.data.io.fingerprint import hash_files
 from tclose.data.io.paths import Files
 from tclose.data.source import READ, Rows
 from tclose.errors import DataError
@@ -33,12 +34,8 @@ def open_parquet(files: Files, connection: Any) -> DuckSource:
     def rows() -> Rows:
         return Rows(schema, lambda: _batches(files, schema, folders))
 
-    def hashed() -> str:
-        single = files.single
-        return file_hash(files.paths[0]) if single else files_hash(files.root, files.paths)
-
     return DuckSource(
-        files.name, tuple(schema.names), relation, connection, rows, hashed,
+        files.name, tuple(schema.names), relation, connection, rows, partial(hash_files, files),
         notes=tuple(notes), files=files.paths, steady=not folders,
     )  # fmt: skip
 

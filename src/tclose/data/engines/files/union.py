@@ -30,19 +30,19 @@ def unite_schemas(
     often: dict[str, int] = {}
     for schema, path in zip(schemas, paths, strict=True):
         refuse_ambiguous(list(schema.names), str(path))
-        for one in schema:
-            often[one.name] = often.get(one.name, 0) + 1
-            seen = fields.setdefault(one.name, one)
-            if seen.type != one.type:
-                kind = widen_type(seen.type, one.type)
+        for field in schema:
+            often[field.name] = often.get(field.name, 0) + 1
+            seen = fields.setdefault(field.name, field)
+            if seen.type != field.type:
+                kind = widen_type(seen.type, field.type)
                 if kind is None:
                     raise DataError(
-                        f"column {one.name!r} is {one.type} here and {seen.type} in another file",
+                        f"column {field.name!r} is {field.type} here, {seen.type} in another file",
                         where=str(path),
                         hint="write all files of a table with the same types",
                     )
                 seen = seen.with_type(kind)
-            fields[one.name] = seen.with_nullable(seen.nullable or one.nullable)
+            fields[field.name] = seen.with_nullable(seen.nullable or field.nullable)
     refuse_ambiguous(list(fields), str(paths[0].parent))
     notes = []
     for name, count in often.items():
@@ -53,44 +53,44 @@ def unite_schemas(
     return pa.schema(list(fields.values())), notes
 
 
-def widen_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+def widen_type(first: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """A type that holds all values of both as they are; None where there is none.
 
     >>> widen_type(pa.int64(), pa.float64()) is None, widen_type(pa.uint8(), pa.int8())
     (True, DataType(int16))
     """
-    if types.is_null(one) or types.is_null(other):
-        return other if types.is_null(one) else one
-    if types.is_dictionary(one) or types.is_dictionary(other):
-        plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in (one, other)]
+    if types.is_null(first) or types.is_null(other):
+        return other if types.is_null(first) else first
+    if types.is_dictionary(first) or types.is_dictionary(other):
+        plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in (first, other)]
         return plain[0] if plain[0] == plain[1] else widen_type(*plain)
     for family in FAMILIES:
-        if family(one) and family(other):
+        if family(first) and family(other):
             try:
                 options = "permissive"
-                schemas = [pa.schema({"": one}), pa.schema({"": other})]
+                schemas = [pa.schema({"": first}), pa.schema({"": other})]
                 kind = pa.unify_schemas(schemas, promote_options=options).field(0).type
             except pa.ArrowException:
                 return None
-            return kind if family(kind) and _holds(kind, one, other) else None
+            return kind if family(kind) and _holds(kind, first, other) else None
     return None
 
 
 def fit_batch(batch: pa.RecordBatch, schema: pa.Schema, more: Sequence[pa.Array]) -> pa.RecordBatch:
     """The rows of one file in the columns of all, followed by some that its folders tell."""
     columns = []
-    for one in list(schema)[: len(schema) - len(more)]:
-        at = batch.schema.get_field_index(one.name)
-        column = pa.nulls(batch.num_rows, one.type) if at < 0 else batch.column(at)
-        columns.append(column if column.type == one.type else column.cast(one.type))
+    for field in list(schema)[: len(schema) - len(more)]:
+        at = batch.schema.get_field_index(field.name)
+        column = pa.nulls(batch.num_rows, field.type) if at < 0 else batch.column(at)
+        columns.append(column if column.type == field.type else column.cast(field.type))
     return pa.RecordBatch.from_arrays([*columns, *more], schema=schema)
 
 
-def _holds(kind: pa.DataType, one: pa.DataType, other: pa.DataType) -> bool:
+def _holds(kind: pa.DataType, first: pa.DataType, other: pa.DataType) -> bool:
     """Unsigned whole numbers take one bit more beside signed ones."""
     if not types.is_signed_integer(kind):
         return True
-    bits = [each.bit_width + types.is_unsigned_integer(each) for each in (one, other)]
+    bits = [each.bit_width + types.is_unsigned_integer(each) for each in (first, other)]
     return bool(kind.bit_width >= max(bits))
 
 

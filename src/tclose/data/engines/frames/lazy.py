@@ -83,7 +83,7 @@ class LazySource(Source):
         if how.shuffle:
             place = pl.int_range(pl.len()).shuffle(secrets.randbelow(2**63)).alias(ROW)
             rows = rows.with_columns(place).sort(ROW)
-        return rows.select(_change_column(one, how) for one in how.changes)
+        return rows.select(_change_column(change, how) for change in how.changes)
 
     def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the frame's order, by a cell store's translation."""
@@ -167,18 +167,18 @@ def _rows(frame: pl.LazyFrame, name: str) -> Rows:
     return Rows(schema, batches)
 
 
-def _change_column(one: Change, how: Translation) -> pl.Expr:
+def _change_column(change: Change, how: Translation) -> pl.Expr:
     """What becomes of a column."""
-    column = pl.col(one.name)
-    match one.kind:
+    column = pl.col(change.name)
+    match change.kind:
         case "same":
             return column
         case "text":
-            return pl.col(one.at).cast(pl.String).alias(one.name)
+            return pl.col(change.at).cast(pl.String).alias(change.name)
         case "hidden":
-            return pl.when(pl.col(one.at)).then(None).otherwise(column).alias(one.name)
+            return pl.when(pl.col(change.at)).then(None).otherwise(column).alias(change.name)
         case "mask":
-            return pl.lit(how.mask).alias(one.name)
+            return pl.lit(how.mask).alias(change.name)
 
     def named(values: pl.Series) -> pl.Series:
         found = pa.chunked_array([values.to_arrow()]).combine_chunks()
@@ -190,4 +190,4 @@ def _change_column(one: Change, how: Translation) -> pl.Expr:
 def _files(frame: pl.LazyFrame) -> Iterator[Path]:
     """The files that the query scans, as far as its plan names them."""
     for listed in SCANNED.findall(frame.explain(optimized=False)):
-        yield from (Path(one) for one in listed.split(", ") if "://" not in one)
+        yield from (Path(path) for path in listed.split(", ") if "://" not in path)

@@ -152,7 +152,7 @@ class BackendSource(Spooling):
         rows = self.stream()
         # Batch by batch, in this thread: SQLite answers no other.
         return combine_sums(
-            rows.schema.names, (sum_hashes(rows.schema, [one]) for one in rows.batches())
+            rows.schema.names, (sum_hashes(rows.schema, [batch]) for batch in rows.batches())
         )
 
     @property
@@ -176,7 +176,7 @@ class BackendSource(Spooling):
             with explain_errors(self.name):
                 batches = _fetch(sent, schema) if self._backend == "sqlite" else _send(sent)
                 for batch in batches:
-                    columns = [batch.column(at).cast(one.type) for at, one in enumerate(schema)]
+                    columns = [batch.column(at).cast(field.type) for at, field in enumerate(schema)]
                     yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
         return schema, parts
@@ -237,7 +237,7 @@ def _arrow(kind: Any) -> pa.DataType:
 def _fragile(kind: pa.DataType) -> bool:
     """Whether values of a type may pass through floats on their way."""
     fragile = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_string)
-    return any(one(kind) for one in fragile)
+    return any(is_kind(kind) for is_kind in fragile)
 
 
 def _send(table: Any) -> Iterator[pa.RecordBatch]:
@@ -253,10 +253,10 @@ def _fetch(table: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         cursor.execute(str(backend.compile(table)))
         while rows := cursor.fetchmany(BATCH):
             columns = [
-                pa.array(values, pa.int64()).cast(one.type)
-                if pa.types.is_boolean(one.type)
-                else pa.array(values, one.type)
-                for values, one in zip(zip(*rows, strict=True), schema, strict=True)
+                pa.array(values, pa.int64()).cast(field.type)
+                if pa.types.is_boolean(field.type)
+                else pa.array(values, field.type)
+                for values, field in zip(zip(*rows, strict=True), schema, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
     finally:

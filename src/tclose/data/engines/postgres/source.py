@@ -64,17 +64,17 @@ class PostgresSource(Spooling):
         """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         told = [self.types[name] for name in columns]
         places = ", ".join(str(at) for at in range(1, len(told) + 1))
-        listed = ", ".join([*(one.expression for one in told), "count(*)"])
+        listed = ", ".join([*(column.expression for column in told), "count(*)"])
         query = f"SELECT {listed} FROM {self.subquery} GROUP BY {places}"
-        schema = pa.schema([*(one.field for one in told), pa.field(ROWS, pa.int64())])
+        schema = pa.schema([*(column.field for column in told), pa.field(ROWS, pa.int64())])
         with closing(copy_out(self.link, query, schema)) as parts:
             return collect_within_limit(parts, schema, self.max_cells)
 
     def stream(self) -> Rows:
         """All rows."""
-        listed = ", ".join(one.expression for one in self.types.values())
+        listed = ", ".join(column.expression for column in self.types.values())
         query = f"SELECT {listed} FROM {self.subquery}"
-        schema = pa.schema([one.field for one in self.types.values()])
+        schema = pa.schema([column.field for column in self.types.values()])
         return Rows(schema, lambda: copy_out(self.link, query, schema, **IN_ORDER))
 
     def can_store(self, output: Address | str | Path) -> bool:

@@ -177,17 +177,17 @@ def declare_columns(schema: pa.Schema, known: Collection[str] = ()) -> list[str]
     A column keeps the type that it had in a database, if that is one of the `known`.
     """
     made = []
-    for one in schema:
-        kept = (one.metadata or {}).get(SQL_TYPE, b"").decode()
-        kind = kept if MODIFIER.sub("", kept, count=1) in known else sql_type(one.type)
+    for column_field in schema:
+        kept = (column_field.metadata or {}).get(SQL_TYPE, b"").decode()
+        kind = kept if MODIFIER.sub("", kept, count=1) in known else sql_type(column_field.type)
         if kind is None:
             raise DataError(
                 "a table in PostgreSQL cannot be given lists, structures, bytes or durations",
-                where=f"column {one.name!r}",
+                where=f"column {column_field.name!r}",
                 hint="write a .parquet file",
             )
-        refuse_long([one.name], f"column {one.name!r}")
-        made.append(f"{quote_name(one.name)} {kind}")
+        refuse_long([column_field.name], f"column {column_field.name!r}")
+        made.append(f"{quote_name(column_field.name)} {kind}")
     return made
 
 

@@ -18,9 +18,9 @@ from tclose.data.engines.spark.paths import SparkPath
 from tclose.data.engines.spark.rows import map_batches
 from tclose.data.engines.spark.session import get_session
 from tclose.data.io.dialect import SAMPLE, Dialect, sniff_sample
-from tclose.data.io.fingerprint import file_hash, files_hash
+from tclose.data.io.fingerprint import hash_files
 from tclose.data.io.folders import Scratch
-from tclose.data.io.paths import PACKED, Files, find_files, kind_of
+from tclose.data.io.paths import PACKED, find_files, kind_of
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.errors import DataError
 
@@ -50,8 +50,8 @@ def read_place(place: SparkPath, reading: Reading = AS_FOUND) -> SparkRead:
     if place.local is not None:
         found = find_files(place.local)
         kind, single = found.kind, found.single
-        files = [SparkPath(place.session, str(one)) for one in found.paths]
-        hashed = partial(_hash, found)
+        files = [SparkPath(place.session, str(path)) for path in found.paths]
+        hashed = partial(hash_files, found)
     else:
         files, hashed, single = place.files(), None, False
         if not files:
@@ -82,7 +82,7 @@ def read_csv(
     _refuse_packed(place, files)
     dialect, line_end = _dialect(files, reading)
     scratch: Scratch | None = None
-    paths = [one.literal for one in files]
+    paths = [file.literal for file in files]
     if not dialect.is_plain:
         scratch = _copy_as_utf8(files, dialect, place)
         paths = [str(Path(scratch.name) / "table.csv")]
@@ -90,18 +90,12 @@ def read_csv(
     return SparkRead(frame, place.name, hashed, scratch, dialect.delimiter, dialect.notes)
 
 
-def _hash(files: Files) -> str:
-    """The hash of the files of a table; where they are on other machines, rows are hashed."""
-    single = files.single
-    return file_hash(files.paths[0]) if single else files_hash(files.root, files.paths)
-
-
 def _refuse_packed(place: SparkPath, files: Sequence[SparkPath]) -> None:
     """Raises for text that DuckDB reads and Spark does not, or not alike."""
-    below = [one.text.removeprefix(place.text) for one in files]
-    if any("=" in folder for one in below for folder in one.split("/")[:-1]):
+    below = [file.text.removeprefix(place.text) for file in files]
+    if any("=" in folder for text in below for folder in text.split("/")[:-1]):
         what = "Spark reads no CSV files whose folders name columns"
-    elif any(Path(one.name).suffix.lower() in PACKED for one in files):
+    elif any(Path(file.name).suffix.lower() in PACKED for file in files):
         what = "Spark reads no packed CSV files"
     else:
         return
@@ -112,18 +106,18 @@ def _dialect(files: Sequence[SparkPath], reading: Reading) -> tuple[Dialect, str
     """How the files are written, and what ends their lines; raises unless all are alike."""
     with explain_errors(files[0].name):
         first = files[0].beginning(SAMPLE)
-        rest = [(one, one.beginning(SHORT)) for one in files[1:]]
+        rest = [(file, file.beginning(SHORT)) for file in files[1:]]
     dialect = sniff_sample(
         first, files[0].name, encoding=reading.encoding, delimiter=reading.delimiter
     )
-    for one, sample in rest:
+    for file, sample in rest:
         other = sniff_sample(
-            sample, one.name, encoding=dialect.encoding, delimiter=dialect.delimiter, most=SHORT
+            sample, file.name, encoding=dialect.encoding, delimiter=dialect.delimiter, most=SHORT
         )
         if (other.header, other.header_lines) != (dialect.header, dialect.header_lines):
             raise DataError(
                 f"its header is not that of {files[0].name}",
-                where=one.name,
+                where=file.name,
                 hint="files of one table have one header",
             )
     return dialect, _line_end(first.decode(dialect.encoding, "ignore"), dialect.header_lines)
@@ -195,9 +189,9 @@ def _refuse_untidy(place: SparkPath, paths: list[str], dialect: Dialect) -> bool
             functions.is_valid_utf8("value"),
         )
         looks = map_batches(lines, look_at_lines(dialect.delimiter), LOOK).collect()
-    if any(one.bad for one in looks):
+    if any(look.bad for look in looks):
         raise DataError("not UTF-8 text", where=place.name, hint="give --encoding, such as latin-1")
-    if len(dialect.header) == 1 and any(one.blank for one in looks):
+    if len(dialect.header) == 1 and any(look.blank for look in looks):
         raise DataError(
             "a blank line in a table of one column", where=place.name,
             hint='write "" where a value is missing',

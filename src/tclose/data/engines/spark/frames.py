@@ -36,18 +36,18 @@ def schema_of(frame: Any, name: str) -> pa.Schema:
     try:
         return frame.limit(0).toArrow().schema
     except PySparkException:
-        for one in frame.schema.fields:
-            _refuse_untold(frame.select(column_named(one.name)), one, name)
+        for field in frame.schema.fields:
+            _refuse_untold(frame.select(column_named(field.name)), field, name)
         raise
 
 
-def _refuse_untold(column: Any, one: Any, name: str) -> None:
+def _refuse_untold(column: Any, field: Any, name: str) -> None:
     try:
         column.limit(0).toArrow()
     except PySparkException:
         raise DataError(
-            f"Spark cannot hand out values of type {one.dataType.simpleString()}",
-            where=f"{name}, column {one.name!r}",
+            f"Spark cannot hand out values of type {field.dataType.simpleString()}",
+            where=f"{name}, column {field.name!r}",
             hint="cast the column, or drop it",
         ) from None
 
@@ -60,11 +60,11 @@ def is_text(kind: Any) -> bool:
 def make_frame(session: Any, table: pa.Table, kinds: dict[str, Any]) -> Any:
     """An Arrow table as a Spark frame; `kinds` are the types of some of its columns."""
     fields = []
-    for one in table.schema:
-        kind = kinds.get(one.name) or (
-            types.BooleanType() if pa.types.is_boolean(one.type) else types.StringType()
+    for field in table.schema:
+        kind = kinds.get(field.name) or (
+            types.BooleanType() if pa.types.is_boolean(field.type) else types.StringType()
         )
-        fields.append(types.StructField(one.name, kind, True))
+        fields.append(types.StructField(field.name, kind, True))
     return session.createDataFrame(table, types.StructType(fields))
 
 
@@ -83,8 +83,8 @@ def add_pseudonyms(frame: Any, columns: tuple[str, ...], how: Translation) -> An
     """The frame with pseudonyms in some columns, made by the same code as everywhere."""
     schema = schema_of(frame, "release")
     fields = [
-        types.StructField(one.name, types.StringType(), True) if one.name in columns else one
-        for one in frame.schema.fields
+        types.StructField(field.name, types.StringType(), True) if field.name in columns else field
+        for field in frame.schema.fields
     ]
     return map_batches(
         frame, replace_columns(how.pseudonyms, columns, schema), types.StructType(fields)
@@ -98,10 +98,10 @@ def shuffle(frame: Any) -> Any:
     that has to be computed again comes out the same.
     """
     values = [
-        column_named(one.name)
-        if one.dataType.typeName() in SCALAR
-        else functions.to_json(functions.struct(column_named(one.name)))
-        for one in frame.schema.fields
+        column_named(field.name)
+        if field.dataType.typeName() in SCALAR
+        else functions.to_json(functions.struct(column_named(field.name)))
+        for field in frame.schema.fields
     ]
     order = functions.xxhash64(functions.lit(secrets.token_hex(16)), *values)
     made = frame.withColumn(ORDER, order)

@@ -116,9 +116,9 @@ def follow_looks(looks: Sequence[Any]) -> tuple[bool, int]:
     """Whether rows run across lines, and the state after the last line of the worst file."""
     across, worst = False, OUTSIDE
     file, state = None, OUTSIDE
-    for one in sorted(looks, key=lambda look: (look.file, look.start)):
-        if one.file != file:
-            worst, state, file = max(worst, state), OUTSIDE, one.file
-        across = across or one.inside[state]
-        state = one.after[state]
+    for seen in sorted(looks, key=lambda look: (look.file, look.start)):
+        if seen.file != file:
+            worst, state, file = max(worst, state), OUTSIDE, seen.file
+        across = across or seen.inside[state]
+        state = seen.after[state]
     return across, max(worst, state)

@@ -78,7 +78,7 @@ class SparkPath:
     def files(self) -> list[SparkPath]:
         """The files that are meant: itself, all of a folder, or what a pattern names."""
         found = self.system.globStatus(self.path) if GLOB.search(self.text) else None
-        roots = [self.path] if found is None else [one.getPath() for one in found]
+        roots = [self.path] if found is None else [match.getPath() for match in found]
         listed: list[str] = []
         for root in roots:
             if not self.system.exists(root):
@@ -87,7 +87,7 @@ class SparkPath:
             while each.hasNext():
                 listed.append(each.next().getPath().toString())
         kept = [SparkPath(self.session, text) for text in sorted(listed)]
-        return [one for one in kept if not one.name.startswith((".", "_"))]
+        return [place for place in kept if not place.name.startswith((".", "_"))]
 
     def beginning(self, most: int) -> bytes:
         """The first bytes of a file."""

@@ -57,8 +57,8 @@ def unpack(frame: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The same rows with these types: moments in UTC, whatever the session's zone."""
     columns = [
-        column if column.type == one.type else column.cast(one.type)
-        for column, one in zip(batch.columns, schema, strict=True)
+        column if column.type == field.type else column.cast(field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -69,7 +69,7 @@ def sum_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
     first = next(parts, None)
     if first is not None:
         sums = sum_hashes(first.schema, _chain(first, parts))
-        yield pa.RecordBatch.from_pydict({"sums": [" ".join(str(one) for one in sums)]})
+        yield pa.RecordBatch.from_pydict({"sums": [" ".join(str(number) for number in sums)]})
 
 
 def sum_partitions(frame: Any) -> list[Sums]:

@@ -54,7 +54,7 @@ class SparkSource(Source):
     @cached_property
     def kinds(self) -> dict[str, Any]:
         """Each column's type, in Spark's words."""
-        return {one.name: one.dataType for one in self.frame.schema.fields}
+        return {field.name: field.dataType for field in self.frame.schema.fields}
 
     @cached_property
     def schema(self) -> pa.Schema:
