@@ -165,7 +165,7 @@ def large(folder: Path, rows: int) -> None:
     print(f"\nMade-up hospital of {rows:,} rows, 3 sensitive attributes, auto, default budget")
     print(
         f"loss {made.loss.overall:.4f}, {made.classes:,} classes by "
-        f"{made.certificate.content['method']}, {seconds:.1f} s by the clock, {most:.1f} GB"
+        f"{made.certificate.method}, {seconds:.1f} s by the clock, {most:.1f} GB"
     )
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from typer.testing import CliRunner, Result
+
+import tclose
+from tclose.cli import app
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
@@ -49,3 +53,41 @@ def adult_dir() -> Path:
     if not named or not (ROOT / named / "adult.csv").is_file():
         pytest.skip("the Adult census table is not here; name its folder in TCLOSE_ADULT")
     return (ROOT / named).resolve()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder to run commands in; a process started there finds the same tclose."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TCLOSE_DEBUG", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(Path(tclose.__file__).parents[1]))
+    yield tmp_path
+
+
+@pytest.fixture
+def run(elsewhere: Path) -> Callable[..., Result]:
+    """Runs a command within this process."""
+
+    def invoke(*arguments: object) -> Result:
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    return invoke
+
+
+@pytest.fixture
+def clinic(elsewhere: Path) -> Mapping[str, Path]:
+    """A small table with its policy on disk: `table`, `policy`; names for all that is written."""
+    ills = ["flu", "cough", "ulcer", "gastritis"]
+    lines = ["name,age,zip,ill,note"]
+    for at in range(120):
+        lines.append(f"SECRET{at},{20 + at * 7 % 60},{47600 + at * 13 % 400},{ills[at % 4]},n{at}")
+    (elsewhere / "table.csv").write_text("\n".join(lines) + "\n")
+    (elsewhere / "policy.toml").write_text(
+        'k = 4\n[columns]\nname = "identifier"\nage = "quasi"\nnote = "insensitive"\n'
+        'zip = { role = "quasi", hierarchy = { prefix = [4, 3, 0] } }\n'
+        'ill = { role = "sensitive", distance = "equal", t = 0.25, l = 2 }\n'
+        '[search]\nmethod = "mondrian"\n'
+    )
+    names = {"release": "release.csv", "certificate": "certificate.json", "plan": "plan.json"}
+    names |= {"table": "table.csv", "policy": "policy.toml"}
+    return {name: elsewhere / file for name, file in names.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,7 @@ from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.release import fill_new_table, refuse_taken
 from tclose.data.io.address import Address
 from tclose.data.io.capacity import refuse_unholdable
-from tclose.data.io.files import delimiter_for, write_checked_table, write_text
+from tclose.data.io.files import delimiter_for, write_checked_table
 from tclose.data.io.reading import Reading
 from tclose.data.open import open_source
 from tclose.data.source import Source
@@ -22,8 +21,9 @@ from tclose.errors import UnprovenError, UsageError
 from tclose.policy.model import Policy
 from tclose.recode import Leftover, Plan
 from tclose.recode.plan.model import Way
-from tclose.utility import LossReport, Sizes
+from tclose.utility import LossReport
 from tclose.verify import Audit, Certificate, audit_bound
+from tclose.verify.certificate import SizesRecord
 from tclose.verify.parts import audit_parts
 
 if TYPE_CHECKING:
@@ -45,16 +45,6 @@ class Applied:
     changed: tuple[str, ...] = ()
     """The columns whose hierarchy is not the one that the plan was made with."""
 
-    def to_json(self) -> dict[str, Any]:
-        """What was done, as plain values."""
-        return {
-            "way": self.way,
-            "outside": self.outside,
-            "held_back": self.held_back,
-            "widened": self.widened,
-            "changed_hierarchies": list(self.changed),
-        }
-
 
 @dataclass(frozen=True)
 class Release:
@@ -69,7 +59,6 @@ class Release:
     certificate: Certificate = field(repr=False)
     audit: Audit = field(repr=False)
     loss: LossReport
-    sizes: Sizes
     plan: Plan | None = field(repr=False)
     """None where the table was too large for one place: its classes are with its engine."""
     outcome: Outcome | None = field(repr=False)
@@ -94,6 +83,12 @@ class Release:
     def classes(self) -> int:
         """How many classes the release has, counted on the release itself."""
         return self.audit.classes
+
+    @property
+    def sizes(self) -> SizesRecord:
+        """What the sizes of the classes say."""
+        assert self.certificate.sizes is not None
+        return self.certificate.sizes
 
     @property
     def holds(self) -> bool:
@@ -152,9 +147,9 @@ class Release:
         audit = recount(written, self.audit.bound.policy, self.people)
         if not audit.holds:
             raise UnprovenError(broken_promises(audit))
-        save_json(certificate, self.certificate.of_file(written.digest()).to_json())
+        self.certificate.of_file(written.digest()).save(certificate)
         if self.plan is not None:
-            save_json(plan, self.plan.to_json())
+            self.plan.save(plan)
 
     def report(
         self,
@@ -188,18 +183,6 @@ class Release:
         return "\n".join([head, *(f"  {verdict}" for verdict in self.audit.requirements)])
 
 
-def sizes_of(audit: Audit, rows: int) -> Sizes:
-    """What the sizes of a release's classes say; it was made from a table of so many rows."""
-    counts = audit.counts
-    return Sizes(
-        classes=audit.classes,
-        smallest=counts.smallest,
-        mean=audit.rows / audit.classes,
-        largest=counts.largest,
-        discernibility=counts.squares + rows * (rows - audit.rows),
-    )
-
-
 def recount(source: Source, policy: Policy, people: Cells | None) -> Audit:
     """A fresh count of a release, in one piece or in parts, and whether the promise holds on it."""
     bound = bind_within_limit(policy, source)
@@ -212,9 +195,3 @@ def broken_promises(audit: Audit) -> str:
     """What a release does not keep, as a sentence."""
     broken = ", ".join(verdict.title for verdict in audit.requirements if not verdict.holds)
     return f"the written release does not keep its promise ({broken})"
-
-
-def save_json(path: str | Path | None, value: Any) -> None:
-    """Plain values as a JSON file, whole or not at all; nothing where no path is given."""
-    if path is not None:
-        write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")

@@ -177,7 +177,7 @@ every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: eng
 
 def told(release: tclose.Release, engine: Engine) -> dict[str, Any]:
     """What a certificate tells of a release, whatever engine made it."""
-    content = dict(release.certificate.content)
+    content = release.certificate.to_json()
     content.pop("tried", None)  # by the clock
     hashes = dict(content["hashes"])
     if engine.file:
@@ -286,5 +286,5 @@ def test_releases_in_fragments_are_the_same(
     data = engine.given(people(), tmp_path, request)
     made = tclose.anonymize(data, RULES, reading=reading)
     known = tclose.anonymize(people(), RULES, reading=reading)
-    assert made.certificate.content["fragments"] > 1
+    assert made.certificate.fragments > 1
     compare(engine, made, known)

@@ -97,4 +97,4 @@ def test_rows_count_the_same_on_every_engine(
     )
     assert texts(back(made.data)) == texts(other.data)
     for key in ("requirements", "rows", "classes", "k", "sizes", "loss"):
-        assert made.certificate.content[key] == other.certificate.content[key], key
+        assert made.certificate.to_json()[key] == other.certificate.to_json()[key], key

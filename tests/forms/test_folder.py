@@ -19,8 +19,8 @@ import pytest
 import tclose
 from tclose.data.io.fingerprint import file_hash
 from tclose.data.io.folders import write_folder
+from tclose.data.io.records import json_hash
 from tclose.errors import DataError, UsageError
-from tclose.verify.certificate import json_hash
 
 RULES: dict[str, Any] = {
     "k": 3,
@@ -287,5 +287,5 @@ def test_a_certificate_names_no_file_outside_its_folder(file: str, tmp_path: Pat
         content["form"]["files"][0]["file"] = file
 
     change_certificate(out, lead_away)
-    with pytest.raises(UsageError, match="which files"):
+    with pytest.raises(UsageError, match=r"not a certificate of tclose: form\.files\.0\.file"):
         tclose.verify_split(out)

@@ -39,8 +39,8 @@ def test_a_planted_leak_is_found_and_certified() -> None:
     assert leak.numbers["fewest values left"] == 1
     assert leak.numbers["strongest belief"] == 1.0
     assert "certain" in leak.sentence and leak.sentence in made.notes
-    stated = made.certificate.content["attacks"]
-    assert [one["affected"] for one in stated if one["attribute"] == "ill"] == [16]
+    stated = made.certificate.attacks
+    assert [one.affected for one in stated if one.attribute == "ill"] == [16]
 
 
 def test_who_is_certain_already_is_not_said_to_be_uncertain() -> None:

@@ -203,7 +203,7 @@ def test_the_caller_gets_their_own_kind_of_frame(form: str) -> None:
 def test_classes_of_another_search_can_be_the_groups() -> None:
     release = tclose.split(people(), RULES, form="slicing", method="mondrian", effort=0.2)
     assert release.holds
-    assert release.certificate.content["method"] == "mondrian"
+    assert release.certificate.method == "mondrian"
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_joint_promise_puts_its_columns_into_one_table() -> None:
     rules = {**RULES, "joint": [{"columns": ["ill", "pay"], "t": 0.9}]}
     release = tclose.split(people(), rules, form="anatomy", effort=0.2)
     assert list(release.tables) == ["quasi", "sensitive-ill-pay"]
-    titles = [one["requirement"] for one in release.certificate.content["requirements"]]
+    titles = [one.requirement for one in release.certificate.requirements]
     assert "joint-t-closeness" in titles or any("joint" in title for title in titles)
 
 

@@ -87,8 +87,8 @@ def test_fitted_rows_keep_the_promise_and_what_they_become_is_true(
     released = model.transform(frame)
     sizes = classes_of(released)
     assert min(sizes.values()) >= k
-    assert model.certificate_.content["classes"] == len(sizes)
-    assert model.certificate_.content["k"] == min(sizes.values())
+    assert model.certificate_.classes == len(sizes)
+    assert model.certificate_.k == min(sizes.values())
     for name in QUASI:
         assert all(map(is_true, released[name], frame[name]))
     assert released["s"].tolist() == frame["s"].tolist()
@@ -239,8 +239,8 @@ def test_the_target_can_be_the_sensitive_attribute() -> None:
     X = rng.integers(0, 30, (60, 2))
     y = np.where(X[:, 0] > 14, "yes", "no")
     close = Anonymizer(k=3, t=0.1, target="answer").fit(X, y)
-    (line,) = [one for one in close.certificate_.content["requirements"] if one["attribute"]]
-    assert line["attribute"] == "answer" and line["achieved"] <= 0.1
+    (line,) = [one for one in close.certificate_.requirements if one.attribute]
+    assert line.attribute == "answer" and line.achieved <= 0.1
     assert close.audit(X, y).holds
     blind = Anonymizer(k=3).fit(X, y)
     assert len(set(map(tuple, blind.transform(X)))) > len(set(map(tuple, close.transform(X))))
@@ -320,7 +320,7 @@ def test_rows_that_a_search_leaves_out_are_refused_or_covered(tmp_path: Path) ->
     with pytest.raises(ValueError, match="does not hold on the fitted rows"):
         Anonymizer(policy, outside="cover").fit(fitted)  # two rows at the root are no class of 3
     model = Anonymizer(policy, outside="cover", k=2).fit(fitted)
-    assert model.certificate_.content["outside"] == sum(
+    assert model.certificate_.outside == sum(
         label == "*" for label in model.transform(fitted)["age"]
     )
 

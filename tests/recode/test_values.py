@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.data.encode.labels import coverage, covers_missing, set_members
-from tclose.recode import Plan, planned, recoded, released_values
+from tclose.recode import Plan, build_plan, recoded, released_values
 from tclose.recode.values import set_member
 from tclose.search import Outcome
 from tclose.utility import code_quasi
@@ -139,6 +139,6 @@ def test_classes_released_alike_are_one_class_of_the_plan() -> None:
     table = pa.table({"q": ["a", "a", "b"], "n": [1, 2, 3]})
     bound = check(table, {"k": 1, "columns": {"q": "quasi", "n": "sensitive"}})
     outcome = Outcome(np.array([0, 1, 2]), 0.0, "mondrian", "finished", (), True)
-    plan = planned(bound, outcome, recoded(bound, outcome), {"k": 1}, 1, {})
+    plan = build_plan(bound, outcome, recoded(bound, outcome), 1)
     assert plan.classes == 2
     assert Plan.from_json(plan.to_json()) == plan

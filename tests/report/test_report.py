@@ -167,8 +167,8 @@ def test_the_seed_and_the_command_stay_with_the_steward(tmp_path: Path, case: An
     rows = dict(parts(release_json(case, tmp_path, "external"), "method", "table")[0]["rows"])
     assert rows["seed"] == "kept by the steward" and "command" not in rows
     inside = dict(parts(release_json(case, tmp_path, "internal"), "method", "table")[0]["rows"])
-    assert inside["seed"] == str(case.release.certificate.content["seed"])
-    assert inside["sha256 of the output"] == case.release.certificate.content["hashes"]["output"]
+    assert inside["seed"] == str(case.release.certificate.seed)
+    assert inside["sha256 of the output"] == case.release.certificate.hashes.output
 
 
 def test_a_refuted_certificate_is_said_at_the_top(case: Any) -> None:

@@ -149,9 +149,9 @@ def test_rows_left_over_are_released_as_asked(
     assert told.rooted == at_root
     assert told.hidden + told.generalized == changed
     assert (told.rooted == 0) or leftover == "root"
-    content = release.certificate.content["leftover"]
-    assert content["asked"] == leftover and content["dropped"] == told.dropped
-    assert all(sum(part.values()) == told.released for part in content["from"].values())
+    content = release.certificate.leftover
+    assert content.asked == leftover and content.dropped == told.dropped
+    assert all(sum(part.values()) == told.released for part in content.parts.values())
 
 
 def test_a_hidden_value_is_counted_as_missing_and_kept_in_its_type() -> None:

@@ -10,7 +10,7 @@ import sys
 import typer
 
 from tclose.cli.judge import attack, audit, explain, utility, verify
-from tclose.cli.prepare import demo, generate, hierarchy, init, policy, reproduce
+from tclose.cli.prepare import demo, generate, hierarchy, init, policy, reproduce, schema
 from tclose.cli.release import anonymize, apply, frontier, lattice, methods, split
 from tclose.version import VERSION
 
@@ -38,6 +38,7 @@ app.command("lattice")(lattice.lattice)
 app.command("frontier")(frontier.frontier)
 app.command("methods")(methods.methods)
 app.command("explain")(explain.explain)
+app.command("schema")(schema.schema)
 app.command("generate")(generate.generate)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(policy.app, name="policy")

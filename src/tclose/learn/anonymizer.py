@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from tclose.data import BoundTable, open_source
-from tclose.describe import policy_json, versions
+from tclose.data.io.records import json_hash
 from tclose.learn.containers import Taken, taken, target_column
 from tclose.learn.recoder import Located, Recoder
 from tclose.learn.refusing import RefusedError, refusing
@@ -21,9 +21,10 @@ from tclose.policy.model import Policy
 from tclose.recode.plan.model import Plan
 from tclose.recode.plan.regions import spread
 from tclose.verify import Audit, Certificate, certify
-from tclose.verify.certificate import json_hash
+from tclose.verify.certificate import Hashes, Origin
 from tclose.workflows.anonymize import anonymize
 from tclose.workflows.inputs import PolicyLike, check
+from tclose.workflows.release.origin import library_versions
 
 OUTSIDE = ("refuse", "cover")
 
@@ -66,7 +67,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> model = Anonymizer(k=3).fit(ages)
     >>> model.transform([[22], [40]]).ravel().tolist()
     ['[21, 33]', '[34, 46]']
-    >>> model.certificate_.content["k"]
+    >>> model.certificate_.k
     3
     """
 
@@ -246,14 +247,13 @@ def _refuse_broken(audit: Audit, rows: str) -> None:
 
 def _certificate(audit: Audit, recoder: Recoder, located: Located) -> Certificate:
     """What was counted on the fitted rows, without any of them."""
-    plan, policy = recoder.plan, policy_json(recoder.policy)
-    hashes = {"policy": json_hash(policy), "plan": json_hash(plan.to_json())}
-    details = {
-        "method": plan.method,
-        "seed": plan.seed,
-        "input_rows": len(located.label),
-        "outside": located.outside,
-        "hashes": hashes,
-        "versions": versions(),
-    }
-    return certify(audit, policy, details)
+    plan, policy = recoder.plan, recoder.policy.to_json()
+    origin = Origin(
+        method=plan.method,
+        seed=plan.seed,
+        input_rows=len(located.label),
+        outside=located.outside,
+        versions=library_versions(),
+    )
+    hashes = Hashes(policy=json_hash(policy), plan=json_hash(plan.to_json()))
+    return certify(audit, policy, origin, hashes, sizes=False)

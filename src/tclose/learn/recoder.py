@@ -20,7 +20,7 @@ from tclose.policy.model import Policy
 from tclose.recode import Plan
 from tclose.recode.identifiers import MASK
 from tclose.recode.plan.assignment import Placing, placed
-from tclose.recode.plan.parsing import FIXED
+from tclose.recode.plan.hierarchies import is_fixed
 from tclose.recode.values import Writer
 from tclose.utility import code_quasi
 from tclose.verify import Audit
@@ -70,7 +70,7 @@ class Recoder:
         else:
             words = _central(bound, found, recoding)
         specs = {name: bound.policy.columns[name].hierarchy for name in bound.hierarchies}
-        fixed = [name for name, spec in specs.items() if spec is not None and spec.kind in FIXED]
+        fixed = [name for name, spec in specs.items() if is_fixed(spec)]
         trees = {name: bound.hierarchies[name] for name in fixed}
         columns = [*bound.classes.quasi, *bound.attributes]
         located = _located(bound, found, columns, bound.source.stream().batches())

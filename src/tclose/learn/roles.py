@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from tclose.describe import policy_json
 from tclose.errors import PolicyError, Problem, nearest
 from tclose.learn.refusing import RefusedError
 from tclose.policy.load import policy_from
@@ -62,7 +61,7 @@ class Roles:
         if self.target is not None and self.target not in given.sensitive:
             hint = nearest(self.target, given.sensitive) or "make it sensitive in the policy"
             raise RefusedError("the policy has no such sensitive column", where="target", hint=hint)
-        return policy_json(given), given.base
+        return given.to_json(), given.base
 
     def _named(self, columns: Sequence[str]) -> dict[str, Any]:
         """Every column's role; those that are not named are quasi-identifiers, if none is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, JsonValue, PrivateAttr, field_validator, model_validator
 
 from tclose.distance.registry import DISTANCES, DistanceSpec
 from tclose.policy.column import Column
@@ -62,6 +62,10 @@ class Policy(PolicyRequirements):
         moved = self.model_copy()
         moved._base = Path(base)
         return moved
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Plain values that read back as the same policy."""
+        return self.model_dump(mode="json", exclude_unset=True)
 
     @property
     def identifiers(self) -> tuple[str, ...]:

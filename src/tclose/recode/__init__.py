@@ -23,9 +23,10 @@
 
 from tclose.recode.identifiers import Pseudonyms
 from tclose.recode.leftover import Leftover, with_leftover
+from tclose.recode.plan.build import build_plan
 from tclose.recode.plan.insertion import Insertion, insert_cells
 from tclose.recode.plan.model import Plan
-from tclose.recode.proposal import planned, recoded, recoded_as_read
+from tclose.recode.proposal import recoded, recoded_as_read
 from tclose.recode.recoding import Recoding
 from tclose.recode.rewrite import Rewriter
 from tclose.recode.values import Released, released_values
@@ -38,8 +39,8 @@ __all__ = [
     "Recoding",
     "Released",
     "Rewriter",
+    "build_plan",
     "insert_cells",
-    "planned",
     "recoded",
     "recoded_as_read",
     "released_values",

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,18 +65,6 @@ class Leftover:
     def released(self) -> int:
         """How many rows were released after all."""
         return self.rooted + self.hidden + self.generalized
-
-    def to_json(self) -> dict[str, Any]:
-        """The counts, as plain values."""
-        return {
-            "asked": self.asked,
-            "rooted": self.rooted,
-            "hidden": self.hidden,
-            "generalized": self.generalized,
-            "dropped": self.dropped,
-            "merged_classes": self.merged,
-            "reason": self.reason,
-        }
 
 
 def with_leftover(

@@ -18,8 +18,8 @@ from tclose.data.encode.classes import group_codes
 from tclose.data.encode.labels import ANYTHING
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
+from tclose.recode.plan.hierarchies import extend_hierarchy
 from tclose.recode.plan.number_line import Line, interval_ends
-from tclose.recode.plan.parsing import tree_for
 from tclose.recode.values import Released
 from tclose.utility import ColumnLoss, Quasi
 
@@ -54,7 +54,7 @@ class Rung:
         self.name = one.column
         dictionary, codes = bound.cells.dictionaries[self.name], bound.cells.codes[self.name]
         has_missing = dictionary.known in codes
-        tree = tree_for(one, bound, ()) if one.kind == "tree" else None
+        tree = extend_hierarchy(one, bound, ()) if one.kind == "tree" else None
         levels = 2 if tree is None else max(tree.levels, 2)
         _refuse_level(self.name, level, levels)
         if tree is not None:

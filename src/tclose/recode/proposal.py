@@ -1,10 +1,9 @@
-"""From what a search proposed to what is written, and to the plan by which it can be repeated."""
+"""From what a search proposed to what is written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,8 @@ from tclose.data.encode.classes import group_codes
 from tclose.errors import InternalError
 from tclose.recode.judging import failing_cells
 from tclose.recode.levels import levelled
-from tclose.recode.plan.cuts import Step, borders_of
-from tclose.recode.plan.model import Plan, united
 from tclose.recode.recoding import Recoding
-from tclose.recode.values import Released, released_values
+from tclose.recode.values import Released, merge_equal, released_values
 from tclose.search import Outcome, Problem
 from tclose.search.finalize import mend
 from tclose.search.outcome import numbered
@@ -32,7 +29,7 @@ def recoded(bound: BoundTable, outcome: Outcome) -> Recoding:
     """What the classes of an outcome are released as, and what is lost by that."""
     quasi, how = code_quasi(bound), bound.policy.release.recoding
     if outcome.levels is not None and how == "local":
-        return _by_levels(bound, quasi, outcome.label, level_names(quasi, outcome))
+        return _by_levels(bound, quasi, outcome.label, quasi.name_levels(outcome.levels))
     return Recoding(
         outcome.label,
         released_values(bound, quasi, outcome.label, recoding=how),
@@ -54,7 +51,7 @@ def recoded_as_read(
         label = recoding.label
         if not failing_cells(bound, population, label, recoding.released).any():
             break
-        name = np.append(united(recoding.released)[1], -1)
+        name = np.append(merge_equal(recoding.released)[1], -1)
         merged = mend(problem, numbered(name[label]))
         if np.array_equal(merged, numbered(label)):
             break
@@ -62,12 +59,6 @@ def recoded_as_read(
         outcome = replace(outcome, label=merged, loss=loss, cuts=None)
         recoding = recoded(bound, outcome)
     return outcome, recoding
-
-
-def level_names(quasi: Quasi, outcome: Outcome) -> dict[str, int]:
-    """The level of each column, by its name."""
-    levels = outcome.levels or ()
-    return {column.name: level for column, level in zip(quasi.columns, levels, strict=True)}
 
 
 def _by_levels(bound: BoundTable, quasi: Quasi, label: Ints, levels: Mapping[str, int]) -> Recoding:
@@ -83,30 +74,3 @@ def _by_levels(bound: BoundTable, quasi: Quasi, label: Ints, levels: Mapping[str
     names, released = [one.column for one in words], np.where(kept, group, -1)
     loss = weigh_loss(names, each, bound.cells.rows, released)
     return Recoding(released, words, loss, quasi, groups=group)
-
-
-def planned(
-    bound: BoundTable,
-    outcome: Outcome,
-    recoding: Recoding,
-    policy: dict[str, Any],
-    seed: int,
-    hierarchies: Mapping[str, str],
-) -> Plan:
-    """The plan behind a release: its classes, and the cuts or levels that lead to them."""
-    used = np.unique(recoding.label[recoding.label >= 0])
-    words = [
-        Released(one.column, one.kind, tuple(one.values[at] for at in used.tolist()))
-        for one in recoding.released
-    ]
-    columns, renamed = united(words)
-    local = bound.policy.release.recoding == "local"
-    cuts: tuple[Step, ...] = ()
-    levels: dict[str, int] | None = None
-    if local and outcome.levels is not None:
-        levels = level_names(recoding.quasi, outcome)
-    elif local and outcome.cuts is not None:
-        cuts = borders_of(outcome.cuts, bound, recoding.quasi, recoding.label, renamed)
-    return Plan(
-        policy, outcome.method, seed, outcome.uses_sensitive, columns, cuts, levels, hierarchies
-    )

@@ -22,6 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.dictionary import NUMBER, UNIT, Dictionary
@@ -36,9 +37,26 @@ Ints = NDArray[np.int64]
 class Released:
     """One column's released value for every class (None: missing)."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
     column: str
     kind: str
     values: tuple[str | None, ...]
+
+
+def merge_equal(columns: Sequence[Released]) -> tuple[tuple[Released, ...], list[int]]:
+    """Released values in which classes released alike are one, and the new number of each class.
+
+    >>> merge_equal([Released("q", "set", ("a", "b", "a"))])[1]
+    [0, 1, 0]
+    """
+    rows = list(zip(*(released.values for released in columns), strict=True))
+    number = {row: at for at, row in enumerate(dict.fromkeys(rows))}
+    merged = tuple(
+        Released(released.column, released.kind, tuple(row[at] for row in number))
+        for at, released in enumerate(columns)
+    )
+    return merged, [number[row] for row in rows]
 
 
 def released_values(

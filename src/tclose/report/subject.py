@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from tclose.attacks import AttackReport
 from tclose.report.document import Edition
 from tclose.verify.audit import Audit
-from tclose.verify.certificate import Check
+from tclose.verify.certificate import Certificate
+from tclose.verify.recheck import Check
 from tclose.verify.verdict import Verdict
 
 Kind = Literal["audit", "release", "verify"]
@@ -32,8 +33,8 @@ class Subject:
     edition: Edition = "external"
     before: CountedTable | None = None
     """The table that a release was made from."""
-    certificate: Mapping[str, Any] = field(default_factory=dict)
-    """How a release came about: the content of its certificate."""
+    certificate: Certificate | None = None
+    """How a release came about."""
     checks: tuple[Check, ...] = ()
     """A certificate held against a fresh count."""
     hashes: Mapping[str, str] = field(default_factory=dict)
@@ -57,21 +58,16 @@ class Subject:
     @property
     def lost(self) -> dict[str, float]:
         """What each column lost, as the certificate says; one that is not ours may say anything."""
-        loss = self.certificate.get("loss")
-        columns = loss.get("columns") if isinstance(loss, dict) else None
-        entries = columns.items() if isinstance(columns, dict) else ()
-        return {
-            str(name): min(max(float(loss), 0.0), 1.0)
-            for name, loss in entries
-            if isinstance(loss, int | float)
-        }
+        if self.certificate is None or self.certificate.loss is None:
+            return {}
+        columns = self.certificate.loss.columns
+        return {name: min(max(loss, 0.0), 1.0) for name, loss in columns.items()}
 
     @property
     def left_out(self) -> int:
         """How many rows the certificate says are not in the release."""
-        gone = self.certificate.get("left_out")
-        rows = gone.get("rows") if isinstance(gone, dict) else None
-        return rows if isinstance(rows, int) else 0
+        gone = None if self.certificate is None else self.certificate.left_out
+        return 0 if gone is None else gone.rows
 
     def was(self, verdict: Verdict) -> Verdict | None:
         """The same requirement on the table before, if there was one."""

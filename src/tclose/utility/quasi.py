@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,10 @@ class Quasi:
 
     columns: tuple[ColumnLoss, ...]
     codes: NDArray[np.int64]
+
+    def name_levels(self, levels: Sequence[int]) -> dict[str, int]:
+        """Levels of full-domain recoding, by the name of the column."""
+        return {column.name: int(level) for column, level in zip(self.columns, levels, strict=True)}
 
 
 def code_quasi(bound: BoundTable) -> Quasi:

@@ -5,8 +5,9 @@ down what was attained, and is checked against a fresh count. Nothing here impor
 """
 
 from tclose.verify.audit import Audit, audit_bound
-from tclose.verify.certificate import Certificate, Check, certify, load_certificate, recheck
+from tclose.verify.certificate import Certificate, certify
 from tclose.verify.explanation import Explanation, Share, Step, explain_class
+from tclose.verify.recheck import Check, recheck
 from tclose.verify.verdict import Verdict
 from tclose.verify.worst_classes import ClassReport
 
@@ -22,6 +23,5 @@ __all__ = [
     "audit_bound",
     "certify",
     "explain_class",
-    "load_certificate",
     "recheck",
 ]

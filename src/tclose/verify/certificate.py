@@ -1,212 +1,216 @@
 """What was promised and attained, with the hashes of everything it was made from; no raw value.
 
-A certificate is checked by counting the released file again: nothing in it is believed.
+A certificate is checked by counting the released file again (`recheck`): nothing in it is believed.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import ClassVar, Literal
 
-from tclose.errors import DataError, UsageError
+from pydantic import Field
+
+from tclose.data.io.layout import Layout
+from tclose.data.io.records import JsonObject, Record, VersionedRecord
 from tclose.verify.audit import Audit
+from tclose.verify.verdict import RequirementRecord
 
-FORMAT = 1
-NOT_HERE = "needs the original"
+Count = int
+CountsByPart = dict[str, dict[str, Count]]
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """The certificate of a release, as it is written to JSON."""
+class Hashes(Record):
+    """The SHA-256 of what a release was made from, and of what was written."""
 
-    content: dict[str, Any]
+    policy: str
+    input: str | None = None
+    hierarchies: dict[str, str] | None = Field(None, description="by column")
+    plan: str | None = None
+    output: str | None = Field(None, description="of the file, or of rows that are in no file")
+    files: dict[str, str] | None = Field(None, description="by name, of a release in several files")
 
-    @property
-    def policy(self) -> dict[str, Any]:
-        """The policy that the release keeps."""
-        policy: dict[str, Any] = self.content["policy"]
-        return policy
 
-    @property
-    def holds(self) -> bool:
-        """Whether every requirement held when the file was counted."""
-        return bool(self.content["holds"])
+class SizesRecord(Record):
+    """What the sizes of the classes say."""
+
+    classes: int
+    smallest: int
+    mean: float
+    largest: int
+    discernibility: int = Field(
+        description="the sum of the squared sizes, plus the whole table for every row left out"
+    )
+
+    @classmethod
+    def of(cls, audit: Audit, input_rows: int) -> SizesRecord:
+        """Of a release that was made from a table of so many rows."""
+        counts = audit.counts
+        return cls(
+            classes=audit.classes,
+            smallest=counts.smallest,
+            mean=audit.rows / audit.classes,
+            largest=counts.largest,
+            discernibility=counts.squares + input_rows * (input_rows - audit.rows),
+        )
+
+
+class TrialRecord(Record):
+    """One thing that a search tried."""
+
+    step: str
+    seconds: float
+    loss: float | None = None
+
+
+class OptimalityRecord(Record):
+    """How good a full-domain release is known to be."""
+
+    measure: str
+    loss: float
+    no_less_than: float = Field(description="no choice of levels loses less")
+    optimal: bool
+
+
+class LossRecord(Record):
+    """What was lost, on the whole and by column: 0 nothing, 1 everything."""
+
+    measure: str
+    overall: float
+    columns: dict[str, float]
+
+
+class LeftOutRecord(Record):
+    """Rows that are not in the release, by coarse parts of each quasi-identifier."""
+
+    rows: int
+    parts: CountsByPart = Field(alias="from")
+
+
+class LeftoverRecord(Record):
+    """What became of the rows that a search left out, where the policy says more than drop."""
+
+    asked: Literal["drop", "root", "hide", "generalize"]
+    rooted: int
+    hidden: int
+    generalized: int
+    dropped: int
+    merged_classes: int
+    reason: str = Field(description="why rows were dropped that should not have been")
+    parts: CountsByPart = Field(alias="from")
+
+
+class ProjectionRecord(Record):
+    """One of several projections of a table, which was searched by itself."""
+
+    file: str
+    loss: float
+    classes: int
+    method: str
+    stopped: str | None = None
+
+
+class AttackRecord(Record):
+    """What somebody could learn from the tables of a release together."""
+
+    attack: str
+    attribute: str | None
+    sentence: str
+    affected: int
+    total: int
+    worst_classes: tuple[int, ...]
+    numbers: dict[str, bool | int | float | None]
+    details: tuple[dict[str, bool | int | float | None], ...]
+
+
+class Origin(Record):
+    """How a release came about: what cannot be recounted from it."""
+
+    method: str
+    seed: int
+    input_rows: int = Field(description="rows read")
+    versions: dict[str, str] = Field(description="of everything that counted and wrote")
+    command: str | None = None
+
+    why: str | None = Field(None, description="why this method, where there was a choice")
+    stopped: str | None = Field(None, description="how the search ended")
+    tried: tuple[TrialRecord, ...] | None = None
+    seconds: float | None = Field(None, description="the limit by the clock")
+    effort: float | None = Field(None, description="the limit by work")
+    suppression: str | None = Field(None, description="the share of rows that may be left out")
+    levels: dict[str, int] | None = Field(None, description="full-domain: the level of each column")
+    optimality: OptimalityRecord | None = None
+    fragments: int | None = Field(None, description="in parts: how many were searched")
+    cells: int | None = Field(None, description="in parts: distinct combinations of values")
+
+    loss: LossRecord | None = None
+    left_out: LeftOutRecord | None = None
+    leftover: LeftoverRecord | None = None
+
+    way: Literal["levels", "cuts", "classes"] | None = Field(
+        None, description="of `apply`: how new rows found their classes"
+    )
+    outside: int | None = Field(None, description="rows beyond everything that the plan covers")
+    held_back: int | None = Field(None, description="rows that would break the promise")
+    widened: int | None = Field(None, description="classes that cover more than the plan says")
+    changed_hierarchies: tuple[str, ...] | None = None
+
+    projections: tuple[ProjectionRecord, ...] | None = None
+    attacks: tuple[AttackRecord, ...] | None = None
+
+
+class CertifiedCounts(VersionedRecord):
+    """What was counted on the written release."""
+
+    tclose_certificate: Literal[2] = 2
+    holds: bool
+    rows: int
+    classes: int
+    k: int = Field(description="the size of the smallest class")
+    requirements: tuple[RequirementRecord, ...]
+    policy: JsonObject = Field(description="the policy itself: see `tclose schema policy`")
+    hashes: Hashes
+    sizes: SizesRecord | None = None
+    notes: tuple[str, ...] | None = None
+    form: Layout | None = Field(None, description="of a release in several files")
+
+
+class Certificate(Origin, CertifiedCounts):
+    """The certificate of a release."""
+
+    kind: ClassVar[str] = "certificate"
+    format: ClassVar[int] = 2
 
     def of_file(self, output_hash: str) -> Certificate:
         """The same certificate for a file with this hash."""
-        hashes = {**self.content["hashes"], "output": output_hash}
-        return Certificate({**self.content, "hashes": hashes})
-
-    def to_json(self) -> dict[str, Any]:
-        """The certificate as plain values."""
-        return self.content
+        hashes = self.hashes.model_copy(update={"output": output_hash})
+        return self.model_copy(update={"hashes": hashes})
 
     def __str__(self) -> str:
-        counted = f"{self.content['rows']:,} rows in {self.content['classes']:,} classes"
-        lines = [f"certificate: {counted}"]
-        if "levels" in self.content:
-            told = ", ".join(f"{name} {level}" for name, level in self.content["levels"].items())
-            lines.append(f"  levels: {told}")
-        for one in self.content["requirements"]:
-            about = f" of {one['attribute']}" if one["attribute"] else ""
+        lines = [f"certificate: {self.rows:,} rows in {self.classes:,} classes"]
+        if self.levels is not None:
+            levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
+            lines.append(f"  levels: {levels}")
+        for verdict in self.requirements:
+            about = f" of {verdict.attribute}" if verdict.attribute else ""
             lines.append(
-                f"  {one['requirement']}{about}: {one['required']} asked, "
-                f"{one['achieved']} attained"
+                f"  {verdict.requirement}{about}: {verdict.required} asked, "
+                f"{verdict.achieved} attained"
             )
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Check:
-    """One line of a certificate, held against what was counted. None: cannot be recounted."""
-
-    line: str
-    stated: str
-    counted: str
-    confirmed: bool | None
-
-
-def certify(audit: Audit, policy: dict[str, Any], details: dict[str, Any]) -> Certificate:
-    """The certificate of a counted release; `details` say how it came about."""
+def certify(
+    audit: Audit, policy: JsonObject, origin: Origin, hashes: Hashes, *, sizes: bool = True
+) -> Certificate:
+    """The certificate of a release that was counted; `origin` says how it came about."""
     return Certificate(
-        {
-            "tclose_certificate": FORMAT,
-            "holds": audit.holds,
-            "rows": audit.rows,
-            "classes": audit.classes,
-            "k": audit.k,
-            "requirements": [verdict.to_json() for verdict in audit.requirements],
-            "policy": policy,
-            **({"notes": list(audit.caveats)} if audit.caveats else {}),
-            **details,
-        }
-    )
-
-
-def load_certificate(path: str | Path) -> Certificate:
-    """Reads a certificate file."""
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror})", where=str(path)) from None
-    except ValueError:
-        raise UsageError("this is not a certificate of tclose", where=str(path)) from None
-    if not _is_certificate(content):
-        raise UsageError("this is not a certificate of tclose", where=str(path))
-    return Certificate(content)
-
-
-def recheck(certificate: Certificate, audit: Audit, output_hash: str | None) -> tuple[Check, ...]:
-    """Every line of a certificate against a fresh count of the file."""
-    stated = certificate.content
-    hashes = stated["hashes"]
-    return (
-        _check("sha256 of the file", hashes.get("output"), output_hash),
-        _check("sha256 of the policy", hashes.get("policy"), json_hash(stated["policy"])),
-        _check("rows", stated.get("rows"), audit.rows),
-        _check("classes", stated.get("classes"), audit.classes),
-        _check("smallest class", stated.get("k"), audit.k),
-        _check("the promise holds", stated.get("holds"), audit.holds),
-        *_requirements(stated["requirements"], [one.to_json() for one in audit.requirements]),
-        *_sizes(stated, audit),
-        *(Check(line, str(value), NOT_HERE, None) for line, value in _of_the_original(stated)),
-    )
-
-
-def _requirements(stated: list[dict[str, Any]], counted: list[dict[str, Any]]) -> Iterator[Check]:
-    """One line per requirement: asked, attained, the verdict, and the classes that fail."""
-    mine = {_name(one): one for one in counted}
-    for one in stated:
-        other = mine.pop(_name(one), None)
-        alike = other is not None and set(one) == set(other)
-        same = alike and all(_same(value, (other or {})[key]) for key, value in one.items())
-        yield Check(_name(one), _told(one), "not promised" if other is None else _told(other), same)
-    for name, one in mine.items():
-        yield Check(name, "not in the certificate", _told(one), False)
-
-
-def _told(one: dict[str, Any]) -> str:
-    exact = one.get("achieved_exact")
-    attained = one.get("achieved") if exact is None else exact
-    holds = {True: "holds", False: "fails"}.get(one.get("holds"), "not decided")  # type: ignore[arg-type]
-    failing = f", {one.get('failing_classes')} classes fail" if one.get("failing_classes") else ""
-    return f"{one.get('required')} asked, {attained} attained: {holds}{failing}"
-
-
-def _sizes(stated: dict[str, Any], audit: Audit) -> Iterator[Check]:
-    """What follows from the sizes of the classes, and from the number of rows that were read."""
-    counts = audit.counts
-    read = stated.get("input_rows")
-    lost = read - audit.rows if isinstance(read, int) else 0
-    counted = {
-        "classes": audit.classes,
-        "smallest": counts.smallest,
-        "mean": audit.rows / audit.classes,
-        "largest": counts.largest,
-        "discernibility": counts.squares + lost * (audit.rows + lost),
-    }
-    if isinstance(stated.get("sizes"), dict):
-        for key, value in stated["sizes"].items():
-            yield _check(f"sizes: {key}", value, counted.get(key))
-    if isinstance(stated.get("left_out"), dict):
-        yield _check("rows left out", stated["left_out"].get("rows"), lost)
-
-
-def _of_the_original(stated: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What cannot be recounted from the release alone."""
-    if isinstance(stated.get("loss"), dict):
-        yield "loss", stated["loss"].get("overall")
-    if "input_rows" in stated:
-        yield "rows read", stated["input_rows"]
-    for line in ("outside", "held_back", "widened"):
-        if line in stated:
-            yield line.replace("_", " "), stated[line]
-    if isinstance(stated.get("leftover"), dict):
-        for key in ("rooted", "hidden", "generalized", "dropped"):
-            yield f"rows left over: {key}", stated["leftover"].get(key)
-    if isinstance(stated.get("levels"), dict):
-        for name, level in stated["levels"].items():
-            yield f"level of {name}", level
-    for name in ("input", "plan"):
-        if name in stated["hashes"]:
-            yield f"sha256 of the {name}", stated["hashes"][name]
-    trees = stated["hashes"].get("hierarchies")
-    for name, tree in trees.items() if isinstance(trees, dict) else ():
-        yield f"sha256 of the hierarchy of {name}", tree
-
-
-def json_hash(value: Any) -> str:
-    """The sha256 of plain values, whatever the order of their keys."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _name(one: dict[str, Any]) -> str:
-    parts = [one.get("requirement"), one.get("attribute"), one.get("distance"), one.get("reading")]
-    return " ".join(str(part) for part in parts if part)
-
-
-def _check(line: str, stated: Any, counted: Any) -> Check:
-    return Check(line, str(stated), str(counted), _same(stated, counted))
-
-
-def _same(stated: Any, counted: Any) -> bool:
-    if isinstance(stated, float) and isinstance(counted, float):
-        return abs(stated - counted) <= 1e-12 * max(1.0, abs(stated))
-    return type(stated) is type(counted) and bool(stated == counted)
-
-
-def _is_certificate(content: Any) -> bool:
-    """Whether the parts that a recount needs are there, and of the kind that they must be."""
-    if not isinstance(content, dict) or content.get("tclose_certificate") != FORMAT:
-        return False
-    lines = content.get("requirements")
-    return (
-        all(isinstance(content.get(key), dict) for key in ("policy", "hashes"))
-        and isinstance(lines, list)
-        and all(isinstance(one, dict) for one in lines)
+        holds=audit.holds,
+        rows=audit.rows,
+        classes=audit.classes,
+        k=audit.k,
+        requirements=tuple(verdict.record() for verdict in audit.requirements),
+        policy=policy,
+        hashes=hashes,
+        sizes=SizesRecord.of(audit, origin.input_rows) if sizes else None,
+        notes=audit.caveats or None,
+        **dict(origin),
     )

@@ -19,13 +19,32 @@ from tclose.data.binding import bind
 from tclose.data.encode.row_counts import count_invalid
 from tclose.data.io.fingerprint import file_hash
 from tclose.data.io.layout import Form, Layout, LayoutFile
+from tclose.data.io.records import JsonObject, json_hash
 from tclose.data.source import Source
 from tclose.errors import DataError, UsageError
 from tclose.policy.model import Column, Policy, Search
 from tclose.verify.audit import Audit, audit_bound
-from tclose.verify.certificate import NOT_HERE, Certificate, Check, json_hash
+from tclose.verify.certificate import Certificate, Hashes, Origin, SizesRecord
+from tclose.verify.recheck import NOT_HERE, Check, compare, compare_requirements
+from tclose.verify.verdict import RequirementRecord
 
 CERTIFICATE = "certificate.json"
+CAVEATS: dict[Form, tuple[str, ...]] = {
+    "anatomy": (
+        "The quasi-identifiers are exact: who is in the table, and in which group, is public.",
+        "Whoever learns from the release how quasi-identifiers go with sensitive values may guess "
+        "better than the groups allow; that is measured below, not promised.",
+    ),
+    "slicing": (
+        "Every value of a quasi-identifier is exact: who is in the table can often be told.",
+        "Tuples of one set stand together as they were; only links between sets are broken.",
+    ),
+    "projections": (
+        "Each projection keeps the promise by itself; what all of them tell together is measured "
+        "below, not promised.",
+    ),
+}
+"""What a form does not protect; told with every release."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +73,31 @@ class Recount:
         """How many groups there are; in projections, the fewest classes of any."""
         return min((audit.classes for audit in self.audits.values()), default=0)
 
-    def requirements(self) -> list[dict[str, Any]]:
-        """Every verdict as plain values, with the table that it was judged on."""
-        return [
-            {**verdict.to_json(), "table": file}
+    def requirements(self) -> tuple[RequirementRecord, ...]:
+        """Every verdict as it is written down, with the table that it was judged on."""
+        return tuple(
+            verdict.record(file)
             for file, audit in self.audits.items()
             for verdict in audit.requirements
-        ]
+        )
+
+    def certify(self, policy: JsonObject, origin: Origin, hashes: Hashes) -> Certificate:
+        """The certificate of the tables; `origin` says how they came about."""
+        first = next(iter(self.audits.values()))
+        sizes = SizesRecord.of(first, first.rows)
+        return Certificate(
+            form=self.layout,
+            holds=self.holds,
+            rows=self.rows,
+            classes=self.groups,
+            k=sizes.smallest,
+            requirements=self.requirements(),
+            policy=policy,
+            hashes=hashes,
+            sizes=sizes,
+            notes=CAVEATS[self.layout.form],
+            **dict(origin),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The recount as plain values, without any cell value."""
@@ -69,7 +106,7 @@ class Recount:
             "holds": self.holds,
             "rows": self.rows,
             "groups": self.groups,
-            "requirements": self.requirements(),
+            "requirements": [record.to_json() for record in self.requirements()],
             "checks": [vars(one) for one in self.checks],
         }
 
@@ -173,28 +210,24 @@ def recheck_folder(
     sources: Mapping[str, Source],
 ) -> Recount:
     """Counts the tables of a folder again, and confirms or refutes its certificate's lines."""
-    place, stated = Path(folder), certificate.content
-    layout = Layout.from_json(stated.get("form"))
+    place, layout = Path(folder), layout_of_certificate(certificate)
     found = recount_form(policy, layout, sources)
-    hashes = stated["hashes"].get("files")
-    hashes = hashes if isinstance(hashes, dict) else {}
-    present = sorted(one.name for one in place.iterdir())
-    expected = sorted([CERTIFICATE, *(part.file for part in layout.parts)])
-    extra = sum(name not in expected for name in present)
+    hashes = certificate.hashes.files or {}
+    expected = {CERTIFICATE, *(part.file for part in layout.parts)}
+    extra = sum(file.name not in expected for file in place.iterdir())
     lines = [Check("files", f"{len(expected)} files", f"{extra} more", extra == 0)]
     for part in layout.parts:
         now = file_hash(place / part.file) if (place / part.file).is_file() else None
-        lines.append(_check(f"sha256 of {part.file}", hashes.get(part.file), now))
+        lines.append(compare(f"sha256 of {part.file}", hashes.get(part.file), now))
+    holds = all(audit.holds for audit in found.audits.values())
     lines += [
-        _check("sha256 of the policy", stated["hashes"].get("policy"), json_hash(stated["policy"])),
-        _check("rows", stated.get("rows"), found.rows),
-        _check("groups", stated.get("classes"), found.groups),
-        _check(
-            "the promise holds", stated.get("holds"), all(a.holds for a in found.audits.values())
-        ),
-        *_requirements(stated["requirements"], found.requirements()),
+        compare("sha256 of the policy", certificate.hashes.policy, json_hash(certificate.policy)),
+        compare("rows", certificate.rows, found.rows),
+        compare("groups", certificate.classes, found.groups),
+        compare("the promise holds", certificate.holds, holds),
+        *compare_requirements(certificate.requirements, found.requirements()),
     ]
-    if "attacks" in stated:
+    if certificate.attacks is not None:
         lines.append(Check("what the tables tell together", "stated", NOT_HERE, None))
     return Recount(layout, found.audits, (*found.checks, *lines))
 
@@ -238,29 +271,15 @@ def _agreeing(layout: Layout, audits: Mapping[str, Audit]) -> Iterator[Check]:
         yield Check(f"groups of {file} and {known[0][0]}", "the same", told, same)
 
 
-def _requirements(stated: list[dict[str, Any]], counted: list[dict[str, Any]]) -> Iterator[Check]:
-    mine = {_name(one): one for one in counted}
-    for one in stated:
-        other = mine.pop(_name(one), None)
-        yield Check(_name(one), _told(one), "not promised" if other is None else _told(other),
-                    one == other)  # fmt: skip
-    for name, one in mine.items():
-        yield Check(name, "not in the certificate", _told(one), False)
-
-
-def _name(one: Mapping[str, Any]) -> str:
-    keys = ("table", "requirement", "attribute", "distance", "reading")
-    return " ".join(str(one[key]) for key in keys if one.get(key))
-
-
-def _told(one: Mapping[str, Any]) -> str:
-    exact = one.get("achieved_exact")
-    attained = one.get("achieved") if exact is None else exact
-    return f"{one.get('required')} asked, {attained} attained"
-
-
-def _check(line: str, stated: Any, counted: Any) -> Check:
-    return Check(line, str(stated), str(counted), stated == counted and counted is not None)
+def layout_of_certificate(certificate: Certificate) -> Layout:
+    """Which file of a release in several tables holds what."""
+    if certificate.form is None:
+        raise UsageError(
+            "the certificate does not say which files the release is made of",
+            where="certificate",
+            hint="was it made by `tclose split`?",
+        )
+    return certificate.form
 
 
 def missing_folder(folder: str | Path) -> DataError:

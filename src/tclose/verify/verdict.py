@@ -5,10 +5,42 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
+from pydantic import Field
+
+from tclose.data.io.records import JsonObject, Record
 from tclose.requirements import Measurement, Requirement
 from tclose.verify.wording import number_text
+
+
+class RequirementRecord(Record):
+    """A requirement as a certificate states it."""
+
+    requirement: str
+    attribute: str | None
+    distance: str | None
+    reading: str
+    required: str | None
+    achieved: float | None = Field(description="null where it is infinite")
+    achieved_exact: str | None = Field(description="a fraction, where there is one")
+    holds: bool | None = Field(description="null where it could not be decided")
+    worst_class: int
+    failing_classes: int
+    failing_rows: int
+    note: str
+    table: str | None = Field(None, description="the file that it was judged on, of several")
+
+    @property
+    def name(self) -> str:
+        """What tells it from the other requirements of a certificate."""
+        parts = (self.table, self.requirement, self.attribute, self.distance, self.reading)
+        return " ".join(part for part in parts if part)
+
+    def __str__(self) -> str:
+        attained = self.achieved if self.achieved_exact is None else self.achieved_exact
+        holds = {True: "holds", False: "fails", None: "not decided"}[self.holds]
+        failing = f", {self.failing_classes} classes fail" if self.failing_classes else ""
+        return f"{self.required} asked, {attained} attained: {holds}{failing}"
 
 
 @dataclass(frozen=True)
@@ -39,26 +71,31 @@ class Verdict:
         """The attained value as people read it."""
         return number_text(self.achieved)
 
-    def to_json(self) -> dict[str, Any]:
-        """The verdict as plain values; an infinite value is null, and said in `achieved_exact`."""
+    def record(self, table: str | None = None) -> RequirementRecord:
+        """The verdict as it is written down, on a table of several if named."""
         finite = math.isfinite(self.achieved)
-        exact = "infinity" if not finite else None
+        exact = None if finite else "infinity"
         if self.achieved_exact is not None:
             exact = str(self.achieved_exact)
-        return {
-            "requirement": self.requirement,
-            "attribute": self.attribute,
-            "distance": self.distance,
-            "reading": self.reading,
-            "required": self.required,
-            "achieved": self.achieved if finite else None,
-            "achieved_exact": exact,
-            "holds": self.holds,
-            "worst_class": self.worst_class,
-            "failing_classes": self.failing_classes,
-            "failing_rows": self.failing_rows,
-            "note": self.note,
-        }
+        return RequirementRecord(
+            requirement=self.requirement,
+            attribute=self.attribute,
+            distance=self.distance,
+            reading=self.reading,
+            required=self.required,
+            achieved=self.achieved if finite else None,
+            achieved_exact=exact,
+            holds=self.holds,
+            worst_class=self.worst_class,
+            failing_classes=self.failing_classes,
+            failing_rows=self.failing_rows,
+            note=self.note,
+            table=table,
+        )
+
+    def to_json(self) -> JsonObject:
+        """The verdict as plain values."""
+        return self.record().to_json()
 
     def __str__(self) -> str:
         mark = {True: "holds", False: "FAILS", None: "not decided"}[self.holds]

@@ -14,10 +14,9 @@ from typing import Any
 from tclose.data.binding import BoundTable, bind
 from tclose.data.io.address import Address
 from tclose.data.io.reading import AS_FOUND, Reading
-from tclose.describe import fixed_hierarchies, policy_json, rows_from, search_details
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
-from tclose.recode import Pseudonyms, Recoding, planned, recoded_as_read, with_leftover
+from tclose.recode import Pseudonyms, Recoding, build_plan, recoded_as_read, with_leftover
 from tclose.release import Release
 from tclose.search import (
     Budget,
@@ -33,6 +32,7 @@ from tclose.workflows.budget import budget_of
 from tclose.workflows.inputs import PolicyLike, count_population, open_table
 from tclose.workflows.parts.rows import propose_in_parts
 from tclose.workflows.release.delivery import Unproven, nothing_kept
+from tclose.workflows.release.origin import describe_search
 from tclose.workflows.release.publish import (
     Job,
     Proposal,
@@ -136,13 +136,9 @@ class ReleaseSearch:
         """What a search found, with its plan and the rows that it left out, to be published."""
         bound = self.bound
         recoding, leftover = with_leftover(bound, self.job.people, outcome, recoding)
-        rules, trees = policy_json(bound.policy), fixed_hierarchies(bound)
-        plan = planned(bound, outcome, recoding, rules, budget.seed, trees)
-        details = search_details(bound, outcome, budget, self.job.command)
-        if leftover is not None:
-            where = rows_from(bound, recoding.quasi, leftover.treated)
-            details["leftover"] = leftover.to_json() | {"from": where["from"]}
-        proposal = recode_proposal(bound, recoding, plan, self.pseudonyms, details)
+        plan = build_plan(bound, outcome, recoding, budget.seed)
+        origin = describe_search(bound, outcome, budget, recoding, leftover)
+        proposal = recode_proposal(bound, recoding, plan, self.pseudonyms, origin)
         return replace(proposal, outcome=outcome, leftover=leftover)
 
 

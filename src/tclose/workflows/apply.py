@@ -8,11 +8,12 @@ from typing import Any
 
 from tclose.data import AS_FOUND, Reading
 from tclose.data.io.address import Address
-from tclose.describe import changed_hierarchies
 from tclose.errors import UsageError
 from tclose.recode import Plan, insert_cells
+from tclose.recode.plan.hierarchies import find_changed_hierarchies
 from tclose.release import Applied, Release
 from tclose.workflows.inputs import PolicyLike, check, count_population, embedded_policy
+from tclose.workflows.release.origin import describe_applied
 from tclose.workflows.release.publish import (
     Job,
     confirm,
@@ -61,15 +62,10 @@ def apply(
             where=bound.source.name,
             hint="anonymize the new table by itself",
         )
-    applied = Applied(
-        found.way, found.outside, found.held_back, found.widened, changed_hierarchies(plan, bound)
-    )
-    details = {
-        "method": f"apply ({plan.method})",
-        "seed": plan.seed,
-        **applied.to_json(),
-    }
-    proposal = recode_proposal(bound, found.recoding, plan, make_pseudonyms(key), details)
+    changed = find_changed_hierarchies(plan, bound)
+    applied = Applied(found.way, found.outside, found.held_back, found.widened, changed)
+    origin = describe_applied(bound, plan, applied, found.recoding)
+    proposal = recode_proposal(bound, found.recoding, plan, make_pseudonyms(key), origin)
     rows = bound.classes.n_rows
     job = Job(data, reading, bound.source, bound.policy, rows, targets, command, people)
     return replace(confirm(publish(job, proposal)), applied=applied)

@@ -63,7 +63,7 @@ def audit_report(
         kind=kind,
         now=CountedTable(audit, attacks),
         edition=parse_edition(edition),
-        certificate={} if certificate is None else certificate.content,
+        certificate=certificate,
         checks=tuple(checks),
         hashes=hashes or {},
     )
@@ -88,7 +88,7 @@ def release_report(
         now=CountedTable(now, attack_release(now.bound, original=held, population=people)),
         edition=parse_edition(edition),
         before=CountedTable(before, attack_release(original.bound, population=people)),
-        certificate=release.certificate.content,
+        certificate=release.certificate,
     )
     further = () if frontier is None else (make_frontier_section(frontier),)
     return _saved(compose_document(subject, further), path)

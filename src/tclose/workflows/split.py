@@ -18,20 +18,15 @@ from tclose.data.io.fingerprint import file_hash
 from tclose.data.io.folders import refuse_folder, write_folder
 from tclose.data.io.layout import FORMS, Form, Layout
 from tclose.data.io.paths import find_files
-from tclose.describe import policy_json, tree_hash, versions
 from tclose.errors import UnprovenError, UsageError, nearest
 from tclose.recode.forms import Grouped, grouped_rows
-from tclose.release import save_json
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.anatomy.association import Sets
 from tclose.search.anatomy.dealing import Groups, dealt_groups
-from tclose.utility import class_sizes
 from tclose.verify import Certificate
-from tclose.verify.certificate import (
-    FORMAT,
-    json_hash,
-)
+from tclose.verify.certificate import Origin
 from tclose.verify.forms import (
+    CAVEATS,
     CERTIFICATE,
     Recount,
     recount_form,
@@ -43,27 +38,12 @@ from tclose.workflows.forms.column_sets import layout_of, sets_of
 from tclose.workflows.forms.projections import project
 from tclose.workflows.inputs import PolicyLike, check
 from tclose.workflows.release.delivery import nothing_kept
+from tclose.workflows.release.origin import describe_split, hash_inputs, record_trials
 from tclose.workflows.release.publish import make_pseudonyms
 from tclose.workflows.release.targets import refuse_empty_texts, refuse_no_promise
 from tclose.workflows.verify import open_part
 
 KINDS = ("csv", "parquet", "arrow")
-CAVEATS = {
-    "anatomy": (
-        "The quasi-identifiers are exact: who is in the table, and in which group, is public.",
-        "Whoever learns from the release how quasi-identifiers go with sensitive values may guess "
-        "better than the groups allow; that is measured below, not promised.",
-    ),
-    "slicing": (
-        "Every value of a quasi-identifier is exact: who is in the table can often be told.",
-        "Tuples of one set stand together as they were; only links between sets are broken.",
-    ),
-    "projections": (
-        "Each projection keeps the promise by itself; what all of them tell together is measured "
-        "below, not promised.",
-    ),
-}
-"""What a form does not protect; told with every release."""
 
 
 @dataclass(frozen=True)
@@ -143,11 +123,13 @@ def split(
     asked = bound.policy.search
     budget = budget_of(asked, seconds, effort, seed, 0, cancelled=cancelled, progress=progress)
     layout = layout_of(bound, chosen, sets_of(bound, chosen, sets), suffix)
-    details: dict[str, Any]
     findings: tuple[Finding, ...] = ()
     if chosen == "projections":
-        tables, findings, details = project(
+        tables, findings, projections = project(
             bound, data, layout, budget, method, reading, make_pseudonyms(key), cancelled
+        )
+        origin = describe_split(
+            bound, budget, findings, command, method="projections", projections=projections
         )
     else:
         groups = _groups(bound, budget, method)
@@ -157,18 +139,16 @@ def split(
         made = grouped_rows(bound, bound.source.stream(), groups.label, pseudonyms, budget.seed)
         tables = dict(_tables(made, layout))
         findings = tuple(_learned(made)) if chosen == "anatomy" else ()
-        details = {
-            "method": groups.method,
-            "stopped": groups.stopped,
-            "tried": [{"step": one.step, "seconds": one.seconds} for one in groups.tried],
-        }
-    details |= {
-        "seed": budget.seed, "seconds": budget.seconds, "effort": budget.effort, "command": command,
-        "input_rows": bound.classes.n_rows, "notes": list(CAVEATS[chosen]), "versions": versions(),
-    }  # fmt: skip
-    if findings:
-        details["attacks"] = [one.to_json() for one in findings]
-    made_split = _publish(_Made(data, bound, layout, tables, details, findings), output)
+        origin = describe_split(
+            bound,
+            budget,
+            findings,
+            command,
+            method=groups.method,
+            stopped=groups.stopped,
+            tried=record_trials(groups.tried, losses=False),
+        )
+    made_split = _publish(_Made(data, bound, layout, tables, origin, findings), output)
     bound.source.close()
     return made_split
 
@@ -181,10 +161,12 @@ class _Made:
     bound: BoundTable
     layout: Layout
     tables: dict[str, pa.Table]
-    details: dict[str, Any]
+    origin: Origin
     findings: tuple[Finding, ...]
 
-    def certify(self, sources: Mapping[str, Source], files: Mapping[str, str]) -> Any:
+    def certify(
+        self, sources: Mapping[str, Source], files: dict[str, str]
+    ) -> tuple[Recount, Certificate]:
         """The recount of the tables and its certificate; raises where the promise is broken."""
         found = recount_form(self.bound.policy, self.layout, sources)
         if not found.holds:
@@ -198,27 +180,8 @@ class _Made:
             raise UnprovenError(
                 f"the written tables do not keep their promise ({', '.join(broken)})"
             )
-        first = next(iter(found.audits.values()))
-        sizes = class_sizes(first.bound.classes.size, first.rows)
-        content = {
-            "tclose_certificate": FORMAT, "form": self.layout.to_json(), "holds": found.holds,
-            "rows": found.rows, "classes": found.groups, "k": sizes.smallest,
-            "requirements": found.requirements(), "policy": policy_json(self.bound.policy),
-            **self.details, "sizes": vars(sizes), "hashes": {**self._hashes(), "files": files},
-        }  # fmt: skip
-        return found, Certificate(content)
-
-    def _hashes(self) -> dict[str, Any]:
-        bound = self.bound
-        trees = {
-            **bound.hierarchies,
-            **{name: one.hierarchy for name, one in bound.attributes.items() if one.hierarchy},
-        }
-        return {
-            "input": bound.source.digest(),
-            "policy": json_hash(policy_json(bound.policy)),
-            "hierarchies": {name: tree_hash(tree) for name, tree in sorted(trees.items())},
-        }
+        hashes = hash_inputs(self.bound, self.bound.source).model_copy(update={"files": files})
+        return found, found.certify(self.bound.policy.to_json(), self.origin, hashes)
 
 
 def _publish(made: _Made, output: str | Path | None) -> Split:
@@ -239,7 +202,7 @@ def _publish(made: _Made, output: str | Path | None) -> Split:
         sources = {file: open_part(part / file) for file in made.tables}
         hashes = {file: file_hash(part / file) for file in made.tables}
         recount, certificate = made.certify(sources, hashes)
-        save_json(part / CERTIFICATE, certificate.to_json())
+        certificate.save(part / CERTIFICATE)
         return recount, certificate
 
     recount, certificate = write_folder(output, fill)

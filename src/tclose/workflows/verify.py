@@ -5,14 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tclose.data.io.layout import Layout
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.open import open_source
 from tclose.data.source import Source
 from tclose.errors import UsageError
 from tclose.verify.audit import Audit
-from tclose.verify.certificate import load_certificate
-from tclose.verify.forms import CERTIFICATE, Recount, missing_folder, recheck_folder
+from tclose.verify.certificate import Certificate
+from tclose.verify.forms import (
+    CERTIFICATE,
+    Recount,
+    layout_of_certificate,
+    missing_folder,
+    recheck_folder,
+)
 from tclose.workflows.audit import audit_table
 from tclose.workflows.inputs import (
     PolicyLike,
@@ -70,8 +75,8 @@ def verify_split(
     place = Path(folder)
     if not (place / CERTIFICATE).is_file():
         raise missing_folder(folder)
-    certificate = load_certificate(place / CERTIFICATE)
-    layout = Layout.from_json(certificate.content.get("form"))
+    certificate = Certificate.load(place / CERTIFICATE)
+    layout = layout_of_certificate(certificate)
     rules = (
         embedded_policy(certificate.policy, place, "certificate")
         if policy is None

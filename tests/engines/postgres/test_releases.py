@@ -43,7 +43,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def lines(release: tclose.Release) -> dict[str, Any]:
     """What a certificate says, but for when and with which software."""
-    content = dict(release.certificate.content)
+    content = release.certificate.to_json()
     gone = ("versions", "tried", "command", "created", "when")
     return {key: value for key, value in content.items() if key not in gone}
 

@@ -41,7 +41,7 @@ def verify(
     import tclose
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.report.summaries.audit import summarize_audit, summarize_checks
-    from tclose.verify.certificate import load_certificate, recheck
+    from tclose.verify import Certificate, recheck
     from tclose.workflows.inputs import count_population, embedded_policy
 
     refuse_report(report, edition, (file, policy, certificate, population))
@@ -51,7 +51,7 @@ def verify(
         verify_folder(file, policy, reading, others, as_json=as_json)
     if policy is None and certificate is None:
         raise UsageError("verify against what?", hint="give --policy POLICY or --certificate C")
-    stated = None if certificate is None else load_certificate(certificate)
+    stated = None if certificate is None else Certificate.load(certificate)
     rules: Path | Policy | None = policy
     if policy is None and stated is not None and certificate is not None:
         rules = embedded_policy(stated.policy, certificate.parent, "certificate")

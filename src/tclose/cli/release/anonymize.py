@@ -104,7 +104,7 @@ def anonymize(
 
 def release_json(release: Any) -> dict[str, Any]:
     """What a release is, as plain values."""
-    content = release.certificate.content
+    content = release.certificate.to_json()
     told = "way held_back widened changed_hierarchies levels optimality leftover".split()
     return {
         **{key: content[key] for key in told if key in content},

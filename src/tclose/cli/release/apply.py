@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,6 @@ import typer
 from tclose.cli import options
 from tclose.cli.console import command_line, guarded, progress, show
 from tclose.cli.release.anonymize import release_json
-from tclose.errors import UsageError
 
 
 @guarded
@@ -40,12 +38,7 @@ def apply(
     from tclose.recode import Plan
     from tclose.report.summaries.release import summarize_release
 
-    try:
-        made = Plan.from_json(json.loads(plan.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UsageError(f"cannot be read ({error.strerror})", where=str(plan)) from None
-    except ValueError:
-        raise UsageError("this is not a plan of tclose", where=str(plan)) from None
+    made = Plan.load(plan)
     for target in (output, certificate):
         if target is not None:
             refuse_overwriting(target, (plan, key_file))

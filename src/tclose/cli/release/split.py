@@ -70,11 +70,10 @@ def split(
             command=command_line(),
         )
     if as_json:
-        content = made.certificate.content
         told = {"output": str(made.path), "sets": [list(names) for names in made.sets]}
         found = [one.to_json() for one in made.findings]
-        print_json(made.recount.to_json() | told | {"files": content["hashes"]["files"],
-                   "method": content["method"], "attacks": found,
+        print_json(made.recount.to_json() | told | {"files": made.certificate.hashes.files,
+                   "method": made.certificate.method, "attacks": found,
                    "notes": list(made.notes)})  # fmt: skip
         return
     show(made.recount)

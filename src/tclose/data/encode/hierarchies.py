@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.encode.labels import coverage, is_label, raw_values
+from tclose.data.io.records import json_hash
 from tclose.hierarchy import Hierarchy, arx, build
 from tclose.policy.model import HierarchySpec
 
@@ -54,6 +55,11 @@ def find_covered(label: str, values: Sequence[str], tree: Hierarchy | None) -> N
 def count_unknown(hierarchy: Hierarchy, values: Sequence[str]) -> int:
     """How many values the tree does not know as a leaf, a node, or a generalized label."""
     return sum(not hierarchy.contains(value) and not is_label(value) for value in values)
+
+
+def hash_hierarchy(tree: Hierarchy) -> str:
+    """The sha256 of a hierarchy: of its labels and what stands above each."""
+    return json_hash([list(tree.labels), tree.parent.tolist()])
 
 
 def _leaves(value: str, spec: HierarchySpec) -> list[str]:

@@ -17,10 +17,11 @@ from tclose.data.encode.classes import group_codes
 from tclose.data.encode.labels import ANYTHING
 from tclose.data.encode.labels import place as number_of
 from tclose.errors import UsageError
-from tclose.recode.plan.cuts import classify, labels_of
+from tclose.recode.plan.cuts import border_labels, classify
+from tclose.recode.plan.hierarchies import extend_hierarchy
 from tclose.recode.plan.model import Plan
 from tclose.recode.plan.number_line import interval_ends, position, unit_of
-from tclose.recode.plan.parsing import shapes_of, tree_for
+from tclose.recode.plan.parsing import shapes_of
 from tclose.recode.values import Released
 
 Ints = NDArray[np.int64]
@@ -51,7 +52,7 @@ def placed(bound: BoundTable, plan: Plan) -> Placing:
             where="plan",
             hint='make it by "mondrian", "optimal" or "incognito"',
         )
-    shapes = shapes_of(plan.columns, bound, labels_of(plan.cuts))
+    shapes = shapes_of(plan.columns, bound, border_labels(plan.cuts))
     label = classify(plan.cuts, shapes)
     known = label >= 0
     cells = np.flatnonzero(known)
@@ -95,7 +96,7 @@ def _words(bound: BoundTable, plan: Plan, one: Released) -> list[str | None]:
     labels, level = bound.cells.dictionaries[one.column].labels, plan.levels[one.column]
     whole = level > 0 and set(one.values) == {ANYTHING}
     if one.kind == "tree":
-        tree = tree_for(one, bound, ())
+        tree = extend_hierarchy(one, bound, ())
         found = [tree.index(text) if tree.contains(text) else tree.leaf_count for text in labels]
         above = tree.ancestors[:, min(level, tree.levels - 1)]
         words = [tree.labels[int(above[at])] if at < tree.leaf_count else UNKNOWN for at in found]

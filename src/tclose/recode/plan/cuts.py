@@ -18,14 +18,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
+from tclose.recode.plan.model import PlanClass, PlanCut, PlanNode
 from tclose.recode.plan.number_line import Line
 from tclose.recode.plan.shapes import Shape
 from tclose.recode.values import Writer
@@ -36,54 +35,24 @@ from tclose.utility.loss import ends
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Step:
-    """A cut, or (without a column) a class of the plan, whose number is then `left`."""
-
-    column: str | None
-    border: tuple[str | None, ...]
-    left: int
-    right: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The step as plain values."""
-        if self.column is None:
-            return {"class": self.left}
-        return {
-            "column": self.column,
-            "border": list(self.border),
-            "left": self.left,
-            "right": self.right,
-        }
-
-    @classmethod
-    def from_json(cls, raw: Any) -> Step:
-        """The step that was written; raises what reading plain values raises."""
-        if "class" in raw:
-            return cls(None, (), int(raw["class"]), 0)
-        border = tuple(raw["border"])
-        if any(not isinstance(one, str | None) for one in border):
-            raise TypeError
-        return cls(str(raw["column"]), border, int(raw["left"]), int(raw["right"]))
-
-
-def borders_of(
+def name_borders(
     cuts: Cuts, bound: BoundTable, quasi: Quasi, label: Ints, renamed: Sequence[int]
-) -> tuple[Step, ...]:
+) -> tuple[PlanNode, ...]:
     """The cuts of a search in words; class c of the search is class `renamed[c]` of the plan."""
-    told = [
+    sides = [
         _Side(column, quasi.codes[:, at], label, bound) for at, column in enumerate(quasi.columns)
     ]
     halves = _classes_below(cuts)
-    steps = []
+    nodes: list[PlanNode] = []
     for at, cut in enumerate(cuts.column):
         left, right = cuts.left[at], cuts.right[at]
         if cut < 0:
-            steps.append(Step(None, (), renamed[left], 0))
+            nodes.append(PlanClass(number=renamed[left]))
         else:
-            border = told[cut].border(cuts.code[at], halves[left], halves[right])
-            steps.append(Step(quasi.columns[cut].name, border, left, right))
-    return tuple(steps)
+            border = sides[cut].border(cuts.code[at], halves[left], halves[right])
+            name = quasi.columns[cut].name
+            nodes.append(PlanCut(column=name, border=border, left=left, right=right))
+    return tuple(nodes)
 
 
 def _classes_below(cuts: Cuts) -> list[Ints]:
@@ -113,7 +82,7 @@ class _Side:
         known = self.writer.known
         if self.column.kind == "set":
             inside = np.flatnonzero(self.occurs[left].any(axis=0))
-            return tuple(sorted(self.writer.texts[int(one)] for one in inside if one < known))
+            return tuple(sorted(self.writer.texts[int(code)] for code in inside if code < known))
         lowest = int(self.low[right].min())
         if self.column.hierarchy is not None:
             return (self._group(code, lowest),)
@@ -134,22 +103,27 @@ class _Side:
         return tree.labels[int(way[-1])]
 
 
-def labels_of(steps: Sequence[Step]) -> dict[str, list[str]]:
+def border_labels(nodes: Sequence[PlanNode]) -> dict[str, list[str]]:
     """The values and labels that borders name, by column."""
     named: dict[str, list[str]] = {}
-    for step in steps:
-        if step.column is not None:
-            named.setdefault(step.column, []).extend(one for one in step.border if one is not None)
+    for node in nodes:
+        if isinstance(node, PlanCut):
+            labels = (label for label in node.border if label is not None)
+            named.setdefault(node.column, []).extend(labels)
     return named
 
 
-def classify(steps: Sequence[Step], shapes: Sequence[Shape]) -> Ints:
+def classify(nodes: Sequence[PlanNode], shapes: Sequence[Shape]) -> Ints:
     """The class of each cell, by the cuts; −1 where a value has no place on its line."""
     at = {shape.column.name: number for number, shape in enumerate(shapes)}
-    column = np.array([at[step.column] if step.column else -1 for step in steps])
-    left, right = (np.array([getattr(step, side) for step in steps]) for side in ("left", "right"))
-    limit, row = _limits(steps, shapes, at)
-    sets = [_among(steps, shape) for shape in shapes]
+    column, left, right = (np.full(len(nodes), -1, dtype=np.int64) for _ in range(3))
+    for number, step in enumerate(nodes):
+        if isinstance(step, PlanCut):
+            column[number], left[number], right[number] = at[step.column], step.left, step.right
+        else:
+            left[number] = step.number
+    limit, row = _limits(nodes, shapes, at)
+    sets = [_among(nodes, shape) for shape in shapes]
     cells = len(shapes[0].code)
     code = np.stack([shape.code for shape in shapes], axis=1)
     node = np.zeros(cells, dtype=np.int64)
@@ -170,13 +144,13 @@ NOBODY = np.zeros(0, dtype=np.int64)
 
 
 def _limits(
-    steps: Sequence[Step], shapes: Sequence[Shape], at: dict[str, int]
+    nodes: Sequence[PlanNode], shapes: Sequence[Shape], at: dict[str, int]
 ) -> tuple[Ints, Ints]:
-    """For each step the last code that goes left, and its row among the sets of its column."""
-    limit, row = (np.zeros(len(steps), dtype=np.int64) for _ in range(2))
+    """For each node the last code that goes left, and its row among the sets of its column."""
+    limit, row = (np.zeros(len(nodes), dtype=np.int64) for _ in range(2))
     seen = [0] * len(shapes)
-    for number, step in enumerate(steps):
-        if step.column is None:
+    for number, step in enumerate(nodes):
+        if isinstance(step, PlanClass):
             continue
         shape = shapes[at[step.column]]
         tree = shape.column.hierarchy
@@ -191,7 +165,7 @@ def _limits(
     return limit, row
 
 
-def _last_below(step: Step, line: Line) -> int:
+def _last_below(step: PlanCut, line: Line) -> int:
     """The last code of a line that is nearer to the left end of a border than to the right."""
     places = [line.position(text) for text in step.border if text is not None]
     if not places:
@@ -199,11 +173,15 @@ def _last_below(step: Step, line: Line) -> int:
     return bisect_right(line.positions, sum(places, Fraction(0)) / len(places)) - 1
 
 
-def _among(steps: Sequence[Step], shape: Shape) -> NDArray[np.bool_]:
+def _among(nodes: Sequence[PlanNode], shape: Shape) -> NDArray[np.bool_]:
     """[steps of a column, codes]: the values that go left; a missing one never does."""
-    mine = [step for step in steps if shape.is_set and step.column == shape.column.name]
+    mine = [
+        node
+        for node in nodes
+        if shape.is_set and isinstance(node, PlanCut) and node.column == shape.column.name
+    ]
     place = {text: at for at, text in enumerate(shape.texts)}
     table = np.zeros((len(mine), shape.known + 1), dtype=np.bool_)
     for at, step in enumerate(mine):
-        table[at, [place[one] for one in step.border if one in place]] = True
+        table[at, [place[text] for text in step.border if text in place]] = True
     return table

@@ -25,7 +25,7 @@ from tclose.data.encode.cells import Cells
 from tclose.errors import UsageError
 from tclose.recode.judging import failing_cells
 from tclose.recode.levels import levelled
-from tclose.recode.plan.cuts import classify, labels_of
+from tclose.recode.plan.cuts import border_labels, classify
 from tclose.recode.plan.model import Plan, Way
 from tclose.recode.plan.nearest import nearest_classes
 from tclose.recode.plan.parsing import shapes_of
@@ -65,7 +65,7 @@ def insert_cells(bound: BoundTable, plan: Plan, population: Cells | None = None)
     _refuse_centroids(plan)
     if plan.levels is not None:
         return _by_levels(bound, plan.columns, plan.levels, population)
-    shapes = shapes_of(plan.columns, bound, labels_of(plan.cuts))
+    shapes = shapes_of(plan.columns, bound, border_labels(plan.cuts))
     everyone = np.arange(len(bound.cells.rows))
     if plan.cuts:
         choice = _within(shapes, classify(plan.cuts, shapes))[:, None]

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.dictionary import Dictionary
-from tclose.data.encode.hierarchies import resolve
-from tclose.data.encode.labels import ANYTHING, SET, covers_missing, set_members, span
-from tclose.errors import UsageError
+from tclose.data.encode.labels import ANYTHING, SET, covers_missing, set_members
 from tclose.hierarchy import Hierarchy
-from tclose.policy.model import HierarchySpec
+from tclose.recode.plan.hierarchies import extend_hierarchy
 from tclose.recode.plan.number_line import Line, interval_ends
 from tclose.recode.plan.shapes import Shape, runs_below
 from tclose.recode.values import Released
@@ -22,8 +20,6 @@ from tclose.utility import ColumnLoss
 
 Ints = NDArray[np.int64]
 NO_SETS = np.zeros((0, 0), dtype=np.bool_)
-FIXED = ("file", "groups")
-"""Hierarchies that are the same whatever the values of the table are."""
 
 
 def shapes_of(
@@ -41,7 +37,9 @@ def _shape(released: Released, bound: BoundTable, borders: list[str]) -> Shape:
     name = released.column
     values = bound.cells.dictionaries[name].labels
     if released.kind == "tree":
-        return _tree(released, tree_for(released, bound, borders), values, bound.cells.codes[name])
+        return _tree(
+            released, extend_hierarchy(released, bound, borders), values, bound.cells.codes[name]
+        )
     if released.kind == "interval":
         return _interval(released, values, bound.cells.codes[name])
     return _sets(released, values, bound.cells.codes[name])
@@ -112,41 +110,3 @@ def _tree(released: Released, tree: Hierarchy, values: Sequence[str], codes: Int
     )
     anything = gap & ~nothing
     return Shape(column, tree.leaves, low, high, NO_SETS, gap, anything, node, recode[codes])
-
-
-def tree_for(released: Released, bound: BoundTable, borders: Sequence[str]) -> Hierarchy:
-    """The column's hierarchy with a place for the plan's labels, also where values built it."""
-    name = released.column
-    spec, tree = bound.policy.columns[name].hierarchy, bound.hierarchies.get(name)
-    if spec is None or tree is None:
-        raise UsageError(
-            "the plan recodes the column by a hierarchy, and the policy names none",
-            where=f"column {name!r}",
-            hint="apply the plan with the policy it was made under",
-        )
-    wanted = {*released.values, *borders} - {None, ANYTHING}
-    lacking = [str(label) for label in wanted if not tree.contains(str(label))]
-    if lacking and spec.kind not in FIXED:
-        labels = bound.cells.dictionaries[name].labels
-        seeds = sorted(_seed(one, spec) for one in lacking)
-        tree = resolve(spec, name, [*labels, *seeds], bound.policy.base)
-        lacking = [label for label in lacking if not tree.contains(label)]
-    if lacking:
-        raise UsageError(
-            f"{len(lacking):,} labels of the plan are not in the hierarchy",
-            where=f"column {name!r}",
-            hint="apply the plan with the hierarchy it was made with",
-        )
-    return tree
-
-
-def _seed(label: str, spec: HierarchySpec) -> str:
-    """A value or label from which the builder makes a branch with this label."""
-    interval = span(label) if spec.kind in ("intervals", "cuts") else None
-    if interval is None:
-        return label
-    if interval.low is not None and interval.with_low:
-        return str(interval.low)
-    if interval.high is not None and interval.low is None:
-        return str(interval.high - 1)
-    return label

@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 from tclose.data.binding import BoundTable
 from tclose.data.encode.labels import ANYTHING, MISSING, covers_missing
 from tclose.hierarchy.number import exact, plain
-from tclose.recode.plan.cuts import Step, labels_of
-from tclose.recode.plan.model import Plan, united
+from tclose.recode.plan.cuts import border_labels
+from tclose.recode.plan.model import Plan, PlanClass, PlanNode
 from tclose.recode.plan.number_line import Line, interval_ends
 from tclose.recode.plan.parsing import shapes_of
 from tclose.recode.plan.shapes import Shape
-from tclose.recode.values import Released, set_member
+from tclose.recode.values import Released, merge_equal, set_member
 
 Ints = NDArray[np.int64]
 Labels = list[str | None]
@@ -44,21 +44,23 @@ def spread(plan: Plan, bound: BoundTable) -> Plan:
 
     `bound` is the table that the plan was made from. Parts that are released alike are one class.
     """
-    shapes = shapes_of(plan.columns, bound, labels_of(plan.cuts))
-    parts = [at for at, step in enumerate(plan.cuts) if step.column is None]
+    shapes = shapes_of(plan.columns, bound, border_labels(plan.cuts))
+    leaves = {at: node.number for at, node in enumerate(plan.cuts) if isinstance(node, PlanClass)}
+    parts = list(leaves)
     wide = []
-    for shape, one in zip(shapes, plan.columns, strict=True):
-        narrow = [one.values[plan.cuts[at].left] for at in parts]
-        wide.append(replace(one, values=tuple(_column(shape, one, plan.cuts, parts, narrow))))
-    columns, number = united(wide)
+    for shape, released in zip(shapes, plan.columns, strict=True):
+        narrow = [released.values[number] for number in leaves.values()]
+        values = _column(shape, released, plan.cuts, parts, narrow)
+        wide.append(replace(released, values=tuple(values)))
+    columns, number = merge_equal(wide)
     cuts = list(plan.cuts)
     for at, new in zip(parts, number, strict=True):
-        cuts[at] = replace(cuts[at], left=new)
-    return replace(plan, columns=columns, cuts=tuple(cuts))
+        cuts[at] = PlanClass(number=new)
+    return plan.model_copy(update={"columns": columns, "cuts": tuple(cuts)})
 
 
 def _column(
-    shape: Shape, one: Released, cuts: Sequence[Step], parts: Sequence[int], narrow: Labels
+    shape: Shape, one: Released, cuts: Sequence[PlanNode], parts: Sequence[int], narrow: Labels
 ) -> Labels:
     """What the parts are released as in one column, given what covers their rows."""
     if shape.is_set:
@@ -82,7 +84,7 @@ class Border:
 
 
 def _intervals(
-    shape: Shape, one: Released, cuts: Sequence[Step], parts: Sequence[int]
+    shape: Shape, one: Released, cuts: Sequence[PlanNode], parts: Sequence[int]
 ) -> list[str]:
     line = shape.line
     assert line is not None
@@ -94,7 +96,7 @@ def _intervals(
     whole = all(at.denominator == 1 for at in line.positions)
     low, high = [first] * len(cuts), [last] * len(cuts)
     for at, step in enumerate(cuts):
-        if step.column is None:
+        if isinstance(step, PlanClass):
             continue
         for side in (step.left, step.right):
             low[side], high[side] = low[at], high[at]
@@ -141,13 +143,13 @@ def _moment(day: datetime, like: str) -> str:
 # --- groups of a hierarchy
 
 
-def _groups(shape: Shape, cuts: Sequence[Step], parts: Sequence[int]) -> list[str]:
+def _groups(shape: Shape, cuts: Sequence[PlanNode], parts: Sequence[int]) -> list[str]:
     tree = shape.column.hierarchy
     assert tree is not None
     seen = np.unique(shape.code[(shape.code >= 0) & (shape.code < shape.known)])
     low, high = np.zeros(len(cuts), dtype=np.int64), np.full(len(cuts), tree.leaf_count - 1)
     for at, step in enumerate(cuts):
-        if step.column is None:
+        if isinstance(step, PlanClass):
             continue
         for side in (step.left, step.right):
             low[side], high[side] = low[at], high[at]
@@ -167,12 +169,14 @@ def _groups(shape: Shape, cuts: Sequence[Step], parts: Sequence[int]) -> list[st
 # --- sets
 
 
-def _sets(shape: Shape, cuts: Sequence[Step], parts: Sequence[int], narrow: Labels) -> list[str]:
+def _sets(
+    shape: Shape, cuts: Sequence[PlanNode], parts: Sequence[int], narrow: Labels
+) -> list[str]:
     spot = {text: at for at, text in enumerate(shape.texts)}
     inside = np.zeros((len(cuts), shape.known), dtype=np.bool_)
     inside[0, shape.code[(shape.code >= 0) & (shape.code < shape.known)]] = True
     for at, step in enumerate(cuts):
-        if step.column is None:
+        if isinstance(step, PlanClass):
             continue
         for side in (step.left, step.right):
             inside[side] = inside[at]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from tclose.attacks import AttackReport, Finding
 from tclose.report.document import Bars, Paragraph, Part, Points, Section, Series, Table
 from tclose.report.sections.presets import ABOUT_T, PRESETS, largest_reached
 from tclose.report.subject import Subject
+from tclose.verify.certificate import Certificate
 from tclose.verify.wording import rows_text
 from tclose.version import VERSION
 
@@ -92,32 +92,32 @@ def make_losses_section(subject: Subject) -> Section | None:
 
 
 def _describe_left_out(subject: Subject) -> Iterator[Part]:
-    content = subject.certificate
-    gone = content.get("left_out")
-    if isinstance(gone, dict) and subject.left_out:
+    certificate = subject.certificate
+    if certificate is None:
+        return
+    gone, leftover = certificate.left_out, certificate.leftover
+    if gone is not None and gone.rows:
         yield Paragraph(
-            f"{subject.left_out:,} rows are not in the release. Nothing about them can be learned "
+            f"{gone.rows:,} rows are not in the release. Nothing about them can be learned "
             "from it, and it says less about people like them.",
             "note",
         )
-        if subject.internal and isinstance(gone.get("from"), dict):
+        if subject.internal:
             rows = tuple(
-                (name, str(part), str(count))
-                for name, parts in gone["from"].items()
-                if isinstance(parts, dict)
+                (name, part, str(count))
+                for name, parts in gone.parts.items()
                 for part, count in parts.items()
             )
             yield Table("Where they came from", ("column", "part", "rows"), rows, (2,))
-    leftover = content.get("leftover")
-    if isinstance(leftover, dict):
-        words = {
-            "rooted": "kept with every identifying column blank",
-            "hidden": "kept with their sensitive values hidden",
-            "generalized": "kept with their sensitive values made coarser",
-        }
-        for key, fate in words.items():
-            if leftover.get(key):
-                yield Paragraph(f"{leftover[key]} rows were {fate}.", "note")
+    if leftover is not None:
+        kept = (
+            (leftover.rooted, "kept with every identifying column blank"),
+            (leftover.hidden, "kept with their sensitive values hidden"),
+            (leftover.generalized, "kept with their sensitive values made coarser"),
+        )
+        for count, how in kept:
+            if count:
+                yield Paragraph(f"{count} rows were {how}.", "note")
 
 
 SEVERAL_ROWS = "Several rows of one person."
@@ -212,8 +212,9 @@ def make_presets_section(subject: Subject) -> Section:
 
 def make_method_section(subject: Subject) -> Section:
     """How it came about, and how anybody can check it."""
-    content = subject.certificate
-    rows = list(_list_method(content, internal=subject.internal))
+    rows: list[tuple[str, str]] = []
+    if subject.certificate is not None:
+        rows += _list_method(subject.certificate, internal=subject.internal)
     rows += [(f"sha256 of the {name}", value) for name, value in _list_hashes(subject)]
     rows.append(("counted by", f"tclose {VERSION}"))
     parts: list[Part] = []
@@ -232,39 +233,39 @@ def make_method_section(subject: Subject) -> Section:
     return Section("method", "How it was made and how to check it", tuple(parts))
 
 
-def _list_method(content: Mapping[str, Any], *, internal: bool) -> Iterator[tuple[str, str]]:
+def _list_method(certificate: Certificate, *, internal: bool) -> Iterator[tuple[str, str]]:
     shown = {
-        "method": "method",
-        "effort": "work allowed (seconds of an ordinary core)",
-        "seconds": "seconds allowed",
-        "suppression": "share of rows that may be left out",
-        "stopped": "the search ended",
-        "input_rows": "rows read",
+        "method": certificate.method,
+        "work allowed (seconds of an ordinary core)": certificate.effort,
+        "seconds allowed": certificate.seconds,
+        "share of rows that may be left out": certificate.suppression,
+        "the search ended": certificate.stopped,
+        "rows read": certificate.input_rows,
     }
-    for key, name in shown.items():
-        if content.get(key) is not None:
-            value = content[key]
+    for name, value in shown.items():
+        if value is not None:
             yield name, f"{value:,}" if isinstance(value, int) else str(value)
-    if isinstance(content.get("levels"), dict):
-        yield "levels", ", ".join(f"{name} {level}" for name, level in content["levels"].items())
-    if isinstance(content.get("versions"), dict):
-        versions = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
-        yield "made with", versions
+    if certificate.levels is not None:
+        yield "levels", ", ".join(f"{name} {level}" for name, level in certificate.levels.items())
+    yield (
+        "made with",
+        ", ".join(f"{name} {number}" for name, number in certificate.versions.items()),
+    )
     # Whoever reasons about how classes were made is helped by the seed (docs/promise.md), and a
     # command names folders and files of the house.
-    if content.get("seed") is not None:
-        yield "seed", str(content["seed"]) if internal else "kept by the steward"
-    if internal and content.get("command"):
-        yield "command", str(content["command"])
+    yield "seed", str(certificate.seed) if internal else "kept by the steward"
+    if internal and certificate.command:
+        yield "command", certificate.command
 
 
 def _list_hashes(subject: Subject) -> Iterator[tuple[str, str]]:
-    hashes = {**subject.hashes, **subject.certificate.get("hashes", {})}
+    stated = {} if subject.certificate is None else dict(subject.certificate.hashes)
+    hashes = {**subject.hashes, **stated}
     for name, value in hashes.items():
         if isinstance(value, dict):
-            yield from ((f"hierarchy of {column}", str(digest)) for column, digest in value.items())
-        else:
-            yield str(name), str(value)
+            yield from ((f"hierarchy of {column}", digest) for column, digest in value.items())
+        elif value is not None:
+            yield name, value
 
 
 def _tabulate_checks(subject: Subject) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tclose.report.document import Paragraph, Part, Table, Tone
 from tclose.verify.audit import Audit
-from tclose.verify.certificate import NOT_HERE, Check
+from tclose.verify.recheck import NOT_HERE, Check
 from tclose.verify.verdict import Verdict
 from tclose.verify.wording import classes_text, number_text, rows_text
 

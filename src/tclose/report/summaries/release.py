@@ -91,11 +91,11 @@ def _describe_recoding(release: Release) -> Iterator[str]:
     if release.plan is not None and release.plan.levels is not None:
         levels = ", ".join(f"{name} {level}" for name, level in release.plan.levels.items())
         yield f"Whole columns are recoded to one level each (0: as they are): {levels}."
-    proof = release.certificate.content.get("optimality")
-    if proof is not None and proof["optimal"]:
-        yield f"No other choice of levels loses less ({proof['measure']})."
+    proof = release.certificate.optimality
+    if proof is not None and proof.optimal:
+        yield f"No other choice of levels loses less ({proof.measure})."
     elif proof is not None:
-        least = f"{proof['no_less_than']:.4f} ({proof['measure']})"
+        least = f"{proof.no_less_than:.4f} ({proof.measure})"
         yield f"No choice of levels loses less than {least}."
 
 

@@ -38,22 +38,22 @@ def layout_of(bound: BoundTable, form: Form, sets: Sets, suffix: str) -> Layout:
     taken = set(bound.source.columns)
     group, count = _fresh("group", taken), _fresh("count", taken)
     sensitive = [names for names in sets if set(names) <= set(bound.attributes)]
-    if form == "anatomy":
-        files = _named([f"sensitive-{_plain('-'.join(names))}" for names in sensitive])
-        parts = [LayoutFile(f"quasi{suffix}", "quasi", ())]
-        parts += [
-            LayoutFile(f"{file}{suffix}", "sensitive", names)
-            for file, names in zip(files, sensitive, strict=True)
-        ]
-        return Layout(form, group, count, tuple(parts), sets)
     if form == "slicing":
-        part = LayoutFile(f"sliced{suffix}", "sliced", tuple(bound.attributes))
-        return Layout(form, group, "", (part,), sets)
-    parts = [
-        LayoutFile(f"projection-{at}{suffix}", "projection", names)
-        for at, names in enumerate(sensitive, 1)
+        sliced = LayoutFile(file=f"sliced{suffix}", role="sliced", columns=tuple(bound.attributes))
+        return Layout(form=form, group=group, parts=(sliced,), sets=sets)
+    if form == "projections":
+        projections = tuple(
+            LayoutFile(file=f"projection-{at}{suffix}", role="projection", columns=names)
+            for at, names in enumerate(sensitive, 1)
+        )
+        return Layout(form=form, parts=projections, sets=sets)
+    files = _named([f"sensitive-{_plain('-'.join(names))}" for names in sensitive])
+    parts = [LayoutFile(file=f"quasi{suffix}", role="quasi", columns=())]
+    parts += [
+        LayoutFile(file=f"{file}{suffix}", role="sensitive", columns=names)
+        for file, names in zip(files, sensitive, strict=True)
     ]
-    return Layout(form, "", "", tuple(parts), sets)
+    return Layout(form=form, group=group, count=count, parts=tuple(parts), sets=sets)
 
 
 def _refuse_sets(bound: BoundTable, names: Sequence[str], given: Sequence[Sequence[str]]) -> None:

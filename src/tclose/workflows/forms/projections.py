@@ -23,10 +23,11 @@ from tclose.errors import InternalError
 from tclose.recode import Pseudonyms
 from tclose.recode.forms import in_no_order
 from tclose.search import Budget
+from tclose.verify.certificate import ProjectionRecord
 from tclose.verify.forms import part_policy
 from tclose.workflows.anonymize import anonymize
 
-Projected = tuple[dict[str, pa.Table], tuple[Finding, ...], dict[str, Any]]
+Projected = tuple[dict[str, pa.Table], tuple[Finding, ...], list[ProjectionRecord]]
 
 
 def project(
@@ -69,10 +70,14 @@ def project(
         nobody = np.zeros(len(label), dtype=np.int64)
         order = in_no_order(release.data, nobody, [budget.seed, at])
         tables[part.file] = release.data.take(pa.array(order))
-        content = release.certificate.content
         searched.append(
-            {"file": part.file, "loss": release.loss.overall, "classes": release.classes,
-             "method": content["method"], "stopped": content["stopped"]}
-        )  # fmt: skip
+            ProjectionRecord(
+                file=part.file,
+                loss=release.loss.overall,
+                classes=release.classes,
+                method=release.certificate.method,
+                stopped=release.certificate.stopped,
+            )
+        )
     findings = compose_projections(bound, locate_rows(bound), placed)
-    return tables, findings, {"method": "projections", "projections": searched}
+    return tables, findings, searched

@@ -14,12 +14,11 @@ from tclose.data.engines.frames.release import make_frame
 from tclose.data.source import Rows, Source
 from tclose.data.summary import TableSummary
 from tclose.data.translation import Translation
-from tclose.describe import policy_json, tree_hash
 from tclose.errors import UsageError
 from tclose.recode import Pseudonyms
 from tclose.search import Budget
-from tclose.verify.certificate import json_hash
 from tclose.workflows.parts.search import PartsFound, search_parts
+from tclose.workflows.release.origin import describe_parts, hash_inputs
 from tclose.workflows.release.publish import Proposal
 from tclose.workflows.release.targets import Targets
 
@@ -40,21 +39,20 @@ def propose_in_parts(
             hint="leave the plan out, or allow more cells in one place (--cells)",
         )
     found = search_parts(summary, source, method, budget, pseudonyms)
-    details = {
-        "method": f"{found.method}, in fragments",
-        "fragments": found.fragments,
-        "cells": found.cells,
-        "seed": budget.seed,
-        "seconds": budget.seconds,
-        "effort": budget.effort,
-    }
+    origin = describe_parts(
+        summary,
+        budget,
+        found.loss,
+        method=found.method,
+        fragments=found.fragments,
+        cells=found.cells,
+    )
     return Proposal(
         rows=PartRows(source, source.stream(), found),
         released_rows=summary.n_rows,
         loss=found.loss,
-        details=details,
-        hashes=_hashes(summary, source),
-        left_out={"rows": 0, "from": {}},
+        origin=origin,
+        hashes=hash_inputs(summary, source),
     )
 
 
@@ -97,19 +95,3 @@ class PartRows:
 
 def _all(table: pa.Table) -> NDArray[np.int64]:
     return np.arange(table.num_rows, dtype=np.int64)
-
-
-def _hashes(summary: TableSummary, source: Source) -> dict[str, Any]:
-    trees = {
-        **summary.hierarchies,
-        **{
-            name: attribute.hierarchy
-            for name, attribute in summary.attributes.items()
-            if attribute.hierarchy
-        },
-    }
-    return {
-        "input": source.digest(),
-        "policy": json_hash(policy_json(summary.policy)),
-        "hierarchies": {name: tree_hash(tree) for name, tree in sorted(trees.items())},
-    }

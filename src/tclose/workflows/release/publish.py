@@ -12,18 +12,18 @@ from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.data.io.reading import Reading
 from tclose.data.source import Source
-from tclose.describe import hashes_of, policy_json, rows_from, versions
 from tclose.errors import UnprovenError
 from tclose.policy.model import Policy
 from tclose.recode import Leftover, Plan, Pseudonyms, Recoding, Rewriter
-from tclose.release import Release, broken_promises, recount, save_json, sizes_of
+from tclose.release import Release, broken_promises, recount
 from tclose.report.document import Document
 from tclose.search.frontier.curves import Frontier
 from tclose.search.outcome import Outcome
 from tclose.utility import LossReport
 from tclose.verify.audit import Audit
-from tclose.verify.certificate import Certificate, certify
+from tclose.verify.certificate import Certificate, Hashes, Origin, certify
 from tclose.workflows.release.delivery import Delivery, ReleasedRows, Unproven
+from tclose.workflows.release.origin import hash_inputs
 from tclose.workflows.release.targets import Targets
 from tclose.workflows.report import Original, release_report
 
@@ -50,9 +50,8 @@ class Proposal:
     rows: ReleasedRows
     released_rows: int
     loss: LossReport
-    details: dict[str, Any]
-    hashes: dict[str, Any]
-    left_out: dict[str, Any]
+    origin: Origin
+    hashes: Hashes
     plan: Plan | None = None
     outcome: Outcome | None = None
     leftover: Leftover | None = None
@@ -65,16 +64,15 @@ def recode_proposal(
     recoding: Recoding,
     plan: Plan,
     pseudonyms: Pseudonyms,
-    details: dict[str, Any],
+    origin: Origin,
 ) -> Proposal:
     """A recoding of a table that is in one place, ready to be published."""
     return Proposal(
         rows=Rewriter(bound, bound.source.stream(), recoding, pseudonyms),
         released_rows=int(bound.cells.rows[recoding.label >= 0].sum()),
         loss=recoding.loss,
-        details=details,
-        hashes=hashes_of(bound, plan),
-        left_out=rows_from(bound, recoding.quasi, recoding.label < 0),
+        origin=origin,
+        hashes=hash_inputs(bound, bound.source, plan),
         plan=plan,
         original=bound,
     )
@@ -103,7 +101,6 @@ def publish(
         certificate=delivered.certificate,
         audit=delivered.audit,
         loss=proposal.loss,
-        sizes=sizes_of(delivered.audit, job.input_rows),
         plan=proposal.plan,
         outcome=proposal.outcome,
         left_out=proposal.loss.left_out,
@@ -138,21 +135,12 @@ def _recount(job: Job, proposal: Proposal, written: Source) -> Audit | Unproven:
 
 
 def _certify(job: Job, proposal: Proposal, audit: Audit, output_hash: str) -> Certificate:
-    loss = proposal.loss
-    content = {
-        **proposal.details,
-        "command": job.command,
-        "input_rows": job.input_rows,
-        "left_out": proposal.left_out,
-        "loss": {"measure": "iyengar", "overall": loss.overall, "columns": loss.columns},
-        "versions": versions(),
-        "hashes": proposal.hashes | {"output": output_hash},
-        "sizes": vars(sizes_of(audit, job.input_rows)),
-    }
-    certificate = certify(audit, policy_json(job.policy), content)
-    save_json(job.targets.certificate, certificate.to_json())
+    origin = proposal.origin.model_copy(update={"command": job.command})
+    certificate = certify(audit, job.policy.to_json(), origin, proposal.hashes)
+    certificate = certificate.of_file(output_hash)
+    certificate.save(job.targets.certificate)
     if proposal.plan is not None:
-        save_json(job.targets.plan, proposal.plan.to_json())
+        proposal.plan.save(job.targets.plan)
     return certificate
 
 
