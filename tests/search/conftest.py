@@ -60,7 +60,7 @@ class Counted:
     def is_scalar(self, name: str) -> bool:
         return name in self.table
 
-    def group(self, names: list[str]) -> pa.Table:
+    def group_within_limit(self, names: list[str]) -> pa.Table:
         rows = Counter(zip(*(self.table[name] for name in names), strict=True))
         columns = list(zip(*rows, strict=True))
         found = {name: pa.array(column) for name, column in zip(names, columns, strict=True)}
