@@ -18,7 +18,7 @@ import numpy as np
 
 import tclose
 from tclose.search import Budget, problem_of
-from tclose.search.anatomy.dealing import dealt_groups
+from tclose.search.anatomy.dealing import deal_groups
 from tclose.utility import pair_of
 from tclose.utility.queries import LEAST, count_actual, draw_workload, estimate_counts
 
@@ -47,9 +47,9 @@ def measure(folder: Path, t: str, queries: int) -> None:
     file = folder / "adult.csv"
     bound = tclose.check(file, rules)
     problem = problem_of(bound)
-    dealt_groups(problem, Budget(effort=0.01))
+    deal_groups(problem, Budget(effort=0.01))
     start = time.perf_counter()
-    groups = dealt_groups(problem, Budget())
+    groups = deal_groups(problem, Budget())
     dealing = time.perf_counter() - start
     start = time.perf_counter()
     release = tclose.anonymize(file, rules, effort=5)

@@ -75,7 +75,7 @@ def test_coordinates_and_distances_are_those_of_the_ground(
 ) -> None:
     case = data.draw(tables.close(SEVERAL))
     problem = by_rows(problem_of(case.bound()))
-    close = close_of(problem, problem.tables().rules)
+    close = close_of(problem, problem.coded_table().constraints.arrays)
     first = [int(np.argmax(close.tuple_of == one)) for one in range(len(close.rows))]
     for at, attribute in enumerate(close.attributes):
         values = sorted({str(value) for value in case.columns[f"s{at}"]})
@@ -96,7 +96,7 @@ def test_no_direction_spreads_the_rows_more_than_the_component(
     data: st.DataObject, tables: Any
 ) -> None:
     problem = problem_of(data.draw(tables.close(SEVERAL)).bound())
-    close = close_of(problem, problem.tables().rules)
+    close = close_of(problem, problem.coded_table().constraints.arrays)
     place = np.concatenate([coordinates(one) for one in close.attributes], axis=1)
     rows = np.repeat(np.arange(len(close.rows)), close.rows)
     found = np.var(component(close)[rows] * 1e-9)

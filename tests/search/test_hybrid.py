@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tclose.kernels.tables import CURVE, GRID, TIED
 from tclose.search import Budget, method_named, problem_of
 
 KINDS = ["flu", "cold", "ulcer"]
@@ -65,15 +64,15 @@ def test_more_effort_never_stops_sooner(tables: Any) -> None:
 def test_fragments_are_runs_along_their_order(tables: Any, sensitive: int) -> None:
     """A grid of quantiles, or single values: coarser with every bit less, and always a run of the
     order, so that the cells of a stratum lie side by side; equal tuples share a fragment."""
-    tab = made(tables, sensitive=sensitive).tables()
-    for curve in range(tab.order.shape[1]):
-        along = np.argsort(tab.order[CURVE, curve])
-        grid, tied = tab.order[GRID, curve][along], tab.order[TIED, curve][along]
+    arrays = made(tables, sensitive=sensitive).coded_table().arrays
+    for curve, rank in enumerate(arrays.order_rank):
+        along = np.argsort(rank)
+        grid, tied = arrays.order_fragment[curve][along], arrays.order_tie[curve][along]
         for coarse in range(int(grid.max()).bit_length() + 1):
             assert (np.diff(grid >> coarse) >= 0).all()
         assert (np.diff(grid)[np.diff(tied) == 0] == 0).all()
     expected = 1 if sensitive == 1 else 2 * sensitive
-    assert tab.order.shape[1] == expected
+    assert len(arrays.order_rank) == expected
 
 
 def test_the_clock_may_end_it(tables: Any) -> None:

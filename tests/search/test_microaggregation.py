@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tclose.kernels.records.gathering import RecordPool
+from tclose.kernels.records.growing_box import measure_distances
 from tclose.search import Budget, problem_of
 from tclose.search.budget import Clock
 from tclose.search.by_construction.construct import Construction, by_rows
 from tclose.search.by_construction.emd_bounds import close_of
-from tclose.search.by_construction.near import distances
-from tclose.search.microaggregation.gather import LEFT, MADE, NEXT, gather, make_flock
 from tclose.search.microaggregation.subsets import (
     along_order,
     lengths,
@@ -53,28 +53,28 @@ def test_gathered_classes_have_k_to_two_k_records_and_the_nearest_ones(
     assume(problem.rows >= k)
     made = Construction(problem, Clock(Budget(effort=1.0)))
     block = data.draw(st.sampled_from([problem.rows, max(3 * k, 7)]))
-    label = np.full(problem.rows, -1, dtype=np.int64)
-    flock = make_flock(block, k, 0, made.tab)
-    while flock.mark[NEXT] < problem.rows or flock.mark[LEFT] > 0:
-        before, begun = label.copy(), flock.mark[NEXT]
-        gather(1, k, block, made.cell, flock, made.tab, label)
+    pool = RecordPool(made.table, made.cell, k, block, 0)
+    label = pool.label
+    while not pool.is_empty:
+        before, begun = label.copy(), pool.next_record
+        pool.gather(1)
         fresh = np.flatnonzero((label >= 0) & (before < 0))
-        if flock.mark[NEXT] > begun:  # what was left of the block before is no gathered class
+        if pool.next_record > begun:  # what was left of the block before is no gathered class
             fresh = fresh[fresh >= begun]
-        left = np.sort(flock.rest[: flock.mark[LEFT]])
+        left = np.sort(pool.list_left())
         assert (label[left] < 0).all()
         first = np.flatnonzero(label == label[fresh].min())
         if len(first) > k or len(left) == 0:
             continue
         reached = [  # around some member, no record left is nearer than all of the class
-            distances(made.cell[seed], made.cell[first], made.tab).max()
-            <= distances(made.cell[seed], made.cell[left], made.tab).min() + 1e-12
+            measure_distances(made.cell[seed], made.cell[first], made.table).max()
+            <= measure_distances(made.cell[seed], made.cell[left], made.table).min() + 1e-12
             for seed in first
         ]
         assert any(reached)
     assert (label >= 0).all()
     size = np.bincount(label)
-    assert len(size) == flock.mark[MADE]
+    assert len(size) == pool.n_classes
     assert k <= size.min() and size.max() <= max(2 * k - 1, 1)
 
 
@@ -84,8 +84,9 @@ def test_the_farthest_records_are_gathered_first(tables: Any) -> None:
     problem = problem_of(tables.Case(rows, policy).bound())
     problem = problem.reordered(problem.natural_order())
     made = Construction(problem, Clock(Budget(effort=1.0)))
-    label = np.full(9, -1, dtype=np.int64)
-    gather(10**9, 3, 9, made.cell, make_flock(9, 3, 0, made.tab), made.tab, label)
+    pool = RecordPool(made.table, made.cell, 3, 9, 0)
+    pool.gather(10**9)
+    label = pool.label
     ages = problem.codes[made.cell, 0]
     assert [sorted(ages[label == one].tolist()) for one in range(3)] == [
         [6, 7, 8], [0, 1, 2], [3, 4, 5],
@@ -106,10 +107,9 @@ def test_exchanges_bring_a_class_nearer_to_the_table(
     table = np.bincount(problem.sensitive[:, 0], minlength=len(values)) / problem.rows
 
     def first_class(candidates: int) -> float:
-        label = np.full(problem.rows, -1, dtype=np.int64)
-        flock = make_flock(problem.rows, 4, candidates, made.tab)
-        gather(1, 4, problem.rows, made.cell, flock, made.tab, label)
-        mine = problem.sensitive[made.cell[label == 0], 0]
+        pool = RecordPool(made.table, made.cell, 4, problem.rows, candidates)
+        pool.gather(1)
+        mine = problem.sensitive[made.cell[pool.label == 0], 0]
         share = np.bincount(mine, minlength=len(values)) / len(mine)
         return float(programs.transport(share, table, cost))
 
@@ -171,7 +171,7 @@ def test_the_bound_counts_ties_where_the_published_one_does_not(tables: Any) -> 
     problem = problem_of(
         tables.Case(rows, {"k": 2, "columns": {"age": "quasi", "pay": spec}}).bound()
     )
-    close = close_of(problem, problem.tables().rules)
+    close = close_of(problem, problem.coded_table().constraints.arrays)
     published = Fraction(8 - 2, 2 * (8 - 1) * 2)
     assert published < Fraction("0.22")
     bound = subset_bound(close, close.attributes[0], 2)
@@ -195,7 +195,7 @@ def test_classes_of_single_rows_are_close_though_the_subsets_do_not_divide_them(
     subsets = subsets_needed(made.close, attribute, 2)
     made.least = np.inf
     shelf = along_order(made, attribute.rank, subsets)
-    made.stock("test", shelf, one_of_each(n, subsets), n)
+    made.fill_from_buckets("test", shelf, one_of_each(n, subsets), n)
     assert made.best.max() + 1 == n // subsets, "nothing had to be united"
     for number in range(made.best.max() + 1):
         inside = problem.sensitive[made.best == number, 0]

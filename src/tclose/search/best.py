@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.base.table import CodedTable
-from tclose.kernels.tables import Tables
 from tclose.search.budget import Clock
 from tclose.search.finalize import settled
 from tclose.search.outcome import Cuts, Outcome, Trial
@@ -37,11 +36,6 @@ class Best:
     def __post_init__(self) -> None:
         self.best = np.zeros(self.problem.cells, dtype=np.int64)
         self.offer("one class", self.best, together=True)
-
-    @cached_property
-    def tab(self) -> Tables:
-        """The problem as the old kernels read it."""
-        return self.problem.tables()
 
     @cached_property
     def table(self) -> CodedTable:

@@ -103,11 +103,6 @@ class Budget:
         )
 
 
-def rehearsal(budget: Budget) -> Budget:
-    """The least budget: silent and not to be cancelled."""
-    return replace(budget, seconds=60.0, effort=1e-4, report=_silently, cancelled=_never)
-
-
 class Clock:
     """A budget that is being spent."""
 

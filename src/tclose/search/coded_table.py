@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,17 @@ def make_coded_table(
         ),
         made,
     )
+
+
+def select_cells(table: CodedTable, cells: Ints) -> CodedTable:
+    """Some cells of a coded table, judged by the same constraints."""
+    arrays = table.arrays
+    by_cell = {name: getattr(arrays, name)[cells] for name in ("codes", "rows", "slots")}
+    by_order = {
+        name: np.ascontiguousarray(getattr(arrays, name)[:, cells])
+        for name in ("weights", "order_rank", "order_tie", "order_fragment")
+    }
+    return CodedTable(replace(arrays, **by_cell, **by_order), table.constraints)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from tclose.errors import UsageError
 from tclose.search.budget import Clock
-from tclose.search.by_construction.near import along_curve
 from tclose.search.exact_judge import Judge
 from tclose.search.merging import merge_marked
 from tclose.search.outcome import Cuts, Outcome, Trial, numbered
 from tclose.search.problem import Problem
+from tclose.search.space_filling_curve import rank_along_curve
 
 Ints = NDArray[np.int64]
 
@@ -58,7 +58,7 @@ def mend(problem: Problem, label: Ints) -> Ints:
         return label
     kept = np.flatnonzero(label >= 0)
     part, mended = problem.part(kept), label[kept]
-    table, curve = part.coded_table(ordered=False), along_curve(part.codes, part.weight)
+    table, curve = part.coded_table(ordered=False), rank_along_curve(part.codes, part.weight)
     result = label.copy()
     while broken.any():
         if len(broken) == 1:

@@ -13,15 +13,13 @@ from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import Classes
 from tclose.data.encode.persons import distinct_sizes
 from tclose.kernels.base.table import CodedTable
-from tclose.kernels.tables import Tables, make_tables
 from tclose.requirements import state_requirements
 from tclose.requirements.constraint import Constraints
-from tclose.search.by_construction.near import along_curve
 from tclose.search.coded_table import make_coded_table
 from tclose.search.constraint_arrays import count_slots
 from tclose.search.constraints import compile_constraints
-from tclose.search.full_domain.rulebook import recount
 from tclose.search.objective import Aims, aims_of
+from tclose.search.space_filling_curve import rank_along_curve
 from tclose.utility import ColumnLoss, LossReport, code_quasi, partition_loss
 
 Ints = NDArray[np.int64]
@@ -84,14 +82,6 @@ class Problem:
         """What a partition loses; a cell left out loses everything."""
         return partition_loss(self.columns, self.codes, self.weight, label)
 
-    def tables(self, *, ordered: bool = True) -> Tables:
-        """The problem laid out for the kernels, judged against the whole table.
-
-        A search that leaves rows out changes the reference (`refer`), so each takes its own. Only
-        those that deal need the orders along the sensitive values.
-        """
-        return make_tables(self.columns, self.codes, self.weight, self.constraints, ordered=ordered)
-
     def coded_table(self, *, ordered: bool = True) -> CodedTable:
         """The problem laid out for the kernels, judged against the whole table.
 
@@ -145,11 +135,6 @@ class Problem:
             classes=self.classes.of_cells(order),
         )
 
-    def refer(self, tab: Tables, label: Ints) -> None:
-        """Makes the released cells (label ≥ 0) what classes are compared with."""
-        masses = np.where(label >= 0, self.constraints.masses(self.weight), 0)
-        recount(tab.rules, self.constraints, self.constraints.compiled, masses)
-
 
 def problem_of(bound: BoundTable, population: Cells | None = None) -> Problem:
     """The search problem of a table that its policy is bound to."""
@@ -183,7 +168,7 @@ def _share_per_person(classes: Classes, codes: Ints, k: int) -> float:
     persons = classes.persons
     assert persons is not None
     stretches = max(persons.everyone // (STRETCH * max(k, 2)), 1)
-    rank = along_curve(codes, classes.cell_rows)[persons.cell]
+    rank = rank_along_curve(codes, classes.cell_rows)[persons.cell]
     place = np.empty(len(rank), dtype=np.int64)
     place[np.argsort(rank, kind="stable")] = np.arange(len(rank)) * stretches // len(rank)
     owner = classes.cell_class[persons.cell]

@@ -22,7 +22,7 @@ from tclose.errors import UnprovenError, UsageError, nearest
 from tclose.recode.forms import Grouped, grouped_rows
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.anatomy.association import Sets
-from tclose.search.anatomy.dealing import Groups, dealt_groups
+from tclose.search.anatomy.dealing import Groups, deal_groups
 from tclose.verify import Certificate
 from tclose.verify.certificate import Origin
 from tclose.verify.forms import (
@@ -214,7 +214,7 @@ def _groups(bound: BoundTable, budget: Budget, method: str | None) -> Groups:
     problem = problem_of(bound)
     refuse_infeasible(problem)
     if method in (None, "dealing"):
-        return dealt_groups(problem, budget)
+        return deal_groups(problem, budget)
     outcome = method_named(method or "").run(problem, budget)
     label = np.repeat(outcome.label, problem.weight)
     return Groups(label, outcome.method, outcome.stopped, outcome.tried)

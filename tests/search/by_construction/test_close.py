@@ -30,7 +30,7 @@ class Seen:
 
     def __init__(self, problem: Problem, policy: dict[str, Any], programs: Any) -> None:
         self.problem, self.transport = problem, programs.transport
-        self.close: Close = close_of(problem, problem.tables().rules)
+        self.close: Close = close_of(problem, problem.coded_table().constraints.arrays)
         first = np.array([int(np.argmax(self.close.tuple_of == at)) for at in range(self.tuples)])
         self.kinds: list[str] = []
         self.labels: list[list[str]] = []
@@ -213,7 +213,9 @@ def test_a_missing_value_takes_one_fragment_more(kind: str, target: float, table
         spec = {"role": "sensitive", "t": "0.5", "distance": kind}
         policy = {"columns": {"q": "quasi", "s": spec}}
         problem = problem_of(tables.Case({"q": values, "s": values}, policy).bound())
-        return fragmentation(close_of(problem, problem.tables().rules), [target]).count
+        return fragmentation(
+            close_of(problem, problem.coded_table().constraints.arrays), [target]
+        ).count
 
     days: list[Any] = list(range(1, 42))
     assert needed([*days, None]) == needed(days) + 1

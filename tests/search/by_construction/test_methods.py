@@ -75,7 +75,7 @@ def test_classes_of_single_rows_keep_closeness_without_any_mending(
     for found, classes in fragment_plans(made.close, made.k):
         reach = data.draw(st.sampled_from([1, 2, problem.rows]))
         made.best, made.least = np.zeros(problem.cells, dtype=np.int64), np.inf
-        made.fill("test", found.of_tuple, dealt(found.rows, classes), reach)
+        made.fill_from_fragments("test", found.of_tuple, dealt(found.rows, classes), reach)
         assert made.best.max() + 1 == classes, "nothing had to be united"
 
 
@@ -173,7 +173,7 @@ def test_the_corrected_bound_needs_few_fragments_where_the_published_one_needs_a
     adult: Any,
 ) -> None:
     problem = adult("0.2")
-    close = close_of(problem, problem.tables().rules)
+    close = close_of(problem, problem.coded_table().constraints.arrays)
     assert fragmentation(close, [0.2, 0.2]).count == 7
     published = fragmentation(close, [0.2, 0.2], OWN_WIDTH)
     assert published.count == 1486
@@ -183,7 +183,7 @@ def test_the_corrected_bound_needs_few_fragments_where_the_published_one_needs_a
 @pytest.mark.parametrize(("t", "most"), [("0.1", 11.0), ("0.15", 7.5), ("0.2", 6.0)])
 def test_small_classes_are_guaranteed_on_adult(adult: Any, t: str, most: float) -> None:
     problem = adult(t)
-    close = close_of(problem, problem.tables().rules)
+    close = close_of(problem, problem.coded_table().constraints.arrays)
     sizes = []
     for share in (0.2, 0.3, 0.4):
         found = fragmentation(close, [share * one.t for one in close.attributes])

@@ -1,4 +1,4 @@
-"""Nearness of cells: distances, boxes, the curve and the shelves, against plain Python."""
+"""Nearness of cells: distances, boxes, the curve and buckets along it, against plain Python."""
 
 from __future__ import annotations
 
@@ -9,21 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
+from tclose.kernels.records.buckets import CurveBuckets
+from tclose.kernels.records.filling import Assignment, QuotaFilling
+from tclose.kernels.records.growing_box import measure_distances
+from tclose.kernels.records.hilbert import hilbert_keys
 from tclose.search import Problem, problem_of
-from tclose.search.by_construction.construct import fill
-from tclose.search.by_construction.near import (
-    HELD,
-    LEFT,
-    RIGHT,
-    along_curve,
-    distances,
-    farthest,
-    hilbert_keys,
-    make_box,
-    make_shelves,
-    nearest,
-)
+from tclose.search.space_filling_curve import rank_along_curve
 
 quick = settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -44,7 +37,7 @@ def test_the_curve_visits_every_point_of_a_grid_and_steps_to_neighbours(
 
 def test_more_columns_than_the_curve_has_bits_for_are_no_problem() -> None:
     codes = np.arange(200).reshape(2, 100) % 3
-    assert sorted(along_curve(codes, np.ones(2, dtype=np.int64)).tolist()) == [0, 1]
+    assert sorted(rank_along_curve(codes, np.ones(2, dtype=np.int64)).tolist()) == [0, 1]
 
 
 def pair_loss(problem: Problem, x: int, y: int) -> float:
@@ -60,14 +53,11 @@ def test_the_distance_of_two_cells_is_what_they_lose_together(
     data: st.DataObject, tables: Any
 ) -> None:
     problem = problem_of(data.draw(tables.cases()).bound())
-    tab, every = problem.tables(), np.arange(problem.cells)
+    table, every = problem.coded_table(), np.arange(problem.cells)
     x = data.draw(st.integers(0, problem.cells - 1))
-    found = distances(x, every, tab)
+    found = measure_distances(x, every, table)
     expected = [pair_loss(problem, x, y) for y in range(problem.cells)]
     assert np.allclose(found, expected)
-    assert farthest(x, every, tab) == int(np.argmax(found))
-    few = nearest(x, every, 3, tab)
-    assert np.allclose(np.sort(found)[:3], found[few])
 
 
 def test_numbers_dates_categories_and_missing_values_add_up(tables: Any) -> None:
@@ -83,7 +73,8 @@ def test_numbers_dates_categories_and_missing_values_add_up(tables: Any) -> None
     policy = {"columns": specs | {"ill": {"role": "sensitive", "l": 1}}}
     problem = problem_of(tables.Case(rows, policy).bound())
     cell = {int(age): at for at, age in enumerate(problem.codes[:, 0])}
-    found = distances(cell[0], np.array([cell[1], cell[2], cell[3]]), problem.tables())
+    others = np.array([cell[1], cell[2], cell[3]])
+    found = measure_distances(cell[0], others, problem.coded_table())
     assert found == pytest.approx([10 / 50 + 5 / 20 + 1 / 2, 1 + 1 + 1, 1 + 0 + 0])
 
 
@@ -93,40 +84,50 @@ def test_filling_one_class_takes_the_cells_that_widen_it_least(
     data: st.DataObject, tables: Any
 ) -> None:
     problem = problem_of(data.draw(tables.cases()).bound())
-    tab, n = problem.tables(), problem.cells
-    shelf = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
-    rank = along_curve(problem.codes, problem.weight)
+    n = problem.cells
+    bucket = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+    rank = rank_along_curve(problem.codes, problem.weight)
     cell = np.argsort(rank)
-    shelves, everyone = make_shelves(shelf, cell, 3), make_shelves(np.zeros_like(shelf), cell, 1)
-    quota = np.array([[data.draw(st.integers(0, int((shelf == g).any()))) for g in range(3)]])
+    quota = np.array([[data.draw(st.integers(0, int((bucket == g).any()))) for g in range(3)]])
     if quota.sum() == 0:
         return
-    label = np.full(n, -1)
     kind = np.zeros(1, dtype=np.int64)
-    box = make_box(len(problem.columns))
-    fill(0, 1, quota, kind, n, shelves, everyone, box, tab, label)
-    assert np.bincount(shelf[label == 0], minlength=3).tolist() == quota[0].tolist()
+    filling = QuotaFilling(problem.coded_table(), bucket, cell, quota, kind)
+    filling.fill(0, 1, n)
+    label = filling.label
+    assert np.bincount(bucket[label == 0], minlength=3).tolist() == quota[0].tolist()
 
     def loss(members: list[int]) -> float:
         mark = np.full(n, -1)
         mark[cell[members]] = 0
         return float(problem.loss(mark).classes.sum())
 
-    seed = next(at for at in range(n) if quota[0, shelf[at]] > 0)
+    seed = next(at for at in range(n) if quota[0, bucket[at]] > 0)
     chosen = [seed]
     for group in np.flatnonzero(quota[0]):
-        if shelf[seed] != group:
-            after = {at: loss([*chosen, at]) for at in np.flatnonzero(shelf == group).tolist()}
+        if bucket[seed] != group:
+            after = {at: loss([*chosen, at]) for at in np.flatnonzero(bucket == group).tolist()}
             (taken,) = [at for at in after if label[at] == 0]
             assert after[taken] <= min(after.values()) + 1e-9
             chosen.append(taken)
 
 
-def test_taken_records_leave_no_gap_on_their_shelf() -> None:
-    shelf = np.array([0, 1, 0, 1, 0, 0])
-    shelves = make_shelves(shelf, np.arange(6), 2)
-    first = [shelves.link[HELD, at] for at in range(shelves.first[0], shelves.first[1] - 1)]
-    assert first == [0, 2, 4, 5]
-    assert shelves.link[LEFT, shelves.place[2]] == shelves.place[0]
-    assert shelves.link[RIGHT, shelves.place[2]] == shelves.place[4]
-    assert shelves.link[HELD, shelves.first[1] - 1] == -1, "a shelf ends with an empty place"
+def test_taken_records_leave_no_gap_in_their_bucket() -> None:
+    buckets = CurveBuckets(np.array([0, 1, 0, 1, 0, 0]), np.arange(6), 2)
+    assert [buckets.list_records(at) for at in range(2)] == [[0, 2, 4, 5], [1, 3]]
+    for record in (2, 0, 3):
+        buckets.remove(record)
+    assert [buckets.list_records(at) for at in range(2)] == [[4, 5], [1]]
+    for record in (5, 4, 1):
+        buckets.remove(record)
+    assert [buckets.list_records(at) for at in range(2)] == [[], []]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 20])
+def test_the_assignment_is_the_cheapest(n: int) -> None:
+    random = np.random.default_rng(n)
+    for cost in (random.random((n, n)), random.integers(0, 3, (n, n)).astype(float)):
+        row_of = Assignment(n).assign(cost)
+        assert sorted(row_of.tolist()) == list(range(n))
+        rows, columns = linear_sum_assignment(cost)
+        assert cost[row_of, np.arange(n)].sum() == pytest.approx(cost[rows, columns].sum())

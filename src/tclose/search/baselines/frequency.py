@@ -36,4 +36,4 @@ def _build(made: Construction) -> None:
     rows = np.sort(close.rows)[::-1].copy()
     bounds = bounds_of(close, place, [[np.arange(len(rows))]])
     classes = most_classes(rows, bounds, made.k)
-    made.fill(f"{len(rows)} values", place, dealt(rows, classes), reach=1)
+    made.fill_from_fragments(f"{len(rows)} values", place, dealt(rows, classes), reach=1)

@@ -11,18 +11,17 @@ place of means (categories have none), chosen among up to `SITES` combinations o
 equal by giving records to clusters in the order of their membership; a category in the component
 analysis as its edges in the tree, which makes squared distances the ground distance; K from k
 upwards by doubling, while the loss falls. There is no guarantee: records spread along a component
-say nothing about every attribute by itself. Classes that are not close are united with neighbours,
+say nothing about every attribute by itself. Classes that are not close are merged with neighbours,
 decided exactly, and swaps follow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels import compiling
+from tclose.kernels.records.filling import allot_rows
 from tclose.search.budget import Budget
 from tclose.search.by_construction.construct import Construction, run
 from tclose.search.by_construction.emd_bounds import Attribute, Close
@@ -32,7 +31,7 @@ from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Shelve = Callable[[Construction, int], Ints]
+Group = Callable[[Construction, int], Ints]
 
 DOUBLINGS = 6
 BUILDING = 0.5
@@ -55,15 +54,16 @@ def wang_pca(problem: Problem, budget: Budget) -> Outcome:
     return run("wang-pca", lambda made: _build(made, _by_component), problem, budget)
 
 
-def _build(made: Construction, shelve: Shelve) -> None:
+def _build(made: Construction, group: Group) -> None:
     rows, last = made.problem.rows, np.inf
     for turn in range(DOUBLINGS):
         groups = min(made.k << turn, rows)
         if turn > 0 and (made.clock.over("groups", BUILDING) or made.least >= last):
             return
         last = made.least
-        reach = made.reach(groups, BUILDING / DOUBLINGS)
-        made.stock(f"{groups} groups", shelve(made, groups), one_of_each(rows, groups), reach)
+        reach = made.choose_reach(groups, BUILDING / DOUBLINGS)
+        quotas = one_of_each(rows, groups)
+        made.fill_from_buckets(f"{groups} groups", group(made, groups), quotas, reach)
 
 
 def _by_component(made: Construction, groups: int) -> Ints:
@@ -103,14 +103,12 @@ def _by_clusters(made: Construction, groups: int) -> Ints:
     likeness = memberships(close, rank, groups)
     made.clock.spend(SITE * likeness.size * SITES)
     order = np.argsort(-likeness, axis=None, kind="stable")
-    room = lengths(close.total, groups)
-    parts = np.zeros(likeness.shape, dtype=np.int64)
-    allot(order, close.rows.copy(), room, parts)
+    parts = allot_rows(order, close.rows, lengths(close.total, groups))
     tuples = close.tuple_of[made.cell]
     along = np.lexsort([np.arange(len(tuples)) * TURN % 1.0, tuples])
-    shelf = np.empty(len(tuples), dtype=np.int64)
-    shelf[along] = np.repeat(np.tile(np.arange(groups), len(parts)), parts.ravel())
-    return shelf
+    bucket = np.empty(len(tuples), dtype=np.int64)
+    bucket[along] = np.repeat(np.tile(np.arange(groups), len(parts)), parts.ravel())
+    return bucket
 
 
 def memberships(close: Close, rank: Ints, groups: int) -> Floats:
@@ -164,15 +162,3 @@ def apart_from(attribute: Attribute, sites: Ints) -> Floats:
     far = depth[attribute.node[sites]][:, None] + depth - 2 * shared
     found: Floats = far[:, attribute.node]
     return found
-
-
-@compiling.entry
-def allot(order: Any, rows: Any, room: Any, parts: Any) -> None:
-    """Gives the rows of tuples to groups in the order given, as far as there is room."""
-    groups = len(room)
-    for p in range(len(order)):
-        tuple_, group = order[p] // groups, order[p] % groups
-        some = min(rows[tuple_], room[group])
-        rows[tuple_] -= some
-        room[group] -= some
-        parts[tuple_, group] = some

@@ -2,14 +2,14 @@
 
 The methods that are close by construction share this course:
 
-1. the rows of all cells are laid along a space-filling curve (`near`) and shelved by fragment;
+1. the rows of all cells are laid along a space-filling curve, in a bucket for each fragment;
 2. class by class, a seed is the first record left on the curve, and the quota of each fragment is
    filled with the records that widen the class's box least;
 3. a cell is released whole (a partition is a class per cell), so its rows come together in the
    class that has most of them. Where all cells are single rows this changes nothing, and Theorem B
-   holds for what comes out; where it does change something, or the promise says more than
-   closeness, classes that break it are united with neighbours (`unite`), decided exactly;
-4. whatever closeness is left unused is spent by swaps and moves that lower the loss (`exchange`).
+   holds for what comes out; where it does change something, or the policy requires more than
+   closeness, classes that fail are merged with neighbours, decided exactly;
+4. whatever closeness is left unused is spent by swaps and moves that lower the loss.
 """
 
 from __future__ import annotations
@@ -17,33 +17,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels import compiling
 from tclose.kernels.base.random import RandomStream
 from tclose.kernels.partition.state import PartitionState, fits_code_cells
 from tclose.kernels.partition.swaps import CellSwaps
+from tclose.kernels.records.filling import MatchingFilling, QuotaFilling
 from tclose.search.best import Best
-from tclose.search.budget import Budget, Clock, rehearsal
+from tclose.search.budget import Budget, Clock
 from tclose.search.by_construction.emd_bounds import Close, close_of
-from tclose.search.by_construction.near import (
-    RIGHT,
-    along_curve,
-    make_box,
-    make_shelves,
-    onwards,
-    open_box,
-    pick,
-    take,
-    widen,
-)
 from tclose.search.by_construction.quotas import Quotas
 from tclose.search.merging import merge_failing
 from tclose.search.outcome import Outcome, numbered
 from tclose.search.problem import Problem
+from tclose.search.space_filling_curve import rank_along_curve
 
 Ints = NDArray[np.int64]
 
@@ -54,7 +43,7 @@ CHUNK = 4_000_000
 LOOK, SWAP = 3e-8, 3e-7
 """Seconds of an ordinary core per look at a record, and per look for a better place."""
 ROW, UNION = 2e-6, 2e-9
-"""Seconds per row to lay rows out or bring cells together, and per value and look for a union."""
+"""Seconds per row to lay rows out or bring cells together, and per value and look for a merge."""
 
 
 def by_rows(problem: Problem) -> Problem:
@@ -71,12 +60,7 @@ def by_rows(problem: Problem) -> Problem:
 def run(
     name: str, build: Callable[[Construction], None], problem: Problem, budget: Budget
 ) -> Outcome:
-    """Builds, swaps and settles; has everything compiled before time counts."""
-    Clock(budget).tell("compiling, once", now=True)
-    rehearsed = Construction(problem.excerpt(), Clock(rehearsal(budget)))
-    build(rehearsed)
-    rehearsed.best = np.arange(rehearsed.problem.cells) % 2
-    rehearsed.swap()
+    """Builds classes, swaps cells, and finalizes the best partition."""
     made = Construction(problem, Clock(budget))
     made.spend(ROW * problem.rows)
     build(made)
@@ -90,8 +74,8 @@ class Construction(Best):
 
     @cached_property
     def close(self) -> Close:
-        """Its promises of closeness."""
-        return close_of(self.problem, self.tab.rules)
+        """The closeness that is required."""
+        return close_of(self.problem, self.table.constraints.arrays)
 
     @property
     def k(self) -> int:
@@ -101,7 +85,7 @@ class Construction(Best):
     @cached_property
     def curve(self) -> Ints:
         """The rank of each cell on the space-filling curve."""
-        return along_curve(self.problem.codes, self.problem.weight)
+        return rank_along_curve(self.problem.codes, self.problem.weight)
 
     @cached_property
     def cell(self) -> Ints:
@@ -109,65 +93,57 @@ class Construction(Best):
         order = np.argsort(self.curve)
         return np.repeat(order, self.problem.weight[order])
 
-    def reach(self, shelves: int, share: float) -> int:
+    def choose_reach(self, buckets: int, share: float) -> int:
         """How many neighbours on the curve to look at, so that a share of the budget suffices.
 
-        Looking at everybody costs half a shelf for each row.
+        Looking at all costs half a bucket for each row.
         """
         rows = self.problem.rows
         looks = share * self.clock.budget.expected / LOOK
-        if rows * rows / (2 * shelves) <= looks:
+        if rows * rows / (2 * buckets) <= looks:
             return rows
         return max(LEAST_REACH, int(looks / (2 * rows)))
 
-    def fill(self, step: str, fragment: Ints, quotas: Quotas, reach: int) -> None:
-        """Classes by quotas, from the fragment of each tuple; kept if they are the best so far."""
-        self.stock(step, fragment[self.close.tuple_of][self.cell], quotas, reach)
+    def fill_from_fragments(self, step: str, fragment: Ints, quotas: Quotas, reach: int) -> None:
+        """Offers classes by quotas, from the fragment of each tuple."""
+        self.fill_from_buckets(step, fragment[self.close.tuple_of][self.cell], quotas, reach)
 
-    def stock(self, step: str, shelf: Ints, quotas: Quotas, reach: int) -> None:
-        """The same from the fragment of each row, rows in the order of the curve."""
-        shelves = make_shelves(shelf, self.cell, quotas.counts.shape[1])
-        everyone = make_shelves(np.zeros_like(shelf), self.cell, 1)
-        label = np.full(len(shelf), -1, dtype=np.int64)
-        kind = quotas.kind[_scattered(quotas.classes)]
-        box = make_box(len(self.problem.columns))
+    def fill_from_buckets(self, step: str, bucket: Ints, quotas: Quotas, reach: int) -> None:
+        """Offers classes by quotas, from the bucket of each row, rows in the order of the curve."""
+        kind = quotas.kind[_scatter(quotas.classes)]
+        filling = QuotaFilling(self.table, bucket, self.cell, quotas.counts, kind)
+        self.fill_all(step, quotas.classes, reach, filling)
+        self.offer(step, self.merge_failing(filling.label))
 
-        def some(first: int, last: int, reach: int) -> int:
-            return int(fill(
-                first, last, quotas.counts, kind, reach, shelves, everyone, box, self.tab, label
-            ))  # fmt: skip
-
-        self.by_chunks(step, quotas.classes, reach, some)
-        self.offer(step, self.kept(label))
-
-    def by_chunks(
-        self, step: str, classes: int, reach: int, some: Callable[[int, int, int], int]
+    def fill_all(
+        self, step: str, classes: int, reach: int, filling: QuotaFilling | MatchingFilling
     ) -> None:
         """Fills all classes, a few at a time; when time is up, the rest as quickly as can be."""
         done, many = 0, 1
         while done < classes:
             reach = 1 if self.clock.over(step) else reach
-            looks = some(done, min(done + many, classes), reach)
+            looks = filling.fill(done, min(done + many, classes), reach)
             self.spend(LOOK * looks)
             done += many
             many = max(1, min(classes, many * CHUNK // max(looks, 1)))
 
-    def kept(self, label: Ints) -> Ints:
-        """The classes of rows as classes of cells that keep the promise."""
-        return merge_failing(self.whole(label), self.curve, self.table, self.hurried).label
+    def merge_failing(self, label: Ints) -> Ints:
+        """The classes of rows as classes of cells, merged where they fail."""
+        whole = self.join_rows(label)
+        return merge_failing(whole, self.curve, self.table, self.is_hurried).label
 
-    def whole(self, label: Ints) -> Ints:
+    def join_rows(self, label: Ints) -> Ints:
         """The classes of rows as classes of cells: each cell in the one with most of its rows."""
         self.spend(ROW * len(label))
-        return numbered(together(label, self.cell, self.problem.cells))
+        return numbered(join_rows(label, self.cell, self.problem.cells))
 
-    def hurried(self, looks: int) -> bool:
-        """Counts looks at classes that might be united; says whether the rest has to be brief.
+    def is_hurried(self, looks: int) -> bool:
+        """Counts looks at classes that might be merged; says whether the rest has to be brief.
 
-        Each look may add up two histograms.
+        Each look may add up two histograms and the rows.
         """
-        self.spend(UNION * looks * len(self.tab.rules.count))
-        return self.clock.over("uniting")
+        self.spend(UNION * looks * (self.table.constraints.n_slots + 1))
+        return self.clock.over("merging")
 
     def swap(self) -> None:
         """Swaps and moves of cells until the budget is spent."""
@@ -181,10 +157,10 @@ class Construction(Best):
         self.offer("swaps and moves", numbered(state.label))
 
 
-def together(label: Ints, cell: Ints, cells: int) -> Ints:
+def join_rows(label: Ints, cell: Ints, cells: int) -> Ints:
     """The class of each cell: the one that most of its rows are in, of several the first.
 
-    >>> together(np.array([0, 1, 1, 2]), np.array([0, 0, 0, 1]), 2).tolist()
+    >>> join_rows(np.array([0, 1, 1, 2]), np.array([0, 0, 0, 1]), 2).tolist()
     [1, 2]
     """
     classes = int(label.max()) + 1
@@ -195,43 +171,7 @@ def together(label: Ints, cell: Ints, cells: int) -> Ints:
     return chosen
 
 
-def _scattered(classes: int) -> Ints:
+def _scatter(classes: int) -> Ints:
     """Class numbers in an order in which every stretch has a fair share of all."""
     golden = 0.6180339887498949
     return np.argsort(np.arange(classes) * golden % 1.0, kind="stable").astype(np.int64)
-
-
-@compiling.part
-def seed(counts: Any, shelves: Any, everyone: Any) -> Any:
-    """The first record left on the curve that a quota has room for."""
-    record = onwards(0, everyone)
-    end = everyone.first[1] - 1
-    while record < end and counts[shelves.shelf[record]] == 0:
-        record = everyone.link[RIGHT, record]
-    return record
-
-
-@compiling.entry
-def fill(
-    first: Any, last: Any, counts: Any, kind: Any, reach: Any, shelves: Any, everyone: Any,
-    box: Any, tab: Any, label: Any,
-) -> Any:  # fmt: skip
-    """Fills the quotas of classes first … last − 1; returns how many records were looked at."""
-    total = 0
-    for c in range(first, last):
-        quota = counts[kind[c]]
-        record = seed(quota, shelves, everyone)
-        start = record
-        open_box(shelves.cell[start], box, tab)
-        for f in range(len(quota)):
-            for turn in range(quota[f]):
-                if shelves.shelf[start] == f and turn == 0:
-                    record = start
-                else:
-                    record, _, looks = pick(start, f, reach, box, shelves, tab)
-                    total += looks
-                widen(shelves.cell[record], box, tab)
-                take(record, shelves)
-                take(record, everyone)
-                label[record] = c
-    return total

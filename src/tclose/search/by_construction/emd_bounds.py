@@ -32,16 +32,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.encode.classes import group_codes
-from tclose.kernels import compiling
-from tclose.kernels import rules as kinds
-from tclose.kernels.rules import Rules
-from tclose.requirements.constraint import Constraint, Constraints
+from tclose.kernels.records.bounds import CutBounds, least_bounds
+from tclose.requirements.constraint import Constraint, ConstraintKind, Constraints
+from tclose.search.constraint_arrays import ConstraintArrays
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -145,7 +143,7 @@ def closeness(constraints: Constraints) -> tuple[Constraint, ...]:
 
 
 def _is_closeness(rule: Constraint) -> bool:
-    return rule.kind == kinds.EMD and not rule.need
+    return rule.kind == ConstraintKind.EMD and not rule.need
 
 
 def on_a_line(constraints: Constraints) -> bool:
@@ -158,8 +156,8 @@ def on_a_line(constraints: Constraints) -> bool:
     )
 
 
-def close_of(problem: Problem, rules: Rules) -> Close:
-    """The promises of closeness of a problem; `rules` are those of its tables.
+def close_of(problem: Problem, arrays: ConstraintArrays) -> Close:
+    """The closeness that a problem requires; `arrays` are those of its coded table.
 
     A missing value that may be any value is taken for a value at half the diameter from the root:
     a plan, not a guarantee; the exact rules have the last word about it.
@@ -170,20 +168,20 @@ def close_of(problem: Problem, rules: Rules) -> Close:
     tuple_of, first = group_codes([constraints.fields[field].codes for field in fields])
     rows = np.zeros(len(first), dtype=np.int64)
     np.add.at(rows, tuple_of, problem.weight)
-    made = [_attribute(constraints, at, first, rows, rules) for at in chosen]
+    made = [_attribute(constraints, at, first, rows, arrays) for at in chosen]
     return Close(tuple(made), tuple_of, rows)
 
 
 def _attribute(
-    constraints: Constraints, at: int, first: Ints, rows: Ints, rules: Rules
+    constraints: Constraints, at: int, first: Ints, rows: Ints, arrays: ConstraintArrays
 ) -> Attribute:
-    rule, head = constraints.compiled[at], rules.head[at]
+    rule, row = constraints.compiled[at], arrays.rows[at]
     field = constraints.fields[rule.field]
-    low, high = int(head[kinds.FIRST]), int(head[kinds.LAST])
-    begin = int(head[kinds.AT])
-    leaf = rules.leaf[begin : begin + field.values] - low
-    parent = np.maximum(rules.node[kinds.PARENT, low:high] - low, -1)
-    stretch = rules.stretch[low:high].copy()
+    low, high = int(row["first_node"]), int(row["end_node"])
+    begin = int(row["first_value"])
+    leaf = arrays.leaf_node[begin : begin + field.values] - low
+    parent = np.maximum(arrays.node_parent[low:high] - low, -1)
+    stretch = arrays.node_relative_length[low:high].copy()
     code = field.codes[first]
     if field.hides:
         leaf, parent = np.append(leaf + 1, 0), np.append(len(parent), parent + 1)
@@ -248,8 +246,7 @@ class Bound:
 
     def of(self, counts: Ints) -> Floats:
         """U of each row of counts [classes, fragments]: the least of all ways."""
-        found: Floats = least_bounds(counts, self.far, self.edge, self.table, np.inf)
-        return found
+        return least_bounds(counts, self.far, self.edge, self.table, np.inf)
 
 
 def bounds_of(close: Close, fragment: Ints, coarser: Sequence[Sequence[Ints]]) -> tuple[Bound, ...]:
@@ -283,28 +280,20 @@ def within(bounds: Sequence[Bound], counts: Ints) -> bool:
     return True
 
 
-@compiling.maker
-def least_bounds(counts: Any, far: Any, edge: Any, table: Any, limit: Any) -> Any:
-    """The least bound of each row of counts; ends with the first that is beyond the limit."""
-    ways, edges = far.shape[0], len(table)
-    found = np.zeros(len(counts))
-    mix = np.zeros(edges)
-    for c in range(len(counts)):
-        size = counts[c].sum()
-        found[c] = np.inf
-        for way in range(ways):
-            value = 0.0
-            for e in range(edges):
-                mix[e] = -table[e]
-            for f in range(counts.shape[1]):
-                if counts[c, f] > 0:
-                    share = counts[c, f] / size
-                    value += share * far[way, f]
-                    for e in range(edges):
-                        mix[e] += share * edge[way, f, e]
-            for e in range(edges):
-                value += abs(mix[e])
-            found[c] = min(found[c], value)
-        if found[c] > limit:
-            return found[: c + 1]
-    return found
+def make_cut_bounds(close: Close, *, own_width: bool) -> CutBounds:
+    """What weighs the cuts of fragments; distances are shares of their own width if so."""
+    trees = close.attributes
+    first = np.cumsum([0, *(len(tree.parent) for tree in trees)]).astype(np.int64)
+    places = [
+        np.zeros(len(tree.parent)) if tree.position is None else tree.position for tree in trees
+    ]
+    return CutBounds(
+        close.rows,
+        np.stack([tree.node + at for tree, at in zip(trees, first[:-1], strict=True)]),
+        first,
+        np.concatenate([tree.parent + at for tree, at in zip(trees, first[:-1], strict=True)]),
+        np.concatenate([tree.stretch for tree in trees]),
+        np.concatenate(places),
+        np.array([tree.position is not None for tree in trees], dtype=np.int8),
+        own_width,
+    )

@@ -29,13 +29,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.search.by_construction.emd_bounds import ROUNDING, Attribute, Close
-from tclose.search.by_construction.splits import stacked, weigh_cuts
+from tclose.search.by_construction.emd_bounds import (
+    ROUNDING,
+    Attribute,
+    Close,
+    make_cut_bounds,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -109,7 +112,7 @@ class _Cutting:
     def __init__(self, close: Close, target: Floats, width: int) -> None:
         self.close, self.width = close, width
         self.limit = target * close.total
-        self.tree = stacked(close.attributes)
+        self.cut_bounds = make_cut_bounds(close, own_width=width == OWN_WIDTH)
         self.nodes: list[_Node] = []
         every = np.arange(len(close.rows))
         spans = [[0, int(one.rank.max())] for one in close.attributes]
@@ -148,7 +151,9 @@ class _Cutting:
                 self._push(heap, at, open_)
         return heap
 
-    def _push(self, heap: Any, at: int, open_: NDArray[np.bool_]) -> None:
+    def _push(
+        self, heap: list[tuple[float, float, int]], at: int, open_: NDArray[np.bool_]
+    ) -> None:
         node = self.nodes[at]
         if len(node.along):
             gain, best = self._best(node, open_)
@@ -178,7 +183,7 @@ class _Cutting:
         self.least_at = np.where(fell, self.cuts, self.least_at)
 
     def _add(self, tuples: Ints, ends: Ints) -> None:
-        rows, trees = self.close.rows, self.tree
+        rows = self.close.rows
         node = _Node(tuples, ends, np.zeros(len(ends)))
         along, border, after = [], [], []
         for a, attribute in enumerate(self.close.attributes):
@@ -193,7 +198,7 @@ class _Cutting:
             else:
                 starts = np.arange(ends[a, 0] + 1, ends[a, 1] + 1)
                 cuts = np.searchsorted(rank, starts)
-            found = weigh_cuts(order, cuts, starts, a, rows, ends, self.width, *trees)
+            found = self.cut_bounds.weigh(order, cuts, starts, a, ends)
             node.bound = found[0]
             along.append(np.full(len(cuts), a))
             border.append(starts)

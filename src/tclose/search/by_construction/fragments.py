@@ -40,8 +40,10 @@ def _build(made: Construction) -> None:
     for at, (found, classes) in enumerate(plans[:TRIALS]):
         if at > 0 and made.clock.over("fragments", BUILDING):
             return
-        reach = made.reach(found.count, BUILDING / TRIALS)
-        made.fill(f"{found.count} fragments", found.of_tuple, dealt(found.rows, classes), reach)
+        reach = made.choose_reach(found.count, BUILDING / TRIALS)
+        made.fill_from_fragments(
+            f"{found.count} fragments", found.of_tuple, dealt(found.rows, classes), reach
+        )
 
 
 def fragment_plans(
@@ -68,5 +70,5 @@ def _build_thesis(made: Construction) -> None:
     close = made.close
     found = fragmentation(close, [one.t for one in close.attributes], OWN_WIDTH)
     quotas = common_divisor(found.rows, made.k)
-    reach = made.reach(found.count, BUILDING)
-    made.fill(f"{found.count} fragments", found.of_tuple, quotas, reach)
+    reach = made.choose_reach(found.count, BUILDING)
+    made.fill_from_fragments(f"{found.count} fragments", found.of_tuple, quotas, reach)

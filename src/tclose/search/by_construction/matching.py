@@ -24,24 +24,13 @@ over the orders, are put into the classes nearest to them that stay close, decid
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels import compiling
+from tclose.kernels.records.filling import MatchingFilling
 from tclose.search.budget import Budget
 from tclose.search.by_construction.construct import Construction, run
 from tclose.search.by_construction.emd_bounds import ROUNDING, Attribute, Close
-from tclose.search.by_construction.near import (
-    Box,
-    make_box,
-    make_shelves,
-    onwards,
-    open_box,
-    pick,
-    take,
-)
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 
@@ -49,15 +38,13 @@ Ints = NDArray[np.int64]
 
 LADDER = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3)
 """Numbers of buckets that are tried, as shares of what the guarantee needs, while the loss falls:
-with fewer buckets some classes break a promise and are united with others."""
+with fewer buckets some classes fail and are merged with others."""
 BUILDING = 0.5
 MOST_BUCKETS = 400
 """An assignment takes time with the cube of the buckets."""
 TURNS = (0.6180339887498949, 0.41421356237309515)
 """Equal values go to buckets by turns along the curve, a different turn for each attribute: every
 bucket then has records everywhere, and near ones can be matched."""
-NOWHERE = 1e6
-"""What a pair of buckets without a record costs; more than any class."""
 
 
 def matching(problem: Problem, budget: Budget) -> Outcome:
@@ -137,116 +124,11 @@ def match(made: Construction, buckets: int) -> None:
         bucket = np.empty(len(rows), dtype=np.int64)
         bucket[along] = np.arange(len(rows)) * buckets // len(rows)
         pair = pair * buckets + bucket
-    shelves = make_shelves(pair, cell[rows], buckets * buckets)
-    everyone = make_shelves(np.zeros_like(pair), cell[rows], 1)
-    found = np.full(len(rows), -1, dtype=np.int64)
-    classes = len(rows) // buckets
-    step, desk = f"{buckets} buckets", make_desk(buckets, len(made.problem.columns))
-
-    def some(first: int, last: int, reach: int) -> int:
-        return int(fill(
-            first, last, buckets, reach, shelves, everyone, desk, made.tab, found
-        ))  # fmt: skip
-
-    reach = made.reach(buckets * buckets, BUILDING / len(LADDER))
-    made.by_chunks(step, classes, reach, some)
+    filling = MatchingFilling(made.table, pair, cell[rows], buckets)
+    classes, step = len(rows) // buckets, f"{buckets} buckets"
+    reach = made.choose_reach(buckets * buckets, BUILDING / len(LADDER))
+    made.fill_all(step, classes, reach, filling)
     label = np.empty(len(of), dtype=np.int64)
-    label[rows] = found
+    label[rows] = filling.label
     label[~kept] = classes + np.arange(spare)
-    made.offer(step, made.kept(label))
-
-
-OVER, UNDER, FAR = range(3)
-"""Rows of `real`: the potentials of rows and columns; how far each column is from the new row."""
-OWNER, BACK, SEEN = range(3)
-"""Rows of `whole`: the row of each column; the column before it on the path; is it on the path."""
-
-
-class Desk(NamedTuple):
-    """Room for one class: what each pair of buckets costs and offers, and to assign them."""
-
-    cost: Any
-    """float64 [buckets, buckets]"""
-    record: Any
-    """int64 [buckets, buckets]"""
-    real: Any
-    """float64 [3, buckets + 1]"""
-    whole: Any
-    """int64 [3, buckets + 1]"""
-    box: Box
-    """That of the seed alone: growth is the distance from it."""
-
-
-def make_desk(buckets: int, columns: int) -> Desk:
-    """Room for classes of so many records."""
-    square = (buckets, buckets)
-    return Desk(
-        np.zeros(square), np.zeros(square, np.int64), np.zeros((3, buckets + 1)),
-        np.zeros((3, buckets + 1), np.int64), make_box(columns),
-    )  # fmt: skip
-
-
-@compiling.part
-def assign(desk: Any) -> None:
-    """The cheapest assignment of rows to columns of a square matrix, into `whole[OWNER]`.
-
-    The Hungarian method with potentials: rows enter one by one along a shortest augmenting path.
-    """
-    n, cost = len(desk.cost), desk.cost
-    over, under, far = desk.real[OVER], desk.real[UNDER], desk.real[FAR]
-    owner, back, seen = desk.whole[OWNER], desk.whole[BACK], desk.whole[SEEN]
-    for column in range(n + 1):
-        over[column], under[column], owner[column] = 0.0, 0.0, -1
-    for row in range(n):
-        owner[n] = row
-        at = n
-        for column in range(n + 1):
-            far[column], back[column], seen[column] = np.inf, n, 0
-        while owner[at] >= 0:
-            seen[at] = 1
-            here, step, following = owner[at], np.inf, -1
-            for column in range(n):
-                if seen[column]:
-                    continue
-                slack = cost[here, column] - over[here] - under[column]
-                if slack < far[column]:
-                    far[column], back[column] = slack, at
-                if far[column] < step:
-                    step, following = far[column], column
-            for column in range(n + 1):
-                if seen[column]:
-                    over[owner[column]] += step
-                    under[column] -= step
-                elif column < n:
-                    far[column] -= step
-            at = following
-        while at != n:
-            owner[at] = owner[back[at]]
-            at = back[at]
-
-
-@compiling.entry
-def fill(
-    first: Any, last: Any, buckets: Any, reach: Any, shelves: Any, everyone: Any, desk: Any,
-    tab: Any, label: Any,
-) -> Any:  # fmt: skip
-    """Matches classes first … last − 1; returns how many records were looked at."""
-    total, cost, record = 0, desk.cost, desk.record
-    for c in range(first, last):
-        seed = onwards(0, everyone)
-        open_box(shelves.cell[seed], desk.box, tab)
-        for i in range(buckets):
-            for j in range(buckets):
-                found, far, looks = pick(seed, i * buckets + j, reach, desk.box, shelves, tab)
-                record[i, j], cost[i, j] = found, min(far, NOWHERE)
-                total += looks
-        own = shelves.shelf[seed]
-        cost[own // buckets, own % buckets] = -NOWHERE * buckets
-        record[own // buckets, own % buckets] = seed
-        assign(desk)
-        for j in range(buckets):
-            member = record[desk.whole[OWNER, j], j]
-            take(member, shelves)
-            take(member, everyone)
-            label[member] = c
-    return total + buckets * buckets * (last - first)
+    made.offer(step, made.merge_failing(label))

@@ -42,8 +42,8 @@ def _build(made: Construction, *, along: bool) -> None:
     for at, (buckets, quotas) in enumerate(plans[:TRIALS]):
         if at > 0 and made.clock.over("buckets", BUILDING):
             return
-        reach = 1 if along else made.reach(buckets.count, BUILDING / TRIALS)
-        made.fill(f"{buckets.count} buckets", buckets.of_tuple, quotas, reach)
+        reach = 1 if along else made.choose_reach(buckets.count, BUILDING / TRIALS)
+        made.fill_from_fragments(f"{buckets.count} buckets", buckets.of_tuple, quotas, reach)
 
 
 def bucket_plans(made: Construction, *, along: bool) -> list[tuple[Fragmentation, Quotas]]:

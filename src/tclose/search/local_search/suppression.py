@@ -15,9 +15,9 @@ from tclose.kernels.base.random import RandomStream
 from tclose.kernels.base.table import CodedTable
 from tclose.kernels.partition.state import PartitionState
 from tclose.kernels.partition.suppression import CellSuppression
-from tclose.search.by_construction.near import along_curve
 from tclose.search.merging import merge_failing
 from tclose.search.problem import Problem
+from tclose.search.space_filling_curve import rank_along_curve
 
 Ints = NDArray[np.int64]
 TRIES = 200
@@ -40,7 +40,7 @@ def suppress_rows(
     suppression.suppress(order)
     found = state.label.copy()
     problem.refer_to_released(table, found)
-    merged = merge_failing(found, along_curve(problem.codes, problem.weight), table)
+    merged = merge_failing(found, rank_along_curve(problem.codes, problem.weight), table)
     return merged.label if merged.all_keep else None
 
 

@@ -1,9 +1,8 @@
 """t-closeness through microaggregation (Soria-Comas et al. 2015): merge, swap, or t first.
 
-- `mdav`  classes of k near records (`gather`); those that break the promise are united with
-  neighbours that mend them
-- `micro-merge`  the same classes; the worst merged with the nearest, until all are close (`mend`)
-- `micro-swap`  records are exchanged while a class is formed, until it is close (`gather`); what is
+- `mdav`  classes of k near records; those that fail are merged with neighbours that mend them
+- `micro-merge`  the same classes; the worst merged with the nearest, until all are close
+- `micro-swap`  records are exchanged while a class is formed, until it is close; what is
   not close in the end is merged as before
 - `micro-t-first`  one record of each of K subsets of the sensitive values, for the least K that
   keeps closeness whichever the records are (`subsets`)
@@ -15,7 +14,7 @@ space-filling curve, as large as the budget allows: within them MDAV is exact. E
 cell, released whole, as with all methods that are close by construction (`construct`). For
 `micro-t-first` seeds are taken along the curve instead of from the border, and the number of
 subsets is ours: the published one counts on distinct values and on a multiple of K rows, and
-without them its classes can be farther than t. It is tried as well, second, and mended. Every class
+without them its classes can be farther than t. It is tried as well, second, and merged. Every class
 is decided exactly.
 """
 
@@ -27,16 +26,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.kernels.records.gathering import RecordPool
 from tclose.search.budget import Budget
 from tclose.search.by_construction.construct import CHUNK, LOOK, Construction, run
 from tclose.search.merging import merge_farthest
-from tclose.search.microaggregation.gather import LEFT, MADE, NEXT, gather, make_flock
 from tclose.search.microaggregation.subsets import along_order, one_of_each, subsets_needed
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
-Mend = Callable[[Construction, Ints], Ints]
+Merge = Callable[[Construction, Ints], Ints]
 
 GATHERING = 0.5
 """The share of the budget that gathering may take; what is left goes into merging and swaps."""
@@ -47,18 +46,20 @@ LARGEST_STATE = 200_000_000
 
 
 def mdav(problem: Problem, budget: Budget) -> Outcome:
-    """Classes of near records, united where they break the promise."""
-    return run("mdav", lambda made: _gathered(made, 0, Construction.kept), problem, budget)
+    """Classes of near records, merged where they fail."""
+    return run("mdav", lambda made: _gather(made, 0, Construction.merge_failing), problem, budget)
 
 
 def micro_merge(problem: Problem, budget: Budget) -> Outcome:
     """Classes of near records, the worst merged with the nearest."""
-    return run("micro-merge", lambda made: _gathered(made, 0, _merged), problem, budget)
+    return run("micro-merge", lambda made: _gather(made, 0, _merge_farthest), problem, budget)
 
 
 def micro_swap(problem: Problem, budget: Budget) -> Outcome:
     """Classes that exchange records while they are formed."""
-    return run("micro-swap", lambda made: _gathered(made, CANDIDATES, _merged), problem, budget)
+    return run(
+        "micro-swap", lambda made: _gather(made, CANDIDATES, _merge_farthest), problem, budget
+    )
 
 
 def micro_t_first(problem: Problem, budget: Budget) -> Outcome:
@@ -66,29 +67,25 @@ def micro_t_first(problem: Problem, budget: Budget) -> Outcome:
     return run("micro-t-first", _t_first, problem, budget)
 
 
-def _gathered(made: Construction, candidates: int, mend: Mend) -> None:
-    """Gathers classes, with so many candidates for exchanges, and mends them."""
-    k, step = class_size(made), "gathering"
-    label = np.full(len(made.cell), -1, dtype=np.int64)
+def _gather(made: Construction, candidates: int, merge: Merge) -> None:
+    """Gathers classes, with so many candidates for exchanges, and merges those that fail."""
+    k = class_size(made)
     block = block_size(made, k)
-    flock = make_flock(block, k, candidates, made.tab)
-    while flock.mark[NEXT] < len(label) or flock.mark[LEFT] > 0:
-        if made.clock.over(step, GATHERING):
-            break
-        made.clock.spend(LOOK * gather(CHUNK, k, block, made.cell, flock, made.tab, label))
+    pool = RecordPool(made.table, made.cell, k, block, candidates)
+    while not pool.is_empty and not made.clock.over("gathering", GATHERING):
+        made.clock.spend(LOOK * pool.gather(CHUNK))
+    label = pool.label
     rest = np.flatnonzero(label < 0)
-    label[rest] = flock.mark[MADE] + np.minimum(
-        np.arange(len(rest)) // k, max(len(rest) // k, 1) - 1
-    )
+    label[rest] = pool.n_classes + np.minimum(np.arange(len(rest)) // k, max(len(rest) // k, 1) - 1)
     blocks = math.ceil(len(label) / block)
-    made.offer(
-        f"classes of {k}" + (f", {blocks:,} blocks" if blocks > 1 else ""), mend(made, label)
-    )
+    step = f"classes of {k}" + (f", {blocks:,} blocks" if blocks > 1 else "")
+    made.offer(step, merge(made, label))
 
 
 def class_size(made: Construction) -> int:
     """k, or more where the histograms of all classes would not fit in memory."""
-    needed = made.problem.rows * len(made.tab.rules.count) // LARGEST_STATE + 1
+    slots: int = made.table.constraints.n_slots + 1
+    needed = made.problem.rows * slots // LARGEST_STATE + 1
     return min(max(made.k, needed), made.problem.rows)
 
 
@@ -103,8 +100,9 @@ def block_size(made: Construction, k: int) -> int:
     return math.ceil(rows / math.ceil(rows / most))
 
 
-def _merged(made: Construction, label: Ints) -> Ints:
-    return merge_farthest(made.whole(label), made.curve, made.table, made.hurried).label
+def _merge_farthest(made: Construction, label: Ints) -> Ints:
+    whole = made.join_rows(label)
+    return merge_farthest(whole, made.curve, made.table, made.is_hurried).label
 
 
 def _t_first(made: Construction) -> None:
@@ -112,9 +110,9 @@ def _t_first(made: Construction) -> None:
     for at, count in enumerate((subsets_needed(made.close, attribute, made.k), _published(made))):
         if at > 0 and made.clock.over("subsets", GATHERING):
             return
-        shelf = along_order(made, attribute.rank, count)
-        reach = made.reach(count, GATHERING / 2)
-        made.stock(f"{count} subsets", shelf, one_of_each(rows, count), reach)
+        bucket = along_order(made, attribute.rank, count)
+        reach = made.choose_reach(count, GATHERING / 2)
+        made.fill_from_buckets(f"{count} subsets", bucket, one_of_each(rows, count), reach)
 
 
 def _published(made: Construction) -> int:

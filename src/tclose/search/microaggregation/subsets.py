@@ -71,9 +71,9 @@ def along_order(made: Construction, rank: Ints, subsets: int) -> Ints:
     """The subset of each row, where tuples come in the order of their ranks."""
     key = rank[made.close.tuple_of][made.cell]
     order = np.lexsort([np.arange(len(key)) * TURN % 1.0, key])
-    shelf = np.empty(len(key), dtype=np.int64)
-    shelf[order] = np.repeat(np.arange(subsets), lengths(len(key), subsets))
-    return shelf
+    bucket = np.empty(len(key), dtype=np.int64)
+    bucket[order] = np.repeat(np.arange(subsets), lengths(len(key), subsets))
+    return bucket
 
 
 def subset_bound(close: Close, attribute: Attribute, subsets: int) -> Bound:
