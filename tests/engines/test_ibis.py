@@ -24,10 +24,8 @@ from tclose.errors import DataError
 ibis = pytest.importorskip("ibis", reason="ibis-framework is not installed")
 pytestmark = [
     pytest.mark.slow,
-    [
-        pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-        pytest.mark.filterwarnings("ignore::FutureWarning"),
-    ],
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
 
 KEY = b"sixteen bytes or more"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -141,7 +141,7 @@ def _refuse_beyond(column: pa.ChunkedArray, name: str) -> None:
         )
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """A value as messages, hierarchies and releases write it: 3.0 is `3`.
 
     >>> as_text(3.0), as_text(date(2024, 1, 2)), as_text(True)
@@ -218,7 +218,7 @@ def _written_numbers(labels: tuple[str, ...]) -> tuple[Kind, list[Fraction] | No
     return "text", None
 
 
-def days_of(value: Any) -> Fraction:
+def days_of(value: date | time) -> Fraction:
     """A date or a moment as days since the year 1."""
     if not isinstance(value, datetime):
         if isinstance(value, date):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from typing import Any
 
 import duckdb
 
@@ -17,7 +16,7 @@ SHARE = 200_000_000
 BUFFER = 32 << 20
 
 
-def connect(memory: str | None = None) -> Any:
+def connect(memory: str | None = None) -> duckdb.DuckDBPyConnection:
     """A connection of our own, with so much memory for counting.
 
     What does not fit goes to a private folder below the system's one for such things (TMPDIR),
@@ -36,7 +35,7 @@ def connect(memory: str | None = None) -> Any:
     return connection
 
 
-def _limit(connection: Any, memory: str) -> None:
+def _limit(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
     try:
         connection.execute("SET memory_limit = ?", [memory])
     except duckdb.Error:
@@ -47,7 +46,7 @@ def _limit(connection: Any, memory: str) -> None:
         connection.execute(f"SET threads = {max(1, min(threads, amount // SHARE))}")
 
 
-def buffer_for(connection: Any, least: int) -> int:
+def buffer_for(connection: duckdb.DuckDBPyConnection, least: int) -> int:
     """How many bytes of a file are read at a time: several buffers must leave room for counts.
 
     >>> buffer_for(connect("100MB"), 9_000_000), buffer_for(connect("1GB"), 9_000_000)

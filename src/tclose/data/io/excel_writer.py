@@ -11,7 +11,6 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.sax.saxutils import escape
 
 import pyarrow as pa
@@ -254,7 +253,7 @@ def _days(column: pa.Array, where: str) -> pa.Array:
     return days
 
 
-def _within(column: pa.Array, low: Any, high: Any) -> bool:
+def _within(column: pa.Array, low: float, high: float) -> bool:
     ends = pc.min_max(column).as_py()
     return ends["min"] is None or (low <= ends["min"] and ends["max"] <= high)
 

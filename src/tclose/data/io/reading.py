@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from tclose.data.io.address import Address
 from tclose.errors import UsageError, nearest
@@ -53,7 +52,7 @@ class Reading:
             raise UsageError("there is no such engine", where="engine", hint=hint)
         return self.engine or ENGINES[0]
 
-    def refuse_idle_query(self, *tables: Any) -> None:
+    def refuse_idle_query(self, *tables: object) -> None:
         """Raises where none of the tables is one that the query could be asked of."""
         addresses = [Address.of(table) for table in tables]
         if self.query is not None and all(place is None or place.table for place in addresses):

@@ -38,7 +38,11 @@ class DuckCellStore(CellStore):
     """The cells of a relation, in Parquet files of a private folder."""
 
     def __init__(
-        self, relation: Any, connection: Any, columns: Sequence[str], types: dict[str, str]
+        self,
+        relation: duckdb.DuckDBPyRelation,
+        connection: duckdb.DuckDBPyConnection,
+        columns: Sequence[str],
+        types: dict[str, str],
     ) -> None:
         self.connection, self.columns = connection, tuple(columns)
         self.scratch = Scratch()
@@ -118,7 +122,7 @@ class DuckCellStore(CellStore):
         for batch in pq.ParquetFile(self.folder / name).iter_batches(BATCH):
             yield pa.Table.from_batches([batch])
 
-    def _read(self, name: str) -> Any:
+    def _read(self, name: str) -> duckdb.DuckDBPyRelation:
         return self.connection.read_parquet(str(self.folder / name))
 
     def _drop(self, name: str) -> None:
@@ -130,8 +134,8 @@ class DuckParts:
 
     def __init__(
         self,
-        relation: Any,
-        connection: Any,
+        relation: duckdb.DuckDBPyRelation,
+        connection: duckdb.DuckDBPyConnection,
         columns: Sequence[str],
         by: Sequence[str],
         parts: int,
@@ -155,7 +159,9 @@ class DuckParts:
         return done
 
 
-def group_cells(relation: Any, columns: Sequence[str], types: dict[str, str]) -> Any:
+def group_cells(
+    relation: duckdb.DuckDBPyRelation, columns: Sequence[str], types: dict[str, str]
+) -> Any:
     """The distinct tuples of some columns with their number of rows; NaN is missing, −0 is 0."""
     keys = []
     for name in columns:
@@ -176,7 +182,7 @@ def plain(column: str, kind: str) -> str:
     return column
 
 
-def store(relation: Any, place: Path) -> None:
+def store(relation: duckdb.DuckDBPyRelation, place: Path) -> None:
     """Puts a relation into a file, out of core."""
     try:
         relation.to_parquet(str(place), row_group_size=GROUP, compression="zstd")

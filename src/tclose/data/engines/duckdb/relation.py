@@ -90,7 +90,7 @@ class RelationSource(DuckSource):
                 )
         return self._run(lambda: self.relation.to_arrow_reader(BATCH))
 
-    def _join_cells(self, how: Translation) -> Any:
+    def _join_cells(self, how: Translation) -> duckdb.DuckDBPyRelation:
         rows, names = self.relation, ", ".join(map(quote_name, self.columns))
         ordered = not how.shuffle and self._has_order()
         if ordered:
@@ -120,7 +120,9 @@ class RelationSource(DuckSource):
             column = f"CASE WHEN {nan} THEN NULL ELSE {column} + 0 END"
         return f"CAST({column} AS {kind})"
 
-    def _add_pseudonyms(self, rows: Any, name: str, at: int, how: Translation) -> Any:
+    def _add_pseudonyms(
+        self, rows: duckdb.DuckDBPyRelation, name: str, at: int, how: Translation
+    ) -> Any:
         """The rows with a pseudonym for each value of a column, from a table of all of them."""
         value = quote_name(VALUE.format(at))
         parts = []
@@ -136,11 +138,11 @@ class RelationSource(DuckSource):
         setting = self._query("SELECT current_setting('preserve_insertion_order')")
         return bool(setting.fetchall()[0][0])
 
-    def _beside(self, table: pa.Table) -> Any:
+    def _beside(self, table: pa.Table) -> duckdb.DuckDBPyRelation:
         """An Arrow table as a relation of the caller's connection."""
         return self._query("SELECT * FROM __tclose_table__", table)
 
-    def _query(self, sql: str, __tclose_table__: pa.Table | None = None) -> Any:
+    def _query(self, sql: str, __tclose_table__: pa.Table | None = None) -> duckdb.DuckDBPyRelation:
         """A query on the caller's connection, which finds the table by the argument's name.
 
         Older engines leave the view behind that stands for the relation; it is not used here.
@@ -148,10 +150,11 @@ class RelationSource(DuckSource):
         nothing = self.relation.limit(0)
         found = nothing.query(VIEW, sql)
         nothing.query(VIEW, f"DROP VIEW IF EXISTS {VIEW}")
+        assert found is not None  # a query has rows
         return found
 
 
-def _files(relation: Any) -> Iterator[Path]:
+def _files(relation: duckdb.DuckDBPyRelation) -> Iterator[Path]:
     """The files that the relation's query names, as far as they can be told from other texts."""
     for text in LITERAL.findall(relation.sql_query()):
         path = text.replace("''", "'")
@@ -166,7 +169,9 @@ def collect_cell_table(how: Translation) -> pa.Table:
     )
 
 
-def _join(rows: Any, table: Any, match: str) -> Any:
+def _join(
+    rows: duckdb.DuckDBPyRelation, table: duckdb.DuckDBPyRelation, match: str
+) -> duckdb.DuckDBPyRelation:
     return rows.set_alias("__tclose_rows__").join(table.set_alias("__tclose_beside__"), match)
 
 
@@ -185,7 +190,7 @@ def _change_column(change: Change, at: int, how: Translation) -> str:
     return f"{quote_name(NAME.format(at))} AS {name}"
 
 
-def open_relation(data: Any) -> RelationSource:
+def open_relation(data: duckdb.DuckDBPyRelation) -> RelationSource:
     """A relation of the caller's own connection."""
     refuse_ambiguous(list(data.columns), "relation")
     return RelationSource("relation", tuple(data.columns), data, files=tuple(_files(data)))

@@ -30,13 +30,15 @@ NUMBER = f"row_number() OVER () AS {PLACE}"
 
 
 def join_rows(
-    relation: Any, how: Translation, types: dict[str, str], *, steady: bool
+    relation: duckdb.DuckDBPyRelation, how: Translation, types: dict[str, str], *, steady: bool
 ) -> Iterator[pa.RecordBatch]:
     """The released rows in their order. `steady`: the relation is read in the same one again."""
     return _read_along(relation, how, types) if steady else _join_whole(relation, how, types)
 
 
-def _join_whole(relation: Any, how: Translation, types: dict[str, str]) -> Iterator[pa.RecordBatch]:
+def _join_whole(
+    relation: duckdb.DuckDBPyRelation, how: Translation, types: dict[str, str]
+) -> Iterator[pa.RecordBatch]:
     """Rows and lines joined as a whole."""
     keys = [plain(f"r.{quote_name(name)}", types[name]) for name in how.keys]
     wanted = [change.name for change in how.changes if change.kind not in ("text", "mask")]
@@ -47,7 +49,9 @@ def _join_whole(relation: Any, how: Translation, types: dict[str, str]) -> Itera
         yield _change_batch(batch, batch, how)
 
 
-def _read_along(relation: Any, how: Translation, types: dict[str, str]) -> Iterator[pa.RecordBatch]:
+def _read_along(
+    relation: duckdb.DuckDBPyRelation, how: Translation, types: dict[str, str]
+) -> Iterator[pa.RecordBatch]:
     """Only keys and lines joined, and these read along with the rows."""
     keys = [plain(quote_name(name), types[name]) for name in how.keys]
     hashed = f"hash({', '.join(keys)}) AS {HASH}"
@@ -69,7 +73,9 @@ def _read_along(relation: Any, how: Translation, types: dict[str, str]) -> Itera
         yield _change_batch(kept, found, how)
 
 
-def _match_lines(rows: Any, keys: list[str], how: Translation, more: list[str]) -> Any:
+def _match_lines(
+    rows: duckdb.DuckDBPyRelation, keys: list[str], how: Translation, more: list[str]
+) -> Any:
     """Lines of the translation in the order of the rows that they are for."""
     alike = " AND ".join(
         f"{key} IS NOT DISTINCT FROM l.{KEY.format(at)}" for at, key in enumerate(keys)
@@ -106,7 +112,7 @@ class _Lines:
         return int(self.waiting.column(PLACE)[-1].as_py())
 
 
-def _change_batch(rows: Any, lines: Any, how: Translation) -> pa.RecordBatch:
+def _change_batch(rows: pa.RecordBatch, lines: pa.RecordBatch, how: Translation) -> pa.RecordBatch:
     """The rows as they are released."""
     made = {}
     for change in how.changes:
@@ -121,7 +127,7 @@ def _change_batch(rows: Any, lines: Any, how: Translation) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(made.values()), list(made))
 
 
-def _plain_array(column: Any) -> pa.Array:
+def _plain_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 

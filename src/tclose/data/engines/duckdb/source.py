@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset as ds
 
 from tclose.data.cell_store import CellStore
 from tclose.data.io.arrow_types import coarsen_times, is_countable
@@ -21,6 +22,11 @@ from tclose.data.source import BATCH, NO_LIMIT, READ, ROWS, Rows, Source, Spread
 from tclose.data.translation import Translation
 from tclose.errors import DataError
 
+if TYPE_CHECKING:
+    from tclose.data.io.folders import Scratch
+
+
+T = TypeVar("T")
 USED = re.compile(r"of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)")
 """What the engine asked for, had, and may have."""
 SCALAR = re.compile(
@@ -33,12 +39,12 @@ SCALAR = re.compile(
 class DuckSource(Source):
     """A table that DuckDB counts."""
 
-    relation: Any = field(repr=False)
-    connection: Any = field(default=None, repr=False)
+    relation: duckdb.DuckDBPyRelation = field(repr=False)
+    connection: duckdb.DuckDBPyConnection | None = field(default=None, repr=False)
     rows_in_order: Callable[[], Rows] | None = field(default=None, repr=False)
     """Reads the rows without the engine, which has no word for some types (dictionaries, zones)."""
     hashed: Callable[[], str] | None = field(default=None, repr=False)
-    scratch: Any = field(default=None, repr=False)
+    scratch: Scratch | tuple[Scratch, ...] | None = field(default=None, repr=False)
     lines_before: int = 0
     """How many lines of the file stand before what the engine counts as its first."""
     steady: bool = field(default=False, kw_only=True)
@@ -94,7 +100,7 @@ class DuckSource(Source):
                 table = table.set_column(at, column.name, table.column(at).cast(zone))
         return table
 
-    def _limited(self, tuples: Any) -> pa.Table | None:
+    def _limited(self, tuples: duckdb.DuckDBPyRelation) -> pa.Table | None:
         """The tuples, if they are not too many; no more of them are taken than that takes."""
         reader, parts, found = tuples.to_arrow_reader(BATCH), [], 0
         for part in reader:
@@ -150,7 +156,7 @@ class DuckSource(Source):
         """The hash of the file, or of the rows where there is none."""
         return super().digest() if self.hashed is None else self.hashed()
 
-    def _run(self, query: Any) -> Any:
+    def _run(self, query: Callable[[], T]) -> T:
         try:
             return query()
         except duckdb.Error as error:
@@ -231,7 +237,9 @@ def _too_little(message: str, name: str) -> DataError:
     return DataError("not enough memory", where=name, hint=hint)
 
 
-def scan_arrow(connection: Any, data: Any) -> Any:
+def scan_arrow(
+    connection: duckdb.DuckDBPyConnection, data: pa.Table | ds.Dataset
+) -> duckdb.DuckDBPyRelation:
     """A table's or dataset's columns; those that DuckDB has no type for are there, but empty."""
     if isinstance(data, pa.Table):
         data = _widen(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -20,10 +20,14 @@ from tclose.data.io.paths import Files
 from tclose.data.io.writers import ArrowWriter
 from tclose.errors import DataError
 
+if TYPE_CHECKING:
+    import duckdb
+
+
 FILE_FORMAT = b"ARROW1"
 
 
-def open_arrow(files: Files, connection: Any) -> DuckSource:
+def open_arrow(files: Files, connection: duckdb.DuckDBPyConnection) -> DuckSource:
     """The table in one or several Arrow files, columns united by name."""
     scratch: list[Scratch] = []
     try:

@@ -42,7 +42,7 @@ OTHERS = {
 """How files begin that are no text, and what to do about each."""
 
 
-def open_text(files: Files, reading: Reading, connection: Any) -> DuckSource:
+def open_text(files: Files, reading: Reading, connection: duckdb.DuckDBPyConnection) -> DuckSource:
     """The table in one or several CSV files, which have the same columns in the same order."""
     scratch: list[Scratch] = []
     texts = [_unpack(path, scratch) for path in files.paths]
@@ -81,7 +81,7 @@ def open_text(files: Files, reading: Reading, connection: Any) -> DuckSource:
 class _Table:
     """How DuckDB reads the files."""
 
-    connection: Any
+    connection: duckdb.DuckDBPyConnection
     texts: list[Path]
     dialect: Dialect
     header: bool
@@ -90,7 +90,7 @@ class _Table:
     scratch: tuple[Scratch, ...]
     """Lives as long as the rows can be read."""
 
-    def relation(self) -> Any:
+    def relation(self) -> duckdb.DuckDBPyRelation:
         """All files together."""
         paths = [os.path.abspath(path) for path in self.texts]
         names = list(self.dialect.header)

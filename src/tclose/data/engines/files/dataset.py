@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow.dataset as ds
@@ -14,15 +14,18 @@ from tclose.data.io.connection import connect
 from tclose.data.io.dialect import refuse_ambiguous
 from tclose.data.source import READ, Rows
 
+if TYPE_CHECKING:
+    from tclose.data.io.folders import Scratch
+
 
 def open_dataset(
     dataset: ds.Dataset,
     name: str = "dataset",
     *,
-    connection: Any = None,
+    connection: duckdb.DuckDBPyConnection | None = None,
     memory: str | None = None,
     hashed: Callable[[], str] | None = None,
-    scratch: Any = None,
+    scratch: Scratch | tuple[Scratch, ...] | None = None,
     notes: tuple[str, ...] = (),
     files: tuple[Path, ...] | None = None,
 ) -> DuckSource:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,12 @@ from tclose.data.io.fingerprint import file_hash
 from tclose.data.io.folders import Scratch
 from tclose.data.io.paths import Files
 from tclose.errors import DataError, nearest
+
+if TYPE_CHECKING:
+    import duckdb
+    from openpyxl import Workbook
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+
 
 ROWS = 8_192
 EXACT = 2**53
@@ -51,7 +57,9 @@ TYPES = {
 """The type of a column, from the kinds of cells that it has; text in any other case."""
 
 
-def open_excel(files: Files, sheet: str | None, connection: Any) -> DuckSource:
+def open_excel(
+    files: Files, sheet: str | None, connection: duckdb.DuckDBPyConnection
+) -> DuckSource:
     """The table in a sheet: the first one, unless another is named."""
     path, scratch = files.paths[0], Scratch()
     target = Path(scratch.name) / "table.arrow"
@@ -92,7 +100,7 @@ def _open_book(path: Path) -> Iterator[Any]:
             book.close()
 
 
-def _sheet(book: Any, wanted: str | None, name: str) -> tuple[Any, list[str]]:
+def _sheet(book: Workbook, wanted: str | None, name: str) -> tuple[Any, list[str]]:
     """The sheet that is asked for; the first where none is."""
     sheets = {page.title: page for page in book.worksheets}
     if not sheets:
@@ -107,7 +115,7 @@ def _sheet(book: Any, wanted: str | None, name: str) -> tuple[Any, list[str]]:
     return sheets[wanted], []
 
 
-def _refuse_unreadable(path: Path, sheet: Any) -> None:
+def _refuse_unreadable(path: Path, sheet: ReadOnlyWorksheet) -> None:
     """Raises where cells are merged, or formulas were never calculated: both look like gaps."""
     where = f"{path.name}, sheet {sheet.title!r}"
     with zipfile.ZipFile(path) as archive, archive.open(sheet._worksheet_path) as file:
@@ -132,7 +140,7 @@ def _refuse_unreadable(path: Path, sheet: Any) -> None:
 class _SheetCopy:
     """The cells of a sheet as text in a file, and which kinds each column has."""
 
-    def __init__(self, sheet: Any, name: str, path: Path) -> None:
+    def __init__(self, sheet: ReadOnlyWorksheet, name: str, path: Path) -> None:
         self.where, self.path = f"{name}, sheet {sheet.title!r}", path
         self.blank, self.errors = 0, 0
         sheet.reset_dimensions()
@@ -228,7 +236,7 @@ class _SheetCopy:
         return pa.array(texts, pa.string())
 
 
-def _classify(value: Any) -> tuple[str, str]:
+def _classify(value: object) -> tuple[str, str]:
     """The kind of a cell's value, and the value as text."""
     if isinstance(value, bool):
         return "bool", "true" if value else "false"

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -15,6 +15,10 @@ from tclose.data.engines.duckdb.source import quote_text
 from tclose.data.io.paths import Files
 from tclose.data.source import quote_name
 from tclose.errors import DataError
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 """How a folder is called whose rows have no value there."""
@@ -46,7 +50,9 @@ class Partitions:
         """The columns for so many rows of a file."""
         return [pa.repeat(self.values.column(name)[file], rows) for name in self.names]
 
-    def beside(self, connection: Any, scan: str, names: list[str], paths: list[str]) -> Any:
+    def beside(
+        self, connection: duckdb.DuckDBPyConnection, scan: str, names: list[str], paths: list[str]
+    ) -> duckdb.DuckDBPyRelation:
         """A scan of all files, which tells each row's file as `FILE`, with these columns too."""
         listed = self.values.add_column(0, FILE, pa.array(paths))
         folders = connection.from_arrow(listed).set_alias("folders")

@@ -21,7 +21,7 @@ from tclose.data.source import READ, Rows
 from tclose.errors import DataError
 
 
-def open_parquet(files: Files, connection: Any) -> DuckSource:
+def open_parquet(files: Files, connection: duckdb.DuckDBPyConnection) -> DuckSource:
     """The table in one or several Parquet files, columns united by name."""
     own, notes = unite_schemas([_schema(path) for path in files.paths], files.paths)
     folders = read_partitions(files, typed=True).without(list(own.names))
@@ -54,7 +54,9 @@ def _file(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
 
 
-def _scan(files: Files, own: pa.Schema, folders: Partitions, connection: Any) -> Any:
+def _scan(
+    files: Files, own: pa.Schema, folders: Partitions, connection: duckdb.DuckDBPyConnection
+) -> Any:
     """What DuckDB counts; columns that it has no type for are there, and hold nothing."""
     paths = [os.path.abspath(path) for path in files.paths]
     several = "" if files.single else ", union_by_name = true"

@@ -20,7 +20,7 @@ NULLABLE = {
 """The types of pandas that hold the same values, and missing ones."""
 
 
-def is_frame(data: Any) -> bool:
+def is_frame(data: object) -> bool:
     """Whether the data is an eager frame of a known library.
 
     >>> import pyarrow as pa

@@ -18,6 +18,8 @@ from tclose.data.translation import Change, Translation
 from tclose.errors import DataError
 
 if TYPE_CHECKING:
+    from ibis.expr.types import Table
+
     from tclose.data.engines.ibis.source import IbisSource
 
 MINE, MISSING = "__tclose_mine_{}", "__tclose_missing_{}"
@@ -137,7 +139,7 @@ class _IbisRelease:
         made = self.how.pseudonyms(values)
         return self.ibis.memtable(pa.table({OLD.format(at): values, NEW.format(at): made}))
 
-    def _released(self, made: Any, change: Change, at: int) -> Any:
+    def _released(self, made: Table, change: Change, at: int) -> Any:
         if change.kind == "text":
             return made[change.at]
         if change.kind == "mask":

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -26,6 +26,11 @@ from tclose.data.source import BATCH, ROWS, Rows, Source, Spread
 from tclose.data.translation import Translation
 from tclose.errors import DataError, TcloseError
 
+if TYPE_CHECKING:
+    from ibis.expr.datatypes import DataType
+    from ibis.expr.types import Table
+
+
 ARROW = ("polars", "datafusion")
 """Backends whose answers are Arrow from the start."""
 PLAIN = ("string", "boolean", "integer", "floating", "decimal", "date", "time", "timestamp")
@@ -35,7 +40,7 @@ MOST_DIGITS = 38
 Parts = Generator[pa.RecordBatch, None, None]
 
 
-def is_ibis(data: Any) -> bool:
+def is_ibis(data: object) -> bool:
     """Whether this is a table of Ibis; Ibis itself is not needed to tell."""
     return any(
         kind.__name__ == "Table" and kind.__module__ == "ibis.expr.types.relations"
@@ -50,7 +55,7 @@ class IbisSource(Source):
     The rows are those that the backend finds each time, in the order that it finds them.
     """
 
-    table: Any = field(repr=False)
+    table: Table = field(repr=False)
     backend: Source = field(repr=False)
     """The same table as its backend shows it."""
 
@@ -108,7 +113,7 @@ class IbisSource(Source):
 class BackendSource(Spooling):
     """A table of any backend, as far as Ibis knows it."""
 
-    table: Any = field(repr=False)
+    table: Table = field(repr=False)
 
     @cached_property
     def n_rows(self) -> int:
@@ -159,7 +164,7 @@ class BackendSource(Spooling):
     def _backend(self) -> str:
         return str(self.table.get_backend().name)
 
-    def _read(self, table: Any) -> tuple[pa.Schema, Callable[[], Parts]]:
+    def _read(self, table: Table) -> tuple[pa.Schema, Callable[[], Parts]]:
         """The types and the rows of a table; what may be lost on the way is sent as text."""
         kinds = {name: _arrow(kind) for name, kind in table.schema().items()}
         schema = pa.schema(list(kinds.items()))
@@ -182,7 +187,7 @@ class BackendSource(Spooling):
         return schema, parts
 
 
-def open_ibis(table: Any) -> IbisSource:
+def open_ibis(table: Table) -> IbisSource:
     """An Ibis table of any backend."""
     name = "Ibis table"
     with explain_errors(name):
@@ -217,18 +222,18 @@ def explain_errors(name: str) -> Iterator[None]:
         ) from None
 
 
-def _name_table(table: Any, backend: str) -> str:
+def _name_table(table: Table, backend: str) -> str:
     try:
         return f"table {table.get_name()} in {backend}"
     except Exception:
         return f"Ibis table in {backend}"
 
 
-def _is(kind: Any, *words: str) -> bool:
+def _is(kind: DataType, *words: str) -> bool:
     return any(bool(getattr(kind, f"is_{word}")()) for word in words)
 
 
-def _arrow(kind: Any) -> pa.DataType:
+def _arrow(kind: DataType) -> pa.DataType:
     if kind.is_decimal() and (kind.precision is None or kind.precision > MOST_DIGITS):
         return pa.string()
     return kind.to_pyarrow()
@@ -240,12 +245,12 @@ def _fragile(kind: pa.DataType) -> bool:
     return any(is_kind(kind) for is_kind in fragile)
 
 
-def _send(table: Any) -> Iterator[pa.RecordBatch]:
+def _send(table: Table) -> Iterator[pa.RecordBatch]:
     with table.to_pyarrow_batches(chunk_size=BATCH) as batches:
         yield from batches
 
 
-def _fetch(table: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _fetch(table: Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Rows of SQLite, which Ibis would read all at once."""
     backend = table.get_backend()
     cursor = backend.con.cursor()

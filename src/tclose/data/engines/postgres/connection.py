@@ -6,10 +6,14 @@ import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclose.data.io.address import Address
 from tclose.errors import DataError, InternalError, TcloseError
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Cursor
+
 
 WAIT = 15
 """Seconds until a server that does not answer is given up."""
@@ -146,7 +150,7 @@ class PostgresLink:
             raise
         return connection
 
-    def _begin(self, connection: Any, psycopg: Any) -> None:
+    def _begin(self, connection: Connection[Any], psycopg: Any) -> None:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = None if self.writes else True
         with connection.cursor() as cursor:
@@ -160,7 +164,7 @@ class PostgresLink:
 class BorrowedLink(PostgresLink):
     """Somebody else's connection, whose settings and transactions stay as they are."""
 
-    def __init__(self, connection: Any, where: str) -> None:
+    def __init__(self, connection: Connection[Any], where: str) -> None:
         super().__init__(Address("postgresql://"))
         self._theirs = connection
         self._where = where
@@ -179,13 +183,13 @@ class BorrowedLink(PostgresLink):
         """Leaves the connection alone."""
 
 
-def configure(cursor: Any, settings: dict[str, str]) -> None:
+def configure(cursor: Cursor[Any], settings: dict[str, str]) -> None:
     """Settings for the rest of a transaction."""
     calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
     cursor.execute(f"SELECT {calls}", [word for pair in settings.items() for word in pair])
 
 
-def _close(connection: Any) -> None:
+def _close(connection: Connection[Any]) -> None:
     connection.close()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -14,6 +14,10 @@ from tclose.data.engines.postgres.connection import PostgresLink
 from tclose.data.engines.postgres.types import make_storable
 from tclose.data.source import BATCH
 from tclose.errors import DataError
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
 
 BLOCK = 16 << 20
 """So many bytes of text are read at once, and at least one row."""
@@ -80,7 +84,7 @@ def _unreadable(message: str, schema: pa.Schema, where: str) -> DataError:
     )
 
 
-def copy_in(cursor: Any, table: str, batches: Iterable[pa.RecordBatch]) -> int:
+def copy_in(cursor: Cursor[Any], table: str, batches: Iterable[pa.RecordBatch]) -> int:
     """Puts rows into a table of the database; how many there were."""
     rows = 0
     with cursor.copy(f"COPY {table} FROM STDIN (FORMAT csv)") as copy:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -22,6 +22,10 @@ from tclose.data.io.address import Address
 from tclose.data.source import Source, T, quote_name
 from tclose.data.translation import Change, Translation
 from tclose.errors import DataError, TcloseError, UsageError
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
 
 CELLS, NAMES = "tclose_cells", "tclose_names_{}"
 OLD, NEW = "old", "new"
@@ -106,7 +110,7 @@ def uploads(source: Source, how: Translation) -> dict[str, pa.Table]:
     return tables
 
 
-def upload(cursor: Any, tables: dict[str, pa.Table], suffix: str = "") -> None:
+def upload(cursor: Cursor[Any], tables: dict[str, pa.Table], suffix: str = "") -> None:
     """Tables for this session alone."""
     for name, table in tables.items():
         listed = ", ".join(declare_columns(table.schema))
@@ -167,7 +171,7 @@ def _writing(link: PostgresLink) -> Iterator[tuple[PostgresLink, Any]]:
         link.close()
 
 
-def _create(cursor: Any, address: Address, columns: list[str]) -> None:
+def _create(cursor: Cursor[Any], address: Address, columns: list[str]) -> None:
     from psycopg import errors
 
     try:

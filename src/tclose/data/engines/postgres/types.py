@@ -9,13 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from tclose.data.engines.postgres.connection import PostgresLink
 from tclose.data.source import quote_name
 from tclose.errors import DataError
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
 
 SQL_TYPE = b"postgresql"
 """The key of an Arrow field's metadata under which the column's type in the database is kept."""
@@ -201,7 +205,7 @@ def refuse_long(names: Iterable[str], where: str) -> None:
         )
 
 
-def known_types(cursor: Any) -> set[str]:
+def known_types(cursor: Cursor[Any]) -> set[str]:
     """The names of the types that every database has."""
     cursor.execute("SELECT format_type(oid, NULL) FROM pg_type WHERE oid < %s", (FIRST_OWN,))
     return {str(name) for (name,) in cursor.fetchall()}

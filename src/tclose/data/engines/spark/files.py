@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import functions
 
@@ -24,6 +24,10 @@ from tclose.data.io.paths import PACKED, find_files, kind_of
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.errors import DataError
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
 SHORT = 1 << 16
 Hash = Callable[[], str] | None
 
@@ -31,7 +35,7 @@ Hash = Callable[[], str] | None
 class SparkRead(NamedTuple):
     """What was read from files, and what is known about them."""
 
-    frame: Any
+    frame: DataFrame
     name: str
     hashed: Hash
     scratch: Scratch | None = None

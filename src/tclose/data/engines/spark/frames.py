@@ -6,7 +6,7 @@ import logging
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -16,6 +16,10 @@ from pyspark.sql import functions, types
 from tclose.data.engines.spark.rows import map_batches, replace_columns
 from tclose.data.translation import Translation
 from tclose.errors import DataError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
 
 SCALAR = {
     "string", "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date",
@@ -31,7 +35,7 @@ def column_named(column: str) -> Any:
     return functions.col("`" + column.replace("`", "``") + "`")
 
 
-def schema_of(frame: Any, name: str) -> pa.Schema:
+def schema_of(frame: DataFrame, name: str) -> pa.Schema:
     """The columns as Arrow has them, moments in UTC; raises where it has no word for a type."""
     try:
         return frame.limit(0).toArrow().schema
@@ -41,7 +45,7 @@ def schema_of(frame: Any, name: str) -> pa.Schema:
         raise
 
 
-def _refuse_untold(column: Any, field: Any, name: str) -> None:
+def _refuse_untold(column: DataFrame, field: types.StructField, name: str) -> None:
     try:
         column.limit(0).toArrow()
     except PySparkException:
@@ -52,12 +56,12 @@ def _refuse_untold(column: Any, field: Any, name: str) -> None:
         ) from None
 
 
-def is_text(kind: Any) -> bool:
+def is_text(kind: types.DataType) -> bool:
     """Whether values of a type are told apart as texts; what is always missing is one, too."""
     return kind.typeName() in ("string", "void")
 
 
-def make_frame(session: Any, table: pa.Table, kinds: dict[str, Any]) -> Any:
+def make_frame(session: SparkSession, table: pa.Table, kinds: dict[str, Any]) -> Any:
     """An Arrow table as a Spark frame; `kinds` are the types of some of its columns."""
     fields = []
     for field in table.schema:
@@ -68,7 +72,7 @@ def make_frame(session: Any, table: pa.Table, kinds: dict[str, Any]) -> Any:
     return session.createDataFrame(table, types.StructType(fields))
 
 
-def pin(frame: Any) -> Any:
+def pin(frame: DataFrame) -> Any:
     """The rows of a frame, computed once and kept: never computed again, so never others.
 
     With a checkpoint directory they are kept there and outlive the loss of an executor. Without,
@@ -79,7 +83,7 @@ def pin(frame: Any) -> Any:
     return frame.localCheckpoint(eager=True)
 
 
-def add_pseudonyms(frame: Any, columns: tuple[str, ...], how: Translation) -> Any:
+def add_pseudonyms(frame: DataFrame, columns: tuple[str, ...], how: Translation) -> Any:
     """The frame with pseudonyms in some columns, made by the same code as everywhere."""
     schema = schema_of(frame, "release")
     fields = [
@@ -91,7 +95,7 @@ def add_pseudonyms(frame: Any, columns: tuple[str, ...], how: Translation) -> An
     )
 
 
-def shuffle(frame: Any) -> Any:
+def shuffle(frame: DataFrame) -> Any:
     """The rows in the order of a hash of their values and a secret, which is then forgotten.
 
     It depends on nothing but the values, so it says nothing about the order that was, and a part

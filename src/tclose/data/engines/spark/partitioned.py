@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,10 @@ from tclose.data.engines.spark.frames import explain_errors
 from tclose.data.engines.spark.rows import Batches, cast_batch, map_batches
 from tclose.data.source import ROWS
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, GroupedData
+
+
 Ints = NDArray[np.int64]
 
 NUMBER, REPORT, PART = "__tclose_number__", "__tclose_report__", "__tclose_part__"
@@ -42,7 +46,7 @@ NUMBER, REPORT, PART = "__tclose_number__", "__tclose_report__", "__tclose_part_
 class SparkCellStore(CellStore):
     """The cells of a frame, as a frame that stays on the cluster."""
 
-    def __init__(self, frame: Any, keys: dict[str, Any], name: str) -> None:
+    def __init__(self, frame: DataFrame, keys: dict[str, Any], name: str) -> None:
         self.frame, self.keys, self.name = keep_on_disk(frame), keys, name
         self.schema = self.frame.limit(0).toArrow().schema
         self.fragments: Any = None
@@ -114,7 +118,7 @@ class SparkCellStore(CellStore):
 class SparkParts:
     """Cells in parts, on the cluster: those with equal values in some columns are in one part."""
 
-    def __init__(self, cells: Any, by: Sequence[Any], parts: int, name: str) -> None:
+    def __init__(self, cells: DataFrame, by: Sequence[Any], parts: int, name: str) -> None:
         self.schema, self.name = cells.limit(0).toArrow().schema, name
         part = functions.pmod(functions.xxhash64(*by), functions.lit(parts)).alias(PART)
         self.cells = keep_on_disk(cells.select("*", part))
@@ -128,7 +132,7 @@ class SparkParts:
         return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
 
 
-def _apply(groups: Any, work: Callable[[pa.Table], pa.Table], schema: Any) -> Any:
+def _apply(groups: GroupedData, work: Callable[[pa.Table], pa.Table], schema: Any) -> Any:
     """A frame with what `work` makes from each group; lazy."""
     with warnings.catch_warnings():
         # It speaks of pandas, which has to be there but takes no part in this.
@@ -136,7 +140,7 @@ def _apply(groups: Any, work: Callable[[pa.Table], pa.Table], schema: Any) -> An
         return groups.applyInArrow(work, schema)
 
 
-def keep_on_disk(frame: Any) -> Any:
+def keep_on_disk(frame: DataFrame) -> Any:
     """A frame whose rows are kept on the workers' disks once they were computed."""
     return frame.persist(StorageLevel.DISK_ONLY)
 

@@ -7,7 +7,11 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 GLOB = re.compile(r"[*?\[{]")
@@ -17,11 +21,11 @@ GLOB = re.compile(r"[*?\[{]")
 class SparkPath:
     """A path of a session's file systems; a plain one is on the session's own."""
 
-    session: Any = field(repr=False)
+    session: SparkSession = field(repr=False)
     text: str
 
     @classmethod
-    def from_user(cls, session: Any, path: str | Path) -> SparkPath:
+    def from_user(cls, session: SparkSession, path: str | Path) -> SparkPath:
         """A place by what a user calls it: what is relative starts where the user is.
 
         A Path has eaten a slash of `hdfs://host/folder`; it gets it back.

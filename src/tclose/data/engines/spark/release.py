@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tclose.data.engines.spark.frames import schema_of
 from tclose.data.engines.spark.paths import SparkPath
@@ -13,11 +13,15 @@ from tclose.data.engines.spark.rows import map_batches, write_lines
 from tclose.data.source import T
 from tclose.errors import DataError
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
 FOLDERS = (".parquet", ".csv")
 
 
 def store_frame(
-    frame: Any, target: SparkPath, judge: Callable[[SparkPath], T], delimiter: str = ","
+    frame: DataFrame, target: SparkPath, judge: Callable[[SparkPath], T], delimiter: str = ","
 ) -> T:
     """Writes a frame as a folder of Parquet or CSV files, by the suffix of the target.
 
@@ -52,7 +56,7 @@ def refuse_there(target: SparkPath) -> None:
         )
 
 
-def _write_csv(frame: Any, part: SparkPath, delimiter: str) -> None:
+def _write_csv(frame: DataFrame, part: SparkPath, delimiter: str) -> None:
     """CSV files of the house's own writing, each with the header."""
     schema = schema_of(frame, "release")
     map_batches(frame, write_lines(schema, delimiter), "value string").write.text(part.text)

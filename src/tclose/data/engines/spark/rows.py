@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from tclose.data.io.fingerprint import Sums, sum_hashes
 from tclose.data.io.writers import CsvText
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
 AT_ONCE = 8 << 20
 Batches = Iterable[pa.RecordBatch]
 
 
 def map_batches(
-    frame: Any, work: Callable[[Batches], Iterator[pa.RecordBatch]], schema: Any
+    frame: DataFrame, work: Callable[[Batches], Iterator[pa.RecordBatch]], schema: Any
 ) -> Any:
     """A frame with what `work` makes from the batches of each partition; lazy.
 
@@ -46,7 +50,7 @@ def pack(batches: Batches) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pydict({"part": [sink.getvalue().to_pybytes()]})
 
 
-def unpack(frame: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def unpack(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """All rows of a frame on the driver, which holds two partitions at a time at most."""
     packs = map_batches(frame, pack, "part binary")
     for row in packs.toLocalIterator(prefetchPartitions=True):
@@ -72,7 +76,7 @@ def sum_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict({"sums": [" ".join(str(number) for number in sums)]})
 
 
-def sum_partitions(frame: Any) -> list[Sums]:
+def sum_partitions(frame: DataFrame) -> list[Sums]:
     """The sums over each partition of a frame."""
     found = map_batches(frame, sum_partition, "sums string").collect()
     return [tuple(int(number) for number in row[0].split()) for row in found]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions, types
@@ -37,6 +37,12 @@ from tclose.data.source import ROWS, Rows, Source, Spread, T
 from tclose.data.translation import KEY, Change, Translation
 from tclose.errors import DataError, TooManyCells
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tclose.data.io.folders import Scratch
+
+
 MANY, LARGEST = 20_000_000, 2**31 - 2
 """How many cells are taken to the driver where nothing is said, and at most."""
 SMALL = 32 << 20
@@ -47,9 +53,9 @@ UNSTEADY = re.compile(r"(?<!Broadcast)Exchange\b")
 class SparkSource(Source):
     """A table that Spark counts."""
 
-    frame: Any = field(repr=False)
+    frame: DataFrame = field(repr=False)
     hashed: Callable[[], str] | None = field(default=None, repr=False)
-    scratch: Any = field(default=None, repr=False)
+    scratch: Scratch | tuple[Scratch, ...] | None = field(default=None, repr=False)
 
     @cached_property
     def kinds(self) -> dict[str, Any]:
@@ -244,10 +250,10 @@ def open_spark_path(path: str | Path, reading: Reading) -> SparkSource:
 
 
 def make_source(
-    frame: Any,
+    frame: DataFrame,
     name: str,
     hashed: Callable[[], str] | None = None,
-    scratch: Any = None,
+    scratch: Scratch | tuple[Scratch, ...] | None = None,
     delimiter: str = ",",
     notes: tuple[str, ...] = (),
 ) -> SparkSource:
