@@ -93,7 +93,7 @@ def test_values_that_cannot_be_counted_are_refused_without_showing_them(database
             open_source(database.url("odd")).group([column])
         assert "infinity" not in str(refused.value) and "0044" not in str(refused.value)
     text = f"SELECT far::text, late::text FROM odd"  # noqa: F541
-    assert open_source(database.url(), query=text).group(["far"]).num_rows == 1
+    assert open_source(database.url(), tclose.Reading(query=text)).group(["far"]).num_rows == 1
 
 
 VALUES = {
@@ -196,7 +196,7 @@ def test_a_reading_that_is_given_up_leaves_the_snapshot(database: Any) -> None:
 def test_only_one_select_is_asked(database: Any, query: str) -> None:
     database.run("CREATE TABLE people AS SELECT 1 AS a; CREATE SEQUENCE numbers")
     with pytest.raises(TcloseError):
-        open_source(database.url(), query=query).group(["a"])
+        open_source(database.url(), tclose.Reading(query=query)).group(["a"])
     assert database.tables() == ["people"]
     assert database.run("SELECT count(*) FROM people") == [(1,)]
 
@@ -209,7 +209,7 @@ def test_only_one_select_is_asked(database: Any, query: str) -> None:
 )  # fmt: skip
 def test_every_kind_of_select_is_read(database: Any, query: str) -> None:
     database.run("CREATE TABLE people AS SELECT generate_series(1, 2) AS a")
-    source = open_source(database.url(), query=query)
+    source = open_source(database.url(), tclose.Reading(query=query))
     assert source.n_rows == 2 and read(source).num_rows == 2
     assert source.name == f"a query in {database.name}"
 
