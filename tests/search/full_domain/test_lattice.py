@@ -19,7 +19,13 @@ from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Policy
 from tclose.search import problem_of
 from tclose.search.full_domain.lattice import Lattice, below
-from tclose.search.full_domain.levels import ladder_of, ladders_of, limits_of, packed, rungs_of
+from tclose.search.full_domain.levels import (
+    ladder_of,
+    ladders_of,
+    lay_out_keys,
+    limits_of,
+    pack_keys,
+)
 from tclose.search.full_domain.measures import MEASURES, measure_of
 from tclose.search.full_domain.rollup import Roller
 from tclose.utility import ColumnLoss
@@ -84,11 +90,11 @@ def test_a_large_lattice_is_only_arithmetic() -> None:
 
 def test_keys_of_many_columns_take_several_words() -> None:
     columns = [ColumnLoss.sets(str(at), np.arange(1000)) for at in range(15)]
-    rungs = rungs_of([ladder_of(column) for column in columns])
-    assert rungs.words == 3
+    layout = lay_out_keys([ladder_of(column) for column in columns])
+    assert layout.n_words == 3
     codes = np.random.default_rng(1).integers(0, 1000, (500, 15))
     codes[100:200] = codes[:100]
-    keys = packed(codes, rungs)
+    keys = pack_keys(codes, layout)
     assert len(np.unique(keys, axis=1).T) == len(np.unique(codes, axis=0))
 
 

@@ -20,8 +20,7 @@ from tclose.errors import UsageError
 from tclose.search.budget import Budget, Clock
 from tclose.search.full_domain.generalization import Domain, domain_of, nothing_found
 from tclose.search.full_domain.lattice import below
-from tclose.search.full_domain.levels import Levels, ladders_of
-from tclose.search.full_domain.rollup import rehearse
+from tclose.search.full_domain.levels import Levels
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 
@@ -44,15 +43,11 @@ class Minimal:
 
 def minimal_nodes(problem: Problem, budget: Budget) -> Minimal:
     """All minimal full-domain generalizations that keep the promise; no row is left out."""
-    Clock(budget).tell("compiling, once", now=True)
-    rehearse(problem, ladders_of(problem))
     return _minimal(domain_of(problem, Clock(budget), suppression=False))
 
 
 def incognito(problem: Problem, budget: Budget) -> Outcome:
     """The minimal node with the least loss; the highest node where time was up before."""
-    Clock(budget).tell("compiling, once", now=True)
-    rehearse(problem, ladders_of(problem))
     domain = domain_of(problem, Clock(budget), suppression=False)
     found = _minimal(domain)
     nodes = found.nodes

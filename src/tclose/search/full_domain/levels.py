@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import UsageError
+from tclose.kernels.lattice.grouping import KeyLayout
 from tclose.search.problem import Problem
 from tclose.utility import ColumnLoss
 
@@ -105,38 +105,31 @@ def limits_of(problem: Problem, ladders: Sequence[Ladder]) -> tuple[Levels, Leve
 Levels = tuple[int, ...]
 
 
-WHICH, SHIFT, MASK, VALUES, START = range(5)
-"""What `column` says: the word of the key, the place in it, its mask; the codes; where its tables
-begin in `group`."""
+KEY_COLUMN = np.dtype(
+    [(name, "i8") for name in ("word", "shift", "mask", "n_codes", "first_group")]
+)
+"""`KeyColumn` of the kernels."""
 
 
-class Rungs(NamedTuple):
-    """All ladders as arrays for the kernels. A key is a few words that hold a code per column."""
-
-    column: Any
-    """int64 [5, columns]"""
-    group: Any
-    """int64: level after level of column after column"""
-    words: int
-
-
-def rungs_of(ladders: Sequence[Ladder]) -> Rungs:
-    """Lays the ladders out, several columns to a word of the key."""
-    column = np.zeros((5, len(ladders)), dtype=np.int64)
+def lay_out_keys(ladders: Sequence[Ladder]) -> KeyLayout:
+    """All ladders for the kernels: several columns' codes to a word of the key."""
+    columns = np.zeros(len(ladders), dtype=KEY_COLUMN)
     word, used, start = 0, 0, 0
-    for at, ladder in enumerate(ladders):
+    for column, ladder in zip(columns, ladders, strict=True):
         bits = max(1, (ladder.values - 1).bit_length())
         if used + bits > WORD:
             word, used = word + 1, 0
-        column[:, at] = word, used, (1 << bits) - 1, ladder.values, start
+        column["word"], column["shift"], column["mask"] = word, used, (1 << bits) - 1
+        column["n_codes"], column["first_group"] = ladder.values, start
         used, start = used + bits, start + ladder.group.size
-    group = np.concatenate([np.zeros(0, np.int64), *(one.group.ravel() for one in ladders)])
-    return Rungs(column, group, word + 1)
+    group = np.concatenate([np.zeros(0, np.int64), *(ladder.group.ravel() for ladder in ladders)])
+    return KeyLayout(columns, group, word + 1)
 
 
-def packed(codes: Ints, rungs: Rungs) -> Ints:
+def pack_keys(codes: Ints, layout: KeyLayout) -> Ints:
     """The keys [words, rows] of rows of codes."""
-    keys = np.zeros((rungs.words, len(codes)), dtype=np.int64)
-    for at in range(codes.shape[1]):
-        keys[rungs.column[WHICH, at]] |= codes[:, at] << rungs.column[SHIFT, at]
+    columns, _ = layout.arrays
+    keys = np.zeros((layout.n_words, len(codes)), dtype=np.int64)
+    for at, column in enumerate(columns):
+        keys[column["word"]] |= codes[:, at] << column["shift"]
     return keys

@@ -30,8 +30,8 @@ import numpy as np
 
 from tclose.search.budget import Budget, Clock
 from tclose.search.full_domain.generalization import Domain, domain_of, nothing_found
-from tclose.search.full_domain.levels import Levels, ladders_of
-from tclose.search.full_domain.rollup import Reference, Verdict, rehearse
+from tclose.search.full_domain.levels import Levels
+from tclose.search.full_domain.rollup import Reference, Verdict
 from tclose.search.outcome import Outcome, Trial
 from tclose.search.problem import Problem
 
@@ -57,8 +57,6 @@ def least_loss(
     memory: int | None = None,
 ) -> Outcome:
     """The same; reference "table" only to compare with tools that reckon so, not to publish."""
-    Clock(budget).tell("compiling, once", now=True)
-    rehearse(problem, ladders_of(problem))
     clock = Clock(budget)
     search = _Search(domain_of(problem, clock, reference=reference, memory=memory))
     search.run()

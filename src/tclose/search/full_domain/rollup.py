@@ -20,25 +20,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.kernels.lattice.grouping import Grouping, NodeGrouping
+from tclose.search.constraint_arrays import count_slots
 from tclose.search.exact_judge import Judge
-from tclose.search.full_domain import grouping as kernels
-from tclose.search.full_domain.grouping import (
-    BROKEN,
-    CLOSE,
-    ENTRIES,
-    FAILED,
-    FINE,
-    GROUPS,
-    OWNER,
-    SMALL,
-    SQUARES,
-    SURE,
-    UNSURE,
-    Grouping,
-)
-from tclose.search.full_domain.levels import Ladder, Levels, packed, rungs_of
+from tclose.search.full_domain.constraint_pair import ConstraintPair
+from tclose.search.full_domain.levels import Ladder, Levels, lay_out_keys, pack_keys
 from tclose.search.full_domain.measures import Tally
-from tclose.search.full_domain.rulebook import Rulebook
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -49,6 +36,8 @@ WORTH = 0.5
 """A grouping is kept if it has at most this share of its source's classes."""
 STEP, PER_CLASS, PER_ENTRY = 1e-4, 5e-8, 2e-8
 """Seconds of an ordinary core: a look at a node, a source class grouped, an entry added up."""
+SURE_ROWS = 1e-3
+"""Far above what rounding can add to a sum of distances over all classes."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +55,7 @@ class _Kept:
     """A grouping that is kept as a source."""
 
     levels: Levels
-    made: Grouping
-
-    @property
-    def bytes(self) -> int:
-        return sum(array.nbytes for array in self.made)
+    grouping: Grouping
 
 
 @dataclass
@@ -98,28 +83,29 @@ class Roller:
         problem = self.problem
         self.room = problem.aims.memory if self.memory is None else self.memory
         top = problem if self.whole is None else self.whole
-        self._rungs = rungs_of(self.ladders)
         self._literal = self.whole is None and not problem.constraints.exact
-        self._book = Rulebook(top.constraints, top.weight, laxer=self.whole is None)
-        slot = problem.constraints.places(problem.cells)
-        cells, fields = slot.shape
-        masses = np.broadcast_to(problem.constraints.masses(problem.weight), (fields, cells))
+        self._pair = ConstraintPair(top.constraints, top.weight, lenient=self.whole is None)
+        self._table = count_slots(top.constraints, top.constraints.masses(top.weight))
+        self._pair.refer_to(self._table)
+        layout = lay_out_keys(self.ladders)
+        slots = problem.constraints.places(problem.cells)
+        cells, fields = slots.shape
+        weights = np.broadcast_to(problem.constraints.masses(problem.weight), (fields, cells))
         self._cells = Grouping(
-            packed(problem.codes, self._rungs), problem.weight.astype(np.int64),
-            np.arange(cells + 1, dtype=np.int64) * fields, slot.ravel().astype(np.int32),
-            masses.T.ravel(),
+            pack_keys(problem.codes, layout), problem.weight.astype(np.int64),
+            np.arange(cells + 1, dtype=np.int64) * fields, slots.ravel().astype(np.int32),
+            weights.T.ravel(),
         )  # fmt: skip
-        self._table = _counted(top)
-        self._book.refer(self._table)
-        self._work = kernels.make_work(cells, self._book.strict)
-        self._made = kernels.make_grouping(self._rungs.words, cells, cells * fields)
+        self._node = NodeGrouping(
+            layout, self._pair.strict, self._pair.lenient, cells, cells * fields
+        )
         self._bottom: Levels = (0,) * len(self.ladders)
         self._vectors = np.zeros((MOST_KEPT + 1, len(self.ladders)), dtype=np.int64)
         self._classes = np.zeros(MOST_KEPT + 1, dtype=np.int64)
         self._used = np.zeros(MOST_KEPT + 1, dtype=np.int64)
         self._roll(_Kept(self._bottom, self._cells), self._bottom)
         self._merge(self._cells, -1, whole=True)
-        self._keep(_Kept(self._bottom, self._copied()))
+        self._keep(_Kept(self._bottom, self._node.made.copy()))
 
     def look(self, levels: Levels, room: int = 0, *, bounding: bool = False) -> Verdict:
         """Groups and judges a node where at most `room` rows may be left out.
@@ -131,19 +117,19 @@ class Roller:
         source = self._source(levels)
         self._roll(source, levels)
         self.looks += 1
-        groups, small = self._told(GROUPS), self._told(SMALL)
-        tally = Tally(groups, self._told(SQUARES))
-        worth = groups <= WORTH * len(source.made.size)
+        groups, small = self._node.made.n_classes, self._node.small_rows
+        tally = Tally(groups, self._node.sum_of_squares)
+        worth = groups <= WORTH * source.grouping.n_classes
         if small > room and not worth:
             return Verdict(False, small, tally)
-        self._merge(source.made, room, whole=worth, bounding=bounding)
-        lost = max(float(self._work.lost[0]) - SURE, 0.0)
+        self._merge(source.grouping, room, whole=worth, bounding=bounding)
+        lost = max(self._node.lost_rows - SURE_ROWS, 0.0)
         if worth:
             self._store(levels)
-        surely = small > room or (self._told(FAILED) > room and not self._told(UNSURE))
+        surely = small > room or (self._node.failed_rows > room and not self._node.n_unsure)
         if surely or not self._settle(levels, room):
             return Verdict(False, lost, tally)
-        return Verdict(True, lost, self._told_tally(levels, tally))
+        return Verdict(True, lost, self._add_failed(levels, tally))
 
     def _look_at_cells(self, levels: Levels, room: int) -> Verdict:
         """The same where the rules only guide: every class is judged by the requirements.
@@ -154,106 +140,82 @@ class Roller:
         problem = self.problem
         self._roll(_Kept(self._bottom, self._cells), levels)
         self.looks += 1
-        groups, owner = self._told(GROUPS), self._work.link[OWNER, : problem.cells].copy()
-        tally, persons = Tally(groups, self._told(SQUARES)), problem.classes.persons
-        lost = self._told(SMALL)
+        groups, owner = self._node.made.n_classes, self._node.owner[: problem.cells].copy()
+        tally, persons = Tally(groups, self._node.sum_of_squares), problem.classes.persons
+        lost = self._node.small_rows
         if persons is not None:
             few = persons.sizes(owner, groups) < problem.constraints.k
             lost = int(problem.weight[few[owner]].sum())
         if lost > room or not self._settle(levels, room, owner):
             return Verdict(False, lost, tally)
-        return Verdict(True, lost, self._told_tally(levels, tally))
+        return Verdict(True, lost, self._add_failed(levels, tally))
 
     def rest_holds(self) -> bool:
         """Whether the classes that fail at the node looked at last keep the rules as one class."""
-        rules = self._book.strict
-        return not self._told(BROKEN) or bool(kernels.rest_keeps(self._made, rules, self._work))
+        return not self._node.n_failed or self._node.rest_keeps()
 
     def sizes(self, levels: Levels) -> Tally:
         """The classes of a node, not judged."""
         self._roll(self._source(levels), levels)
-        return Tally(self._told(GROUPS), self._told(SQUARES))
+        return Tally(self._node.made.n_classes, self._node.sum_of_squares)
 
     def label(self, levels: Levels, room: int = 0) -> Ints:
         """The class of each cell at a node; −1 for cells that leave."""
         cells = self.problem.cells
         self._roll(_Kept(self._bottom, self._cells), levels)
         self._merge(self._cells, self.problem.rows, whole=True)
-        owner = self._work.link[OWNER, :cells].copy()
-        self._settle(levels, room, owner)
-        state = self._work.state[: self._told(GROUPS)]
-        return np.where(state[owner] == FINE, owner, -1)
+        self._settle(levels, room, self._node.owner[:cells].copy())
+        label: Ints = self._node.label_cells(cells)
+        return label
 
-    def touch_all(self, levels: Levels) -> None:
-        """Calls every kernel once."""
-        self._roll(self._source(levels), levels)
-        self._merge(self._kept[0].made, self.problem.rows, whole=True)
-        kernels.released(self._made, self._work, np.zeros(len(self._table), dtype=np.int64))
-        kernels.judge_again(self._made, self._book.strict, self._book.lenient, self._work)
-        kernels.left_out(self._made, np.array(levels), self._rungs, self.price, self._work)
-        kernels.rest_keeps(self._made, self._book.strict, self._work)
-
-    def _told(self, what: int) -> int:
-        return int(self._work.told[what])
-
-    def _told_tally(self, levels: Levels, tally: Tally) -> Tally:
-        if not self._told(BROKEN):
+    def _add_failed(self, levels: Levels, tally: Tally) -> Tally:
+        if not self._node.n_failed:
             return tally
-        squares, price = kernels.left_out(
-            self._made, np.array(levels), self._rungs, self.price, self._work
-        )
+        squares, price = self._node.price_of_failed(np.array(levels, dtype=np.int64), self.price)
         return replace(
-            tally, left_rows=self._told(FAILED), left_classes=self._told(BROKEN),
-            left_squares=int(squares), left_price=float(price),
+            tally, left_rows=self._node.failed_rows, left_classes=self._node.n_failed,
+            left_squares=squares, left_price=price,
         )  # fmt: skip
 
     def _roll(self, source: _Kept, levels: Levels) -> None:
-        change = [
+        changes = [
             (at, new) for at, (old, new) in enumerate(zip(source.levels, levels, strict=True))
             if old != new
         ]  # fmt: skip
-        kernels.regroup(
-            source.made, np.array(change, dtype=np.int64).reshape(-1, 2), self._rungs,
-            self.problem.constraints.k, self._made, self._work,
-        )  # fmt: skip
-        self.effort += STEP + PER_CLASS * len(source.made.size)
+        self._node.regroup(source.grouping, np.array(changes, dtype=np.int64).reshape(-1, 2))
+        self.effort += STEP + PER_CLASS * source.grouping.n_classes
 
     def _merge(self, source: Grouping, room: int, *, whole: bool, bounding: bool = False) -> None:
-        self.effort += PER_ENTRY * len(source.slot)
-        kernels.merge(
-            source, self._made, room, whole, bounding, self._book.strict, self._book.lenient,
-            self._work,
-        )  # fmt: skip
+        self.effort += PER_ENTRY * source.n_entries
+        self._node.merge(source, room, whole, bounding)
 
     def _settle(self, levels: Levels, room: int, owner: Ints | None = None) -> bool:
         """Lets failing classes leave until none fails; whether some rows are left, and enough."""
         constraints = self.problem.constraints
-        if self._literal or self._told(UNSURE) or constraints.uncompiled or constraints.supersets:
+        if self._literal or self._node.n_unsure or constraints.uncompiled or constraints.supersets:
             return self._settle_by_requirements(levels, room, owner)
-        if not self._told(BROKEN) or self.reference == "table":
+        if not self._node.n_failed or self.reference == "table":
             return self._enough(room)
-        book, failing = self._book, self._told(BROKEN)
-        count = np.zeros(len(self._table), dtype=np.int64)
+        failing = self._node.n_failed
         while failing and self._enough(room):
-            kernels.released(self._made, self._work, count)
-            book.refer(count)
-            failing = int(kernels.judge_again(self._made, book.strict, book.lenient, self._work))
+            self._pair.refer_to(self._node.count_released())
+            failing = self._node.judge_again()
             self.effort += STEP
-        book.refer(self._table)
-        if self._told(UNSURE):
+        self._pair.refer_to(self._table)
+        if self._node.n_unsure:
             return self._settle_by_requirements(levels, room, owner)
         return self._enough(room)
 
     def _enough(self, room: int) -> bool:
-        return self._told(FAILED) <= room and self._told(BROKEN) < self._told(GROUPS)
+        return self._node.failed_rows <= room and self._node.n_failed < self._node.made.n_classes
 
     def _settle_by_requirements(self, levels: Levels, room: int, owner: Ints | None) -> bool:
         """The same by the requirements themselves."""
         problem, requirements = self.problem, self.problem.constraints.requirements
         if owner is None:
             self._roll(_Kept(self._bottom, self._cells), levels)
-            owner = self._work.link[OWNER, : problem.cells].copy()
-        groups = self._told(GROUPS)
+            owner = self._node.owner[: problem.cells].copy()
+        groups = self._node.made.n_classes
         judge, size = self._judge, np.bincount(owner, problem.weight, groups).astype(np.int64)
         gone = np.zeros(groups, dtype=bool)
         while True:
@@ -270,8 +232,7 @@ class Roller:
             gone[alive[failing]] = True
             if not failing.any() or int(size[gone].sum()) > room or self.reference == "table":
                 break
-        self._work.state[:groups] = np.where(gone, CLOSE, FINE)
-        self._work.told[FAILED], self._work.told[BROKEN] = size[gone].sum(), gone.sum()
+        self._node.overrule(gone, int(size[gone].sum()))
         return self._enough(room)
 
     def climbs(self, levels: Levels, label: Ints) -> list[list[Ints]] | None:
@@ -292,52 +253,35 @@ class Roller:
         return Judge(self.problem)
 
     def _source(self, levels: Levels) -> _Kept:
-        at = kernels.nearest_source(
-            self._vectors, self._classes, len(self._kept), np.array(levels, dtype=np.int64)
+        known = len(self._kept)
+        finer = np.flatnonzero(
+            (self._vectors[:known] <= np.array(levels, dtype=np.int64)).all(axis=1)
         )
+        at = int(finer[np.argmin(self._classes[finer])])
         self._used[at] = self.looks
-        return self._kept[int(at)]
+        return self._kept[at]
 
     def _store(self, levels: Levels) -> None:
         """Keeps the grouping at hand, and gives up others where there is no room."""
-        one = _Kept(levels, self._copied())
+        kept = _Kept(levels, self._node.made.copy())
         while len(self._kept) > 1 and (
-            len(self._kept) >= MOST_KEPT or self.held + one.bytes > self.room
+            len(self._kept) >= MOST_KEPT or self.held + kept.grouping.n_bytes > self.room
         ):
             self._give_up(1 + int(np.argmin(self._used[1 : len(self._kept)])))
-        if self.held + one.bytes <= self.room:
-            self._keep(one)
+        if self.held + kept.grouping.n_bytes <= self.room:
+            self._keep(kept)
 
-    def _keep(self, one: _Kept) -> None:
+    def _keep(self, kept: _Kept) -> None:
         at = len(self._kept)
-        self._kept.append(one)
-        self.held += one.bytes
-        self._vectors[at], self._classes[at] = one.levels, len(one.made.size)
+        self._kept.append(kept)
+        self.held += kept.grouping.n_bytes
+        self._vectors[at], self._classes[at] = kept.levels, kept.grouping.n_classes
         self._used[at] = self.looks
 
-    def _copied(self) -> Grouping:
-        return kernels.trimmed(self._made, self._told(GROUPS), self._told(ENTRIES))
-
     def _give_up(self, at: int) -> None:
-        self.held -= self._kept[at].bytes
+        self.held -= self._kept[at].grouping.n_bytes
         last = len(self._kept) - 1
         self._kept[at] = self._kept[last]
         for each in (self._vectors, self._classes, self._used):
             each[at] = each[last]
         self._kept.pop()
-
-
-def rehearse(problem: Problem, ladders: Sequence[Ladder]) -> None:
-    """Has the kernels compiled (the first use of a machine takes a while) before time counts."""
-    few = problem.excerpt()
-    few = replace(few, constraints=replace(few.constraints, uncompiled=()))
-    roller = Roller(few, ladders, np.zeros(sum(one.group.size for one in ladders)))
-    roller.touch_all(tuple(one.levels - 1 for one in ladders))
-
-
-def _counted(problem: Problem) -> Ints:
-    """The rows in each slot of a histogram of the whole table."""
-    place = problem.constraints.places(problem.cells)
-    masses = np.broadcast_to(problem.constraints.masses(problem.weight), place.T.shape)
-    slots = problem.constraints.base[-1]
-    return np.bincount(place.ravel(), masses.T.ravel(), slots).astype(np.int64)

@@ -19,63 +19,14 @@ from numpy.typing import NDArray
 from tclose.kernels import rules as kinds
 from tclose.kernels.rules import (
     BAND,
-    CLEAR,
-    EMD,
-    ENTROPY,
     FITS,
     GAIN,
-    JS,
-    KL,
-    LIMIT,
-    MARGIN,
     SHARE,
     Rules,
 )
 from tclose.requirements.constraint import Constraint, Constraints, JudgedAttribute
 
 Ints = NDArray[np.int64]
-
-
-class Rulebook:
-    """`strict` and `lenient` rules with a reference; no lenient ones where all is exact."""
-
-    def __init__(self, constraints: Constraints, weight: Ints, *, laxer: bool) -> None:
-        self.rules = tuple(rule for rule in constraints.compiled if not rule.need)
-        """Closeness to a superset is for the requirements to judge."""
-        rows = constraints.rows(weight)
-        self.strict = rule_arrays(constraints, self.rules, rows)
-        twice = self.rules if laxer and self._rounds(rows) else ()
-        self.lenient = rule_arrays(constraints, twice, rows)
-
-    def _rounds(self, rows: int) -> bool:
-        """Whether a rule is decided by rounded numbers."""
-        head = self.strict.head
-        kinds = [rule.kind for rule in self.rules]
-        whole = [kind in (EMD, SHARE, GAIN) for kind in kinds]
-        beyond = [
-            exact and int(line[LIMIT]) < rows for exact, line in zip(whole, head, strict=True)
-        ]
-        return any(kind in (ENTROPY, BAND, KL, JS) for kind in kinds) or any(beyond)
-
-    def refer(self, count: Ints) -> None:
-        """Makes released rows (by slot) what classes are compared with."""
-        self.strict.count[:-1] = count
-        refer_to_counts(self.strict, self.rules)
-        if not len(self.lenient.head):
-            return
-        self.lenient.count[:-1] = count
-        refer_to_counts(self.lenient, self.rules)
-        self.lenient.bound[:] = self.strict.bound * np.array([[1 - 3 * CLEAR], [1 + 3 * CLEAR]])
-        for at, rule in enumerate(self.rules):
-            self.lenient.real[at] = _laxer(rule.kind, float(self.strict.real[at]))
-
-
-def _laxer(kind: int, real: float) -> float:
-    if kind == ENTROPY:
-        return real - 3 * MARGIN
-    if kind in (KL, JS):
-        return real + 3 * MARGIN
-    return real * (1 + 3 * CLEAR) + 3 * CLEAR
 
 
 def rule_arrays(constraints: Constraints, rules: Sequence[Constraint], rows: int) -> Rules:

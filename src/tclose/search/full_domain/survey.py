@@ -14,9 +14,8 @@ import numpy as np
 from tclose.search.budget import Budget, Clock
 from tclose.search.full_domain.generalization import Domain, domain_of
 from tclose.search.full_domain.lattice import Lattice
-from tclose.search.full_domain.levels import Levels, ladders_of
+from tclose.search.full_domain.levels import Levels
 from tclose.search.full_domain.optimal import optimal
-from tclose.search.full_domain.rollup import rehearse
 from tclose.search.problem import Problem
 
 MOST_NODES = 20_000
@@ -80,8 +79,6 @@ class Survey:
 
 def survey(problem: Problem, budget: Budget) -> Survey:
     """Looks at the lattice of a problem."""
-    Clock(budget).tell("compiling, once", now=True)
-    rehearse(problem, ladders_of(problem))
     domain = domain_of(problem, Clock(budget))
     before = 0.0
     if domain.lattice.size <= MOST_NODES:

@@ -1,0 +1,334 @@
+"""Cells grouped at a node of the lattice and the classes judged, from a finer grouping.
+
+A grouping is a key, a size and a sparse histogram per class. Classes of a coarser node are unions
+of classes of a finer one, and sizes and histograms add up: so any finer grouping will do as the
+source (*roll-up*, LeFevre 2005), and the smaller it is the less there is to do. A class costs its
+own entries, whatever the number of sensitive values.
+"""
+
+from typing import Any
+
+import cython
+import numpy as np
+from cython.cimports.libc.stdint import int64_t, uint64_t
+from cython.cimports.tclose.kernels.base.constraints import EMD
+from cython.cimports.tclose.kernels.base.memory import bytes_of, clear, doubles, ints, longs
+
+SURE_ROWS = 1e-3  # far above what rounding can add to a sum of distances over all classes
+
+
+class KeyLayout:
+    """How the codes of all columns are packed into a key's words, and their group at each level."""
+
+    def __init__(self, columns: Any, group: Any, n_words: int) -> None:
+        self.arrays = (columns, group)
+        self.n_columns = len(columns)
+        self.n_words = n_words
+        self.columns = cython.cast(cython.pointer(KeyColumn), longs(columns.view("i8")))
+        self.group = longs(group)
+
+
+class Grouping:
+    """Classes with sparse histograms."""
+
+    def __init__(self, key: Any, size: Any, start: Any, slot: Any, count: Any) -> None:
+        self.arrays = (key, size, start, slot, count)
+        self.n_words, self.capacity = key.shape
+        self.n_classes = self.capacity
+        self.n_entries = len(slot)
+        self.key = longs(key.reshape(-1))
+        self.size = longs(size)
+        self.start = longs(start)
+        self.slot = ints(slot)
+        self.count = longs(count)
+
+    @property
+    def n_bytes(self) -> int:
+        """How much memory it takes."""
+        return sum(array.nbytes for array in self.arrays)
+
+    def copy(self) -> Any:
+        """A copy without the room to spare."""
+        key, size, start, slot, count = self.arrays
+        classes, entries = self.n_classes, self.n_entries
+        return Grouping(
+            key[:, :classes].copy(), size[:classes].copy(), start[: classes + 1].copy(),
+            slot[:entries].copy(), count[:entries].copy(),
+        )  # fmt: skip
+
+
+class NodeGrouping:
+    """The classes of one node after another, and how they stand to the constraints."""
+
+    def __init__(
+        self, layout: Any, strict: Any, lenient: Any, n_cells: int, n_entries: int
+    ) -> None:
+        self.layout = layout
+        self.strict = strict
+        self.lenient = lenient
+        self.made = Grouping(
+            np.zeros((layout.n_words, n_cells), np.int64), np.zeros(n_cells, np.int64),
+            np.zeros(n_cells + 1, np.int64), np.zeros(n_entries, np.int32),
+            np.zeros(n_entries, np.int64),
+        )  # fmt: skip
+        room = 1 << max(3, (2 * max(n_cells, 1) - 1).bit_length())
+        links = np.zeros((3, room), np.int64)
+        hist = np.zeros((2, strict.n_slots + 1), np.int64)
+        scratch = np.zeros(strict.scratch_size, np.int64)
+        self.owner = np.zeros(max(n_cells, 1), np.int64)
+        self.state = np.zeros(max(n_cells, 1), np.int8)
+        self.arrays = (links, hist, scratch)
+        self.owners, self.states = longs(self.owner), bytes_of(self.state)
+        self.first_member, self.next_member, self.table = (
+            longs(links[0]), longs(links[1]), longs(links[2])
+        )  # fmt: skip
+        self.hist, self.touched, self.scratch = longs(hist[0]), longs(hist[1]), longs(scratch)
+
+    def regroup(self, source: Grouping, changes: Any) -> None:
+        """Keys and sizes of the classes at coarser levels; their members are linked for `merge`.
+
+        `changes` has a row (column, level) for each column that is not at its level yet.
+        """
+        room: cython.Py_ssize_t = 8
+        while room < 2 * source.n_classes:
+            room *= 2
+        n_changes: cython.Py_ssize_t = len(changes)
+        steps, made, layout = longs(changes.reshape(-1)), self.made, self.layout
+        with cython.nogil:
+            self._regroup(source, made, layout, steps, n_changes, room)
+            self._count_sizes(made)
+
+    def merge(
+        self,
+        source: Grouping,
+        room: cython.longlong,
+        whole: cython.bint,
+        bounding: cython.bint,
+    ) -> bool:
+        """Adds up the histograms of the classes that `regroup` found, and judges each.
+
+        Judging ends as soon as more than `room` rows are in failing classes (where `bounding`, as
+        soon as every finer node is known to lose more than that), and so does adding up, unless
+        the `whole` grouping is wanted. Returns whether all classes were judged.
+        """
+        made = self.made
+        judged: cython.bint = False
+        with cython.nogil:
+            judged = self._merge(source, made, room, whole, bounding)
+        return judged
+
+    def judge_again(self) -> int:
+        """Judges the classes that have not failed yet, against another reference; how many fail."""
+        before = self.n_failed
+        made = self.made
+        with cython.nogil:
+            for g in range(made.n_classes):
+                if self.states[g] == KEPT:
+                    self._put_histogram(made, g, False)
+                    self._judge(g, made.size[g])
+                    self._put_histogram(made, g, True)
+        return self.n_failed - before
+
+    def count_released(self) -> Any:
+        """The rows of each slot in classes that have not failed."""
+        result = np.zeros(self.strict.n_slots, np.int64)
+        rows, made = longs(result), self.made
+        with cython.nogil:
+            for g in range(made.n_classes):
+                if self.states[g] == KEPT:
+                    for e in range(made.start[g], made.start[g + 1]):
+                        rows[made.slot[e]] += made.count[e]
+        return result
+
+    def rest_keeps(self) -> bool:
+        """Whether the classes that fail keep the constraints together, as one class."""
+        made = self.made
+        size: int64_t = 0
+        for g in range(made.n_classes):
+            if self.states[g] != KEPT:
+                size += made.size[g]
+                for e in range(made.start[g], made.start[g + 1]):
+                    self.hist[made.slot[e]] += made.count[e]
+        kept: cython.bint = self.strict.keeps(self.hist, size, self.scratch)
+        clear(self.hist, self.strict.n_slots)
+        return kept
+
+    def price_of_failed(self, levels: Any, price: Any) -> tuple[int, float]:
+        """Over the classes that fail: Σ size², and Σ size · Σ price of the class in each column."""
+        level = longs(levels)
+        prices = doubles(price)
+        made, layout = self.made, self.layout
+        squares: int64_t = 0
+        cost: cython.double = 0.0
+        with cython.nogil:
+            for g in range(made.n_classes):
+                if self.states[g] == KEPT:
+                    continue
+                squares += made.size[g] * made.size[g]
+                each = 0.0
+                for j in range(layout.n_columns):
+                    column = layout.columns[j]
+                    key = made.key[column.word * made.capacity + g]
+                    code = (key >> column.shift) & column.mask
+                    each += prices[column.first_group + level[j] * column.n_codes + code]
+                cost += made.size[g] * each
+        return squares, cost
+
+    def overrule(self, failed: Any, failed_rows: int) -> None:
+        """Takes over which classes fail, as the requirements have judged them."""
+        self.state[: len(failed)] = np.where(failed, int(TOO_CLOSE), int(KEPT))
+        self.failed_rows = failed_rows
+        self.n_failed = int(failed.sum())
+
+    def label_cells(self, n_cells: int) -> Any:
+        """The class of each source class, −1 where it has failed."""
+        owner = self.owner[:n_cells]
+        return np.where(self.state[owner] == int(KEPT), owner, -1)
+
+    def _regroup(self, source, made, layout, changes, n_changes, room):
+        table, owner = self.table, self.owners
+        first_member, next_member = self.first_member, self.next_member
+        n_words = layout.n_words
+        for spot in range(room):
+            table[spot] = -1
+        groups: cython.Py_ssize_t = 0
+        for c in range(source.n_classes):
+            for w in range(n_words):
+                made.key[w * made.capacity + groups] = source.key[w * source.capacity + c]
+            for at in range(n_changes):
+                column = layout.columns[changes[2 * at]]
+                key = made.key + column.word * made.capacity + groups
+                code = (key[0] >> column.shift) & column.mask
+                group = layout.group[
+                    column.first_group + changes[2 * at + 1] * column.n_codes + code
+                ]
+                key[0] ^= (code ^ group) << column.shift
+            mixed: uint64_t = 0
+            for w in range(n_words):
+                mixed ^= cython.cast(uint64_t, made.key[w * made.capacity + groups])
+                mixed *= cython.cast(uint64_t, 11400714819323198485)
+                mixed ^= mixed >> 32
+            spot = mixed & (room - 1)
+            while True:
+                found = table[spot]
+                if found < 0:
+                    table[spot] = groups
+                    made.size[groups] = source.size[c]
+                    first_member[groups] = c
+                    next_member[c] = -1
+                    owner[c] = groups
+                    groups += 1
+                    break
+                same: cython.bint = True
+                for w in range(n_words):
+                    line = made.key + w * made.capacity
+                    if line[found] != line[groups]:
+                        same = False
+                        break
+                if same:
+                    made.size[found] += source.size[c]
+                    next_member[c] = first_member[found]
+                    first_member[found] = c
+                    owner[c] = found
+                    break
+                spot = (spot + 1) & (room - 1)
+        made.n_classes = groups
+
+    def _count_sizes(self, made):
+        small: int64_t = 0
+        squares: int64_t = 0
+        for g in range(made.n_classes):
+            size = made.size[g]
+            squares += size * size
+            if size < self.strict.k:
+                small += size
+        self.small_rows = small
+        self.sum_of_squares = squares
+
+    def _merge(self, source, made, room, whole, bounding):
+        hist, touched = self.hist, self.touched
+        self.failed_rows = 0
+        self.n_unsure = 0
+        self.n_failed = 0
+        self.lost_rows = self.small_rows
+        judging: cython.bint = self.small_rows <= room
+        at: int64_t = 0
+        end = made.n_classes
+        for g in range(made.n_classes):
+            made.start[g] = at
+            seen = self._add_members(source, g)
+            if judging:
+                self._judge(g, made.size[g])
+            for q in range(seen):
+                slot = touched[q]
+                made.slot[at] = slot
+                made.count[at] = hist[slot]
+                hist[slot] = 0
+                at += 1
+            if judging and self.failed_rows > room:
+                judging = bounding and self.lost_rows <= room + SURE_ROWS
+            if not judging and not whole:
+                break
+        made.start[end] = at
+        made.n_entries = at
+        return judging
+
+    def _add_members(self, source, g):
+        """The histogram of a class, from those of its members; how many slots it has."""
+        hist, touched = self.hist, self.touched
+        seen: cython.Py_ssize_t = 0
+        member = self.first_member[g]
+        while member >= 0:
+            for e in range(source.start[member], source.start[member + 1]):
+                slot = source.slot[e]
+                if hist[slot] == 0:
+                    touched[seen] = slot
+                    seen += 1
+                hist[slot] += source.count[e]
+            member = self.next_member[member]
+        return seen
+
+    def _judge(self, g, size):
+        """Writes down how a class stands to the constraints."""
+        self.states[g] = KEPT
+        if self.strict.keeps(self.hist, size, self.scratch):
+            return
+        self.states[g] = FAILS
+        large: cython.bint = size >= self.strict.k
+        if (
+            large
+            and self.lenient.n_constraints > 0
+            and self.lenient.keeps(self.hist, size, self.scratch)
+        ):
+            self.states[g] = TOO_CLOSE
+            self.n_unsure += 1
+        self.failed_rows += size
+        self.n_failed += 1
+        if large:
+            self.lost_rows += size * self._surely_lost(size)
+
+    def _surely_lost(self, size):
+        """The share of a class's rows that fail the same constraints however it is divided.
+
+        An earth mover's distance D is convex and at most 1. If a share f of the rows is in parts
+        that fail, D ≤ (1 − f)·t + f, so f ≥ (D − t) / (1 − t). By convexity again, finer parts have
+        larger sums of size · (D − t)⁺: the bound is inherited by all finer nodes. Where rows have
+        weights it is one of weight, which says nothing about rows.
+        """
+        most: cython.double = 0.0
+        for at in range(self.strict.n_constraints):
+            row = cython.address(self.strict.rows[at])
+            if (
+                row.kind == EMD
+                and row.hidden_slot < 0
+                and row.whole_first == row.whole_end
+                and row.threshold < 1.0
+            ):
+                far = self.strict.emd(at, self.hist, size, self.scratch) - row.threshold
+                most = max(most, far / (1.0 - row.threshold))
+        return most
+
+    def _put_histogram(self, made, g, clearing):
+        """Sets the histogram to that of a class, or clears it again."""
+        for e in range(made.start[g], made.start[g + 1]):
+            self.hist[made.slot[e]] = 0 if clearing else made.count[e]
