@@ -38,9 +38,7 @@ class ConstraintSet:
         self.person_slot = arrays.person_slot
         self.least_persons = arrays.least_persons
         self.person_unit = arrays.person_unit
-        self.rows = cython.cast(
-            cython.pointer(ConstraintRow), longs(arrays.rows.view("i8").reshape(-1))
-        )
+        self.rows = cython.cast(cython.pointer(ConstraintRow), longs(arrays.rows.view("i8")))
         self.share_lower = doubles(arrays.share_lower)
         self.share_upper = doubles(arrays.share_upper)
         self.leaf_node = longs(arrays.leaf_node)

@@ -1,4 +1,5 @@
-# Pointers into arrays of numpy. Whoever asks for one keeps the array alive.
+# Pointers into arrays of numpy. Whoever asks for one keeps the array alive; an array that is not
+# laid out row by row is refused, since a copy of it would be gone before it is read.
 
 from libc.stdint cimport int8_t, int32_t, int64_t
 
@@ -8,6 +9,14 @@ ctypedef const int64_t* ConstLongs
 
 cdef inline Longs longs(const int64_t[::1] array) noexcept:
     return <Longs> &array[0] if array.shape[0] > 0 else NULL
+
+
+cdef inline Longs long_rows(const int64_t[:, ::1] array) noexcept:
+    return <Longs> &array[0, 0] if array.shape[0] > 0 and array.shape[1] > 0 else NULL
+
+
+cdef inline int32_t* int_rows(const int32_t[:, ::1] array) noexcept:
+    return <int32_t*> &array[0, 0] if array.shape[0] > 0 and array.shape[1] > 0 else NULL
 
 
 cdef inline int32_t* ints(const int32_t[::1] array) noexcept:

@@ -14,7 +14,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import llabs
-from cython.cimports.tclose.kernels.base.memory import longs
+from cython.cimports.tclose.kernels.base.memory import long_rows, longs
 from numpy.typing import NDArray
 
 
@@ -35,12 +35,13 @@ class TreeReferences:
     """A tree and the rows that every reference has below its nodes."""
 
     def __init__(self, leaf, parent, length, below, total, idle) -> None:
+        below = np.ascontiguousarray(below)
         self.arrays = (leaf, parent, length, below, total, idle)
         self.n_nodes = len(parent)
         self.leaf = longs(leaf)
         self.parent = longs(parent)
         self.length = longs(length)
-        self.below = longs(below.reshape(-1))
+        self.below = long_rows(below)
         self.total = longs(total)
         self.idle = longs(idle)
 
@@ -89,12 +90,13 @@ class ChainReferences:
     """
 
     def __init__(self, chain_end, reach, below, moment, total, idle) -> None:
+        below, moment = np.ascontiguousarray(below), np.ascontiguousarray(moment)
         self.arrays = (chain_end, reach, below, moment, total, idle)
         self.n_edges = len(chain_end)
         self.chain_end = longs(chain_end)
         self.reach = longs(reach)
-        self.below = longs(below.reshape(-1))
-        self.moment = longs(moment.reshape(-1))
+        self.below = long_rows(below)
+        self.moment = long_rows(moment)
         self.total = longs(total)
         self.idle = longs(idle)
 
@@ -162,7 +164,7 @@ class Transport:
         nodes = np.zeros((4, self.n_nodes), np.int64)
         self.arrays = (supply.copy(), demand.copy(), np.ascontiguousarray(cost), nodes)
         self.supply, self.demand = longs(self.arrays[0]), longs(self.arrays[1])
-        self.cost, self.carried = longs(self.arrays[2].reshape(-1)), longs(self.flow.reshape(-1))
+        self.cost, self.carried = long_rows(self.arrays[2]), long_rows(self.flow)
         self.potential, self.distance = longs(nodes[0]), longs(nodes[1])
         self.previous, self.settled = longs(nodes[2]), longs(nodes[3])
         self.work = 0

@@ -12,7 +12,14 @@ import cython
 import numpy as np
 from cython.cimports.libc.stdint import int64_t, uint64_t
 from cython.cimports.tclose.kernels.base.constraints import EMD
-from cython.cimports.tclose.kernels.base.memory import bytes_of, clear, doubles, ints, longs
+from cython.cimports.tclose.kernels.base.memory import (
+    bytes_of,
+    clear,
+    doubles,
+    ints,
+    long_rows,
+    longs,
+)
 
 SURE_ROWS = 1e-3  # far above what rounding can add to a sum of distances over all classes
 
@@ -36,7 +43,7 @@ class Grouping:
         self.n_words, self.capacity = key.shape
         self.n_classes = self.capacity
         self.n_entries = len(slot)
-        self.key = longs(key.reshape(-1))
+        self.key = long_rows(key)
         self.size = longs(size)
         self.start = longs(start)
         self.slot = ints(slot)
@@ -93,7 +100,7 @@ class NodeGrouping:
         while room < 2 * source.n_classes:
             room *= 2
         n_changes: cython.Py_ssize_t = len(changes)
-        steps, made, layout = longs(changes.reshape(-1)), self.made, self.layout
+        steps, made, layout = long_rows(changes), self.made, self.layout
         with cython.nogil:
             self._regroup(source, made, layout, steps, n_changes, room)
             self._count_sizes(made)

@@ -36,9 +36,7 @@ class DestroyAndRepair:
         self.partitioner = partitioner
         self.stream = partitioner.splitter.stream
         self.memory = np.array(OPERATORS, dtype=OPERATOR)
-        self.operators = cython.cast(
-            cython.pointer(Operator), longs(self.memory.view("i8").reshape(-1))
-        )
+        self.operators = cython.cast(cython.pointer(Operator), longs(self.memory.view("i8")))
         self.n_operators = len(OPERATORS)
 
     def improve(self, steps: cython.longlong, tightness: cython.double) -> tuple[float, float]:
