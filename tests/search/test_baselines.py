@@ -13,16 +13,16 @@ from tclose.errors import UsageError
 from tclose.search import Budget, infeasible, method_named, problem_of
 from tclose.search.baselines.frequency import _build as deal_by_frequency
 from tclose.search.baselines.wang import (
-    _by_clusters,
-    _by_component,
-    apart_from,
-    component,
-    coordinates,
+    _group_by_clusters,
+    _group_by_component,
+    find_coordinates,
+    measure_from_sites,
+    rank_along_component,
 )
 from tclose.search.budget import Clock
-from tclose.search.by_construction.construct import Construction, by_rows
-from tclose.search.by_construction.emd_bounds import close_of
-from tclose.search.microaggregation.subsets import lengths
+from tclose.search.by_construction.construct import Construction, split_into_rows
+from tclose.search.by_construction.emd_bounds import find_emd_constraints
+from tclose.search.microaggregation.subsets import count_subset_rows
 
 quick = settings(
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -40,17 +40,20 @@ def test_every_promise_is_kept(name: str, data: st.DataObject, tables: Any, brut
     brute.kept(data.draw(tables.close(kinds, more=True)), name)
 
 
-@pytest.mark.parametrize("shelve", [_by_clusters, _by_component])
+@pytest.mark.parametrize("make_buckets", [_group_by_clusters, _group_by_component])
 @quick
 @given(data=st.data())
 def test_groups_part_all_rows_and_are_of_equal_size(
-    shelve: Any, data: st.DataObject, tables: Any
+    make_buckets: Any, data: st.DataObject, tables: Any
 ) -> None:
     problem = problem_of(data.draw(tables.close(SEVERAL)).bound())
     made = Construction(problem, Clock(Budget(effort=1.0)))
     groups = data.draw(st.integers(1, min(8, problem.rows)))
-    shelf = shelve(made, groups)
-    assert np.bincount(shelf, minlength=groups).tolist() == lengths(problem.rows, groups).tolist()
+    bucket = make_buckets(made, groups)
+    assert (
+        np.bincount(bucket, minlength=groups).tolist()
+        == count_subset_rows(problem.rows, groups).tolist()
+    )
 
 
 def test_clusters_of_plainly_separate_values_are_found(tables: Any) -> None:
@@ -59,12 +62,13 @@ def test_clusters_of_plainly_separate_values_are_found(tables: Any) -> None:
     spec = {"role": "sensitive", "distance": "numeric", "t": "0.5"}
     policy = {"k": 2, "columns": {"age": "quasi", "pay": spec, "days": spec}}
     problem = problem_of(tables.Case(rows, policy).bound())
-    for shelve in (_by_clusters, _by_component):
+    for make_buckets in (_group_by_clusters, _group_by_component):
         made = Construction(problem, Clock(Budget(effort=1.0)))
-        shelf = shelve(made, 2)
+        bucket = make_buckets(made, 2)
         pay = problem.sensitive[made.cell, 0]
         assert (
-            len({(int(group), int(code) >= 3) for group, code in zip(shelf, pay, strict=True)}) == 2
+            len({(int(group), int(code) >= 3) for group, code in zip(bucket, pay, strict=True)})
+            == 2
         )
 
 
@@ -74,15 +78,15 @@ def test_coordinates_and_distances_are_those_of_the_ground(
     data: st.DataObject, tables: Any, programs: Any
 ) -> None:
     case = data.draw(tables.close(SEVERAL))
-    problem = by_rows(problem_of(case.bound()))
-    close = close_of(problem, problem.coded_table().constraints.arrays)
-    first = [int(np.argmax(close.tuple_of == one)) for one in range(len(close.rows))]
-    for at, attribute in enumerate(close.attributes):
+    problem = split_into_rows(problem_of(case.bound()))
+    closeness = find_emd_constraints(problem, problem.coded_table().constraints.arrays)
+    first = [int(np.argmax(closeness.tuple_of == one)) for one in range(len(closeness.rows))]
+    for at, attribute in enumerate(closeness.attributes):
         values = sorted({str(value) for value in case.columns[f"s{at}"]})
         code = problem.sensitive[first, at]
         wanted = programs.ground(SEVERAL[at], values)[np.ix_(code, code)]
-        assert apart_from(attribute, np.arange(len(first))) == pytest.approx(wanted)
-        place = coordinates(attribute)
+        assert measure_from_sites(attribute, np.arange(len(first))) == pytest.approx(wanted)
+        place = find_coordinates(attribute)
         apart = place[:, None] - place
         if SEVERAL[at] == "ordered":
             assert np.abs(apart).sum(axis=2) == pytest.approx(wanted)
@@ -96,10 +100,10 @@ def test_no_direction_spreads_the_rows_more_than_the_component(
     data: st.DataObject, tables: Any
 ) -> None:
     problem = problem_of(data.draw(tables.close(SEVERAL)).bound())
-    close = close_of(problem, problem.coded_table().constraints.arrays)
-    place = np.concatenate([coordinates(one) for one in close.attributes], axis=1)
-    rows = np.repeat(np.arange(len(close.rows)), close.rows)
-    found = np.var(component(close)[rows] * 1e-9)
+    closeness = find_emd_constraints(problem, problem.coded_table().constraints.arrays)
+    place = np.concatenate([find_coordinates(one) for one in closeness.attributes], axis=1)
+    rows = np.repeat(np.arange(len(closeness.rows)), closeness.rows)
+    found = np.var(rank_along_component(closeness)[rows] * 1e-9)
     chance = np.random.default_rng(data.draw(st.integers(0, 99)))
     for _ in range(20):
         axis = chance.normal(size=place.shape[1])
@@ -111,7 +115,7 @@ def test_no_direction_spreads_the_rows_more_than_the_component(
 def test_every_value_is_dealt_evenly_and_nothing_needs_mending(
     data: st.DataObject, tables: Any
 ) -> None:
-    problem = by_rows(problem_of(data.draw(tables.close(["equal"])).bound()))
+    problem = split_into_rows(problem_of(data.draw(tables.close(["equal"])).bound()))
     assume(not infeasible(problem))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     made.least = np.inf

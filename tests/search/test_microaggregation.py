@@ -15,14 +15,14 @@ from tclose.kernels.records.gathering import RecordPool
 from tclose.kernels.records.growing_box import measure_distances
 from tclose.search import Budget, problem_of
 from tclose.search.budget import Clock
-from tclose.search.by_construction.construct import Construction, by_rows
-from tclose.search.by_construction.emd_bounds import close_of
+from tclose.search.by_construction.construct import Construction, split_into_rows
+from tclose.search.by_construction.emd_bounds import find_emd_constraints
 from tclose.search.microaggregation.subsets import (
-    along_order,
-    lengths,
-    one_of_each,
-    subset_bound,
-    subsets_needed,
+    assign_subsets,
+    count_subset_rows,
+    count_subsets_needed,
+    make_subset_bound,
+    take_one_of_each,
 )
 
 NAMES = ["mdav", "micro-merge", "micro-swap", "micro-t-first"]
@@ -48,7 +48,7 @@ def test_gathered_classes_have_k_to_two_k_records_and_the_nearest_ones(
     data: st.DataObject, tables: Any
 ) -> None:
     case = data.draw(tables.close(data.draw(tables.kinds(1, 1)), (4, 40)))
-    problem = by_rows(problem_of(case.bound()))
+    problem = split_into_rows(problem_of(case.bound()))
     k = data.draw(st.integers(1, 6))
     assume(problem.rows >= k)
     made = Construction(problem, Clock(Budget(effort=1.0)))
@@ -100,7 +100,7 @@ def test_exchanges_bring_a_class_nearer_to_the_table(
 ) -> None:
     (kind,) = data.draw(tables.kinds(1, 1))
     case = data.draw(tables.close([kind], (8, 40)))
-    problem = by_rows(problem_of(case.bound()))
+    problem = split_into_rows(problem_of(case.bound()))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     values = sorted({str(value) for value in case.columns["s0"]})
     cost = programs.ground(kind, values)
@@ -125,11 +125,11 @@ def test_rows_beyond_a_multiple_are_spread_over_subsets_and_classes(
     rows: int, subsets: int
 ) -> None:
     assume(subsets <= rows)
-    quotas = one_of_each(rows, subsets)
+    quotas = take_one_of_each(rows, subsets)
     counts = quotas.counts[quotas.kind]
     assert counts.shape == (rows // subsets, subsets)
     assert counts.sum() == rows and counts.min() == 1
-    assert lengths(rows, subsets).tolist() == counts.sum(axis=0).tolist()
+    assert count_subset_rows(rows, subsets).tolist() == counts.sum(axis=0).tolist()
     assert np.ptp(counts.sum(axis=0)) <= 1 and np.ptp(counts.sum(axis=1)) <= 1
 
 
@@ -140,19 +140,19 @@ def test_no_choice_of_records_is_farther_than_the_bound(
 ) -> None:
     (kind,) = data.draw(tables.kinds(1, 1))
     case = data.draw(tables.close([kind], (4, 11)))
-    problem = by_rows(problem_of(case.bound()))
+    problem = split_into_rows(problem_of(case.bound()))
     made = Construction(problem, Clock(Budget(effort=1.0)))
-    attribute = made.close.attributes[0]
+    attribute = made.closeness.attributes[0]
     subsets = data.draw(st.integers(1, min(4, problem.rows)))
     values = sorted({str(value) for value in case.columns["s0"]})
     cost = programs.ground(kind, values)
     code = problem.sensitive[made.cell, 0]
     table = np.bincount(code, minlength=len(values)) / problem.rows
-    shelf = along_order(made, attribute.rank, subsets)
-    bound = subset_bound(made.close, attribute, subsets)
-    for counts in one_of_each(problem.rows, subsets).counts:
+    bucket = assign_subsets(made, attribute.rank, subsets)
+    bound = make_subset_bound(made.closeness, attribute, subsets)
+    for counts in take_one_of_each(problem.rows, subsets).counts:
         ways = [
-            {tuple(sorted(some)) for some in combinations(code[shelf == b].tolist(), int(many))}
+            {tuple(sorted(some)) for some in combinations(code[bucket == b].tolist(), int(many))}
             for b, many in enumerate(counts)
         ]
         worst = max(
@@ -162,7 +162,7 @@ def test_no_choice_of_records_is_farther_than_the_bound(
             )
             for picked in {tuple(choice) for choice in product(*(sorted(way) for way in ways))}
         )  # fmt: skip
-        assert worst <= float(bound.of(counts[None])[0]) + 1e-9
+        assert worst <= float(bound.evaluate(counts[None])[0]) + 1e-9
 
 
 def test_the_bound_counts_ties_where_the_published_one_does_not(tables: Any) -> None:
@@ -171,12 +171,12 @@ def test_the_bound_counts_ties_where_the_published_one_does_not(tables: Any) -> 
     problem = problem_of(
         tables.Case(rows, {"k": 2, "columns": {"age": "quasi", "pay": spec}}).bound()
     )
-    close = close_of(problem, problem.coded_table().constraints.arrays)
+    closeness = find_emd_constraints(problem, problem.coded_table().constraints.arrays)
     published = Fraction(8 - 2, 2 * (8 - 1) * 2)
     assert published < Fraction("0.22")
-    bound = subset_bound(close, close.attributes[0], 2)
-    assert bound.of(np.ones((1, 2), dtype=np.int64))[0] == pytest.approx(0.25)
-    assert subsets_needed(close, close.attributes[0], 2) > 2
+    bound = make_subset_bound(closeness, closeness.attributes[0], 2)
+    assert bound.evaluate(np.ones((1, 2), dtype=np.int64))[0] == pytest.approx(0.25)
+    assert count_subsets_needed(closeness, closeness.attributes[0], 2) > 2
 
 
 @pytest.mark.parametrize(("n", "t"), [(1003, "0.1"), (103, "0.05"), (1080, "0.05"), (997, "0.02")])
@@ -191,11 +191,11 @@ def test_classes_of_single_rows_are_close_though_the_subsets_do_not_divide_them(
         tables.Case(rows, {"k": 2, "columns": {"age": "quasi", "pay": spec}}).bound()
     )
     made = Construction(problem, Clock(Budget(effort=1.0)))
-    attribute = made.close.attributes[0]
-    subsets = subsets_needed(made.close, attribute, 2)
+    attribute = made.closeness.attributes[0]
+    subsets = count_subsets_needed(made.closeness, attribute, 2)
     made.least = np.inf
-    shelf = along_order(made, attribute.rank, subsets)
-    made.fill_from_buckets("test", shelf, one_of_each(n, subsets), n)
+    bucket = assign_subsets(made, attribute.rank, subsets)
+    made.fill_from_buckets("test", bucket, take_one_of_each(n, subsets), n)
     assert made.best.max() + 1 == n // subsets, "nothing had to be united"
     for number in range(made.best.max() + 1):
         inside = problem.sensitive[made.best == number, 0]

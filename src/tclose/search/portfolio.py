@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.search.budget import Budget
-from tclose.search.by_construction.emd_bounds import closeness, on_a_line
+from tclose.search.by_construction.emd_bounds import lie_on_lines, select_emd_constraints
 from tclose.search.by_construction.fragments import fragments
 from tclose.search.by_construction.matching import matching
 from tclose.search.full_domain.cover import cover
@@ -54,12 +54,12 @@ class Challenger:
 
 def challengers_of(problem: Problem, budget: Budget) -> tuple[Challenger, ...]:
     """The methods that are worth a try on such a promise, the most promising first."""
-    rules = closeness(problem.constraints)
+    rules = select_emd_constraints(problem.constraints)
     if len(rules) < 2 or problem.rows > ROWS * budget.expected:
         return ()
     found = [Challenger("cover", cover, "several attributes")]
     if min(rule.threshold for rule in rules) <= SMALL:
-        if len(rules) == 2 and on_a_line(problem.constraints):
+        if len(rules) == 2 and lie_on_lines(problem.constraints):
             found.insert(0, Challenger("matching", matching, "two ordered ones, a small t"))
         elif len(np.unique(problem.sensitive, axis=0)) <= COMBINATIONS:
             found.insert(0, Challenger("fragments", fragments, "several with a small t"))

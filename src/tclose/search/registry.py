@@ -9,7 +9,7 @@ from tclose.errors import UsageError, nearest
 from tclose.search.baselines.frequency import frequency_deal
 from tclose.search.baselines.wang import wang_cluster, wang_pca
 from tclose.search.budget import Budget
-from tclose.search.by_construction.emd_bounds import closeness, on_a_line
+from tclose.search.by_construction.emd_bounds import lie_on_lines, select_emd_constraints
 from tclose.search.by_construction.fragments import fragments, fragments_thesis
 from tclose.search.by_construction.matching import matching
 from tclose.search.by_construction.sabre import sabre, sabre_curve
@@ -93,7 +93,7 @@ class Method:
 
     def _unsuited(self, problem: Problem) -> list[str]:
         """Why a promise cannot be kept by construction."""
-        taken, given = self.close or range(0), len(closeness(problem.constraints))
+        taken, given = self.close or range(0), len(select_emd_constraints(problem.constraints))
         reasons = []
         if given not in taken:
             many = f"exactly {taken[0]}" if len(taken) == 1 else f"at least {taken[0]}"
@@ -104,7 +104,7 @@ class Method:
             )
         if problem.rows > MOST_ROWS:
             reasons.append(f"chooses row by row, and there are more than {MOST_ROWS:,} rows")
-        if self.lines and not on_a_line(problem.constraints):
+        if self.lines and not lie_on_lines(problem.constraints):
             reasons.append("takes ordered and numeric distances without missing values only")
         return reasons
 

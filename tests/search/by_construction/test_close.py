@@ -13,10 +13,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose.search import Problem, problem_of
-from tclose.search.by_construction.emd_bounds import Close, bounds_of, close_of
-from tclose.search.by_construction.fragmentation import OWN_WIDTH, _between_siblings, fragmentation
-from tclose.search.by_construction.matching import bucket_bound, buckets_needed
-from tclose.search.by_construction.quotas import common_divisor, dealt, halved, most_classes
+from tclose.search.by_construction.emd_bounds import (
+    EmdConstraints,
+    find_emd_constraints,
+    make_emd_bounds,
+)
+from tclose.search.by_construction.fragmentation import (
+    OWN_WIDTH,
+    _keep_between_siblings,
+    cut_into_fragments,
+)
+from tclose.search.by_construction.matching import count_buckets_needed, measure_bucket_bound
+from tclose.search.by_construction.quotas import (
+    count_most_classes,
+    deal_rows,
+    divide_in_proportion,
+    halve_rows,
+)
 
 MISSING = "(missing)"
 GROUP_OF = {leaf: group for group in ("abc", "de", "f") for leaf in group}
@@ -30,13 +43,17 @@ class Seen:
 
     def __init__(self, problem: Problem, policy: dict[str, Any], programs: Any) -> None:
         self.problem, self.transport = problem, programs.transport
-        self.close: Close = close_of(problem, problem.coded_table().constraints.arrays)
-        first = np.array([int(np.argmax(self.close.tuple_of == at)) for at in range(self.tuples)])
+        self.closeness: EmdConstraints = find_emd_constraints(
+            problem, problem.coded_table().constraints.arrays
+        )
+        first = np.array(
+            [int(np.argmax(self.closeness.tuple_of == at)) for at in range(self.tuples)]
+        )
         self.kinds: list[str] = []
         self.labels: list[list[str]] = []
         self.values: list[np.ndarray] = []
         self.cost: list[np.ndarray] = []
-        for attribute in self.close.attributes:
+        for attribute in self.closeness.attributes:
             labels = problem.classes.attributes[attribute.name].labels
             present = sorted({labels[code] for code in problem.classes.cell_codes[attribute.name]})
             kind = policy["columns"][attribute.name]["distance"]
@@ -48,7 +65,7 @@ class Seen:
 
     @property
     def tuples(self) -> int:
-        return len(self.close.rows)
+        return len(self.closeness.rows)
 
     def shares(self, a: int, rows: np.ndarray) -> np.ndarray:
         count = np.bincount(self.values[a], weights=rows, minlength=len(self.cost[a]))
@@ -57,7 +74,7 @@ class Seen:
     def emd(self, a: int, rows: np.ndarray) -> float:
         """Of a class with so many rows of each tuple, from the table."""
         return float(
-            self.transport(self.shares(a, rows), self.shares(a, self.close.rows), self.cost[a])
+            self.transport(self.shares(a, rows), self.shares(a, self.closeness.rows), self.cost[a])
         )
 
 
@@ -75,7 +92,7 @@ def seen(tables: Any, programs: Any) -> Callable[..., Seen]:
 def adversary(data: st.DataObject, made: Seen, fragment: np.ndarray, counts: np.ndarray) -> Any:
     """Records taken as counted, as far off as a stubborn rule can make them."""
     rule = data.draw(st.sampled_from(["lowest", "highest", "far from one", "any"]))
-    a = data.draw(st.integers(0, len(made.close.attributes) - 1))
+    a = data.draw(st.integers(0, len(made.closeness.attributes) - 1))
     pivot = data.draw(st.integers(0, len(made.cost[a]) - 1))
     taken = np.zeros(made.tuples)
     for group, count in enumerate(counts):
@@ -88,7 +105,7 @@ def adversary(data: st.DataObject, made: Seen, fragment: np.ndarray, counts: np.
         else:
             inside = inside[np.argsort(value if rule == "lowest" else -value, kind="stable")]
         for at in inside:
-            taken[at] = min(made.close.rows[at], count)
+            taken[at] = min(made.closeness.rows[at], count)
             count -= taken[at]
         assert count == 0
     return taken
@@ -106,13 +123,15 @@ def test_nothing_on_a_set_of_values_is_farther_than_its_worst_value(
     chosen = np.array(
         data.draw(st.lists(st.booleans(), min_size=made.tuples, max_size=made.tuples))
     )
-    rows = np.where(chosen, made.close.rows, 0)
+    rows = np.where(chosen, made.closeness.rows, 0)
     if not chosen.any():
         return
-    for a, attribute in enumerate(made.close.attributes):
+    for a, attribute in enumerate(made.closeness.attributes):
         p, cost, transport = made.shares(a, rows), made.cost[a], made.transport
         bound = float(
-            attribute.farthest(attribute.held(rows, np.zeros_like(rows), 1) / rows.sum())[0]
+            attribute.find_worst_cost(
+                attribute.count_rows(rows, np.zeros_like(rows), 1) / rows.sum()
+            )[0]
         )
         support = np.flatnonzero(p)
         vertices = [transport(p, np.eye(len(p))[v], cost) for v in support]
@@ -133,15 +152,17 @@ def test_whatever_records_are_taken_the_bound_of_their_counts_holds(
     data: st.DataObject, seen: Any
 ) -> None:
     made = seen(data)
-    target = [data.draw(st.sampled_from([0.1, 0.3, 0.6])) * one.t for one in made.close.attributes]
-    found = fragmentation(made.close, target)
+    target = [
+        data.draw(st.sampled_from([0.1, 0.3, 0.6])) * one.t for one in made.closeness.attributes
+    ]
+    found = cut_into_fragments(made.closeness, target)
     assert all(x <= y + 1e-9 for x, y in zip(found.attained, target, strict=True))
     counts = np.array([[data.draw(st.integers(0, int(rows))) for rows in found.rows]])
     if counts.sum() == 0:
         return
     taken = adversary(data, made, found.of_tuple, counts[0].copy())
-    for a, bound in enumerate(bounds_of(made.close, found.of_tuple, found.coarser)):
-        assert made.emd(a, taken) <= bound.of(counts)[0] + 1e-7
+    for a, bound in enumerate(make_emd_bounds(made.closeness, found.of_tuple, found.coarser)):
+        assert made.emd(a, taken) <= bound.evaluate(counts)[0] + 1e-7
 
 
 @quick
@@ -150,12 +171,12 @@ def test_classes_in_proportion_are_within_the_aggregate_bound(
     data: st.DataObject, seen: Any
 ) -> None:
     made = seen(data)
-    found = fragmentation(made.close, [one.t for one in made.close.attributes])
+    found = cut_into_fragments(made.closeness, [one.t for one in made.closeness.attributes])
     whole = found.rows[None, :]
     for one, bound in zip(
-        found.attained, bounds_of(made.close, found.of_tuple, found.coarser), strict=True
+        found.attained, make_emd_bounds(made.closeness, found.of_tuple, found.coarser), strict=True
     ):
-        assert bound.of(whole)[0] <= one + 1e-9
+        assert bound.evaluate(whole)[0] <= one + 1e-9
 
 
 @quick
@@ -166,19 +187,20 @@ def test_dealt_and_halved_classes_are_close_whatever_records_they_take(
     made = seen(data)
     k = data.draw(st.integers(1, 4))
     share = data.draw(st.sampled_from([0.2, 0.5, 0.8]))
-    found = fragmentation(made.close, [share * one.t for one in made.close.attributes])
-    bounds = bounds_of(made.close, found.of_tuple, found.coarser)
+    found = cut_into_fragments(made.closeness, [share * one.t for one in made.closeness.attributes])
+    bounds = make_emd_bounds(made.closeness, found.of_tuple, found.coarser)
     quotas = data.draw(st.sampled_from([
-        dealt(found.rows, most_classes(found.rows, bounds, k)), halved(found.rows, bounds, k),
+        deal_rows(found.rows, count_most_classes(found.rows, bounds, k)),
+        halve_rows(found.rows, bounds, k),
     ]))  # fmt: skip
     counts = quotas.counts[quotas.kind]
     assert counts.sum(axis=0).tolist() == found.rows.tolist()
     assert len(counts) == 1 or counts.sum(axis=1).min() >= k
-    assert all(one.of(quotas.counts).max() <= one.t for one in bounds)
+    assert all(one.evaluate(quotas.counts).max() <= one.t for one in bounds)
     taken = adversary(
         data, made, found.of_tuple, counts[data.draw(st.integers(0, len(counts) - 1))]
     )
-    for a, attribute in enumerate(made.close.attributes):
+    for a, attribute in enumerate(made.closeness.attributes):
         assert made.emd(a, taken) <= attribute.t + 1e-7
 
 
@@ -191,7 +213,7 @@ def test_fragments_are_intervals_or_nodes_side_by_side(data: st.DataObject, seen
     """Runs of an order have no gap. On a hierarchy only children of the lowest node above a
     fragment are parted; for the equal distance all values are siblings, so any may be."""
     made = seen(data, most=1)
-    attribute, kind = made.close.attributes[0], made.kinds[0]
+    attribute, kind = made.closeness.attributes[0], made.kinds[0]
     order = np.argsort(attribute.rank)[data.draw(st.integers(0, made.tuples - 1)) :]
     label = [made.labels[0][value] for value in made.values[0][order]]
     if kind in ("ordered", "numeric"):
@@ -202,7 +224,7 @@ def test_fragments_are_intervals_or_nodes_side_by_side(data: st.DataObject, seen
     group = label if kind == "equal" else [GROUP_OF.get(one, one) for one in label]
     parted = label if len(set(group)) == 1 else group
     allowed = [at for at in everywhere if parted[at - 1] != parted[at]]
-    assert _between_siblings(attribute, order, everywhere).tolist() == allowed
+    assert _keep_between_siblings(attribute, order, everywhere).tolist() == allowed
     assert len(set(group)) == sum(x != y for x, y in pairwise([None, *group])), "side by side"
 
 
@@ -213,8 +235,8 @@ def test_a_missing_value_takes_one_fragment_more(kind: str, target: float, table
         spec = {"role": "sensitive", "t": "0.5", "distance": kind}
         policy = {"columns": {"q": "quasi", "s": spec}}
         problem = problem_of(tables.Case({"q": values, "s": values}, policy).bound())
-        return fragmentation(
-            close_of(problem, problem.coded_table().constraints.arrays), [target]
+        return cut_into_fragments(
+            find_emd_constraints(problem, problem.coded_table().constraints.arrays), [target]
         ).count
 
     days: list[Any] = list(range(1, 42))
@@ -227,12 +249,12 @@ def test_a_cut_never_raises_the_bound_of_the_attribute_it_cuts(
     data: st.DataObject, seen: Any
 ) -> None:
     made = seen(data)
-    attribute = data.draw(st.sampled_from(made.close.attributes))
+    attribute = data.draw(st.sampled_from(made.closeness.attributes))
     border = data.draw(st.integers(0, int(attribute.rank.max()) + 1))
     half = (attribute.rank >= border).astype(np.int64)
-    rows = made.close.rows
-    whole = attribute.farthest(attribute.held(rows, np.zeros_like(half), 1)).sum()
-    assert attribute.farthest(attribute.held(rows, half, 2)).sum() <= whole + 1e-9
+    rows = made.closeness.rows
+    whole = attribute.find_worst_cost(attribute.count_rows(rows, np.zeros_like(half), 1)).sum()
+    assert attribute.find_worst_cost(attribute.count_rows(rows, half, 2)).sum() <= whole + 1e-9
 
 
 def test_the_published_bound_may_rise_where_the_corrected_one_falls(
@@ -245,9 +267,9 @@ def test_the_published_bound_may_rise_where_the_corrected_one_falls(
         "columns": {"q": "quasi", "s": {"role": "sensitive", "t": "0.1", "distance": "ordered"}},
     }
     made = Seen(problem_of(tables.Case(columns, policy).bound()), policy, programs)
-    corrected = fragmentation(made.close, [0.1])
+    corrected = cut_into_fragments(made.closeness, [0.1])
     assert corrected.count == 2 and corrected.attained == (0.0,)
-    whole = fragmentation(made.close, [0.5], OWN_WIDTH)
+    whole = cut_into_fragments(made.closeness, [0.5], OWN_WIDTH)
     assert whole.count == 1 and whole.attained == (0.5,)
 
 
@@ -255,7 +277,7 @@ def test_the_published_bound_may_rise_where_the_corrected_one_falls(
 @given(rows=st.lists(st.integers(1, 40), min_size=1, max_size=8), data=st.data())
 def test_dealing_splits_every_run_evenly(rows: list[int], data: st.DataObject) -> None:
     classes = data.draw(st.integers(1, sum(rows)))
-    made = dealt(np.array(rows), classes)
+    made = deal_rows(np.array(rows), classes)
     plain = np.zeros((classes, len(rows)), dtype=np.int64)
     for position, group in enumerate(np.repeat(np.arange(len(rows)), rows)):
         plain[position % classes, group] += 1
@@ -268,9 +290,11 @@ def test_dealing_splits_every_run_evenly(rows: list[int], data: st.DataObject) -
 
 
 def test_the_published_class_size_is_a_common_divisor() -> None:
-    assert common_divisor(np.array([250, 100, 350, 300]), 5).classes == 50
-    assert common_divisor(np.array([250, 100, 350, 301]), 5).classes == 1
-    assert common_divisor(np.array([40, 60]), 30).classes == 2, "20 classes of 5 would be too small"
+    assert divide_in_proportion(np.array([250, 100, 350, 300]), 5).classes == 50
+    assert divide_in_proportion(np.array([250, 100, 350, 301]), 5).classes == 1
+    assert divide_in_proportion(np.array([40, 60]), 30).classes == 2, (
+        "20 classes of 5 would be too small"
+    )
 
 
 # ----------------------------------------------------------------------------------------- buckets
@@ -280,18 +304,18 @@ def test_the_published_class_size_is_a_common_divisor() -> None:
 @given(data=st.data())
 def test_one_record_per_bucket_is_within_the_bucket_bound(data: st.DataObject, seen: Any) -> None:
     made = seen(data)
-    total = made.close.total
+    total = made.closeness.total
     buckets = data.draw(st.sampled_from([k for k in range(1, total + 1) if total % k == 0]))
-    a = data.draw(st.integers(0, len(made.close.attributes) - 1))
-    attribute = made.close.attributes[a]
+    a = data.draw(st.integers(0, len(made.closeness.attributes) - 1))
+    attribute = made.closeness.attributes[a]
     order = np.argsort(attribute.rank, kind="stable")
-    row = np.repeat(order, made.close.rows[order]).reshape(buckets, -1)
+    row = np.repeat(order, made.closeness.rows[order]).reshape(buckets, -1)
     taken = np.zeros(made.tuples)
     for bucket in row:
         value = made.values[a][bucket]
         ends = [int(np.argmin(value)), int(np.argmax(value)), *range(len(bucket))]
         taken[bucket[ends[data.draw(st.integers(0, len(ends) - 1))]]] += 1
-    bound = bucket_bound(made.close, attribute, buckets)
+    bound = measure_bucket_bound(made.closeness, attribute, buckets)
     assert made.emd(a, taken) <= bound + 1e-7
     if attribute.position is not None:
         assert bound <= 1 / buckets + 1e-9
@@ -301,6 +325,6 @@ def test_one_record_per_bucket_is_within_the_bucket_bound(data: st.DataObject, s
 @given(data=st.data())
 def test_as_many_buckets_as_needed_keep_both_promises(data: st.DataObject, seen: Any) -> None:
     made = seen(data)
-    needed = buckets_needed(made.close, 1)
-    for attribute in made.close.attributes:
-        assert bucket_bound(made.close, attribute, needed) <= attribute.t
+    needed = count_buckets_needed(made.closeness, 1)
+    for attribute in made.closeness.attributes:
+        assert measure_bucket_bound(made.closeness, attribute, needed) <= attribute.t

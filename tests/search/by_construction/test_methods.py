@@ -15,12 +15,12 @@ from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.search import METHODS, Budget, Problem, infeasible, method_named, problem_of
 from tclose.search.budget import Clock
-from tclose.search.by_construction.construct import Construction, by_rows
-from tclose.search.by_construction.emd_bounds import bounds_of, close_of
-from tclose.search.by_construction.fragmentation import OWN_WIDTH, fragmentation
-from tclose.search.by_construction.fragments import fragment_plans
-from tclose.search.by_construction.matching import match
-from tclose.search.by_construction.quotas import common_divisor, dealt, most_classes
+from tclose.search.by_construction.construct import Construction, split_into_rows
+from tclose.search.by_construction.emd_bounds import find_emd_constraints, make_emd_bounds
+from tclose.search.by_construction.fragmentation import OWN_WIDTH, cut_into_fragments
+from tclose.search.by_construction.fragments import plan_fragments
+from tclose.search.by_construction.matching import match_buckets
+from tclose.search.by_construction.quotas import count_most_classes, deal_rows, divide_in_proportion
 
 pytestmark = pytest.mark.slow
 
@@ -69,13 +69,15 @@ def test_every_method_takes_three_and_four_attributes_of_mixed_kinds(
 def test_classes_of_single_rows_keep_closeness_without_any_mending(
     data: st.DataObject, tables: Any
 ) -> None:
-    problem = by_rows(problem_of(data.draw(tables.close(data.draw(tables.kinds()))).bound()))
+    problem = split_into_rows(
+        problem_of(data.draw(tables.close(data.draw(tables.kinds()))).bound())
+    )
     assume(not infeasible(problem))
     made = Construction(problem, Clock(Budget(effort=1.0)))
-    for found, classes in fragment_plans(made.close, made.k):
+    for found, classes in plan_fragments(made.closeness, made.k):
         reach = data.draw(st.sampled_from([1, 2, problem.rows]))
         made.best, made.least = np.zeros(problem.cells, dtype=np.int64), np.inf
-        made.fill_from_fragments("test", found.of_tuple, dealt(found.rows, classes), reach)
+        made.fill_from_fragments("test", found.of_tuple, deal_rows(found.rows, classes), reach)
         assert made.best.max() + 1 == classes, "nothing had to be united"
 
 
@@ -88,11 +90,11 @@ def test_matched_classes_of_single_rows_have_one_record_per_bucket(
     for name in ("s0", "s1"):
         case.policy["columns"][name]["t"] = "1"
     case.policy["k"] = 1
-    problem = by_rows(problem_of(case.bound()))
+    problem = split_into_rows(problem_of(case.bound()))
     buckets = data.draw(st.integers(1, problem.rows))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     made.least = np.inf
-    match(made, buckets)
+    match_buckets(made, buckets)
     size = np.bincount(made.best)
     spare = problem.rows % buckets
     assert sorted(size.tolist()) == [1] * spare + [buckets] * (problem.rows // buckets) or (
@@ -100,8 +102,8 @@ def test_matched_classes_of_single_rows_have_one_record_per_bucket(
     )
     if spare:
         return
-    for attribute in made.close.attributes:
-        rank = attribute.rank[made.close.tuple_of]
+    for attribute in made.closeness.attributes:
+        rank = attribute.rank[made.closeness.tuple_of]
         every, r = np.sort(rank), problem.rows // buckets
         low, high = every.reshape(buckets, r).min(axis=1), every.reshape(buckets, r).max(axis=1)
         for number in range(len(size)):
@@ -173,34 +175,34 @@ def test_the_corrected_bound_needs_few_fragments_where_the_published_one_needs_a
     adult: Any,
 ) -> None:
     problem = adult("0.2")
-    close = close_of(problem, problem.coded_table().constraints.arrays)
-    assert fragmentation(close, [0.2, 0.2]).count == 7
-    published = fragmentation(close, [0.2, 0.2], OWN_WIDTH)
+    closeness = find_emd_constraints(problem, problem.coded_table().constraints.arrays)
+    assert cut_into_fragments(closeness, [0.2, 0.2]).count == 7
+    published = cut_into_fragments(closeness, [0.2, 0.2], OWN_WIDTH)
     assert published.count == 1486
-    assert common_divisor(published.rows, 5).classes == 1
+    assert divide_in_proportion(published.rows, 5).classes == 1
 
 
 @pytest.mark.parametrize(("t", "most"), [("0.1", 11.0), ("0.15", 7.5), ("0.2", 6.0)])
 def test_small_classes_are_guaranteed_on_adult(adult: Any, t: str, most: float) -> None:
     problem = adult(t)
-    close = close_of(problem, problem.coded_table().constraints.arrays)
+    closeness = find_emd_constraints(problem, problem.coded_table().constraints.arrays)
     sizes = []
     for share in (0.2, 0.3, 0.4):
-        found = fragmentation(close, [share * one.t for one in close.attributes])
-        bounds = bounds_of(close, found.of_tuple, found.coarser)
-        classes = most_classes(found.rows, bounds, 5)
-        counts = dealt(found.rows, classes)
+        found = cut_into_fragments(closeness, [share * one.t for one in closeness.attributes])
+        bounds = make_emd_bounds(closeness, found.of_tuple, found.coarser)
+        classes = count_most_classes(found.rows, bounds, 5)
+        counts = deal_rows(found.rows, classes)
         assert counts.counts.sum(axis=1).min() >= 5
-        for bound, one in zip(bounds, close.attributes, strict=True):
-            assert bound.of(counts.counts).max() <= one.t
+        for bound, one in zip(bounds, closeness.attributes, strict=True):
+            assert bound.evaluate(counts.counts).max() <= one.t
         sizes.append(problem.rows / classes)
     assert min(sizes) <= most
 
 
 def test_matching_with_twelve_buckets_on_adult(adult: Any) -> None:
-    problem = by_rows(adult("0.05"))
+    problem = split_into_rows(adult("0.05"))
     made = Construction(problem, Clock(Budget(effort=20.0)))
-    match(made, 12)
+    match_buckets(made, 12)
     assert max(worst_distances(problem, made.best)) <= 0.05
     assert made.least <= 0.285
     assert made.best.max() + 1 >= 2_500

@@ -1,4 +1,4 @@
-"""Groups of rows whose quasi-identifiers do not matter: as many as the promise allows.
+"""Groups of rows whose quasi-identifiers do not matter: as many as the policy allows.
 
 A form that publishes exact quasi-identifiers loses nothing by mixing them, so its groups need only
 be close in their sensitive values, and the smaller they are the more they tell.
@@ -28,7 +28,7 @@ from tclose.errors import UsageError
 from tclose.kernels.base.random import RandomStream
 from tclose.kernels.records.halving import GroupHalving
 from tclose.search.budget import Budget, Clock, Stopped
-from tclose.search.by_construction.construct import by_rows
+from tclose.search.by_construction.construct import split_into_rows
 from tclose.search.coded_table import make_coded_table, select_cells
 from tclose.search.exact_judge import Judge
 from tclose.search.merging import merge_failing
@@ -74,7 +74,7 @@ def deal_groups(problem: Problem, budget: Budget) -> Groups:
     Equal problems and seeds give equal groups. Raises UsageError where even one group of all rows
     fails.
     """
-    rows = by_rows(problem)
+    rows = split_into_rows(problem)
     clock = Clock(budget)
     mixed = np.random.default_rng(budget.seed).permutation(rows.cells)
     dealing = _Dealing(rows.reordered(mixed), clock)

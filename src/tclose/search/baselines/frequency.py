@@ -18,8 +18,8 @@ import numpy as np
 
 from tclose.search.budget import Budget
 from tclose.search.by_construction.construct import Construction, run
-from tclose.search.by_construction.emd_bounds import bounds_of
-from tclose.search.by_construction.quotas import dealt, most_classes
+from tclose.search.by_construction.emd_bounds import make_emd_bounds
+from tclose.search.by_construction.quotas import count_most_classes, deal_rows
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 
@@ -30,10 +30,10 @@ def frequency_deal(problem: Problem, budget: Budget) -> Outcome:
 
 
 def _build(made: Construction) -> None:
-    close = made.close
-    place = np.empty(len(close.rows), dtype=np.int64)
-    place[np.argsort(-close.rows, kind="stable")] = np.arange(len(place))
-    rows = np.sort(close.rows)[::-1].copy()
-    bounds = bounds_of(close, place, [[np.arange(len(rows))]])
-    classes = most_classes(rows, bounds, made.k)
-    made.fill_from_fragments(f"{len(rows)} values", place, dealt(rows, classes), reach=1)
+    closeness = made.closeness
+    place = np.empty(len(closeness.rows), dtype=np.int64)
+    place[np.argsort(-closeness.rows, kind="stable")] = np.arange(len(place))
+    rows = np.sort(closeness.rows)[::-1].copy()
+    bounds = make_emd_bounds(closeness, place, [[np.arange(len(rows))]])
+    classes = count_most_classes(rows, bounds, made.k)
+    made.fill_from_fragments(f"{len(rows)} values", place, deal_rows(rows, classes), reach=1)

@@ -24,8 +24,13 @@ from numpy.typing import NDArray
 from tclose.kernels.records.filling import allot_rows
 from tclose.search.budget import Budget
 from tclose.search.by_construction.construct import Construction, run
-from tclose.search.by_construction.emd_bounds import Attribute, Close
-from tclose.search.microaggregation.subsets import TURN, along_order, lengths, one_of_each
+from tclose.search.by_construction.emd_bounds import EmdAttribute, EmdConstraints
+from tclose.search.microaggregation.subsets import (
+    TURN,
+    assign_subsets,
+    count_subset_rows,
+    take_one_of_each,
+)
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 
@@ -46,12 +51,12 @@ SITE = 1e-8
 
 def wang_cluster(problem: Problem, budget: Budget) -> Outcome:
     """Groups by fuzzy clusters."""
-    return run("wang-cluster", lambda made: _build(made, _by_clusters), problem, budget)
+    return run("wang-cluster", lambda made: _build(made, _group_by_clusters), problem, budget)
 
 
 def wang_pca(problem: Problem, budget: Budget) -> Outcome:
     """Groups by the first principal component."""
-    return run("wang-pca", lambda made: _build(made, _by_component), problem, budget)
+    return run("wang-pca", lambda made: _build(made, _group_by_component), problem, budget)
 
 
 def _build(made: Construction, group: Group) -> None:
@@ -62,26 +67,30 @@ def _build(made: Construction, group: Group) -> None:
             return
         last = made.least
         reach = made.choose_reach(groups, BUILDING / DOUBLINGS)
-        quotas = one_of_each(rows, groups)
+        quotas = take_one_of_each(rows, groups)
         made.fill_from_buckets(f"{groups} groups", group(made, groups), quotas, reach)
 
 
-def _by_component(made: Construction, groups: int) -> Ints:
-    return along_order(made, np.unique(component(made.close), return_inverse=True)[1], groups)
+def _group_by_component(made: Construction, groups: int) -> Ints:
+    return assign_subsets(
+        made, np.unique(rank_along_component(made.closeness), return_inverse=True)[1], groups
+    )
 
 
-def component(close: Close) -> Ints:
+def rank_along_component(closeness: EmdConstraints) -> Ints:
     """The place of each tuple along the first principal component, in steps of `CLEAR`."""
-    place = np.concatenate([coordinates(one) for one in close.attributes], axis=1)
-    place -= close.rows @ place / close.total
-    spread = (place * close.rows[:, None]).T @ place / close.total
+    place = np.concatenate(
+        [find_coordinates(attribute) for attribute in closeness.attributes], axis=1
+    )
+    place -= closeness.rows @ place / closeness.total
+    spread = (place * closeness.rows[:, None]).T @ place / closeness.total
     axis = np.linalg.eigh(spread)[1][:, -1]
     axis *= np.sign(axis[np.argmax(np.abs(axis))]) or 1.0
     along: Ints = np.rint(place @ axis / CLEAR).astype(np.int64)
     return along
 
 
-def coordinates(attribute: Attribute) -> Floats:
+def find_coordinates(attribute: EmdAttribute) -> Floats:
     """[tuples, dimensions]: a place on the line, or for each edge of the tree whether it is below.
 
     An edge of length l counts √l, so that squared distances are those of the tree.
@@ -96,49 +105,51 @@ def coordinates(attribute: Attribute) -> Floats:
     return found
 
 
-def _by_clusters(made: Construction, groups: int) -> Ints:
-    close = made.close
-    rank = np.empty(len(close.rows), dtype=np.int64)
-    rank[np.lexsort([one.rank for one in close.attributes[::-1]])] = np.arange(len(rank))
-    likeness = memberships(close, rank, groups)
+def _group_by_clusters(made: Construction, groups: int) -> Ints:
+    closeness = made.closeness
+    rank = np.empty(len(closeness.rows), dtype=np.int64)
+    rank[np.lexsort([attribute.rank for attribute in closeness.attributes[::-1]])] = np.arange(
+        len(rank)
+    )
+    likeness = measure_memberships(closeness, rank, groups)
     made.clock.spend(SITE * likeness.size * SITES)
     order = np.argsort(-likeness, axis=None, kind="stable")
-    parts = allot_rows(order, close.rows, lengths(close.total, groups))
-    tuples = close.tuple_of[made.cell]
+    parts = allot_rows(order, closeness.rows, count_subset_rows(closeness.total, groups))
+    tuples = closeness.tuple_of[made.cell]
     along = np.lexsort([np.arange(len(tuples)) * TURN % 1.0, tuples])
     bucket = np.empty(len(tuples), dtype=np.int64)
     bucket[along] = np.repeat(np.tile(np.arange(groups), len(parts)), parts.ravel())
     return bucket
 
 
-def memberships(close: Close, rank: Ints, groups: int) -> Floats:
+def measure_memberships(closeness: EmdConstraints, rank: Ints, groups: int) -> Floats:
     """[tuples, groups]: how much each tuple belongs to each of the fuzzy clusters.
 
     Belonging falls with the square of the distance (fuzzifier 2); a cluster's middle is the site
     with the least sum of squared distances, weighted by squared belonging.
     """
-    sites = _sites(close.rows, rank, max(SITES, groups))
+    sites = _choose_sites(closeness.rows, rank, max(SITES, groups))
     far: Floats = np.zeros((len(sites), len(rank)))
-    for one in close.attributes:
-        far += np.square(apart_from(one, sites))
+    for attribute in closeness.attributes:
+        far += np.square(measure_from_sites(attribute, sites))
     chosen = np.arange(groups) * len(sites) // groups
     for _ in range(ROUNDS):
-        belonging = _belonging(far[chosen])
-        cost = (np.square(belonging) * close.rows) @ far.T
+        belonging = _share_membership(far[chosen])
+        cost = (np.square(belonging) * closeness.rows) @ far.T
         moved = np.argmin(cost, axis=1)
         if np.array_equal(moved, chosen):
             break
         chosen = moved
-    return np.ascontiguousarray(_belonging(far[chosen]).T)
+    return np.ascontiguousarray(_share_membership(far[chosen]).T)
 
 
-def _belonging(far: Floats) -> Floats:
+def _share_membership(far: Floats) -> Floats:
     near = 1.0 / (far + CLEAR)
     share: Floats = near / near.sum(axis=0)
     return share
 
 
-def _sites(rows: Ints, rank: Ints, most: int) -> Ints:
+def _choose_sites(rows: Ints, rank: Ints, most: int) -> Ints:
     """Tuples at even steps through the rows."""
     order = np.argsort(rank)
     ends = np.cumsum(rows[order])
@@ -146,7 +157,7 @@ def _sites(rows: Ints, rank: Ints, most: int) -> Ints:
     return found
 
 
-def apart_from(attribute: Attribute, sites: Ints) -> Floats:
+def measure_from_sites(attribute: EmdAttribute, sites: Ints) -> Floats:
     """[sites, tuples]: the ground distance of every tuple from some."""
     if attribute.position is not None:
         place = attribute.position[attribute.node]

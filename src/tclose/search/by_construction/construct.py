@@ -1,4 +1,4 @@
-"""From quotas to classes: records taken near each other, cells made whole, promises kept, swaps.
+"""From quotas to classes: records taken near each other, cells made whole, constraints kept, swaps.
 
 The methods that are close by construction share this course:
 
@@ -27,7 +27,7 @@ from tclose.kernels.partition.swaps import CellSwaps
 from tclose.kernels.records.filling import MatchingFilling, QuotaFilling
 from tclose.search.best import Best
 from tclose.search.budget import Budget, Clock
-from tclose.search.by_construction.emd_bounds import Close, close_of
+from tclose.search.by_construction.emd_bounds import EmdConstraints, find_emd_constraints
 from tclose.search.by_construction.quotas import Quotas
 from tclose.search.merging import merge_failing
 from tclose.search.outcome import Outcome, numbered
@@ -46,7 +46,7 @@ ROW, UNION = 2e-6, 2e-9
 """Seconds per row to lay rows out or bring cells together, and per value and look for a merge."""
 
 
-def by_rows(problem: Problem) -> Problem:
+def split_into_rows(problem: Problem) -> Problem:
     """The same problem with every cell split into single rows: equal rows may then part.
 
     A release of it needs rows of one cell to be dealt to several classes.
@@ -73,9 +73,9 @@ class Construction(Best):
     """One search: what is shared by everything that is tried, and the best so far."""
 
     @cached_property
-    def close(self) -> Close:
+    def closeness(self) -> EmdConstraints:
         """The closeness that is required."""
-        return close_of(self.problem, self.table.constraints.arrays)
+        return find_emd_constraints(self.problem, self.table.constraints.arrays)
 
     @property
     def k(self) -> int:
@@ -106,7 +106,7 @@ class Construction(Best):
 
     def fill_from_fragments(self, step: str, fragment: Ints, quotas: Quotas, reach: int) -> None:
         """Offers classes by quotas, from the fragment of each tuple."""
-        self.fill_from_buckets(step, fragment[self.close.tuple_of][self.cell], quotas, reach)
+        self.fill_from_buckets(step, fragment[self.closeness.tuple_of][self.cell], quotas, reach)
 
     def fill_from_buckets(self, step: str, bucket: Ints, quotas: Quotas, reach: int) -> None:
         """Offers classes by quotas, from the bucket of each row, rows in the order of the curve."""

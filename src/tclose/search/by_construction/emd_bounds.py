@@ -1,7 +1,7 @@
-"""Promises of closeness laid out for methods that keep them by construction, and their bounds.
+"""Closeness laid out for methods that keep it by construction, and what bounds it.
 
-An *attribute* here is one promise EMD ≤ t by a tree metric. Records with equal values of all such
-attributes are alike to these methods, so everything is counted by *tuples* of values.
+An *attribute* here is one constraint EMD ≤ t by a tree metric. Records with equal values of all
+such attributes are alike to these methods, so everything is counted by *tuples* of values.
 
 **Theorem A.** For a ground distance d and a distribution P on a set B of values, the farthest that
 any distribution on B can be from P is D(P, B) = max_{v ∈ B} Σ_i P(i)·d(i, v).
@@ -50,8 +50,8 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Attribute:
-    """One promise of closeness: the tree that its values hang on, and where each tuple is."""
+class EmdAttribute:
+    """One constraint EMD ≤ t: the tree that its values hang on, and where each tuple is."""
 
     name: str
     t: float
@@ -73,27 +73,27 @@ class Attribute:
         return np.append(0.0, np.cumsum(self.stretch[:-1]))
 
     @cached_property
-    def along_lines(self) -> bool:
+    def is_along_lines(self) -> bool:
         """Whether values have an order: one line, or two that meet where a missing value hangs."""
-        return _along_lines(self.node, self.parent)
+        return _lie_along_lines(self.node, self.parent)
 
-    def meeting(self, one: Ints, other: Ints) -> Ints:
+    def find_meeting(self, first: Ints, second: Ints) -> Ints:
         """The lowest node above both of two nodes, pair by pair."""
-        one, other = one.copy(), other.copy()
-        while (apart := one != other).any():
-            lower = apart & (one < other)  # children come before parents
+        first, second = first.copy(), second.copy()
+        while (apart := first != second).any():
+            lower = apart & (first < second)  # children come before parents
             higher = apart & ~lower
-            one[lower], other[higher] = self.parent[one[lower]], self.parent[other[higher]]
-        return one
+            first[lower], second[higher] = self.parent[first[lower]], self.parent[second[higher]]
+        return first
 
-    def held(self, rows: Ints, group: Ints, groups: int) -> Floats:
+    def count_rows(self, rows: Ints, group: Ints, groups: int) -> Floats:
         """[groups, nodes]: the rows of each group at each node, from those of each tuple."""
         nodes = len(self.parent)
         spot = group * nodes + self.node
         count = np.asarray(np.bincount(spot, rows, groups * nodes), dtype=np.float64)
         return count.reshape(groups, nodes)
 
-    def below(self, mass: Floats) -> Floats:
+    def sum_below(self, mass: Floats) -> Floats:
         """[groups, nodes]: the mass below each node, from that at each node."""
         if self.position is not None:
             return np.cumsum(mass, axis=1)
@@ -102,12 +102,12 @@ class Attribute:
             result[:, self.parent[node]] += result[:, node]
         return result
 
-    def farthest(self, mass: Floats) -> Floats:
+    def find_worst_cost(self, mass: Floats) -> Floats:
         """Σ_i mass(i)·d(i, v) of each row of masses at its worst value v (Theorem A).
 
         From the root down, a step into an edge nears the mass below it and leaves the rest.
         """
-        below, total = self.below(mass), mass.sum(axis=1)
+        below, total = self.sum_below(mass), mass.sum(axis=1)
         cost = np.zeros_like(below)
         cost[:, -1] = below[:, :-1] @ self.stretch[:-1]
         step = self.stretch * (total[:, None] - 2 * below)
@@ -122,10 +122,10 @@ class Attribute:
 
 
 @dataclass(frozen=True)
-class Close:
-    """All promises of closeness of a problem, over its tuples of sensitive values."""
+class EmdConstraints:
+    """The closeness that a problem requires, over its tuples of sensitive values."""
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[EmdAttribute, ...]
     tuple_of: Ints
     """[cells]"""
     rows: Ints
@@ -137,8 +137,8 @@ class Close:
         return int(self.rows.sum())
 
 
-def closeness(constraints: Constraints) -> tuple[Constraint, ...]:
-    """The rules of a promise that say EMD ≤ t against the whole table."""
+def select_emd_constraints(constraints: Constraints) -> tuple[Constraint, ...]:
+    """The constraints that say EMD ≤ t against the whole table."""
     return tuple(rule for rule in constraints.compiled if _is_closeness(rule))
 
 
@@ -146,17 +146,17 @@ def _is_closeness(rule: Constraint) -> bool:
     return rule.kind == ConstraintKind.EMD and not rule.need
 
 
-def on_a_line(constraints: Constraints) -> bool:
-    """Whether all promises of closeness are about numbers or ranks, and no value is missing."""
+def lie_on_lines(constraints: Constraints) -> bool:
+    """Whether all required closeness is about numbers or ranks, and no value is missing."""
     return all(
         rule.metric is not None
         and np.array_equal(rule.metric.parent[:-1], np.arange(1, len(rule.metric.parent)))
         and not constraints.fields[rule.field].hides
-        for rule in closeness(constraints)
+        for rule in select_emd_constraints(constraints)
     )
 
 
-def close_of(problem: Problem, arrays: ConstraintArrays) -> Close:
+def find_emd_constraints(problem: Problem, arrays: ConstraintArrays) -> EmdConstraints:
     """The closeness that a problem requires; `arrays` are those of its coded table.
 
     A missing value that may be any value is taken for a value at half the diameter from the root:
@@ -168,13 +168,13 @@ def close_of(problem: Problem, arrays: ConstraintArrays) -> Close:
     tuple_of, first = group_codes([constraints.fields[field].codes for field in fields])
     rows = np.zeros(len(first), dtype=np.int64)
     np.add.at(rows, tuple_of, problem.weight)
-    made = [_attribute(constraints, at, first, rows, arrays) for at in chosen]
-    return Close(tuple(made), tuple_of, rows)
+    made = [_make_attribute(constraints, at, first, rows, arrays) for at in chosen]
+    return EmdConstraints(tuple(made), tuple_of, rows)
 
 
-def _attribute(
+def _make_attribute(
     constraints: Constraints, at: int, first: Ints, rows: Ints, arrays: ConstraintArrays
-) -> Attribute:
+) -> EmdAttribute:
     rule, row = constraints.compiled[at], arrays.rows[at]
     field = constraints.fields[rule.field]
     low, high = int(row["first_node"]), int(row["end_node"])
@@ -189,33 +189,33 @@ def _attribute(
         stretch = np.append(0.5, stretch)
         code = np.where(code < 0, field.values, code)
     node = leaf[code]
-    return Attribute(
+    return EmdAttribute(
         field.name, float(rule.threshold), node, parent.astype(np.int64), stretch,
-        _ranks(node, parent, code, rows),
+        _rank_values(node, parent, code, rows),
     )  # fmt: skip
 
 
-def _ranks(node: Ints, parent: Ints, code: Ints, rows: Ints) -> Ints:
+def _rank_values(node: Ints, parent: Ints, code: Ints, rows: Ints) -> Ints:
     """Values in an order in which runs are close: the line's, the tree's, the commonest first."""
     root = len(parent) - 1
-    if _along_lines(node, parent):
+    if _lie_along_lines(node, parent):
         key = code
     elif (parent[:-1] == root).all():
         count = np.bincount(node, weights=rows, minlength=root + 1)
         key = np.argsort(np.argsort(-count, kind="stable"), kind="stable")[node]
     else:
-        key = _tree_order(parent)[node]
+        key = _order_tree(parent)[node]
     ranked: Ints = np.unique(key * (int(code.max(initial=0)) + 1) + code, return_inverse=True)[1]
     return ranked
 
 
-def _along_lines(node: Ints, parent: Ints) -> bool:
+def _lie_along_lines(node: Ints, parent: Ints) -> bool:
     """Whether only the root branches, and values sit on the way to it: codes are in their order."""
     children = np.bincount(parent[:-1], minlength=len(parent))
     return bool((children[:-1] <= 1).all() and np.isin(node, parent).any())
 
 
-def _tree_order(parent: Ints) -> Ints:
+def _order_tree(parent: Ints) -> Ints:
     """The place of each node in a walk through the tree that visits a node before its children."""
     size = np.ones(len(parent), dtype=np.int64)
     for node in range(len(parent) - 1):
@@ -230,7 +230,7 @@ def _tree_order(parent: Ints) -> Ints:
 
 
 @dataclass(frozen=True)
-class Bound:
+class EmdBound:
     """Theorem B for one attribute, ready for any counts: what its two terms need of each fragment.
 
     There may be several ways to bound it, each on fragments or on a coarser partition of them.
@@ -244,51 +244,55 @@ class Bound:
     table: Floats
     """[edges]: the same of the whole table."""
 
-    def of(self, counts: Ints) -> Floats:
+    def evaluate(self, counts: Ints) -> Floats:
         """U of each row of counts [classes, fragments]: the least of all ways."""
         return least_bounds(counts, self.far, self.edge, self.table, np.inf)
 
 
-def bounds_of(close: Close, fragment: Ints, coarser: Sequence[Sequence[Ints]]) -> tuple[Bound, ...]:
+def make_emd_bounds(
+    closeness: EmdConstraints, fragment: Ints, coarser: Sequence[Sequence[Ints]]
+) -> tuple[EmdBound, ...]:
     """The bound of each attribute, with one way for each grouping of the fragments (`coarser`).
 
     `fragment` is that of each tuple; a grouping names the group of each fragment.
     """
     made = []
-    for attribute, groupings in zip(close.attributes, coarser, strict=True):
-        table = attribute.held(close.rows, np.zeros_like(fragment), 1) / close.total
-        ways = [_way(close, attribute, fragment, group) for group in groupings]
-        far, edge = (np.stack(one) for one in zip(*ways, strict=True))
-        below = attribute.below(table)[0, :-1] * attribute.stretch[:-1]
-        made.append(Bound(attribute.t, far, edge, below))
+    for attribute, groupings in zip(closeness.attributes, coarser, strict=True):
+        table = attribute.count_rows(closeness.rows, np.zeros_like(fragment), 1) / closeness.total
+        ways = [_make_way(closeness, attribute, fragment, group) for group in groupings]
+        far, edge = (np.stack(parts) for parts in zip(*ways, strict=True))
+        below = attribute.sum_below(table)[0, :-1] * attribute.stretch[:-1]
+        made.append(EmdBound(attribute.t, far, edge, below))
     return tuple(made)
 
 
-def _way(close: Close, attribute: Attribute, fragment: Ints, group: Ints) -> tuple[Floats, Floats]:
-    held = attribute.held(close.rows, group[fragment], int(group.max()) + 1)
+def _make_way(
+    closeness: EmdConstraints, attribute: EmdAttribute, fragment: Ints, group: Ints
+) -> tuple[Floats, Floats]:
+    held = attribute.count_rows(closeness.rows, group[fragment], int(group.max()) + 1)
     share = held / held.sum(axis=1, keepdims=True)
-    below = attribute.below(share)[:, :-1] * attribute.stretch[:-1]
-    return attribute.farthest(share)[group], below[group]
+    below = attribute.sum_below(share)[:, :-1] * attribute.stretch[:-1]
+    return attribute.find_worst_cost(share)[group], below[group]
 
 
-def within(bounds: Sequence[Bound], counts: Ints) -> bool:
+def are_within(bounds: Sequence[EmdBound], counts: Ints) -> bool:
     """Whether every class with such counts is close in every attribute, whichever its records."""
-    for one in bounds:
-        limit = one.t - ROUNDING
-        if least_bounds(counts, one.far, one.edge, one.table, limit)[-1] > limit:
+    for bound in bounds:
+        limit = bound.t - ROUNDING
+        if least_bounds(counts, bound.far, bound.edge, bound.table, limit)[-1] > limit:
             return False
     return True
 
 
-def make_cut_bounds(close: Close, *, own_width: bool) -> CutBounds:
+def make_cut_bounds(closeness: EmdConstraints, *, own_width: bool) -> CutBounds:
     """What weighs the cuts of fragments; distances are shares of their own width if so."""
-    trees = close.attributes
+    trees = closeness.attributes
     first = np.cumsum([0, *(len(tree.parent) for tree in trees)]).astype(np.int64)
     places = [
         np.zeros(len(tree.parent)) if tree.position is None else tree.position for tree in trees
     ]
     return CutBounds(
-        close.rows,
+        closeness.rows,
         np.stack([tree.node + at for tree, at in zip(trees, first[:-1], strict=True)]),
         first,
         np.concatenate([tree.parent + at for tree, at in zip(trees, first[:-1], strict=True)]),

@@ -7,7 +7,7 @@ fragment of everything, the best fragment is cut in two along the best attribute
 
     X_a = Σ_F w_F · D(R_{F,a}) ≤ target_a        (w_F the fragment's share of the rows)
 
-holds for every attribute a. By Theorem B (`close`) X_a bounds the EMD of every class that takes its
+holds for every attribute a. By Theorem B X_a bounds the EMD of every class that takes its
 records from the fragments in proportion.
 
 What is corrected in the published method for two numerical attributes (`docs/mathematics.md` 3.5):
@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 
 from tclose.search.by_construction.emd_bounds import (
     ROUNDING,
-    Attribute,
-    Close,
+    EmdAttribute,
+    EmdConstraints,
     make_cut_bounds,
 )
 
@@ -53,7 +53,7 @@ bounds then are; they are computed as they are, so nothing rests on the targets 
 
 
 FREEDOM = 0.7
-"""How much few fragments count for against many classes; ¾ or so was best on twelve promises."""
+"""How much few fragments count for against many classes; ¾ or so was best on twelve policies."""
 
 
 @dataclass(frozen=True)
@@ -96,31 +96,31 @@ class _Node:
     cut_at: int = -1
 
 
-def fragmentation(
-    close: Close, target: Sequence[float], width: int = COMMON_WIDTH
+def cut_into_fragments(
+    closeness: EmdConstraints, target: Sequence[float], width: int = COMMON_WIDTH
 ) -> Fragmentation:
     """Cuts until every attribute's bound is within its target, best cut first.
 
     The best cut lowers Σ_a max(X_a − target_a, 0) most; of several, the one that lowers Σ_a X_a.
     """
-    return _Cutting(close, np.array(target, dtype=np.float64), width).run()
+    return _Cutting(closeness, np.array(target, dtype=np.float64), width).run()
 
 
 class _Cutting:
     """One search for a fragmentation; a heap holds the best cut of every fragment."""
 
-    def __init__(self, close: Close, target: Floats, width: int) -> None:
-        self.close, self.width = close, width
-        self.limit = target * close.total
-        self.cut_bounds = make_cut_bounds(close, own_width=width == OWN_WIDTH)
+    def __init__(self, closeness: EmdConstraints, target: Floats, width: int) -> None:
+        self.closeness, self.width = closeness, width
+        self.limit = target * closeness.total
+        self.cut_bounds = make_cut_bounds(closeness, own_width=width == OWN_WIDTH)
         self.nodes: list[_Node] = []
-        every = np.arange(len(close.rows))
-        spans = [[0, int(one.rank.max())] for one in close.attributes]
+        every = np.arange(len(closeness.rows))
+        spans = [[0, int(attribute.rank.max())] for attribute in closeness.attributes]
         self._add(every, np.array(spans, dtype=np.int64))
         self.bound = self.nodes[0].bound.copy()
         self.least, self.least_at = self.bound.copy(), np.zeros(len(self.bound), dtype=np.int64)
         self.cuts = 0
-        nodes = sum(len(one.parent) for one in close.attributes)
+        nodes = sum(len(attribute.parent) for attribute in closeness.attributes)
         self.most = max(2, min(MOST_FRAGMENTS, MOST_ROOM // nodes))
 
     def run(self) -> Fragmentation:
@@ -141,7 +141,7 @@ class _Cutting:
     def _open(self) -> NDArray[np.bool_]:
         """Which attributes are still beyond their targets."""
         bound = self.least if self.width == COMMON_WIDTH else self.bound
-        result: NDArray[np.bool_] = bound > self.limit + ROUNDING * self.close.total
+        result: NDArray[np.bool_] = bound > self.limit + ROUNDING * self.closeness.total
         return result
 
     def _heap(self, open_: NDArray[np.bool_]) -> list[tuple[float, float, int]]:
@@ -169,7 +169,7 @@ class _Cutting:
     def _cut(self, at: int, cut: int) -> None:
         node = self.nodes[at]
         a, border = int(node.along[cut]), int(node.border[cut])
-        rank = self.close.attributes[a].rank[node.tuples]
+        rank = self.closeness.attributes[a].rank[node.tuples]
         node.halves = (len(self.nodes), len(self.nodes) + 1)
         self.cuts += 1
         node.cut_at = self.cuts
@@ -183,17 +183,17 @@ class _Cutting:
         self.least_at = np.where(fell, self.cuts, self.least_at)
 
     def _add(self, tuples: Ints, ends: Ints) -> None:
-        rows = self.close.rows
+        rows = self.closeness.rows
         node = _Node(tuples, ends, np.zeros(len(ends)))
         along, border, after = [], [], []
-        for a, attribute in enumerate(self.close.attributes):
+        for a, attribute in enumerate(self.closeness.attributes):
             order = tuples[np.argsort(attribute.rank[tuples], kind="stable")]
             rank = attribute.rank[order]
             if self.width == COMMON_WIDTH:
                 cuts = np.flatnonzero(np.diff(rank)) + 1
-                if not attribute.along_lines:
-                    cuts = _between_siblings(attribute, order, cuts)
-                cuts = _thinned(cuts, rows[order])
+                if not attribute.is_along_lines:
+                    cuts = _keep_between_siblings(attribute, order, cuts)
+                cuts = _thin_out(cuts, rows[order])
                 starts = rank[cuts]
             else:
                 starts = np.arange(ends[a, 0] + 1, ends[a, 1] + 1)
@@ -217,21 +217,21 @@ class _Cutting:
                 order.append(at)
             else:
                 todo += [halves[1], halves[0]]
-        of_tuple = np.zeros(len(self.close.rows), dtype=np.int64)
+        of_tuple = np.zeros(len(self.closeness.rows), dtype=np.int64)
         for number, at in enumerate(order):
             of_tuple[self.nodes[at].tuples] = number
-        rows = np.bincount(of_tuple, weights=self.close.rows, minlength=len(order))
+        rows = np.bincount(of_tuple, weights=self.closeness.rows, minlength=len(order))
         finest = np.arange(len(order))
         coarser = []
-        for a, attribute in enumerate(self.close.attributes):
+        for a, attribute in enumerate(self.closeness.attributes):
             groups = [
                 finest,
                 self._ancestors(order, int(self.least_at[a])),
-                _alike(attribute, of_tuple),
+                _group_alike(attribute, of_tuple),
             ]
-            coarser.append(_different(groups))
+            coarser.append(_drop_equal(groups))
         bound = self.least if self.width == COMMON_WIDTH else self.bound
-        attained = tuple((bound / self.close.total).tolist())
+        attained = tuple((bound / self.closeness.total).tolist())
         return Fragmentation(of_tuple, rows.astype(np.int64), tuple(coarser), attained)
 
     def _ancestors(self, order: list[int], when: int) -> Ints:
@@ -243,7 +243,7 @@ class _Cutting:
         return np.unique(group[order], return_inverse=True)[1]
 
 
-def _alike(attribute: Attribute, fragment: Ints) -> Ints:
+def _group_alike(attribute: EmdAttribute, fragment: Ints) -> Ints:
     """Fragments with the same lowest and highest value of an attribute as one group.
 
     Σ_F w_F·max(g_F − a, b − g_F) is at least the same of their union, whose mean is in between.
@@ -255,26 +255,26 @@ def _alike(attribute: Attribute, fragment: Ints) -> Ints:
     return np.unique(low * (len(attribute.rank) + 1) + high, return_inverse=True)[1]
 
 
-def _different(groups: Sequence[Ints]) -> tuple[Ints, ...]:
+def _drop_equal(groups: Sequence[Ints]) -> tuple[Ints, ...]:
     seen: dict[bytes, Ints] = {}
     for group in groups:
         seen.setdefault(group.astype(np.int64).tobytes(), group)
     return tuple(seen.values())
 
 
-def _between_siblings(attribute: Attribute, order: Ints, cuts: Ints) -> Ints:
+def _keep_between_siblings(attribute: EmdAttribute, order: Ints, cuts: Ints) -> Ints:
     """The cuts of a fragment of leaves that part children of their lowest common node.
 
     So fragments are nodes of a hierarchy, or siblings side by side; for the equal distance, where
     all values are siblings, any run of them, the commonest first.
     """
     node = attribute.node[order]
-    top = attribute.meeting(node[:1], node[-1:])
-    apart: Ints = cuts[attribute.meeting(node[cuts - 1], node[cuts]) == top]
+    top = attribute.find_meeting(node[:1], node[-1:])
+    apart: Ints = cuts[attribute.find_meeting(node[cuts - 1], node[cuts]) == top]
     return apart
 
 
-def _thinned(places: Ints, rows: Ints) -> Ints:
+def _thin_out(places: Ints, rows: Ints) -> Ints:
     """Of too many places for a cut those at even shares of the rows."""
     if len(places) <= MOST_CUTS:
         return places

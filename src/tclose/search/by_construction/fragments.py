@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from tclose.search.budget import Budget, Clock
 from tclose.search.by_construction.construct import Construction, run
-from tclose.search.by_construction.emd_bounds import Close, bounds_of
-from tclose.search.by_construction.fragmentation import OWN_WIDTH, Fragmentation, fragmentation
-from tclose.search.by_construction.quotas import common_divisor, dealt, most_classes
+from tclose.search.by_construction.emd_bounds import EmdConstraints, make_emd_bounds
+from tclose.search.by_construction.fragmentation import OWN_WIDTH, Fragmentation, cut_into_fragments
+from tclose.search.by_construction.quotas import count_most_classes, deal_rows, divide_in_proportion
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 
@@ -36,18 +36,18 @@ def fragments_thesis(problem: Problem, budget: Budget) -> Outcome:
 
 
 def _build(made: Construction) -> None:
-    plans = fragment_plans(made.close, made.k, made.clock)
+    plans = plan_fragments(made.closeness, made.k, made.clock)
     for at, (found, classes) in enumerate(plans[:TRIALS]):
         if at > 0 and made.clock.over("fragments", BUILDING):
             return
         reach = made.choose_reach(found.count, BUILDING / TRIALS)
         made.fill_from_fragments(
-            f"{found.count} fragments", found.of_tuple, dealt(found.rows, classes), reach
+            f"{found.count} fragments", found.of_tuple, deal_rows(found.rows, classes), reach
         )
 
 
-def fragment_plans(
-    close: Close, k: int, clock: Clock | None = None
+def plan_fragments(
+    closeness: EmdConstraints, k: int, clock: Clock | None = None
 ) -> list[tuple[Fragmentation, int]]:
     """Fragmentations and how many classes each guarantees, the most promising first.
 
@@ -57,18 +57,22 @@ def fragment_plans(
     for share in LADDER:
         if plans and clock is not None and clock.over("planning", PLANNING):
             break
-        found = fragmentation(close, [share * one.t for one in close.attributes])
-        bounds = bounds_of(close, found.of_tuple, found.coarser)
-        classes = most_classes(found.rows, bounds, k)
+        found = cut_into_fragments(
+            closeness, [share * attribute.t for attribute in closeness.attributes]
+        )
+        bounds = make_emd_bounds(closeness, found.of_tuple, found.coarser)
+        classes = count_most_classes(found.rows, bounds, k)
         plans[found.of_tuple.tobytes()] = (found, classes)
         if clock is not None:
-            clock.spend(PLAN * found.count * len(close.rows))
+            clock.spend(PLAN * found.count * len(closeness.rows))
     return sorted(plans.values(), key=lambda plan: -plan[0].worth(plan[1]))
 
 
 def _build_thesis(made: Construction) -> None:
-    close = made.close
-    found = fragmentation(close, [one.t for one in close.attributes], OWN_WIDTH)
-    quotas = common_divisor(found.rows, made.k)
+    closeness = made.closeness
+    found = cut_into_fragments(
+        closeness, [attribute.t for attribute in closeness.attributes], OWN_WIDTH
+    )
+    quotas = divide_in_proportion(found.rows, made.k)
     reach = made.choose_reach(found.count, BUILDING)
     made.fill_from_fragments(f"{found.count} fragments", found.of_tuple, quotas, reach)

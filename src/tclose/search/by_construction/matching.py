@@ -10,7 +10,7 @@ edge lies in one; taking one away leaves a regular multigraph. Hence whatever re
 class with it exists, and so does a partition of all that are left. ∎
 
 **Guarantee.** A class takes one record of each of K buckets of equal size, so by Theorem B
-(`close`) with the buckets as fragments its counts are in proportion and
+(`emd_bounds`) with the buckets as fragments its counts are in proportion and
 
     EMD ≤ Σ_b (1/K) · D(bucket b)
 
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from tclose.kernels.records.filling import MatchingFilling
 from tclose.search.budget import Budget
 from tclose.search.by_construction.construct import Construction, run
-from tclose.search.by_construction.emd_bounds import ROUNDING, Attribute, Close
+from tclose.search.by_construction.emd_bounds import ROUNDING, EmdAttribute, EmdConstraints
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 
@@ -48,79 +48,84 @@ bucket then has records everywhere, and near ones can be matched."""
 
 
 def matching(problem: Problem, budget: Budget) -> Outcome:
-    """Classes by perfect matchings, with as many buckets as the promises need, or fewer."""
+    """Classes by perfect matchings, with as many buckets as closeness needs, or fewer."""
     return run("matching", _build, problem, budget)
 
 
 def _build(made: Construction) -> None:
-    needed, most = buckets_needed(made.close, made.k), made.problem.rows
+    needed, most = count_buckets_needed(made.closeness, made.k), made.problem.rows
     tried = {min(max(made.k, round(share * needed)), most) for share in LADDER}
     for at, buckets in enumerate(sorted(tried, reverse=True)):
         before = made.least
         if at > 0 and made.clock.over("matching", BUILDING):
             return
-        match(made, buckets)
+        match_buckets(made, buckets)
         if made.least >= before:
             return
 
 
-def buckets_needed(close: Close, k: int) -> int:
-    """A number of buckets that keeps both promises whatever the records, or the most that is tried.
+def count_buckets_needed(closeness: EmdConstraints, k: int) -> int:
+    """A number of buckets that keeps both close whatever the records, or the most that is tried.
 
     Found by doubling and bisecting; the bound falls with the number of buckets but for rounding, so
     this may be a little more than the least.
     """
-    most = min(MOST_BUCKETS, close.total)
+    most = min(MOST_BUCKETS, closeness.total)
     high = min(max(k, 1), most)
-    while high < most and not _close_with(close, high):
+    while high < most and not _keeps_closeness(closeness, high):
         high = min(2 * high, most)
     low = max(high // 2, k) - 1
     while high - low > 1:
         middle = (low + high) // 2
-        if _close_with(close, middle):
+        if _keeps_closeness(closeness, middle):
             high = middle
         else:
             low = middle
     return high
 
 
-def _close_with(close: Close, buckets: int) -> bool:
-    return all(bucket_bound(close, one, buckets) <= one.t - ROUNDING for one in close.attributes)
+def _keeps_closeness(closeness: EmdConstraints, buckets: int) -> bool:
+    return all(
+        measure_bucket_bound(closeness, attribute, buckets) <= attribute.t - ROUNDING
+        for attribute in closeness.attributes
+    )
 
 
-def bucket_bound(close: Close, attribute: Attribute, buckets: int) -> float:
+def measure_bucket_bound(closeness: EmdConstraints, attribute: EmdAttribute, buckets: int) -> float:
     """Σ_b (1/K) · D(bucket b): how far a class of one record per bucket can be at most.
 
     Values that a border cuts through are in both buckets with their parts.
     """
     order = np.argsort(attribute.rank, kind="stable")
-    ends = np.cumsum(close.rows[order])
-    borders = close.total * np.arange(1, buckets + 1) / buckets
+    ends = np.cumsum(closeness.rows[order])
+    borders = closeness.total * np.arange(1, buckets + 1) / buckets
     stops = np.unique(np.concatenate([ends, borders]))
     mass = np.diff(stops, prepend=0.0)
     middle = stops - mass / 2
     owner = np.minimum(np.searchsorted(ends, middle, side="right"), len(ends) - 1)
-    bucket = np.minimum((middle * buckets / close.total).astype(np.int64), buckets - 1)
+    bucket = np.minimum((middle * buckets / closeness.total).astype(np.int64), buckets - 1)
     nodes = len(attribute.parent)
     spot = bucket * nodes + attribute.node[order][owner]
     held = np.asarray(np.bincount(spot, mass, buckets * nodes), dtype=np.float64)
-    return float(attribute.farthest(held.reshape(buckets, nodes)).sum() / close.total)
+    return float(attribute.find_worst_cost(held.reshape(buckets, nodes)).sum() / closeness.total)
 
 
-def match(made: Construction, buckets: int) -> None:
+def match_buckets(made: Construction, buckets: int) -> None:
     """One partition with so many buckets, offered if it is the best so far."""
-    cell, close = made.cell, made.close
-    of = close.tuple_of[cell]
+    cell, closeness = made.cell, made.closeness
+    of = closeness.tuple_of[cell]
     spare = len(of) % buckets
     kept = np.ones(len(of), dtype=bool)
-    order = np.lexsort([np.arange(len(of)), *(one.rank[of] for one in close.attributes)])
+    order = np.lexsort(
+        [np.arange(len(of)), *(attribute.rank[of] for attribute in closeness.attributes)]
+    )
     kept[order[(np.arange(spare) * 2 + 1) * len(of) // (2 * max(spare, 1))]] = False
     rows = np.flatnonzero(kept)
     if len(rows) == 0:
         return
     pair = np.zeros(len(rows), dtype=np.int64)
-    for one, turn in zip(close.attributes, TURNS, strict=True):
-        along = np.lexsort([np.arange(len(rows)) * turn % 1.0, one.rank[of[rows]]])
+    for attribute, turn in zip(closeness.attributes, TURNS, strict=True):
+        along = np.lexsort([np.arange(len(rows)) * turn % 1.0, attribute.rank[of[rows]]])
         bucket = np.empty(len(rows), dtype=np.int64)
         bucket[along] = np.arange(len(rows)) * buckets // len(rows)
         pair = pair * buckets + bucket

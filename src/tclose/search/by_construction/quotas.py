@@ -2,8 +2,8 @@
 
 A class of whole records cannot be in proportion to all fragments. The published way out is as many
 classes as the greatest common divisor of the fragments' sizes, which is one class almost surely
-(`common_divisor`). Here records are dealt, or classes halved, and the bound of Theorem B (`close`)
-says for which counts every choice of records keeps the promise.
+(`divide_in_proportion`). Here records are dealt, or classes halved, and the bound of Theorem B
+(`emd_bounds`) says for which counts every choice of records is close.
 
 **Dealing lemma.** Lay n records in a row, fragments side by side, and give position p to class p
 mod q. Every run of L positions is split into ⌊L/q⌋ or ⌈L/q⌉ records per class, and for a class of r
@@ -31,10 +31,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.search.by_construction.emd_bounds import Bound, within
+from tclose.search.by_construction.emd_bounds import EmdBound, are_within
 
 Ints = NDArray[np.int64]
-Bounds = Sequence[Bound]
+Bounds = Sequence[EmdBound]
 
 FINEST = 128
 """Numbers of classes are tried in steps of one part in so many."""
@@ -55,18 +55,18 @@ class Quotas:
         return len(self.kind)
 
 
-def dealt(rows: Ints, classes: int) -> Quotas:
+def deal_rows(rows: Ints, classes: int) -> Quotas:
     """Fragments of so many rows, side by side, dealt to so many classes.
 
-    >>> made = dealt(np.array([3, 2]), 2)
+    >>> made = deal_rows(np.array([3, 2]), 2)
     >>> made.counts[made.kind].tolist()
     [[2, 1], [1, 1]]
     """
-    first, counts = _kinds(rows, classes)
+    first, counts = _list_kinds(rows, classes)
     return Quotas(counts, np.searchsorted(first, np.arange(classes), side="right") - 1)
 
 
-def _kinds(rows: Ints, classes: int) -> tuple[Ints, Ints]:
+def _list_kinds(rows: Ints, classes: int) -> tuple[Ints, Ints]:
     """The first class of each kind, and its counts."""
     ends = np.cumsum(rows)
     first = np.unique(np.append(ends % classes, 0))
@@ -74,30 +74,30 @@ def _kinds(rows: Ints, classes: int) -> tuple[Ints, Ints]:
     return first, np.diff(upto, axis=1, prepend=np.full((len(first), 1), -1))
 
 
-def most_classes(rows: Ints, bounds: Bounds, k: int) -> int:
+def count_most_classes(rows: Ints, bounds: Bounds, k: int) -> int:
     """The most classes to which the rows can be dealt with all of them close, in fine steps.
 
     One class of everything is always close: its counts are the fragments' own.
     """
     classes = max(int(rows.sum()) // max(k, 1), 1)
-    while classes > 1 and not within(bounds, _kinds(rows, classes)[1]):
+    while classes > 1 and not are_within(bounds, _list_kinds(rows, classes)[1]):
         classes = min(classes - 1, int(classes * (1 - 1 / FINEST)))
     return max(classes, 1)
 
 
-def common_divisor(rows: Ints, k: int) -> Quotas:
+def divide_in_proportion(rows: Ints, k: int) -> Quotas:
     """The published sizing: equal classes in exact proportion, of at least k rows.
 
-    >>> common_divisor(np.array([250, 100, 350, 300]), 5).classes
+    >>> divide_in_proportion(np.array([250, 100, 350, 300]), 5).classes
     50
     """
     total, common = int(rows.sum()), math.gcd(*rows.tolist())
-    low = [one for one in range(1, math.isqrt(common) + 1) if common % one == 0]
-    fits = [one for part in low for one in (part, common // part) if total // one >= k]
-    return dealt(rows, max(fits, default=1))
+    low = [divisor for divisor in range(1, math.isqrt(common) + 1) if common % divisor == 0]
+    fits = [divisor for part in low for divisor in (part, common // part) if total // divisor >= k]
+    return deal_rows(rows, max(fits, default=1))
 
 
-def halved(rows: Ints, bounds: Bounds, k: int) -> Quotas:
+def halve_rows(rows: Ints, bounds: Bounds, k: int) -> Quotas:
     """Classes by dichotomy (SABRE): a vector of counts is halved as long as both halves are close.
 
     Odd counts give their extra record to the halves in turn, so that every run of fragments is
@@ -114,7 +114,7 @@ def halved(rows: Ints, bounds: Bounds, k: int) -> Quotas:
             halves = np.stack([left, counts - left])
             small = halves.sum(axis=1).min() < max(k, 1)
             target, parts = (done, [counts]) if small else (following, list(halves))
-            if not small and not within(bounds, halves):
+            if not small and not are_within(bounds, halves):
                 target, parts = done, [counts]
             for part in parts:
                 known = target.get(part.tobytes(), (part, 0))[1]

@@ -30,7 +30,11 @@ from tclose.kernels.records.gathering import RecordPool
 from tclose.search.budget import Budget
 from tclose.search.by_construction.construct import CHUNK, LOOK, Construction, run
 from tclose.search.merging import merge_farthest
-from tclose.search.microaggregation.subsets import along_order, one_of_each, subsets_needed
+from tclose.search.microaggregation.subsets import (
+    assign_subsets,
+    count_subsets_needed,
+    take_one_of_each,
+)
 from tclose.search.outcome import Outcome
 from tclose.search.problem import Problem
 
@@ -64,13 +68,13 @@ def micro_swap(problem: Problem, budget: Budget) -> Outcome:
 
 def micro_t_first(problem: Problem, budget: Budget) -> Outcome:
     """Classes of one record from each subset of the sensitive values."""
-    return run("micro-t-first", _t_first, problem, budget)
+    return run("micro-t-first", _build_t_first, problem, budget)
 
 
 def _gather(made: Construction, candidates: int, merge: Merge) -> None:
     """Gathers classes, with so many candidates for exchanges, and merges those that fail."""
-    k = class_size(made)
-    block = block_size(made, k)
+    k = choose_class_size(made)
+    block = choose_block_size(made, k)
     pool = RecordPool(made.table, made.cell, k, block, candidates)
     while not pool.is_empty and not made.clock.over("gathering", GATHERING):
         made.clock.spend(LOOK * pool.gather(CHUNK))
@@ -82,14 +86,14 @@ def _gather(made: Construction, candidates: int, merge: Merge) -> None:
     made.offer(step, merge(made, label))
 
 
-def class_size(made: Construction) -> int:
+def choose_class_size(made: Construction) -> int:
     """k, or more where the histograms of all classes would not fit in memory."""
     slots: int = made.table.constraints.n_slots + 1
     needed = made.problem.rows * slots // LARGEST_STATE + 1
     return min(max(made.k, needed), made.problem.rows)
 
 
-def block_size(made: Construction, k: int) -> int:
+def choose_block_size(made: Construction, k: int) -> int:
     """Records that are gathered at once: as many as the budget allows, in blocks of equal size.
 
     A block of B records costs B looks for each class in it.
@@ -105,17 +109,19 @@ def _merge_farthest(made: Construction, label: Ints) -> Ints:
     return merge_farthest(whole, made.curve, made.table, made.is_hurried).label
 
 
-def _t_first(made: Construction) -> None:
-    attribute, rows = made.close.attributes[0], made.problem.rows
-    for at, count in enumerate((subsets_needed(made.close, attribute, made.k), _published(made))):
+def _build_t_first(made: Construction) -> None:
+    attribute, rows = made.closeness.attributes[0], made.problem.rows
+    for at, count in enumerate(
+        (count_subsets_needed(made.closeness, attribute, made.k), _count_published_subsets(made))
+    ):
         if at > 0 and made.clock.over("subsets", GATHERING):
             return
-        bucket = along_order(made, attribute.rank, count)
+        bucket = assign_subsets(made, attribute.rank, count)
         reach = made.choose_reach(count, GATHERING / 2)
-        made.fill_from_buckets(f"{count} subsets", bucket, one_of_each(rows, count), reach)
+        made.fill_from_buckets(f"{count} subsets", bucket, take_one_of_each(rows, count), reach)
 
 
-def _published(made: Construction) -> int:
+def _count_published_subsets(made: Construction) -> int:
     """max(k, n / (2(n − 1)t + 1)), rounded up: enough if values are distinct and it divides n."""
-    n, t = made.problem.rows, made.close.attributes[0].t
+    n, t = made.problem.rows, made.closeness.attributes[0].t
     return min(max(made.k, math.ceil(n / (2 * (n - 1) * t + 1))), n)

@@ -8,7 +8,7 @@ evenly, have one record more, and the classes take those in turn.
 run b, whichever. Then EMD ≤ U(c) = Σ_b (c_b / r)·D(R_b) + EMD(Σ_b (c_b / r)·R_b, Q), with D(R_b)
 the farthest that a single value of the run is from R_b.
 
-*Proof.* The runs part the records, so this is Theorem B (`close`) with runs for fragments. A value
+*Proof.* The runs part the records, so this is Theorem B with runs for fragments. A value
 that a border cuts through is in both runs, each with its part; which of the tied records are in
 which is of no consequence, since R_b counts values. ∎
 
@@ -30,7 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.search.by_construction.construct import Construction
-from tclose.search.by_construction.emd_bounds import Attribute, Bound, Close, within
+from tclose.search.by_construction.emd_bounds import (
+    EmdAttribute,
+    EmdBound,
+    EmdConstraints,
+    are_within,
+)
 from tclose.search.by_construction.quotas import Quotas
 
 Ints = NDArray[np.int64]
@@ -40,10 +45,10 @@ TURN = 0.6180339887498949
 """Equal values go to runs by turns along the curve, so that every run has records everywhere."""
 
 
-def one_of_each(rows: int, subsets: int) -> Quotas:
+def take_one_of_each(rows: int, subsets: int) -> Quotas:
     """One record per subset for every class, and the rows beyond a multiple spread over both.
 
-    >>> made = one_of_each(8, 3)
+    >>> made = take_one_of_each(8, 3)
     >>> made.counts[made.kind].tolist()
     [[2, 1, 1], [1, 1, 2]]
     """
@@ -55,31 +60,34 @@ def one_of_each(rows: int, subsets: int) -> Quotas:
     return Quotas(counts, np.minimum(np.arange(classes), len(counts) - 1))
 
 
-def lengths(rows: int, subsets: int) -> Ints:
-    """How many rows each subset has, so that the classes can take what `one_of_each` says.
+def count_subset_rows(rows: int, subsets: int) -> Ints:
+    """How many rows each subset has, so that the classes can take what `take_one_of_each` says.
 
-    >>> lengths(8, 3).tolist()
+    >>> count_subset_rows(8, 3).tolist()
     [3, 2, 3]
     """
-    quotas = one_of_each(rows, subsets)
+    quotas = take_one_of_each(rows, subsets)
     times = np.bincount(quotas.kind, minlength=len(quotas.counts))
     taken: Ints = times @ quotas.counts
     return taken
 
 
-def along_order(made: Construction, rank: Ints, subsets: int) -> Ints:
+def assign_subsets(made: Construction, rank: Ints, subsets: int) -> Ints:
     """The subset of each row, where tuples come in the order of their ranks."""
-    key = rank[made.close.tuple_of][made.cell]
+    key = rank[made.closeness.tuple_of][made.cell]
     order = np.lexsort([np.arange(len(key)) * TURN % 1.0, key])
     bucket = np.empty(len(key), dtype=np.int64)
-    bucket[order] = np.repeat(np.arange(subsets), lengths(len(key), subsets))
+    bucket[order] = np.repeat(np.arange(subsets), count_subset_rows(len(key), subsets))
     return bucket
 
 
-def subset_bound(close: Close, attribute: Attribute, subsets: int) -> Bound:
+def make_subset_bound(closeness: EmdConstraints, attribute: EmdAttribute, subsets: int) -> EmdBound:
     """U for classes that take records from each of the runs along an attribute."""
     order = np.argsort(attribute.rank, kind="stable")
-    ends, borders = np.cumsum(close.rows[order]), np.cumsum(lengths(close.total, subsets))
+    ends, borders = (
+        np.cumsum(closeness.rows[order]),
+        np.cumsum(count_subset_rows(closeness.total, subsets)),
+    )
     stops = np.union1d(ends, borders)
     mass = np.diff(stops, prepend=0)
     owner = np.searchsorted(ends, stops, side="left")
@@ -87,32 +95,32 @@ def subset_bound(close: Close, attribute: Attribute, subsets: int) -> Bound:
     nodes = len(attribute.parent)
     held = np.bincount(run * nodes + attribute.node[order][owner], mass, subsets * nodes)
     share = held.reshape(subsets, nodes) / held.reshape(subsets, nodes).sum(axis=1, keepdims=True)
-    below = attribute.below(share)[:, :-1] * attribute.stretch[:-1]
-    table = attribute.held(close.rows, np.zeros_like(close.rows), 1) / close.total
-    whole = attribute.below(table)[0, :-1] * attribute.stretch[:-1]
-    return Bound(attribute.t, attribute.farthest(share)[None], below[None], whole)
+    below = attribute.sum_below(share)[:, :-1] * attribute.stretch[:-1]
+    table = attribute.count_rows(closeness.rows, np.zeros_like(closeness.rows), 1) / closeness.total
+    whole = attribute.sum_below(table)[0, :-1] * attribute.stretch[:-1]
+    return EmdBound(attribute.t, attribute.find_worst_cost(share)[None], below[None], whole)
 
 
-def subsets_needed(close: Close, attribute: Attribute, k: int) -> int:
+def count_subsets_needed(closeness: EmdConstraints, attribute: EmdAttribute, k: int) -> int:
     """A number of subsets that keeps closeness whichever the records are, or the most there may be.
 
     Found by doubling and bisecting; U falls with the number of subsets but for rounding, so this
     may be a little more than the least.
     """
-    most = min(MOST_SUBSETS, close.total)
+    most = min(MOST_SUBSETS, closeness.total)
     high = min(max(k, 1), most)
-    while high < most and not _enough(close, attribute, high):
+    while high < most and not _suffices(closeness, attribute, high):
         high = min(2 * high, most)
     low = max(high // 2, min(k, most)) - 1
     while high - low > 1:
         middle = (low + high) // 2
-        if _enough(close, attribute, middle):
+        if _suffices(closeness, attribute, middle):
             high = middle
         else:
             low = middle
     return high
 
 
-def _enough(close: Close, attribute: Attribute, subsets: int) -> bool:
-    counts = one_of_each(close.total, subsets).counts
-    return within([subset_bound(close, attribute, subsets)], counts)
+def _suffices(closeness: EmdConstraints, attribute: EmdAttribute, subsets: int) -> bool:
+    counts = take_one_of_each(closeness.total, subsets).counts
+    return are_within([make_subset_bound(closeness, attribute, subsets)], counts)
