@@ -75,7 +75,7 @@ def _number_released(shapes: Sequence[Shape]) -> tuple[Ints, Ints, Ints]:
         classes.append(first)
         columns.append(np.full(len(first), at))
         start += len(first)
-    return np.stack(number, axis=1), np.concatenate(classes), np.concatenate(columns)
+    return _by_column(number), np.concatenate(classes), np.concatenate(columns)
 
 
 def _lay_out(shapes: Sequence[Shape]) -> ShapeArrays:
@@ -110,16 +110,16 @@ def _lay_out(shapes: Sequence[Shape]) -> ShapeArrays:
         n_values=_by_column(counts),
         has_missing=_by_column([shape.missing for shape in shapes]).astype(np.int8),
         is_anything=_by_column([shape.anything for shape in shapes]).astype(np.int8),
-        loss=np.stack([shape.losses() for shape in shapes], axis=1).astype(np.float64),
+        loss=np.ascontiguousarray(np.stack([shape.losses() for shape in shapes], axis=1)),
         positions=np.concatenate(positions).astype(np.float64),
         ancestors=np.concatenate(ancestors),
         members=np.concatenate(members),
-        released=released.astype(np.int64),
+        released=released,
         released_class=released_class.astype(np.int64),
         released_column=released_column.astype(np.int64),
     )
 
 
 def _by_column(parts: Sequence[NDArray[np.generic]]) -> Ints:
-    """[classes, columns], from what each column has."""
-    return np.stack(parts, axis=1).astype(np.int64)
+    """[classes, columns] row by row, from what each column has."""
+    return np.ascontiguousarray(np.stack(parts, axis=1), dtype=np.int64)
