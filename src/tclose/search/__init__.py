@@ -15,20 +15,18 @@
   `judged` cuts judged by requirements
 - `hybrid`     the default search; its kernels: `deal` (from `keys`, on a `slate`), `repair`,
   `exchange`, `leave`
-- `fragments`, `matching`, `sabre`  close by construction: `close` has the theorems, `fragmentation`
-  and `splits` part the values, `quotas` counts records, `construct` and `unite` make the classes
-- `microaggregation`  MDAV and t-closeness through it: `gather`, `mend`, `subsets` its kernels
+- `fragments`, `matching`, `sabre`  close by construction: `emd_bounds` has the theorems,
+  `fragmentation` parts the values, `quotas` counts records, `construct` makes the classes
+- `microaggregation`  MDAV and t-closeness through it; `subsets` for one record of each
 - `wang`, `frequency`  published baselines, to compare
-- `dealing`    groups of rows for Anatomy and slicing, `halving` its kernels; `association` which
-  columns stay together
+- `dealing`    groups of rows for Anatomy and slicing; `association` which columns stay together
 - `portfolio`  several searches, of which the best is kept
 - `optimal`, `incognito`, `cover`  full-domain levels: `aims` what is asked, `levels`, `lattice` and
   `measures` what there is, `rollup` judges nodes (`grouping` its kernels, `rulebook` its rules),
   `fulldomain` what they share; `covering` covers; `survey` shows the whole lattice
 - `frontier`   loss against t or k; `retuning` finds it, one problem at many promises
 - `strata`     a table cut into fragments that keep its distribution, where it is too large
-- `near`       nearness of quasi-identifiers, an order in space; `order` numbers sorted in place
-- `chance`     random numbers with a state of their own
+- `space_filling_curve`  an order in which neighbours are near in all quasi-identifiers
 - `compiling`  how kernels are compiled
 """
 

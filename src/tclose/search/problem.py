@@ -108,10 +108,6 @@ class Problem:
             constraints=self.constraints.of_cells(cells),
         )
 
-    def excerpt(self, cells: int = 8) -> Problem:
-        """The first few cells: enough to have every kernel compiled before the clock starts."""
-        return self.part(np.arange(min(cells, self.cells)))
-
     def natural_order(self) -> Ints:
         """The cells by their codes: an order that does not depend on how the engine counted."""
         columns = [*self.codes.T, *(self.sensitive.T + 1)]
