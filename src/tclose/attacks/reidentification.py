@@ -34,7 +34,7 @@ def find_reidentification(bound: BoundTable, population: Cells | None) -> Iterat
     seen = size
     if population is not None:
         covering = cover_classes(bound.classes, population, bound.hierarchies)
-        match = covering.rows_covered(population)
+        match = covering.count_rows_covered(population)
         seen = np.maximum(match, size)
         nobody = int(np.count_nonzero(match < size))
         extra = {"classes that fewer people fit than are in them": nobody}

@@ -60,7 +60,9 @@ class BoundTable:
 
     def match_population(self, population: Cells) -> NDArray[np.int64]:
         """How many people of the population fit each class."""
-        return cover_classes(self.classes, population, self.hierarchies).rows_covered(population)
+        return cover_classes(self.classes, population, self.hierarchies).count_rows_covered(
+            population
+        )
 
 
 def bind(

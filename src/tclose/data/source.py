@@ -153,7 +153,7 @@ class Source(ABC):
         """Whether the engine makes the release itself (`recoded`); otherwise rows are streamed."""
         return False
 
-    def recode(self, how: Translation) -> Any:
+    def recode(self, translation: Translation) -> Any:
         """The release as the caller's own kind of table."""
         raise InternalError("this engine does not rewrite", where=self.name)
 
@@ -166,7 +166,7 @@ class Source(ABC):
         return None
 
     def store(
-        self, how: Translation, output: str | Path | Address, check: Callable[[Source], T]
+        self, translation: Translation, output: str | Path | Address, check: Callable[[Source], T]
     ) -> T:
         """Puts the release there, whole or not at all, and returns what `check` found in it.
 
@@ -185,7 +185,7 @@ class Source(ABC):
         """The cells of some columns, kept by the engine to be worked on there."""
         raise self._whole_only()
 
-    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the table's order, by a cell store's translation."""
         raise self._whole_only()
 

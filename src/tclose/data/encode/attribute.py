@@ -99,7 +99,7 @@ def make_attribute(
     """
     known = _ordering(name, column, dictionary, hierarchy)
     if column.missing != "any":  # else they may be any value, at least of those below them
-        known = (*known, *_generalized(column, dictionary, hierarchy))
+        known = (*known, *_find_groups(column, dictionary, hierarchy))
     place = {label: at for at, label in enumerate(known)}
     counted = dictionary.has_missing and column.missing != "any"
     missing_code = len(known) if counted else -1
@@ -136,7 +136,7 @@ def _ordering(
                 where=f"column {name!r}",
                 hint="add them to the hierarchy",
             )
-        plain = not _generalized(column, dictionary, hierarchy)
+        plain = not _find_groups(column, dictionary, hierarchy)
         natural = dictionary.kind != "text" and column.domain == "observed" and plain
         declared = None if natural else hierarchy.leaves
     if declared is None:
@@ -152,7 +152,7 @@ def _ordering(
     return tuple(value for value in declared if column.domain == "declared" or value in seen)
 
 
-def _generalized(
+def _find_groups(
     column: Column, dictionary: Dictionary, hierarchy: Hierarchy | None
 ) -> tuple[str, ...]:
     """Values that are groups of the hierarchy and not its leaves, in the order of its nodes."""

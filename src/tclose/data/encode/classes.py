@@ -99,7 +99,7 @@ class Classes:
         if not self.has_views:
             return self.size
         if self.persons is not None:
-            view, pair = self._looked_at
+            view, pair = self._view_pairs
             return distinct_sizes(view, self.persons.who[pair], self.views)
         result = np.zeros(self.views, dtype=self.size.dtype)
         np.add.at(result, self.view_of, self.size[self.class_of])
@@ -124,7 +124,7 @@ class Classes:
     def histogram(self, attribute: str) -> Histogram:
         """An attribute's plain histogram per class; a missing value that may be any is last."""
         if attribute not in self._histograms:
-            self._histograms[attribute] = self._counted(*self._codes(attribute))
+            self._histograms[attribute] = self._count(*self._codes(attribute))
         return self._histograms[attribute]
 
     @cached_property
@@ -145,7 +145,7 @@ class Classes:
         hidden = bool((code < 0).any())
         return np.where(code < 0, values, code), values + hidden
 
-    def _counted(self, code: Ints, values: int) -> Histogram:
+    def _count(self, code: Ints, values: int) -> Histogram:
         """The histogram per class of whatever has a code in each cell."""
         if self.persons is not None:
             return self.persons.histogram(self.cell_class, code, self.count, values)
@@ -174,7 +174,7 @@ class Classes:
     def tally_of(self, code: Ints, values: int, histogram: Histogram | None = None) -> Tally:
         """The distributions of whatever has a code in each cell, as all views see it."""
         each = np.arange(self.views)
-        plain = self._counted(code, values) if histogram is None else histogram
+        plain = self._count(code, values) if histogram is None else histogram
         if self.persons is None:
             seen = plain
             if self.has_views:
@@ -183,13 +183,13 @@ class Classes:
         everybody = np.zeros(len(code), dtype=np.int64)
         table = self.persons.histogram(everybody, code, 1, values).dense()[0]
         if self.has_views:
-            view, pair = self._looked_at
+            view, pair = self._view_pairs
             cell, who = self.persons.cell[pair], self.persons.who[pair]
             plain = distinct_histogram(view, code[cell], who, self.views, values)
         return Tally(plain, each, table, self.view_size, self.persons.everyone)
 
     @cached_property
-    def _looked_at(self) -> tuple[Ints, Ints]:
+    def _view_pairs(self) -> tuple[Ints, Ints]:
         """Each pair of a cell and a person in each view of it: the view, and which pair it is."""
         assert self.persons is not None
         owner = self.cell_class[self.persons.cell]

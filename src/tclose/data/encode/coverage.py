@@ -77,7 +77,7 @@ class Covering:
                 n_second = self.columns[second].values
         return BoxGrid(self.boxes, first, second, self.columns[first].values, n_second)
 
-    def rows_covered(self, cells: Cells) -> Ints:
+    def count_rows_covered(self, cells: Cells) -> Ints:
         """How many rows of a table of raw values each class covers."""
         return np.asarray(self.grid.add_rows(self.places(cells), cells.rows.astype(np.int64)))
 

@@ -115,8 +115,8 @@ class Dictionary:
         if pa.types.is_boolean(kind):
             return "text", None
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            return _typed_numbers(self.values.to_pylist())
-        return _written_numbers(self.labels)
+            return _parse_typed(self.values.to_pylist())
+        return _parse_written(self.labels)
 
     @property
     def has_infinity(self) -> bool:
@@ -195,14 +195,14 @@ def _floats(values: pa.Array) -> pa.Array | None:
     return pa.array([float(part[2]) for part in split if part])
 
 
-def _typed_numbers(values: list[Any]) -> tuple[Kind, list[Fraction] | None]:
+def _parse_typed(values: list[Any]) -> tuple[Kind, list[Fraction] | None]:
     try:
         return "number", [Fraction(Decimal(as_text(value))) for value in values]
     except (ArithmeticError, ValueError):
         return "text", None
 
 
-def _written_numbers(labels: tuple[str, ...]) -> tuple[Kind, list[Fraction] | None]:
+def _parse_written(labels: tuple[str, ...]) -> tuple[Kind, list[Fraction] | None]:
     """Numbers, dates or numbers with a common unit that are written as text."""
     if not labels:
         return "text", None

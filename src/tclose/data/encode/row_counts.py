@@ -97,7 +97,7 @@ def _read_numbers(role: str, name: str, own: Dictionary, code: Ints, rows: Ints)
 
 
 def _wrong(role: str, exact: Sequence[Fraction | None], code: Ints, rows: Ints) -> int:
-    good = [number is not None and _allowed(role, number) for number in exact]
+    good = [number is not None and _is_allowed(role, number) for number in exact]
     return int(rows[~np.array([*good, False])[code]].sum())
 
 
@@ -109,7 +109,7 @@ def _exact(own: Dictionary) -> list[Fraction | None]:
     return [Fraction(Decimal(text)) if NUMBER.match(text) else None for text in texts]
 
 
-def _allowed(role: str, number: Fraction) -> bool:
+def _is_allowed(role: str, number: Fraction) -> bool:
     return number >= 1 and number.denominator == 1 if role == "count" else number > 0
 
 

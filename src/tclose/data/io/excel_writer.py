@@ -185,7 +185,7 @@ def _cells(name: str, column: pa.Array, letter: str, style: int, rows: pa.Array)
     where, kind = f"column {name!r}", column.type
     styled = f' s="{style}"' if style else ""
     if types.is_string(kind) or types.is_large_string(kind):
-        texts = _escaped(column, where)
+        texts = _escape(column, where)
         around = (f'"{styled} t="inlineStr"><is><t xml:space="preserve">', "</t></is></c>")
     else:
         texts = _numbers(column, where)
@@ -202,7 +202,7 @@ def _inline(letter: str, row: str, style: int, text: str) -> str:
     )
 
 
-def _escaped(column: pa.Array, where: str) -> pa.Array:
+def _escape(column: pa.Array, where: str) -> pa.Array:
     texts = column.cast(pa.string())
     if (pc.max(pc.utf8_length(texts)).as_py() or 0) > LONGEST:
         raise _refusal(f"texts of more than {LONGEST:,} characters", where)

@@ -79,7 +79,7 @@ def find_files(path: Path) -> Files:
     found = [match for match in found if marked or not match.name.startswith("_")]
     if not found:
         raise DataError("no file matches this pattern", where=str(path), hint="check the path")
-    root = _fixed(path)[0]
+    root = _split_pattern(path)[0]
     return _check_several(
         str(path), root, [file for match in found for file in _at_or_below(match)]
     )
@@ -120,7 +120,7 @@ def is_read_from(path: Path, target: Path) -> bool:
         return target.exists() and target.samefile(path)
     if not glob.has_magic(str(path)):
         return False
-    root, pattern = _fixed(path)
+    root, pattern = _split_pattern(path)
     if not there.is_relative_to(os.path.realpath(root)):
         return False
     parts = there.relative_to(os.path.realpath(root)).parts
@@ -173,7 +173,7 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield Path(place) / name
 
 
-def _fixed(pattern: Path) -> tuple[Path, tuple[str, ...]]:
+def _split_pattern(pattern: Path) -> tuple[Path, tuple[str, ...]]:
     """The folder where a pattern begins, and the parts of the pattern below it."""
     parts = pattern.parts
     first = next(at for at, part in enumerate(parts) if glob.has_magic(part))

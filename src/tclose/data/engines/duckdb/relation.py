@@ -57,7 +57,7 @@ class RelationSource(DuckSource):
         named = pa.schema(zip(self.columns, schema.types, strict=True))
         return str(self._run(lambda: fingerprint(named, told.to_arrow_reader(BATCH))))
 
-    def recode(self, how: Translation) -> Any:
+    def recode(self, translation: Translation) -> Any:
         """The release as a relation: nothing is computed before it is asked for.
 
         The translation comes onto the caller's connection as an Arrow table that the relation
@@ -65,7 +65,7 @@ class RelationSource(DuckSource):
         be shuffled or the connection does not preserve one.
         """
         try:
-            return self._join_cells(how)
+            return self._join_cells(translation)
         except duckdb.CatalogException:
             raise DataError(
                 "the connection does not find tables of Python",
@@ -75,9 +75,9 @@ class RelationSource(DuckSource):
         except duckdb.Error as error:
             raise explain_error(error, self.name) from None
 
-    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the relation's order, by a cell store's translation."""
-        rows = self.recode(replace(how, shuffle=False))
+        rows = self.recode(replace(translation, shuffle=False))
         yield from self._run(lambda: rows.to_arrow_reader(BATCH))
 
     def _batches(self) -> Any:
@@ -90,25 +90,28 @@ class RelationSource(DuckSource):
                 )
         return self._run(lambda: self.relation.to_arrow_reader(BATCH))
 
-    def _join_cells(self, how: Translation) -> duckdb.DuckDBPyRelation:
+    def _join_cells(self, translation: Translation) -> duckdb.DuckDBPyRelation:
         rows, names = self.relation, ", ".join(map(quote_name, self.columns))
-        ordered = not how.shuffle and self._has_order()
+        ordered = not translation.shuffle and self._has_order()
         if ordered:
             rows = rows.project(f"row_number() OVER () AS {quote_name(ROW)}, {names}")
-        cells = self._beside(collect_cell_table(how))
+        cells = self._scan_table(collect_cell_table(translation))
         kinds = dict(zip(cells.columns, cells.types, strict=True))
         match = [
             f"{self._key(name, kinds[KEY.format(at)])} IS NOT DISTINCT FROM {KEY.format(at)}"
-            for at, name in enumerate(how.keys)
+            for at, name in enumerate(translation.keys)
         ]
         rows = _join(rows, cells, " AND ".join(match))
-        for at, change in enumerate(how.changes):
+        for at, change in enumerate(translation.changes):
             if change.kind == "pseudonym":
-                rows = self._add_pseudonyms(rows, change.name, at, how)
-        if ordered or how.shuffle:
+                rows = self._add_pseudonyms(rows, change.name, at, translation)
+        if ordered or translation.shuffle:
             rows = rows.order(quote_name(ROW) if ordered else "random()")
         return rows.project(
-            ", ".join(_change_column(change, at, how) for at, change in enumerate(how.changes))
+            ", ".join(
+                _change_column(change, at, translation)
+                for at, change in enumerate(translation.changes)
+            )
         )
 
     def _key(self, name: str, kind: Any) -> str:
@@ -121,16 +124,16 @@ class RelationSource(DuckSource):
         return f"CAST({column} AS {kind})"
 
     def _add_pseudonyms(
-        self, rows: duckdb.DuckDBPyRelation, name: str, at: int, how: Translation
+        self, rows: duckdb.DuckDBPyRelation, name: str, at: int, translation: Translation
     ) -> Any:
         """The rows with a pseudonym for each value of a column, from a table of all of them."""
         value = quote_name(VALUE.format(at))
         parts = []
         different = self.relation.project(f"{quote_name(name)} AS {value}").distinct()
         for batch in different.to_arrow_reader(BATCH):
-            columns = [batch.column(0), how.pseudonyms(batch.column(0))]
+            columns = [batch.column(0), translation.pseudonyms(batch.column(0))]
             parts.append(pa.record_batch(columns, [VALUE.format(at), NAME.format(at)]))
-        names = self._beside(pa.Table.from_batches(parts))
+        names = self._scan_table(pa.Table.from_batches(parts))
         return _join(rows, names, f"{quote_name(name)} IS NOT DISTINCT FROM {value}")
 
     def _has_order(self) -> bool:
@@ -138,7 +141,7 @@ class RelationSource(DuckSource):
         setting = self._query("SELECT current_setting('preserve_insertion_order')")
         return bool(setting.fetchall()[0][0])
 
-    def _beside(self, table: pa.Table) -> duckdb.DuckDBPyRelation:
+    def _scan_table(self, table: pa.Table) -> duckdb.DuckDBPyRelation:
         """An Arrow table as a relation of the caller's connection."""
         return self._query("SELECT * FROM __tclose_table__", table)
 
@@ -162,11 +165,10 @@ def _files(relation: duckdb.DuckDBPyRelation) -> Iterator[Path]:
             yield Path(path)
 
 
-def collect_cell_table(how: Translation) -> pa.Table:
+def collect_cell_table(translation: Translation) -> pa.Table:
     """The lines of a translation, also where a cell store has made them on its own connection."""
-    return (
-        how.cell_table if isinstance(how.cell_table, pa.Table) else how.cell_table.to_arrow_table()
-    )
+    table = translation.cell_table
+    return table if isinstance(table, pa.Table) else table.to_arrow_table()
 
 
 def _join(
@@ -175,7 +177,7 @@ def _join(
     return rows.set_alias("__tclose_rows__").join(table.set_alias("__tclose_beside__"), match)
 
 
-def _change_column(change: Change, at: int, how: Translation) -> str:
+def _change_column(change: Change, at: int, translation: Translation) -> str:
     """What becomes of a column."""
     name, new = quote_name(change.name), quote_name(change.at)
     match change.kind:
@@ -186,7 +188,7 @@ def _change_column(change: Change, at: int, how: Translation) -> str:
         case "hidden":
             return f"CASE WHEN {new} THEN NULL ELSE {name} END AS {name}"
         case "mask":
-            return f"{quote_text(how.mask)} AS {name}"
+            return f"{quote_text(translation.mask)} AS {name}"
     return f"{quote_name(NAME.format(at))} AS {name}"
 
 

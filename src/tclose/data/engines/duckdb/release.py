@@ -30,37 +30,48 @@ NUMBER = f"row_number() OVER () AS {PLACE}"
 
 
 def join_rows(
-    relation: duckdb.DuckDBPyRelation, how: Translation, types: dict[str, str], *, steady: bool
+    relation: duckdb.DuckDBPyRelation,
+    translation: Translation,
+    types: dict[str, str],
+    *,
+    steady: bool,
 ) -> Iterator[pa.RecordBatch]:
     """The released rows in their order. `steady`: the relation is read in the same one again."""
-    return _read_along(relation, how, types) if steady else _join_whole(relation, how, types)
+    return (
+        _read_along(relation, translation, types)
+        if steady
+        else _join_whole(relation, translation, types)
+    )
 
 
 def _join_whole(
-    relation: duckdb.DuckDBPyRelation, how: Translation, types: dict[str, str]
+    relation: duckdb.DuckDBPyRelation, translation: Translation, types: dict[str, str]
 ) -> Iterator[pa.RecordBatch]:
     """Rows and lines joined as a whole."""
-    keys = [plain(f"r.{quote_name(name)}", types[name]) for name in how.keys]
-    wanted = [change.name for change in how.changes if change.kind not in ("text", "mask")]
+    keys = [plain(f"r.{quote_name(name)}", types[name]) for name in translation.keys]
+    wanted = [change.name for change in translation.changes if change.kind not in ("text", "mask")]
     both = _match_lines(
-        relation.project(f"*, {NUMBER}"), keys, how, [f"r.{quote_name(name)}" for name in wanted]
+        relation.project(f"*, {NUMBER}"),
+        keys,
+        translation,
+        [f"r.{quote_name(name)}" for name in wanted],
     )
     for batch in resize_batches(both.to_arrow_reader(READ)):
-        yield _change_batch(batch, batch, how)
+        yield _change_batch(batch, batch, translation)
 
 
 def _read_along(
-    relation: duckdb.DuckDBPyRelation, how: Translation, types: dict[str, str]
+    relation: duckdb.DuckDBPyRelation, translation: Translation, types: dict[str, str]
 ) -> Iterator[pa.RecordBatch]:
     """Only keys and lines joined, and these read along with the rows."""
-    keys = [plain(quote_name(name), types[name]) for name in how.keys]
+    keys = [plain(quote_name(name), types[name]) for name in translation.keys]
     hashed = f"hash({', '.join(keys)}) AS {HASH}"
     told = [f"{key} AS {KEY.format(at)}" for at, key in enumerate(keys)]
     narrow = relation.project(", ".join([*told, hashed, NUMBER]))
     mine = [f"r.{KEY.format(at)}" for at in range(len(keys))]
     scratch = Scratch()
     place = Path(scratch.name) / "lines.parquet"
-    store(_match_lines(narrow, mine, how, [f"r.{HASH}"]), place)
+    store(_match_lines(narrow, mine, translation, [f"r.{HASH}"]), place)
     lines = _Lines(pq.ParquetFile(place).iter_batches(READ))
     done = 0
     for batch in resize_batches(relation.project(f"*, {hashed}").to_arrow_reader(READ)):
@@ -70,19 +81,19 @@ def _read_along(
         kept = batch if len(at) == batch.num_rows else batch.take(pa.array(at))
         if not np.array_equal(kept.column(HASH).to_numpy(), found.column(HASH).to_numpy()):
             raise InternalError("the rows of the table came in another order than before")
-        yield _change_batch(kept, found, how)
+        yield _change_batch(kept, found, translation)
 
 
 def _match_lines(
-    rows: duckdb.DuckDBPyRelation, keys: list[str], how: Translation, more: list[str]
+    rows: duckdb.DuckDBPyRelation, keys: list[str], translation: Translation, more: list[str]
 ) -> Any:
     """Lines of the translation in the order of the rows that they are for."""
     alike = " AND ".join(
         f"{key} IS NOT DISTINCT FROM l.{KEY.format(at)}" for at, key in enumerate(keys)
     )
-    texts = [f"l.{change.at}" for change in how.changes if change.kind == "text"]
+    texts = [f"l.{change.at}" for change in translation.changes if change.kind == "text"]
     wanted = ", ".join([f"r.{PLACE}", *more, *texts])
-    both = rows.set_alias("r").join(how.cell_table.set_alias("l"), alike)
+    both = rows.set_alias("r").join(translation.cell_table.set_alias("l"), alike)
     return both.project(wanted).order(PLACE)
 
 
@@ -112,16 +123,18 @@ class _Lines:
         return int(self.waiting.column(PLACE)[-1].as_py())
 
 
-def _change_batch(rows: pa.RecordBatch, lines: pa.RecordBatch, how: Translation) -> pa.RecordBatch:
+def _change_batch(
+    rows: pa.RecordBatch, lines: pa.RecordBatch, translation: Translation
+) -> pa.RecordBatch:
     """The rows as they are released."""
     made = {}
-    for change in how.changes:
+    for change in translation.changes:
         if change.kind == "text":
             made[change.name] = _plain_array(lines.column(change.at))
         elif change.kind == "mask":
-            made[change.name] = pa.array([how.mask] * rows.num_rows, pa.string())
+            made[change.name] = pa.array([translation.mask] * rows.num_rows, pa.string())
         elif change.kind == "pseudonym":
-            made[change.name] = how.pseudonyms(_plain_array(rows.column(change.name)))
+            made[change.name] = translation.pseudonyms(_plain_array(rows.column(change.name)))
         else:
             made[change.name] = _plain_array(rows.column(change.name))
     return pa.RecordBatch.from_arrays(list(made.values()), list(made))

@@ -86,10 +86,10 @@ class DuckSource(Source):
         if self.max_cells == NO_LIMIT:
             found = self._run(lambda: tuples.to_arrow_table())
         else:
-            found = self._run(lambda: self._limited(tuples))
-        return None if found is None else self._zoned(coarsen_times(found))
+            found = self._run(lambda: self._take_limited(tuples))
+        return None if found is None else self._restore_zones(coarsen_times(found))
 
-    def _zoned(self, table: pa.Table) -> pa.Table:
+    def _restore_zones(self, table: pa.Table) -> pa.Table:
         """Moments in the zones that the table itself names: the engine knows only its own."""
         if self.rows_in_order is None or not any(map(_has_zone, table.schema.types)):
             return table
@@ -100,7 +100,7 @@ class DuckSource(Source):
                 table = table.set_column(at, column.name, table.column(at).cast(zone))
         return table
 
-    def _limited(self, tuples: duckdb.DuckDBPyRelation) -> pa.Table | None:
+    def _take_limited(self, tuples: duckdb.DuckDBPyRelation) -> pa.Table | None:
         """The tuples, if they are not too many; no more of them are taken than that takes."""
         reader, parts, found = tuples.to_arrow_reader(BATCH), [], 0
         for part in reader:
@@ -130,14 +130,14 @@ class DuckSource(Source):
 
         return DuckCellStore(self.relation, self._own, columns, self.types)
 
-    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the table's order, by a translation in the engine's own files."""
         from tclose.data.engines.duckdb.release import join_rows
 
         if self.connection is not None:
             self.connection.execute("SET preserve_insertion_order = true")
         try:
-            yield from join_rows(self.relation, how, self.types, steady=self.steady)
+            yield from join_rows(self.relation, translation, self.types, steady=self.steady)
         except duckdb.Error as error:
             raise explain_error(error, self.name, self.lines_before) from None
 

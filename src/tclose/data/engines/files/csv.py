@@ -95,7 +95,7 @@ class _Table:
         paths = [os.path.abspath(path) for path in self.texts]
         names = list(self.dialect.header)
         if self.folders:
-            return self.folders.beside(self.connection, self._scan(paths, FILE), names, paths)
+            return self.folders.join_folders(self.connection, self._scan(paths, FILE), names, paths)
         return self.connection.sql(f"SELECT * FROM {self._scan(paths)}")
 
     def rows(self) -> Rows:

@@ -50,7 +50,7 @@ class Partitions:
         """The columns for so many rows of a file."""
         return [pa.repeat(self.values.column(name)[file], rows) for name in self.names]
 
-    def beside(
+    def join_folders(
         self, connection: duckdb.DuckDBPyConnection, scan: str, names: list[str], paths: list[str]
     ) -> duckdb.DuckDBPyRelation:
         """A scan of all files, which tells each row's file as `FILE`, with these columns too."""

@@ -63,7 +63,7 @@ def _scan(
     if folders:
         told = f", filename = '{FILE}'"
         scan = scan_files("read_parquet", paths, several + told)
-        both = folders.beside(connection, scan, list(own.names), paths)
+        both = folders.join_folders(connection, scan, list(own.names), paths)
     else:
         both = connection.sql(f"SELECT * FROM {scan_files('read_parquet', paths, several)}")
     return both.project(columns_of(pa.schema([*own, *folders.values.schema])))

@@ -26,9 +26,9 @@ class Spooling(Source):
         """The cells of some columns, kept in files."""
         return self._file.keep_cells(columns)
 
-    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the table's order, by a cell store's translation."""
-        return self._file.join(how)
+        return self._file.join(translation)
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """Works on the cells of some columns in parts, one after the other."""

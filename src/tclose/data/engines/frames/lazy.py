@@ -69,25 +69,25 @@ class LazySource(Source):
         """The release is a lazy frame, too."""
         return True
 
-    def recode(self, how: Translation) -> pl.LazyFrame:
+    def recode(self, translation: Translation) -> pl.LazyFrame:
         """The release as a lazy frame; rows keep the order that the query gives."""
-        cells: Any = pl.from_arrow(collect_cell_table(how))
+        cells: Any = pl.from_arrow(collect_cell_table(translation))
         keys = [
             self._key(name).cast(cells.schema[KEY.format(at)]).alias(KEY.format(at))
-            for at, name in enumerate(how.keys)
+            for at, name in enumerate(translation.keys)
         ]
         rows = self.frame.with_columns(keys).join(
             cells.lazy(), on=[KEY.format(at) for at in range(len(keys))],
             how="inner", nulls_equal=True, maintain_order="left",
         )  # fmt: skip
-        if how.shuffle:
+        if translation.shuffle:
             place = pl.int_range(pl.len()).shuffle(secrets.randbelow(2**63)).alias(ROW)
             rows = rows.with_columns(place).sort(ROW)
-        return rows.select(_change_column(change, how) for change in how.changes)
+        return rows.select(_change_column(change, translation) for change in translation.changes)
 
-    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the frame's order, by a cell store's translation."""
-        return _rows(self.recode(replace(how, shuffle=False)), self.name).batches()
+        return _rows(self.recode(replace(translation, shuffle=False)), self.name).batches()
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, in files that are worked on one fragment after the other."""
@@ -167,7 +167,7 @@ def _rows(frame: pl.LazyFrame, name: str) -> Rows:
     return Rows(schema, batches)
 
 
-def _change_column(change: Change, how: Translation) -> pl.Expr:
+def _change_column(change: Change, translation: Translation) -> pl.Expr:
     """What becomes of a column."""
     column = pl.col(change.name)
     match change.kind:
@@ -178,13 +178,13 @@ def _change_column(change: Change, how: Translation) -> pl.Expr:
         case "hidden":
             return pl.when(pl.col(change.at)).then(None).otherwise(column).alias(change.name)
         case "mask":
-            return pl.lit(how.mask).alias(change.name)
+            return pl.lit(translation.mask).alias(change.name)
 
-    def named(values: pl.Series) -> pl.Series:
+    def pseudonymize(values: pl.Series) -> pl.Series:
         found = pa.chunked_array([values.to_arrow()]).combine_chunks()
-        return pl.Series(values.name, how.pseudonyms(found), pl.String)
+        return pl.Series(values.name, translation.pseudonyms(found), pl.String)
 
-    return column.map_batches(named, return_dtype=pl.String, is_elementwise=True)
+    return column.map_batches(pseudonymize, return_dtype=pl.String, is_elementwise=True)
 
 
 def _files(frame: pl.LazyFrame) -> Iterator[Path]:

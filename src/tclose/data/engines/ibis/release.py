@@ -27,14 +27,14 @@ THEIRS, GONE, HIDDEN = "__tclose_theirs_{}", "__tclose_gone_{}", "__tclose_hidde
 NAMED, OLD, NEW = "__tclose_named_{}", "__tclose_old_{}", "__tclose_name_{}"
 
 
-def release_table(source: IbisSource, how: Translation) -> Any:
+def release_table(source: IbisSource, translation: Translation) -> Any:
     """The released rows; raises where the backend does not find all of them again."""
-    how = replace(how, cell_table=collect_cell_table(how))
+    translation = replace(translation, cell_table=collect_cell_table(translation))
     if isinstance(source.backend, PostgresSource):
-        made = _in_postgres(source, source.backend, how)
+        made = _in_postgres(source, source.backend, translation)
     else:
-        made = _IbisRelease(source, how).table()
-    if int(made.count().to_pyarrow().as_py()) != how.rows:
+        made = _IbisRelease(source, translation).table()
+    if int(made.count().to_pyarrow().as_py()) != translation.rows:
         raise DataError(
             "the backend does not find the rows again that it has counted",
             where=source.name,
@@ -43,44 +43,46 @@ def release_table(source: IbisSource, how: Translation) -> Any:
     return made
 
 
-def _in_postgres(source: IbisSource, asked: PostgresSource, how: Translation) -> Any:
+def _in_postgres(source: IbisSource, asked: PostgresSource, translation: Translation) -> Any:
     """A view for this session, in PostgreSQL's own words."""
-    suffix, tables = f"_{secrets.token_hex(8)}", uploads(asked, how)
+    suffix, tables = f"_{secrets.token_hex(8)}", uploads(asked, translation)
     name, link = f"tclose_release{suffix}", asked.link
     with link.explain_errors(), link.connection.transaction(), link.connection.cursor() as cursor:
         upload(cursor, tables, suffix)
-        cursor.execute(f"CREATE TEMPORARY VIEW {name} AS {join_query(asked, how, suffix)}")
+        cursor.execute(f"CREATE TEMPORARY VIEW {name} AS {join_query(asked, translation, suffix)}")
     return source.table.get_backend().table(name)
 
 
 class _IbisRelease:
     """A release in the words of Ibis."""
 
-    def __init__(self, source: IbisSource, how: Translation) -> None:
+    def __init__(self, source: IbisSource, translation: Translation) -> None:
         import ibis
 
         from tclose.data.engines.ibis.source import BackendSource
 
-        self.ibis, self.source, self.how = ibis, source, how
-        self.told = BackendSource(source.name, source.columns, source.table)
+        self.ibis, self.source, self.translation = ibis, source, translation
+        self.backend = BackendSource(source.name, source.columns, source.table)
 
     def table(self) -> Any:
         """The released rows."""
         mine, theirs, equal = self._keys()
-        names = [at for at, change in enumerate(self.how.changes) if change.kind == "pseudonym"]
+        names = [
+            at for at, change in enumerate(self.translation.changes) if change.kind == "pseudonym"
+        ]
         for at in names:
-            mine[NAMED.format(at)] = self.told.plain(self.how.changes[at].name)
+            mine[NAMED.format(at)] = self.backend.plain(self.translation.changes[at].name)
         left, right = self.source.table.mutate(**mine), self.ibis.memtable(pa.table(theirs))
         made = left.join(right, [left[a] == right[b] for a, b in equal])
         for at in names:
             other = self._names(at)
             same = made[NAMED.format(at)] == other[OLD.format(at)]
             made = made.left_join(other, [same])
-        if self.how.shuffle:
+        if self.translation.shuffle:
             made = made.order_by(self._chance())
         wanted = {
-            change.name: self._released(made, change, at)
-            for at, change in enumerate(self.how.changes)
+            change.name: self._change_column(made, change, at)
+            for at, change in enumerate(self.translation.changes)
         }
         return made.select(**wanted)
 
@@ -103,8 +105,11 @@ class _IbisRelease:
         mine: dict[str, Any] = {}
         theirs: dict[str, pa.Array] = {}
         equal = []
-        for at, name in enumerate(self.how.keys):
-            key, values = self.how.cell_table.column(at).combine_chunks(), self._number(name)
+        for at, name in enumerate(self.translation.keys):
+            key, values = (
+                self.translation.cell_table.column(at).combine_chunks(),
+                self._number(name),
+            )
             here, there = MINE.format(at), THEIRS.format(at)
             equal.append((here, there))
             if key.null_count:
@@ -116,16 +121,16 @@ class _IbisRelease:
                 values = values.fill_null(self.ibis.literal(zero, type=values.type()))
                 key = pc.fill_null(key, pa.scalar(zero, key.type))
             mine[here], theirs[there] = values, key
-        for change in self.how.changes:
+        for change in self.translation.changes:
             if change.kind == "text":
-                theirs[change.at] = self.how.cell_table.column(change.at)
+                theirs[change.at] = self.translation.cell_table.column(change.at)
             elif change.kind == "hidden":
-                theirs[change.at] = self.how.cell_table.column(change.at).cast(pa.int8())
+                theirs[change.at] = self.translation.cell_table.column(change.at).cast(pa.int8())
         return mine, theirs, equal
 
     def _number(self, name: str) -> Any:
         """A column to be compared: NaN is missing, and −0 is 0."""
-        values = self.told.plain(name)
+        values = self.backend.plain(name)
         if not values.type().is_floating():
             return values
         if self._knows("IsNan"):
@@ -134,16 +139,16 @@ class _IbisRelease:
 
     def _names(self, at: int) -> Any:
         """A column's values beside their pseudonyms."""
-        name = self.how.changes[at].name
+        name = self.translation.changes[at].name
         values = self.source.group([name]).column(name).combine_chunks().drop_null()
-        made = self.how.pseudonyms(values)
+        made = self.translation.pseudonyms(values)
         return self.ibis.memtable(pa.table({OLD.format(at): values, NEW.format(at): made}))
 
-    def _released(self, made: Table, change: Change, at: int) -> Any:
+    def _change_column(self, made: Table, change: Change, at: int) -> Any:
         if change.kind == "text":
             return made[change.at]
         if change.kind == "mask":
-            return self.ibis.literal(self.how.mask)
+            return self.ibis.literal(self.translation.mask)
         if change.kind == "pseudonym":
             return made[NEW.format(at)]
         kept = made[change.name]

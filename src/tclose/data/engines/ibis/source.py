@@ -88,9 +88,9 @@ class IbisSource(Source):
         """The cells of some columns, kept by the engine to be worked on there."""
         return self.backend.keep_cells(columns)
 
-    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows, by a cell store's translation."""
-        return self.backend.join(how)
+        return self.backend.join(translation)
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """Works on the cells of some columns in parts, where the engine is."""
@@ -101,12 +101,12 @@ class IbisSource(Source):
         """Whether the engine makes the release itself."""
         return True
 
-    def recode(self, how: Translation) -> Any:
+    def recode(self, translation: Translation) -> Any:
         """The release as an Ibis table of the same backend, evaluated when it is asked for."""
         from tclose.data.engines.ibis.release import release_table
 
         with explain_errors(self.name):
-            return release_table(self, how)
+            return release_table(self, translation)
 
 
 @dataclass(frozen=True)

@@ -82,17 +82,17 @@ def can_reach(source: PostgresSource, output: Address) -> bool:
 
 
 def release_table(
-    source: PostgresSource, how: Translation, output: Address, check: Callable[[Source], T]
+    source: PostgresSource, translation: Translation, output: Address, check: Callable[[Source], T]
 ) -> T:
     """Has the server join its rows with the translation, and keeps the result after `check`."""
-    how = replace(how, cell_table=collect_cell_table(how))
-    tables = uploads(source, how)
+    translation = replace(translation, cell_table=collect_cell_table(translation))
+    tables = uploads(source, translation)
     link = PostgresLink(output, writes=True, like=source.link)
     with _writing(link) as (_, cursor):
         configure(cursor, IN_ORDER)
         upload(cursor, tables)
-        cursor.execute(f"CREATE TABLE {_target(output)} AS {join_query(source, how)}")
-        if cursor.rowcount != how.rows:
+        cursor.execute(f"CREATE TABLE {_target(output)} AS {join_query(source, translation)}")
+        if cursor.rowcount != translation.rows:
             raise DataError("the table has changed while it was read", where=source.name)
         cursor.execute(f"ANALYZE {_target(output)}")
         found = check(open_table(link, output.table))
@@ -100,13 +100,13 @@ def release_table(
     return found
 
 
-def uploads(source: Source, how: Translation) -> dict[str, pa.Table]:
+def uploads(source: Source, translation: Translation) -> dict[str, pa.Table]:
     """What the server needs to make a release: the cells, and the pseudonyms of every value."""
-    tables = {CELLS: how.cell_table}
-    for at, change in enumerate(how.changes):
+    tables = {CELLS: translation.cell_table}
+    for at, change in enumerate(translation.changes):
         if change.kind == "pseudonym":
             values = source.group([change.name]).column(change.name).combine_chunks().drop_null()
-            tables[NAMES.format(at)] = pa.table({OLD: values, NEW: how.pseudonyms(values)})
+            tables[NAMES.format(at)] = pa.table({OLD: values, NEW: translation.pseudonyms(values)})
     return tables
 
 
@@ -119,13 +119,13 @@ def upload(cursor: Cursor[Any], tables: dict[str, pa.Table], suffix: str = "") -
         cursor.execute(f"ANALYZE {name}{suffix}")
 
 
-def join_query(source: PostgresSource, how: Translation, suffix: str = "") -> str:
+def join_query(source: PostgresSource, translation: Translation, suffix: str = "") -> str:
     """The released rows as a query: the source's, joined with the uploaded translation."""
     links = []
-    for at, name in enumerate(how.keys):
+    for at, name in enumerate(translation.keys):
         mine = source.types[name].expression
-        key = how.cell_table.column(at)
-        theirs = f"k.{quote_name(how.cell_table.column_names[at])}"
+        key = translation.cell_table.column(at)
+        theirs = f"k.{quote_name(translation.cell_table.column_names[at])}"
         if key.null_count:
             # IS NOT DISTINCT FROM would compare every row with every cell.
             zero = zero_of(key.type)
@@ -135,12 +135,14 @@ def join_query(source: PostgresSource, how: Translation, suffix: str = "") -> st
             links.append(f"{mine} = {theirs}")
     on = " AND ".join(links) or "true"
     wanted, others = [], []
-    for at, change in enumerate(how.changes):
-        wanted.append(f"{_change_column(source, change, at, how)} AS {quote_name(change.name)}")
+    for at, change in enumerate(translation.changes):
+        wanted.append(
+            f"{_change_column(source, change, at, translation)} AS {quote_name(change.name)}"
+        )
         if change.kind == "pseudonym":
             told, other = source.types[change.name].expression, NAMES.format(at)
             others.append(f"LEFT JOIN {other}{suffix} AS n{at} ON n{at}.{OLD} = {told}")
-    order = "gen_random_uuid()" if how.shuffle else quote_name(ROW)
+    order = "gen_random_uuid()" if translation.shuffle else quote_name(ROW)
     return (
         f"SELECT {', '.join(wanted)} FROM "
         f"(SELECT *, row_number() OVER () AS {quote_name(ROW)} FROM {source.subquery}) AS t "
@@ -148,7 +150,9 @@ def join_query(source: PostgresSource, how: Translation, suffix: str = "") -> st
     )
 
 
-def _change_column(source: PostgresSource, change: Change, at: int, how: Translation) -> str:
+def _change_column(
+    source: PostgresSource, change: Change, at: int, translation: Translation
+) -> str:
     column = f"t.{quote_name(change.name)}"
     if change.kind == "text":
         return f"k.{quote_name(change.at)}"
@@ -156,7 +160,7 @@ def _change_column(source: PostgresSource, change: Change, at: int, how: Transla
         kept = f"CASE WHEN NOT k.{quote_name(change.at)} THEN {column} END"
         return f"CAST({kept} AS {source.types[change.name].declared})"
     if change.kind == "mask":
-        return f"'{how.mask}'::text"
+        return f"'{translation.mask}'::text"
     return f"n{at}.{NEW}" if change.kind == "pseudonym" else column
 
 

@@ -92,7 +92,7 @@ class PostgresSource(Spooling):
 
     def store(
         self,
-        how: Translation,
+        translation: Translation,
         output: Address | str | Path,
         check: Callable[[Source], T],
     ) -> T:
@@ -100,7 +100,7 @@ class PostgresSource(Spooling):
         from tclose.data.engines.postgres.release import release_table
 
         assert isinstance(output, Address)
-        return release_table(self, how, output, check)
+        return release_table(self, translation, output, check)
 
     def close(self) -> None:
         """Ends the transaction: the server need not keep this snapshot any longer."""

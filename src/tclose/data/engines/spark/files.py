@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyspark.sql import functions
 
 from tclose.data.engines.files.csv import rows_as_utf8
-from tclose.data.engines.spark.frames import column_named, explain_errors
+from tclose.data.engines.spark.frames import explain_errors, get_column
 from tclose.data.engines.spark.lines import INSIDE, LOOK, WRONG, follow_looks, look_at_lines
 from tclose.data.engines.spark.paths import SparkPath
 from tclose.data.engines.spark.rows import map_batches
@@ -178,7 +178,7 @@ def _rows(
 def _with_nulls(header: Iterable[str], nulls: Sequence[str]) -> list[Any]:
     """The columns, some words of which mean that there is no value."""
     return [
-        functions.when(~column_named(name).isin(*nulls), column_named(name)).alias(name)
+        functions.when(~get_column(name).isin(*nulls), get_column(name)).alias(name)
         for name in header
     ]
 

@@ -30,7 +30,7 @@ LOG = logging.getLogger("SQLQueryContextLogger")
 """Where Spark writes what it raises, cell values and all."""
 
 
-def column_named(column: str) -> Any:
+def get_column(column: str) -> Any:
     """A column by its name, whatever characters that has."""
     return functions.col("`" + column.replace("`", "``") + "`")
 
@@ -41,7 +41,7 @@ def schema_of(frame: DataFrame, name: str) -> pa.Schema:
         return frame.limit(0).toArrow().schema
     except PySparkException:
         for field in frame.schema.fields:
-            _refuse_untold(frame.select(column_named(field.name)), field, name)
+            _refuse_untold(frame.select(get_column(field.name)), field, name)
         raise
 
 
@@ -83,7 +83,7 @@ def pin(frame: DataFrame) -> Any:
     return frame.localCheckpoint(eager=True)
 
 
-def add_pseudonyms(frame: DataFrame, columns: tuple[str, ...], how: Translation) -> Any:
+def add_pseudonyms(frame: DataFrame, columns: tuple[str, ...], translation: Translation) -> Any:
     """The frame with pseudonyms in some columns, made by the same code as everywhere."""
     schema = schema_of(frame, "release")
     fields = [
@@ -91,7 +91,7 @@ def add_pseudonyms(frame: DataFrame, columns: tuple[str, ...], how: Translation)
         for field in frame.schema.fields
     ]
     return map_batches(
-        frame, replace_columns(how.pseudonyms, columns, schema), types.StructType(fields)
+        frame, replace_columns(translation.pseudonyms, columns, schema), types.StructType(fields)
     )
 
 
@@ -102,16 +102,14 @@ def shuffle(frame: DataFrame) -> Any:
     that has to be computed again comes out the same.
     """
     values = [
-        column_named(field.name)
+        get_column(field.name)
         if field.dataType.typeName() in SCALAR
-        else functions.to_json(functions.struct(column_named(field.name)))
+        else functions.to_json(functions.struct(get_column(field.name)))
         for field in frame.schema.fields
     ]
     order = functions.xxhash64(functions.lit(secrets.token_hex(16)), *values)
     made = frame.withColumn(ORDER, order)
-    return (
-        made.repartition(column_named(ORDER)).sortWithinPartitions(column_named(ORDER)).drop(ORDER)
-    )
+    return made.repartition(get_column(ORDER)).sortWithinPartitions(get_column(ORDER)).drop(ORDER)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Cells that Spark keeps: sketched, dealt out, searched and judged where they are.
+"""Cells that Spark keeps: sketched, dealt out, searched and judge where they are.
 
 Nothing here depends on how many workers there are: cells are numbered in an order that their values
 determine, and each fragment is one group, whoever works on it. Cells are kept on the workers' disks
@@ -74,7 +74,9 @@ class SparkCellStore(CellStore):
         places = list(laid(empty).columns())
         fields = [*self.frame.schema.fields]
         fields += [kinds.StructField(name, kinds.LongType()) for name in places]
-        placed = map_batches(self.frame, _beside(laid, self.schema), kinds.StructType(fields))
+        placed = map_batches(
+            self.frame, _append_positions(laid, self.schema), kinds.StructType(fields)
+        )
         ties = [name for name in places if name.startswith(TIE.format(""))]
         along = Window.partitionBy(STRATUM).orderBy(ORDER, *ties)
         turn = functions.row_number().over(along) - 1
@@ -125,8 +127,8 @@ class SparkParts:
 
     def __call__(self, work: Callable[[pa.Table], bytes]) -> list[bytes]:
         """Works on all parts, wherever they are."""
-        judged = _part(work, self.schema)
-        made = _apply(self.cells.groupBy(PART), judged, f"{PART} long, {REPORT} binary")
+        judge = _part(work, self.schema)
+        made = _apply(self.cells.groupBy(PART), judge, f"{PART} long, {REPORT} binary")
         with explain_errors(self.name):
             found = made.collect()
         return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
@@ -166,7 +168,7 @@ def _each(
     return work
 
 
-def _beside(
+def _append_positions(
     laid: Callable[[pa.Table], CellPositions], schema: pa.Schema
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -181,12 +183,12 @@ def _beside(
 
 
 def _part(work: Callable[[pa.Table], bytes], schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
-    def judged(table: pa.Table) -> pa.Table:
+    def judge(table: pa.Table) -> pa.Table:
         number = table.column(PART)[:1]
         plain = _cast_table(table.drop_columns([PART]), schema)
         return pa.table({PART: number, REPORT: pa.array([work(plain)], pa.binary())})
 
-    return judged
+    return judge
 
 
 def _work(

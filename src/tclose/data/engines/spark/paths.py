@@ -67,13 +67,13 @@ class SparkPath:
         """The last part of the path."""
         return str(self.path.getName())
 
-    def beside(self, name: str) -> SparkPath:
+    def sibling(self, name: str) -> SparkPath:
         """Another name in the same folder."""
         return SparkPath(self.session, f"{self.path.getParent().toString().rstrip('/')}/{name}")
 
     def rename(self, name: str) -> None:
         """Gives a file another name in its folder."""
-        self.system.rename(self.path, self.beside(name).path)
+        self.system.rename(self.path, self.sibling(name).path)
 
     def exists(self) -> bool:
         """Whether there is something."""

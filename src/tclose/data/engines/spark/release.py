@@ -30,7 +30,7 @@ def store_frame(
     """
     refuse_there(target)
     name = PurePosixPath(target.name)
-    part = target.beside(f".{name.stem}.{secrets.token_hex(4)}.part{name.suffix}")
+    part = target.sibling(f".{name.stem}.{secrets.token_hex(4)}.part{name.suffix}")
     try:
         if name.suffix.lower() == ".csv":
             _write_csv(frame, part, delimiter)

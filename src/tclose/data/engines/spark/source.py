@@ -17,8 +17,8 @@ from tclose.data.engines.spark.files import read_path, read_place
 from tclose.data.engines.spark.frames import (
     SCALAR,
     add_pseudonyms,
-    column_named,
     explain_errors,
+    get_column,
     is_text,
     make_frame,
     pin,
@@ -85,7 +85,7 @@ class SparkSource(Source):
 
     def key(self, column: str) -> Any:
         """A column as rows are told apart by it: NaN is missing, −0 is 0, texts by their bytes."""
-        kind, value = self.kinds[column], column_named(column)
+        kind, value = self.kinds[column], get_column(column)
         if kind.typeName() in ("float", "double"):
             zero = functions.lit(0.0).cast(kind)
             return functions.when(~functions.isnan(value), value + zero).alias(column)
@@ -132,16 +132,16 @@ class SparkSource(Source):
         """Spark makes the release itself."""
         return True
 
-    def recode(self, how: Translation) -> Any:
+    def recode(self, translation: Translation) -> Any:
         """The release as a Spark frame, pinned: what is counted again is what the caller gets."""
         with explain_errors(self.name):
-            made = pin(self.release_frame(how))
-            self.refuse_changed(how, made.count())
+            made = pin(self.release_frame(translation))
+            self.refuse_changed(translation, made.count())
         return made
 
-    def refuse_changed(self, how: Translation, rows: int) -> None:
+    def refuse_changed(self, translation: Translation, rows: int) -> None:
         """Raises where the release has not as many rows as were counted."""
-        if rows != how.rows:
+        if rows != translation.rows:
             raise DataError(
                 "the table gave other rows when it was read again; nothing was released",
                 where=self.name,
@@ -158,16 +158,16 @@ class SparkSource(Source):
             refuse_there(SparkPath.from_user(self.frame.sparkSession, str(output)))
 
     def store(
-        self, how: Translation, output: str | Path | Address, check: Callable[[Source], T]
+        self, translation: Translation, output: str | Path | Address, check: Callable[[Source], T]
     ) -> T:
         """Writes the release to a folder of files, counted before it appears."""
 
         def judge(written: Source) -> T:
-            self.refuse_changed(how, written.n_rows)
+            self.refuse_changed(translation, written.n_rows)
             return check(written)
 
         with explain_errors(self.name):
-            frame = self.release_frame(how)
+            frame = self.release_frame(translation)
         return replace(self, frame=frame).save(output, judge)
 
     def save(self, output: str | Path | Address, check: Callable[[Source], T]) -> T:
@@ -183,26 +183,28 @@ class SparkSource(Source):
                 self.delimiter,
             )
 
-    def release_frame(self, how: Translation) -> Any:
+    def release_frame(self, translation: Translation) -> Any:
         """The release as a lazy frame: the rows joined with the translation's cells."""
-        cells = self.cells_frame(how)
-        if isinstance(how.cell_table, pa.Table) and how.cell_table.nbytes <= SMALL:
+        cells = self.cells_frame(translation)
+        if isinstance(translation.cell_table, pa.Table) and translation.cell_table.nbytes <= SMALL:
             cells = functions.broadcast(cells)
         alike = [
-            self.key(name).eqNullSafe(column_named(KEY.format(at)))
-            for at, name in enumerate(how.keys)
+            self.key(name).eqNullSafe(get_column(KEY.format(at)))
+            for at, name in enumerate(translation.keys)
         ]
-        columns = [self._change_column(change, how) for change in how.changes]
+        columns = [self._change_column(change, translation) for change in translation.changes]
         made = self.frame.join(cells, alike, "inner").select(*columns)
-        hidden = tuple(change.name for change in how.changes if change.kind == "pseudonym")
-        made = add_pseudonyms(made, hidden, how) if hidden else made
-        return shuffle(made) if how.shuffle else made
+        hidden = tuple(change.name for change in translation.changes if change.kind == "pseudonym")
+        made = add_pseudonyms(made, hidden, translation) if hidden else made
+        return shuffle(made) if translation.shuffle else made
 
-    def cells_frame(self, how: Translation) -> Any:
+    def cells_frame(self, translation: Translation) -> Any:
         """The translation's cells as a frame whose keys have the types of the rows' own."""
-        if not isinstance(how.cell_table, pa.Table):
-            return how.cell_table
-        return make_frame(self.frame.sparkSession, how.cell_table, self._key_kinds(how.keys))
+        if not isinstance(translation.cell_table, pa.Table):
+            return translation.cell_table
+        return make_frame(
+            self.frame.sparkSession, translation.cell_table, self._key_kinds(translation.keys)
+        )
 
     def _key_kinds(self, columns: Sequence[str]) -> dict[str, Any]:
         """The types of a translation's keys: those of the rows' own columns."""
@@ -217,20 +219,22 @@ class SparkSource(Source):
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """The cells of some columns in parts, on the cluster."""
         with explain_errors(self.name):
-            keys = [column_named(name) for name in by]
+            keys = [get_column(name) for name in by]
             return SparkParts(self.group_frame(columns), keys, parts, self.name)
 
-    def join(self, how: Translation) -> Iterator[pa.RecordBatch]:
+    def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows, by a cell store's translation."""
-        yield from replace(self, frame=self.release_frame(how)).stream().batches()
+        yield from replace(self, frame=self.release_frame(translation)).stream().batches()
 
-    def _change_column(self, change: Change, how: Translation) -> Any:
-        value = column_named(change.name)
+    def _change_column(self, change: Change, translation: Translation) -> Any:
+        value = get_column(change.name)
         if change.kind == "text":
-            return column_named(change.at).alias(change.name)
+            return get_column(change.at).alias(change.name)
         if change.kind == "hidden":
-            return functions.when(~column_named(change.at), value).alias(change.name)
-        return functions.lit(how.mask).alias(change.name) if change.kind == "mask" else value
+            return functions.when(~get_column(change.at), value).alias(change.name)
+        return (
+            functions.lit(translation.mask).alias(change.name) if change.kind == "mask" else value
+        )
 
 
 def open_spark(data: Any) -> SparkSource:
