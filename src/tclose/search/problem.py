@@ -15,9 +15,9 @@ from tclose.data.encode.persons import distinct_sizes
 from tclose.kernels.base.table import CodedTable
 from tclose.requirements import state_requirements
 from tclose.requirements.constraint import Constraints
-from tclose.search.coded_table import make_coded_table
-from tclose.search.constraint_arrays import count_slots
-from tclose.search.constraints import compile_constraints
+from tclose.search.compile.coded_table import make_coded_table
+from tclose.search.compile.constraint_arrays import count_slots
+from tclose.search.compile.constraints import compile_constraints
 from tclose.search.objective import Aims, aims_of
 from tclose.search.space_filling_curve import rank_along_curve
 from tclose.utility import ColumnLoss, LossReport, code_quasi, partition_loss

@@ -24,7 +24,7 @@ CLEARANCE = 1e-11
 
 
 class ConstraintSet:
-    """All constraints of a search. `arrays` owns the memory (`search.constraint_arrays`).
+    """All constraints of a search. `arrays` owns the memory (`search.compile.constraint_arrays`).
 
     Where the reference changes, its owner writes into the same arrays.
     """

@@ -14,7 +14,7 @@ from cython.cimports.tclose.kernels.base.memory import clear, doubles, int_rows,
 
 class CodedTable:
     """Everything about a problem that a kernel reads. `arrays` owns the memory
-    (`search.coded_table`)."""
+    (`search.compile.coded_table`)."""
 
     def __init__(self, arrays: Any, constraints: Any) -> None:
         self.arrays = arrays

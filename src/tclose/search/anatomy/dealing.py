@@ -29,7 +29,7 @@ from tclose.kernels.base.random import RandomStream
 from tclose.kernels.records.halving import GroupHalving
 from tclose.search.budget import Budget, Clock, Stopped
 from tclose.search.by_construction.construct import split_into_rows
-from tclose.search.coded_table import make_coded_table, select_cells
+from tclose.search.compile.coded_table import make_coded_table, select_cells
 from tclose.search.exact_judge import Judge
 from tclose.search.merging import merge_failing
 from tclose.search.outcome import Trial, numbered

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from tclose.data.encode.classes import group_codes
 from tclose.kernels.records.bounds import CutBounds, least_bounds
 from tclose.requirements.constraint import Constraint, ConstraintKind, Constraints
-from tclose.search.constraint_arrays import ConstraintArrays
+from tclose.search.compile.constraint_arrays import ConstraintArrays
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]

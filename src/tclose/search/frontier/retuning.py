@@ -22,7 +22,7 @@ from tclose.errors import InternalError, UsageError
 from tclose.requirements import Requirement
 from tclose.requirements.identity.k_anonymity import KAnonymity
 from tclose.search.budget import Budget, Progress
-from tclose.search.constraints import compile_constraints
+from tclose.search.compile.constraints import compile_constraints
 from tclose.search.exact_judge import Judge
 from tclose.search.feasibility import infeasible
 from tclose.search.frontier.curves import Frontier, Place, Point, place_text

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.kernels.base.constraints import ConstraintSet
 from tclose.requirements.constraint import ConstraintKind, Constraints
-from tclose.search.constraint_arrays import CLEARANCE, MARGIN, make_constraint_set
+from tclose.search.compile.constraint_arrays import CLEARANCE, MARGIN, make_constraint_set
 
 Ints = NDArray[np.int64]
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.lattice.grouping import Grouping, NodeGrouping
-from tclose.search.constraint_arrays import count_slots
+from tclose.search.compile.constraint_arrays import count_slots
 from tclose.search.exact_judge import Judge
 from tclose.search.full_domain.constraint_pair import ConstraintPair
 from tclose.search.full_domain.levels import Ladder, Levels, lay_out_keys, pack_keys

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tclose.kernels.base.table import CodedTable
 from tclose.requirements.constraint import Constraints
-from tclose.search.constraint_arrays import count_slots, make_constraint_set
+from tclose.search.compile.constraint_arrays import count_slots, make_constraint_set
 from tclose.utility.loss import ColumnLoss
 
 Ints = NDArray[np.int64]

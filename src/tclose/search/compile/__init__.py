@@ -1,0 +1,1 @@
+"""A problem compiled for the kernels: requirements as constraints, and everything as arrays."""
