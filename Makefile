@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
 FAST   := not spark and not postgres and not browser and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast cover check bench clean
+.PHONY: help demo test test-fast test-checked cover check bench wheel clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s  %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,16 @@ test: $(DEV) ## run all tests and all doctests
 
 test-fast: $(DEV) ## run what needs no server, no browser and no patience, in two minutes
 	@$(PYTEST) -m "$(FAST)" $(ARGS)
+
+# The sanitizers' library must be loaded before Python is; what Python itself leaks is not ours.
+# Java and the browser do their own signals: their tests say nothing about kernels.
+CHECKED := TCLOSE_KERNELS=checked PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
+    ASAN_OPTIONS=detect_leaks=0:handle_segv=0:allocator_may_return_null=1
+test-checked: $(DEV) ## run the tests with kernels that check every access to memory
+	@TCLOSE_KERNELS=checked $(BIN)/python setup.py -q build_ext --inplace --force
+	@$(CHECKED) LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
+	    $(PYTEST) -m "not spark and not browser" $(ARGS); \
+	status=$$?; $(BIN)/python setup.py -q build_ext --inplace --force; exit $$status
 
 cover: $(DEV) ## the same, and which lines of distance, requirements and verify it reaches
 	@$(PYTEST) -m "$(FAST)" --cov=tclose.distance --cov=tclose.requirements \
@@ -50,9 +60,19 @@ bench: $(DEV) ## run every script in benchmarks/
 	done; \
 	[ -n "$$found" ] || echo "benchmarks/ holds no script"
 
+wheel: $(DEV) ## build a wheel for any machine of this kind and try it in an empty environment
+	@rm -rf dist build/wheel-trial
+	@TCLOSE_KERNELS=portable $(BIN)/python -m pip wheel --quiet --disable-pip-version-check \
+	    --no-deps --wheel-dir dist .
+	@$(BIN)/python -m venv build/wheel-trial
+	@build/wheel-trial/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	@cd build/wheel-trial && bin/tclose demo --output demo
+	@ls -l dist
+
 clean: ## remove the environment, caches and everything made
 	@rm -rf $(VENV) demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@rm -rf .import_linter_cache .coverage
+	@find src -name '*.so' -delete; rm -f src/tclose/kernels/built.json
 	@find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A candidate must run, not only exist: version managers leave launchers that refuse to start.
