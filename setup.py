@@ -49,6 +49,7 @@ DIRECTIVES = {
     "initializedcheck": MODE == "checked",
     "cdivision": True,
     "nonecheck": False,
+    "auto_pickle": False,
 }
 
 NO_COMPILER = """

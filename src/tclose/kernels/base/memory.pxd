@@ -1,34 +1,28 @@
-# Pointers into arrays of numpy. Whoever asks for one keeps the array alive; an array that is not
-# laid out row by row is refused, since a copy of it would be gone before it is read.
+# Pointers into arrays of numpy. Whoever asks for one keeps the array alive. An array that is not
+# laid out row by row, or of another type, is refused.
 
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 ctypedef int64_t* Longs
 ctypedef const int64_t* ConstLongs
 
-
-cdef inline Longs longs(const int64_t[::1] array) noexcept:
-    return <Longs> &array[0] if array.shape[0] > 0 else NULL
+cdef void* find_start(object array, str kinds, Py_ssize_t size) except? NULL
 
 
-cdef inline Longs long_rows(const int64_t[:, ::1] array) noexcept:
-    return <Longs> &array[0, 0] if array.shape[0] > 0 and array.shape[1] > 0 else NULL
+cdef inline Longs longs(object array) except? NULL:
+    return <Longs> find_start(array, "lq", sizeof(int64_t))
 
 
-cdef inline int32_t* int_rows(const int32_t[:, ::1] array) noexcept:
-    return <int32_t*> &array[0, 0] if array.shape[0] > 0 and array.shape[1] > 0 else NULL
+cdef inline int32_t* ints(object array) except? NULL:
+    return <int32_t*> find_start(array, "il", sizeof(int32_t))
 
 
-cdef inline int32_t* ints(const int32_t[::1] array) noexcept:
-    return <int32_t*> &array[0] if array.shape[0] > 0 else NULL
+cdef inline int8_t* bytes_of(object array) except? NULL:
+    return <int8_t*> find_start(array, "b", sizeof(int8_t))
 
 
-cdef inline int8_t* bytes_of(const int8_t[::1] array) noexcept:
-    return <int8_t*> &array[0] if array.shape[0] > 0 else NULL
-
-
-cdef inline double* doubles(const double[::1] array) noexcept:
-    return <double*> &array[0] if array.shape[0] > 0 else NULL
+cdef inline double* doubles(object array) except? NULL:
+    return <double*> find_start(array, "d", sizeof(double))
 
 
 cdef inline void clear(Longs numbers, Py_ssize_t count) noexcept nogil:

@@ -9,7 +9,7 @@ from typing import Any
 
 import cython
 from cython.cimports.libc.stdint import int64_t
-from cython.cimports.tclose.kernels.base.memory import clear, doubles, int_rows, long_rows, longs
+from cython.cimports.tclose.kernels.base.memory import clear, doubles, ints, longs
 
 
 class CodedTable:
@@ -26,18 +26,18 @@ class CodedTable:
         self.n_orders = len(arrays.order_rank)
         self.n_codes = int(arrays.columns["n_codes"].sum())
         self.widest_column = int(arrays.columns["n_codes"].max(initial=0))
-        self.codes = int_rows(arrays.codes)
+        self.codes = ints(arrays.codes)
         self.columns = cython.cast(cython.pointer(Column), longs(arrays.columns.view("i8")))
         self.losses = doubles(arrays.losses)
         self.tree_leaf = longs(arrays.tree_leaf)
         self.tree_parent = longs(arrays.tree_parent)
         self.tree_last_code = longs(arrays.tree_last_code)
         self.rows = longs(arrays.rows)
-        self.weights = long_rows(arrays.weights)
-        self.slots = long_rows(arrays.slots)
-        self.order_rank = long_rows(arrays.order_rank)
-        self.order_tie = long_rows(arrays.order_tie)
-        self.order_fragment = long_rows(arrays.order_fragment)
+        self.weights = longs(arrays.weights)
+        self.slots = longs(arrays.slots)
+        self.order_rank = longs(arrays.order_rank)
+        self.order_tie = longs(arrays.order_tie)
+        self.order_fragment = longs(arrays.order_fragment)
 
     def add_up(self, cells, lo, hi, hist):
         """The rows of cells[lo … hi − 1], and their histogram into `hist`."""

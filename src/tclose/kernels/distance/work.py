@@ -14,7 +14,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.stdint import int64_t
 from cython.cimports.libc.stdlib import llabs
-from cython.cimports.tclose.kernels.base.memory import long_rows, longs
+from cython.cimports.tclose.kernels.base.memory import longs
 from numpy.typing import NDArray
 
 
@@ -41,7 +41,7 @@ class TreeReferences:
         self.leaf = longs(leaf)
         self.parent = longs(parent)
         self.length = longs(length)
-        self.below = long_rows(below)
+        self.below = longs(below)
         self.total = longs(total)
         self.idle = longs(idle)
 
@@ -95,8 +95,8 @@ class ChainReferences:
         self.n_edges = len(chain_end)
         self.chain_end = longs(chain_end)
         self.reach = longs(reach)
-        self.below = long_rows(below)
-        self.moment = long_rows(moment)
+        self.below = longs(below)
+        self.moment = longs(moment)
         self.total = longs(total)
         self.idle = longs(idle)
 
@@ -164,7 +164,7 @@ class Transport:
         nodes = np.zeros((4, self.n_nodes), np.int64)
         self.arrays = (supply.copy(), demand.copy(), np.ascontiguousarray(cost), nodes)
         self.supply, self.demand = longs(self.arrays[0]), longs(self.arrays[1])
-        self.cost, self.carried = long_rows(self.arrays[2]), long_rows(self.flow)
+        self.cost, self.carried = longs(self.arrays[2]), longs(self.flow)
         self.potential, self.distance = longs(nodes[0]), longs(nodes[1])
         self.previous, self.settled = longs(nodes[2]), longs(nodes[3])
         self.work = 0

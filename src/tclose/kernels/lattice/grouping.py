@@ -17,7 +17,6 @@ from cython.cimports.tclose.kernels.base.memory import (
     clear,
     doubles,
     ints,
-    long_rows,
     longs,
 )
 
@@ -43,7 +42,7 @@ class Grouping:
         self.n_words, self.capacity = key.shape
         self.n_classes = self.capacity
         self.n_entries = len(slot)
-        self.key = long_rows(key)
+        self.key = longs(key)
         self.size = longs(size)
         self.start = longs(start)
         self.slot = ints(slot)
@@ -100,7 +99,7 @@ class NodeGrouping:
         while room < 2 * source.n_classes:
             room *= 2
         n_changes: cython.Py_ssize_t = len(changes)
-        steps, made, layout = long_rows(changes), self.made, self.layout
+        steps, made, layout = longs(changes), self.made, self.layout
         with cython.nogil:
             self._regroup(source, made, layout, steps, n_changes, room)
             self._count_sizes(made)
@@ -196,6 +195,7 @@ class NodeGrouping:
         table, owner = self.table, self.owners
         first_member, next_member = self.first_member, self.next_member
         n_words = layout.n_words
+        spot: cython.Py_ssize_t
         for spot in range(room):
             table[spot] = -1
         groups: cython.Py_ssize_t = 0
@@ -215,7 +215,7 @@ class NodeGrouping:
                 mixed ^= cython.cast(uint64_t, made.key[w * made.capacity + groups])
                 mixed *= cython.cast(uint64_t, 11400714819323198485)
                 mixed ^= mixed >> 32
-            spot = mixed & (room - 1)
+            spot = cython.cast(cython.Py_ssize_t, mixed & (room - 1))
             while True:
                 found = table[spot]
                 if found < 0:
