@@ -133,12 +133,12 @@ def test_a_full_disk_is_told_and_leaves_nothing(big: Path, elsewhere: Path, suff
 def test_no_room_for_the_certificate_is_no_release(
     clinic: Mapping[str, Path], run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import tclose.release
+    import tclose.data.io.records
 
     def full(path: object, text: str) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr(tclose.release, "write_text", full)
+    monkeypatch.setattr(tclose.data.io.records, "write_text", full)
     result = run(
         "anonymize", clinic["table"], "--policy", clinic["policy"], "-o", clinic["release"],
         "--certificate", clinic["certificate"],

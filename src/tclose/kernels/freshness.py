@@ -73,7 +73,7 @@ def _interpreter() -> str:
 
 def _hash(kernels: Path) -> str:
     whole = hashlib.sha256()
-    for path in sources(kernels):
-        whole.update(f"{path.relative_to(kernels).as_posix()}\0".encode())
+    for path in [kernels.parents[2] / "setup.py", *sources(kernels)]:
+        whole.update(f"{path.relative_to(kernels.parents[2]).as_posix()}\0".encode())
         whole.update(path.read_bytes())
     return whole.hexdigest()

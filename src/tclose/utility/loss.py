@@ -165,7 +165,9 @@ def weigh_loss(names: Sequence[str], each: Floats, weight: Counts, label: Ints) 
     size = np.zeros(len(each), dtype=np.int64)
     np.add.at(size, label[kept], weight[kept])
     left_out = rows - int(size.sum())
-    share = (size @ each + left_out) / max(rows, 1)
+    # Added up in the order of the numbers, so that it does not matter how classes are numbered.
+    lost = np.sort(size[:, None] * each, axis=0).sum(axis=0)
+    share = (lost + left_out) / max(rows, 1)
     return LossReport(
         overall=float(share.mean()) if len(names) else 0.0,
         columns={name: float(value) for name, value in zip(names, share, strict=True)},

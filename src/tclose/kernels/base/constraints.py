@@ -225,10 +225,14 @@ class ConstraintSet:
         """Every share within its bounds, which are logarithms of the table's, with a margin.
 
         A value that the class lacks is judged too, unless absent values are ignored; it is then
-        judged only with the missing values that might be it.
+        judged only with the missing values that might be it. Where an attribute has one value only,
+        missing values are that value.
         """
         hidden = hidden_rows(row, hist)
         size: cython.double = rows
+        if row.n_values == 1 and hidden > 0:
+            share: cython.double = (hist[row.first_slot] + hidden) / size
+            return self.share_lower[row.first_value] < share < self.share_upper[row.first_value]
         for value in range(row.n_values):
             count = hist[row.first_slot + value]
             at = row.first_value + value
