@@ -12,9 +12,14 @@ import os
 import subprocess
 import sys
 import sysconfig
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 RECORD = "built.json"
+LONGEST_BUILD = 900.0
+"""Seconds."""
 PLAIN = ("__init__.py", "freshness.py")
 """Modules of this folder that are not compiled."""
 
@@ -37,10 +42,33 @@ def ensure_fresh(kernels: Path) -> None:
     """Compiles the kernels again where their sources have changed since, or says how to."""
     if not any(kernels.glob("*/*.pxd")):
         return
-    built = _records(kernels).get(_interpreter(), {})
-    if built.get("sources") == _hash(kernels):
+    if _is_fresh(kernels):
         return
-    _rebuild(kernels, built.get("mode", "native"))
+    with _only_one(kernels.parents[2] / "build" / "kernels.lock"):
+        if not _is_fresh(kernels):
+            _rebuild(kernels, _records(kernels).get(_interpreter(), {}).get("mode", "native"))
+
+
+def _is_fresh(kernels: Path) -> bool:
+    return _records(kernels).get(_interpreter(), {}).get("sources") == _hash(kernels)
+
+
+@contextmanager
+def _only_one(lock: Path) -> Iterator[None]:
+    """Waits until no other process compiles; a lock that outlives every compiler is ignored."""
+    lock.parent.mkdir(exist_ok=True)
+    patience = time.monotonic() + LONGEST_BUILD
+    while time.monotonic() < patience:
+        try:
+            lock.mkdir()
+            break
+        except FileExistsError:
+            time.sleep(0.2)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            lock.rmdir()
 
 
 def _rebuild(kernels: Path, mode: str) -> None:
