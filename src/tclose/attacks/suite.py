@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tclose.attacks.beliefs import measure_belief
 from tclose.attacks.composition import find_composition
 from tclose.attacks.definetti import find_definetti
-from tclose.attacks.finding import AttackReport, Finding
+from tclose.attacks.finding import AttackReport, Finding, measure_belief
 from tclose.attacks.homogeneity import find_background_knowledge, find_homogeneity
 from tclose.attacks.join import find_background_join
 from tclose.attacks.linkage import find_linkage
