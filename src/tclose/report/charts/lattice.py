@@ -14,7 +14,7 @@ from tclose.report.charts.colours import INK, PAPER, RULE, SOFT, mix_losses
 from tclose.report.charts.marks import MarkShape, draw_mark
 from tclose.report.charts.svg import box, element, picture, text
 from tclose.report.words.lattice import describe_lattice, group_by_height, name_lattice
-from tclose.search.full_domain.survey import Point, Survey
+from tclose.search.full_domain.survey import LatticePoint, Survey
 
 MOST_DRAWN = 5_000
 MOST_LINKED = 400
@@ -138,7 +138,7 @@ def _draw_nodes(survey: Survey, places: Places, size: float) -> list[str]:
     return [*parts, *last]
 
 
-def _judge(survey: Survey, point: Point) -> Standing:
+def _judge(survey: Survey, point: LatticePoint) -> Standing:
     if point.levels == survey.best:
         return "best"
     if point.minimal:
@@ -146,7 +146,7 @@ def _judge(survey: Survey, point: Point) -> Standing:
     return "holds" if point.holds else "fails"
 
 
-def _describe_node(survey: Survey, point: Point, standing: Standing) -> str:
+def _describe_node(survey: Survey, point: LatticePoint, standing: Standing) -> str:
     """What a node says where the pointer rests on it."""
     where = ", ".join(
         f"{name} {level}" for name, level in zip(survey.columns, point.levels, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tclose.search.full_domain.survey import MOST_NODES, Point, Survey
+from tclose.search.full_domain.survey import MOST_NODES, LatticePoint, Survey
 
 
 def name_lattice(survey: Survey) -> str:
@@ -37,10 +37,10 @@ def describe_lattice(survey: Survey) -> str:
     return f"{words}; no node loses less than {survey.bound:.4f}."
 
 
-def group_by_height(survey: Survey) -> Iterator[tuple[int, list[Point]]]:
+def group_by_height(survey: Survey) -> Iterator[tuple[int, list[LatticePoint]]]:
     """The nodes of each height, from the raw table up."""
     base = sum(survey.lattice.low)
-    layers: list[list[Point]] = [[] for _ in survey.heights]
+    layers: list[list[LatticePoint]] = [[] for _ in survey.heights]
     for point in survey.points:
         layers[sum(point.levels) - base].append(point)
     return enumerate(layers, start=base)

@@ -42,7 +42,7 @@ def covered(problem: Problem, clock: Clock, price: float, until: float) -> Ints:
         rest = np.flatnonzero(label < 0)
         if not len(rest) or clock.over("covering", until):
             break
-        view = _View.of(problem, ladders, rest, price, clock, until)
+        view = _CoverView.of(problem, ladders, rest, price, clock, until)
         best = view.climb()
         if best is None:
             break
@@ -53,7 +53,7 @@ def covered(problem: Problem, clock: Clock, price: float, until: float) -> Ints:
 
 
 @dataclass
-class _View:
+class _CoverView:
     """The cells that are not covered yet, judged against the whole table."""
 
     problem: Problem
@@ -73,7 +73,7 @@ class _View:
         price: float,
         clock: Clock,
         until: float,
-    ) -> _View:
+    ) -> _CoverView:
         """The given cells of a problem."""
         part = problem.part(cells)
         house = house_loss(part, ladders)

@@ -13,7 +13,7 @@ from tclose.search.exact_judge import Judge
 from tclose.search.full_domain.lattice import Lattice
 from tclose.search.full_domain.levels import Ladder, Levels, ladders_of, limits_of
 from tclose.search.full_domain.measures import ByColumns, Measure, house_loss, measure_of
-from tclose.search.full_domain.rollup import Reference, Roller, Verdict
+from tclose.search.full_domain.rollup import NodeVerdict, Reference, Roller
 from tclose.search.outcome import Outcome, Trial, numbered
 from tclose.search.problem import Problem
 
@@ -34,14 +34,14 @@ class Domain:
     """How many rows may be left out."""
     clock: Clock
 
-    def look(self, levels: Levels, *, bounding: bool = False) -> Verdict:
+    def look(self, levels: Levels, *, bounding: bool = False) -> NodeVerdict:
         """Judges a node, and counts what that cost."""
         before = self.roller.effort
         found = self.roller.look(levels, self.room, bounding=bounding)
         self.clock.spend(self.roller.effort - before)
         return found
 
-    def value(self, levels: Levels, verdict: Verdict) -> float:
+    def value(self, levels: Levels, verdict: NodeVerdict) -> float:
         """What the node loses; infinite where no release comes of it."""
         return self.measure.value(levels, verdict.tally) if verdict.feasible else float("inf")
 

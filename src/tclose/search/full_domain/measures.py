@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Tally:
+class NodeTally:
     """What counts at a node: its classes, and those of them that are left out."""
 
     classes: int
@@ -60,11 +60,11 @@ class Measure(Protocol):
         """At most what any release at the node or above it loses."""
         ...
 
-    def bound(self, levels: Levels, tally: Tally, room: int) -> float:
+    def bound(self, levels: Levels, tally: NodeTally, room: int) -> float:
         """The same once the node is grouped; `room` rows may be left out."""
         ...
 
-    def value(self, levels: Levels, tally: Tally) -> float:
+    def value(self, levels: Levels, tally: NodeTally) -> float:
         """What the release at the node loses."""
         ...
 
@@ -94,11 +94,11 @@ class ByColumns:
             path.append(tuple(node))
         return path
 
-    def bound(self, levels: Levels, tally: Tally, room: int) -> float:
+    def bound(self, levels: Levels, tally: NodeTally, room: int) -> float:
         """The floor: grouping adds nothing to it."""
         return self.floor(levels)
 
-    def value(self, levels: Levels, tally: Tally) -> float:
+    def value(self, levels: Levels, tally: NodeTally) -> float:
         """The floor and what is left out."""
         return self.floor(levels) + tally.left_price
 
@@ -119,11 +119,11 @@ class Discernibility:
         """Nothing is known without sizes, but that every row is in a class."""
         return float(self.rows)
 
-    def bound(self, levels: Levels, tally: Tally, room: int) -> float:
+    def bound(self, levels: Levels, tally: NodeTally, room: int) -> float:
         """What the node loses with all rows."""
         return float(tally.squares)
 
-    def value(self, levels: Levels, tally: Tally) -> float:
+    def value(self, levels: Levels, tally: NodeTally) -> float:
         """The released classes, and the rows left out."""
         return float(tally.squares - tally.left_squares + self.rows * tally.left_rows)
 
@@ -141,11 +141,11 @@ class ClassSize:
         """Nothing is known without sizes."""
         return 0.0
 
-    def bound(self, levels: Levels, tally: Tally, room: int) -> float:
+    def bound(self, levels: Levels, tally: NodeTally, room: int) -> float:
         """As few rows as may be released in as many classes as there are."""
         return (self.rows - room) / max(tally.classes, 1)
 
-    def value(self, levels: Levels, tally: Tally) -> float:
+    def value(self, levels: Levels, tally: NodeTally) -> float:
         """The average size of a released class."""
         return (self.rows - tally.left_rows) / max(tally.classes - tally.left_classes, 1)
 

@@ -31,7 +31,7 @@ import numpy as np
 from tclose.search.budget import Budget, Clock
 from tclose.search.full_domain.generalization import Domain, domain_of, nothing_found
 from tclose.search.full_domain.levels import Levels
-from tclose.search.full_domain.rollup import Reference, Verdict
+from tclose.search.full_domain.rollup import NodeVerdict, Reference
 from tclose.search.outcome import Outcome, Trial
 from tclose.search.problem import Problem
 
@@ -78,7 +78,7 @@ class _Search:
     finished: bool = False
     _open: list[Box] = field(default_factory=list)
     _given_up: float = math.inf
-    _known: dict[Levels, Verdict] = field(default_factory=dict)
+    _known: dict[Levels, NodeVerdict] = field(default_factory=dict)
     _polishing: bool = False
 
     def __post_init__(self) -> None:
@@ -160,7 +160,7 @@ class _Search:
             self._tagged += 1
         return held
 
-    def _look(self, node: Levels, *, bounding: bool = False) -> Verdict:
+    def _look(self, node: Levels, *, bounding: bool = False) -> NodeVerdict:
         """Judges a node; a new best is polished."""
         if node in self._known:
             return self._known[node]

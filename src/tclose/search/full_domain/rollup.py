@@ -25,7 +25,7 @@ from tclose.search.compile.constraint_arrays import count_slots
 from tclose.search.exact_judge import Judge
 from tclose.search.full_domain.constraint_pair import ConstraintPair
 from tclose.search.full_domain.levels import Ladder, Levels, lay_out_keys, pack_keys
-from tclose.search.full_domain.measures import Tally
+from tclose.search.full_domain.measures import NodeTally
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -41,13 +41,13 @@ SURE_ROWS = 1e-3
 
 
 @dataclass(frozen=True)
-class Verdict:
+class NodeVerdict:
     """How a node stands: whether a release comes of it, and what counts for its loss."""
 
     feasible: bool
     lost: float
     """So many rows at least are lost here and at every finer node."""
-    tally: Tally
+    tally: NodeTally
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Roller:
         self._merge(self._cells, -1, whole=True)
         self._keep(_Kept(self._bottom, self._node.made.copy()))
 
-    def look(self, levels: Levels, room: int = 0, *, bounding: bool = False) -> Verdict:
+    def look(self, levels: Levels, room: int = 0, *, bounding: bool = False) -> NodeVerdict:
         """Groups and judges a node where at most `room` rows may be left out.
 
         Where `bounding`, a failing node is judged until finer nodes are known to fail as well.
@@ -118,20 +118,20 @@ class Roller:
         self._roll(source, levels)
         self.looks += 1
         groups, small = self._node.made.n_classes, self._node.small_rows
-        tally = Tally(groups, self._node.sum_of_squares)
+        tally = NodeTally(groups, self._node.sum_of_squares)
         worth = groups <= WORTH * source.grouping.n_classes
         if small > room and not worth:
-            return Verdict(False, small, tally)
+            return NodeVerdict(False, small, tally)
         self._merge(source.grouping, room, whole=worth, bounding=bounding)
         lost = max(self._node.lost_rows - SURE_ROWS, 0.0)
         if worth:
             self._store(levels)
         surely = small > room or (self._node.failed_rows > room and not self._node.n_unsure)
         if surely or not self._settle(levels, room):
-            return Verdict(False, lost, tally)
-        return Verdict(True, lost, self._add_failed(levels, tally))
+            return NodeVerdict(False, lost, tally)
+        return NodeVerdict(True, lost, self._add_failed(levels, tally))
 
-    def _look_at_cells(self, levels: Levels, room: int) -> Verdict:
+    def _look_at_cells(self, levels: Levels, room: int) -> NodeVerdict:
         """The same where the rules only guide: every class is judged by the requirements.
 
         Whatever else merging does, it takes no person away: rows in classes of fewer than k are in
@@ -141,23 +141,23 @@ class Roller:
         self._roll(_Kept(self._bottom, self._cells), levels)
         self.looks += 1
         groups, owner = self._node.made.n_classes, self._node.owner[: problem.cells].copy()
-        tally, persons = Tally(groups, self._node.sum_of_squares), problem.classes.persons
+        tally, persons = NodeTally(groups, self._node.sum_of_squares), problem.classes.persons
         lost = self._node.small_rows
         if persons is not None:
             few = persons.sizes(owner, groups) < problem.constraints.k
             lost = int(problem.weight[few[owner]].sum())
         if lost > room or not self._settle(levels, room, owner):
-            return Verdict(False, lost, tally)
-        return Verdict(True, lost, self._add_failed(levels, tally))
+            return NodeVerdict(False, lost, tally)
+        return NodeVerdict(True, lost, self._add_failed(levels, tally))
 
     def rest_holds(self) -> bool:
         """Whether the classes that fail at the node looked at last keep the rules as one class."""
         return not self._node.n_failed or self._node.rest_keeps()
 
-    def sizes(self, levels: Levels) -> Tally:
+    def sizes(self, levels: Levels) -> NodeTally:
         """The classes of a node, not judged."""
         self._roll(self._source(levels), levels)
-        return Tally(self._node.made.n_classes, self._node.sum_of_squares)
+        return NodeTally(self._node.made.n_classes, self._node.sum_of_squares)
 
     def label(self, levels: Levels, room: int = 0) -> Ints:
         """The class of each cell at a node; −1 for cells that leave."""
@@ -168,7 +168,7 @@ class Roller:
         label: Ints = self._node.label_cells(cells)
         return label
 
-    def _add_failed(self, levels: Levels, tally: Tally) -> Tally:
+    def _add_failed(self, levels: Levels, tally: NodeTally) -> NodeTally:
         if not self._node.n_failed:
             return tally
         squares, price = self._node.price_of_failed(np.array(levels, dtype=np.int64), self.price)

@@ -25,7 +25,7 @@ LOOKING = 0.5
 
 
 @dataclass(frozen=True)
-class Point:
+class LatticePoint:
     """One node: its levels, whether a release comes of it, what that loses and leaves out."""
 
     levels: Levels
@@ -45,7 +45,7 @@ class Survey:
     columns: tuple[str, ...]
     lattice: Lattice
     measure: str
-    points: tuple[Point, ...]
+    points: tuple[LatticePoint, ...]
     """Every node, finer ones first; empty where the lattice is too large or time was up."""
     best: Levels | None
     """The node with the least loss, as far as was searched."""
@@ -54,12 +54,12 @@ class Survey:
     """No node that holds loses less; equal to `loss` where the best is proved."""
 
     @cached_property
-    def holding(self) -> tuple[Point, ...]:
+    def holding(self) -> tuple[LatticePoint, ...]:
         """The nodes that keep the promise."""
         return tuple(point for point in self.points if point.holds)
 
     @cached_property
-    def minimal(self) -> tuple[Point, ...]:
+    def minimal(self) -> tuple[LatticePoint, ...]:
         """Those of them that have nothing finer below them."""
         return tuple(point for point in self.points if point.minimal)
 
@@ -97,7 +97,7 @@ def survey(problem: Problem, budget: Budget) -> Survey:
 
 def _survey(
     domain: Domain,
-    points: tuple[Point, ...],
+    points: tuple[LatticePoint, ...],
     best: Levels | None,
     loss: float | None,
     bound: float | None,
@@ -106,9 +106,9 @@ def _survey(
     return Survey(columns, domain.lattice, domain.measure.name, points, best, loss, bound)
 
 
-def _points(domain: Domain) -> tuple[Point, ...] | None:
+def _points(domain: Domain) -> tuple[LatticePoint, ...] | None:
     """Every node, judged; None where time was up before."""
-    found: list[Point] = []
+    found: list[LatticePoint] = []
     covered: dict[Levels, bool] = {}
     for node in sorted(domain.lattice.nodes(), key=lambda node: (sum(node), node)):
         if domain.clock.over("looking at every node", LOOKING):
@@ -122,7 +122,7 @@ def _points(domain: Domain) -> tuple[Point, ...] | None:
         if verdict.feasible:
             loss = domain.measure.value(node, tally)
         found.append(
-            Point(
+            LatticePoint(
                 node, verdict.feasible, verdict.feasible and not finer, loss,
                 tally.classes - (tally.left_classes if verdict.feasible else 0), left,
             )
