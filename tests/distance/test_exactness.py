@@ -25,8 +25,7 @@ from tclose.distance import (
     numeric,
     ordered,
 )
-from tclose.distance.emd import big_work, compiled_work
-from tclose.distance.measure import Reference
+from tclose.distance.emd import Reference, work_by_kernels, work_by_python
 from tclose.distance.numbers import compare, to_integers
 from tclose.distance.python_integers import cheapest_flow
 from tclose.kernels.distance.work import Transport
@@ -213,7 +212,7 @@ def test_compiled_work_is_the_work_in_python_integers(slow: Any, data: Any) -> N
     against = np.arange(len(rows)) % len(wholes)
     given = (metric, Histogram.from_dense(rows), Reference(np.array(wholes), against))
     total = np.array(wholes).sum(axis=1)
-    assert compiled_work(*given, total).tolist() == big_work(*given, total).tolist()
+    assert work_by_kernels(*given, total).tolist() == work_by_python(*given, total).tolist()
 
 
 @settings(max_examples=60)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from tclose.distance.part import list_parts
+from tclose.distance.registry import DISTANCES
 from tclose.policy import Policy, parse_policy
-from tclose.policy.model import DISTANCES, Column
-from tclose.policy.words import ROLES, SYNONYMS, role_of
+from tclose.policy.load import list_parts
+from tclose.policy.model import ROLES, SYNONYMS, Column, role_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

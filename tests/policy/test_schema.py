@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from tclose.policy import parse_policy, policy_schema
-from tclose.policy.words import COUNTING, SYNONYMS
+from tclose.policy.model import COUNTING, SYNONYMS
 from tclose.sample.policy import HOSPITAL_POLICY
 
 SCHEMA = policy_schema()

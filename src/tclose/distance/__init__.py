@@ -1,23 +1,23 @@
 """Distances between distributions: pure mathematics on arrays, exact where a promise is decided.
 
-`ground` has the shapes of ground distances, `emd` and `divergence` what distances have in common,
-`kinds` every distance in a file of its own, and `registry` lists them for policies.
+`ground` has the ground distances, `emd` the earth mover's distance over them, `divergence` and
+`matrix` the other distances, `registry` all of them for policies, and `numbers` what is exact.
 """
 
-from tclose.distance.emd import EarthMover
-from tclose.distance.ground import MatrixMetric, Metric, TreeMetric
+from tclose.distance.divergence import JensenShannon, KullbackLeibler, SmoothedJensenShannon
+from tclose.distance.emd import Distance, Distances, EarthMover, Reference
+from tclose.distance.ground import (
+    MatrixMetric,
+    Metric,
+    TreeMetric,
+    equal,
+    hierarchical,
+    numeric,
+    ordered,
+)
 from tclose.distance.histogram import Histogram
-from tclose.distance.kinds.equal import equal
-from tclose.distance.kinds.hierarchical import hierarchical
-from tclose.distance.kinds.jensen_shannon import JensenShannon
-from tclose.distance.kinds.kullback_leibler import KullbackLeibler
-from tclose.distance.kinds.matrix import matrix
-from tclose.distance.kinds.numeric import numeric
-from tclose.distance.kinds.ordered import ordered
-from tclose.distance.kinds.smoothed import SmoothedJensenShannon
-from tclose.distance.measure import Distance, Distances, Reference
-from tclose.distance.numbers import exact
-from tclose.distance.ratios import Ratios
+from tclose.distance.matrix import matrix
+from tclose.distance.numbers import Ratios, exact
 from tclose.distance.transport import Move, actions, transport
 
 __all__ = [

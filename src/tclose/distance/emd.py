@@ -1,4 +1,4 @@
-"""The earth mover's distance of all classes at once, as exact fractions.
+"""What every distance answers, and the earth mover's distance of all classes as exact fractions.
 
 `EMD = work / (diameter · n · r)` with whole numbers throughout. 64-bit kernels serve every class
 whose numbers fit (`4 · span · n · r < 2⁶³`, with r the class's own size); Python integers serve the
@@ -9,7 +9,8 @@ fraction settles what is far from the threshold, the fraction itself settles the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +18,80 @@ from numpy.typing import NDArray
 from tclose.distance import python_integers
 from tclose.distance.ground import MatrixMetric, Metric, TreeMetric
 from tclose.distance.histogram import Counts, Histogram, lexicographic
-from tclose.distance.measure import Reference
-from tclose.distance.ratios import Ratios
+from tclose.distance.numbers import Ratios
 from tclose.kernels.distance.work import ChainReferences, ClassCounts, Transport, TreeReferences
 
 FITS = 2**63
 
 
 @dataclass(frozen=True)
-class EarthMover:
+class Reference:
+    """Which reference each class is compared with: counts per reference, index per class."""
+
+    counts: Counts
+    of_class: NDArray[np.int64]
+
+    @classmethod
+    def for_all(cls, counts: Counts, classes: int) -> Reference:
+        """One reference for all classes."""
+        return cls(counts[None, :], np.zeros(classes, dtype=np.int64))
+
+
+class Distances(Protocol):
+    """The distance of every class, as floats to show and as exact answers to decide by."""
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """The distance of each class; for showing and ranking."""
+        ...
+
+    def within(self, limit: Fraction) -> NDArray[np.bool_]:
+        """Whether each class's distance is at most the limit, decided exactly."""
+        ...
+
+    def exact(self, index: int) -> Fraction | None:
+        """One class's distance as a fraction, where it is one."""
+        ...
+
+    def largest(self) -> int:
+        """The first of the classes that are farthest, compared exactly."""
+        ...
+
+
+class Distance:
+    """A way of comparing the distribution of a class with that of a reference."""
+
+    @property
+    def name(self) -> str:
+        """The word by which a policy asks for it."""
+        raise NotImplementedError
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it lies in [0, 1]."""
+        return True
+
+    @property
+    def kernel(self) -> str:
+        """What the compiled kernels call it; empty where they do not know it."""
+        return ""
+
+    @property
+    def tree(self) -> TreeMetric | None:
+        """The tree that mass moves along, if it is an earth mover's distance along one."""
+        return None
+
+    def of(self, classes: Histogram, reference: Counts) -> Distances:
+        """The distance of every class from one reference distribution (counts per value)."""
+        return self.against(classes, Reference.for_all(reference, classes.classes))
+
+    def against(self, classes: Histogram, reference: Reference) -> Distances:
+        """The distance of every class from the reference that it names."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class EarthMover(Distance):
     """Earth mover's distance over a ground metric.
 
     >>> from fractions import Fraction
@@ -44,16 +110,17 @@ class EarthMover:
         return self.metric.name
 
     @property
-    def bounded(self) -> bool:
-        """It lies in [0, 1], as the ground distance does."""
-        return True
+    def kernel(self) -> str:
+        """Kernels walk trees."""
+        return "" if self.tree is None else "EMD"
 
-    def of(self, classes: Histogram, reference: Counts) -> Ratios:
-        """The distance of every class from one reference."""
-        return self.against(classes, Reference.shared(reference, classes.classes))
+    @property
+    def tree(self) -> TreeMetric | None:
+        """The ground distance, where it is one."""
+        return self.metric if isinstance(self.metric, TreeMetric) else None
 
     def against(self, classes: Histogram, reference: Reference) -> Ratios:
-        """The distance of every class from the reference it names."""
+        """The distance of every class from the reference that it names."""
         total = reference.counts.sum(axis=1)
         if isinstance(self.metric, MatrixMetric):
             work = _flows(self.metric, classes, reference)
@@ -67,25 +134,28 @@ def _along_tree(
     metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts
 ) -> Counts:
     """Numerators for a tree metric: compiled where they fit, Python integers beyond."""
-    small = _fitting(classes, int(max(total, default=0)), metric.span)
+    small = _fits(classes, int(max(total, default=0)), metric.span)
     if small.all():
-        return compiled_work(metric, classes, reference, total)
+        return work_by_kernels(metric, classes, reference, total)
     result = np.empty(classes.classes, dtype=object)
-    for part, work in ((np.flatnonzero(small), compiled_work), (np.flatnonzero(~small), big_work)):
+    for part, work in (
+        (np.flatnonzero(small), work_by_kernels),
+        (np.flatnonzero(~small), work_by_python),
+    ):
         if len(part):
             some = Reference(reference.counts, reference.of_class[part])
             result[part] = work(metric, classes.take(part), some, total)
     return result
 
 
-def _fitting(classes: Histogram, total: int, span: int) -> NDArray[np.bool_]:
+def _fits(classes: Histogram, total: int, span: int) -> NDArray[np.bool_]:
     """Which classes' work, partial sums included, stays below 2⁶³."""
     largest = FITS // (4 * max(span, 1) * max(total, 1))
     result: NDArray[np.bool_] = np.asarray(classes.size <= largest, dtype=bool)
     return result
 
 
-def compiled_work(
+def work_by_kernels(
     metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts
 ) -> Counts:
     """Numerators by the compiled kernels; the caller knows that they fit 64 bits."""
@@ -103,7 +173,9 @@ def compiled_work(
     return np.asarray(chains.work(counts))
 
 
-def big_work(metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts) -> Counts:
+def work_by_python(
+    metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts
+) -> Counts:
     """The same numerators in Python integers, whatever their size."""
     laid = _lay_out(metric, classes, reference, np.dtype(object))
     place, count, reach = laid.place.tolist(), laid.count.tolist(), laid.reach.tolist()

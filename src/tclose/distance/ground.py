@@ -11,14 +11,25 @@ every value, 1 from the extremes, and biased towards neither end.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance.histogram import Counts
+from tclose.distance.histogram import Counts, whole
+from tclose.distance.numbers import Part, to_integers
+from tclose.errors import UsageError
+
+if TYPE_CHECKING:
+    from tclose.distance.emd import Distance
+
+LARGEST_MATRIX = 2000
 
 
 @dataclass(frozen=True)
@@ -138,3 +149,252 @@ class MatrixMetric:
 
 
 Metric = TreeMetric | MatrixMetric
+
+
+class ValueTree(Protocol):
+    """A hierarchy over values."""
+
+    @property
+    def parent(self) -> NDArray[np.int32]: ...  # noqa: D102
+    @property
+    def height(self) -> NDArray[np.int32]: ...  # noqa: D102
+    def indices(self, labels: Sequence[str]) -> NDArray[np.int32]: ...  # noqa: D102
+
+
+class DistanceValues(Protocol):
+    """What distances are made of: the values of a column, in order."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def labels(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def values(self) -> int: ...  # noqa: D102
+    @property
+    def with_missing(self) -> bool: ...  # noqa: D102
+    @property
+    def has_order(self) -> bool: ...  # noqa: D102
+    @property
+    def has_declared_order(self) -> bool: ...  # noqa: D102
+    @property
+    def positions(self) -> tuple[Fraction, ...] | None: ...  # noqa: D102
+    @property
+    def hierarchy(self) -> ValueTree | None: ...  # noqa: D102
+    @property
+    def base(self) -> Path: ...  # noqa: D102
+    @property
+    def default_distance(self) -> str: ...  # noqa: D102
+    def ground(self, name: str) -> Metric:
+        """One of the ground distances over these values."""
+        ...
+
+
+class DistancePart(Part):
+    """A distance by its name; some take options."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class DistanceKind:
+    """One distance, as policies, columns and reports know it."""
+
+    name: str
+    """The word by which a policy asks for it."""
+    phrase: str
+    """How it counts, for people."""
+    ground: Callable[[DistanceValues], Metric] | None = None
+    """Makes the ground distance of an earth mover's distance that needs no options."""
+    other: Callable[[DistanceValues, DistancePart], tuple[Distance, tuple[str, ...]]] | None = None
+    """Makes the distance, where it is no such earth mover's distance, and notes on how."""
+    lack: Callable[[DistanceValues], str] = lambda values: ""
+    """Why values cannot have it; empty where they can."""
+    hint: str = ""
+    """What else makes it possible."""
+    bounded: bool = True
+    in_bits: bool = False
+    on_a_line: bool = False
+    knows_groups: bool = False
+    """Whether a group of the hierarchy has a place beside its values."""
+    options: frozenset[str] = frozenset()
+    """The keys of the policy that only this distance takes."""
+    main_option: str = ""
+    """The one that it cannot do without: `{ name = value }` gives it."""
+    misuse: str = ""
+    """What to say where the options are given to another distance, or the main one is not given."""
+
+
+def refuse_large(values: DistanceValues, name: str) -> None:
+    """Raises where there are too many values for a table of all pairs."""
+    if values.values > LARGEST_MATRIX:
+        raise UsageError(
+            f"{values.values:,} values are too many for {name} (at most {LARGEST_MATRIX:,})",
+            where=f"column {values.name!r}",
+            hint="group the values, or use ordered or numeric",
+        )
+
+
+def equal(values: int) -> TreeMetric:
+    """Distance 1 between any two values: a star of half-length edges (variational distance).
+
+    >>> equal(3).between(0, 2)
+    Fraction(1, 1)
+    """
+    parent = np.array([values] * values + [-1], dtype=np.int64)
+    return TreeMetric("equal", np.arange(values), parent, whole([1] * values + [0]), 2)
+
+
+def ordered(values: int, *, missing: bool = False) -> TreeMetric:
+    """Rank distance |i − j| / (m − 1) (Li 2007, section 5.1).
+
+    >>> ordered(3, missing=True).between(0, 2)
+    Fraction(1, 1)
+    """
+    ranks = [Fraction(rank) for rank in range(values - missing)]
+    return _hang_on_line("ordered", ranks, missing)
+
+
+def numeric(positions: Sequence[Fraction], *, missing: bool = False) -> TreeMetric:
+    """Distance |x − y| / range between the numbers themselves, which must ascend.
+
+    >>> numeric([Fraction(0), Fraction(1), Fraction(10)]).between(0, 1)
+    Fraction(1, 10)
+    """
+    return _hang_on_line("numeric", positions, missing)
+
+
+def _hang_on_line(name: str, positions: Sequence[Fraction], missing: bool) -> TreeMetric:
+    """Values along a line, and a missing value (if any) half a diameter off its middle."""
+    places, _ = to_integers(positions)
+    wide = places[-1] - places[0] if places else 0
+    if not missing:
+        steps = [after - before for before, after in pairwise(places)]
+        parent = [*range(1, len(places)), -1]
+        return TreeMetric(
+            name,
+            np.arange(len(places), dtype=np.int64),
+            np.array(parent, dtype=np.int64),
+            whole([*steps, 0]),
+            max(wide, 1),
+        )
+    if len(places) < 2:
+        star = equal(len(places) + 1)
+        return TreeMetric(name, star.leaf, star.parent, star.length, star.diameter)
+    return _hang_on_middle(name, [2 * (place - places[0]) for place in places], wide)
+
+
+def _hang_on_middle(name: str, places: list[int], middle: int) -> TreeMetric:
+    """Both halves of a line of length 2·middle, and the missing value, hung on its middle."""
+    known = len(places)
+    left = [at for at in range(known) if places[at] < middle]
+    right = [at for at in reversed(range(known)) if places[at] > middle]
+    centre = [at for at in range(known) if places[at] == middle]
+    order = [*left, *right, *centre, known]
+    root = len(order)
+    parent = np.arange(1, root + 2, dtype=np.int64)
+    parent[[len(left) - 1, len(left) + len(right) - 1, *range(len(left) + len(right), root)]] = root
+    parent[root] = -1
+    place = np.array([places[at] if at < known else 2 * middle for at in [*order, known]], object)
+    place[root] = middle
+    length = abs(place[parent] - place)
+    length[root] = 0
+    leaf = np.empty(known + 1, dtype=np.int64)
+    leaf[order] = np.arange(root)
+    return TreeMetric(name, leaf, parent, whole(length), 2 * middle)
+
+
+def hierarchical(
+    parent: Sequence[int], height: Sequence[int], leaf: Sequence[int], *, missing: bool = False
+) -> TreeMetric:
+    """Height of the lowest common ancestor over the height of the tree (Li 2007, section 5.2).
+
+    `parent` and `height` describe the tree's nodes (the root's parent is −1), `leaf` the node of
+    each value. An edge to the parent has half the difference of their heights.
+
+    >>> tree = hierarchical([2, 2, 4, 4, -1], [0, 0, 1, 0, 2], [0, 1, 3])
+    >>> tree.between(0, 1), tree.between(0, 2)
+    (Fraction(1, 2), Fraction(1, 1))
+
+    A value that is an inner node N (a generalized value) hangs below N as a leaf of its own. It is
+    then as far from every other value as the farthest value it can stand for: height(N) / height of
+    the tree from those below N, and the height of the common ancestor from all others. So whoever
+    reads N as any distribution S over the values below it, the same in all classes, sees classes
+    that are no farther from the table than they count here. For any two values, EMD(S(u), S(v)) is
+    at most the largest distance of a value below u from one below v, which is at most d(u, v);
+    spreading the mass of an optimal flow by S therefore gives a flow of no more work.
+
+    >>> hierarchical([2, 2, 4, 4, -1], [0, 0, 1, 0, 2], [0, 3, 2]).between(0, 2)
+    Fraction(1, 2)
+    """
+    nodes = sorted(range(len(parent)), key=lambda node: (height[node], node))
+    root = nodes[-1]
+    hung = [node for node in leaf if height[node] > 0]
+    above = [*([root] if missing else []), *hung]
+    place = {node: at + len(above) for at, node in enumerate(nodes)}
+    up = [place[node] for node in above]
+    up += [place[parent[node]] if node != root else -1 for node in nodes]
+    step = [max(height[node], 1) for node in above]
+    step += [height[parent[node]] - height[node] if node != root else 0 for node in nodes]
+    tips = iter(range(int(missing), len(above)))
+    spot = [next(tips) if height[node] > 0 else place[node] for node in leaf]
+    if missing:
+        spot.append(0)
+    return TreeMetric(
+        "hierarchical",
+        np.array(spot, dtype=np.int64),
+        np.array(up, dtype=np.int64),
+        whole(step),
+        2 * max(height[root], 1),
+        (*([-1] * len(above)), *nodes),
+    )
+
+
+def _make_hierarchical(values: DistanceValues) -> Metric:
+    tree = values.hierarchy
+    assert tree is not None
+    known = values.labels[: values.values - values.with_missing]
+    leaf = [int(node) for node in tree.indices(known)]
+    parent, height = tree.parent.tolist(), tree.height.tolist()
+    return hierarchical(parent, height, leaf, missing=values.with_missing)
+
+
+def _lack_positions(values: DistanceValues) -> str:
+    if values.has_declared_order:
+        return "its order is given by hand, so its values have no positions"
+    return "" if values.positions is not None else "its values are neither numbers nor dates"
+
+
+def _lack_order(values: DistanceValues) -> str:
+    if values.has_order:
+        return ""
+    return "its values are neither numbers nor dates and have no declared order"
+
+
+EQUAL = DistanceKind(
+    "equal",
+    "counting every different value as equally far",
+    ground=lambda values: equal(values.values),
+    knows_groups=True,
+)
+ORDERED = DistanceKind(
+    "ordered",
+    "counting neighbouring values as near",
+    ground=lambda values: ordered(values.values, missing=values.with_missing),
+    lack=_lack_order,
+    hint=", or declare order = [lowest, …, highest]",
+    on_a_line=True,
+)
+NUMERIC = DistanceKind(
+    "numeric",
+    "counting by how far numbers are apart",
+    ground=lambda values: numeric(values.positions or (), missing=values.with_missing),
+    lack=_lack_positions,
+    on_a_line=True,
+)
+HIERARCHICAL = DistanceKind(
+    "hierarchical",
+    "counting values of one group as near",
+    ground=_make_hierarchical,
+    lack=lambda values: "" if values.hierarchy is not None else "it has no hierarchy",
+    knows_groups=True,
+)

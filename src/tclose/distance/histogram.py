@@ -63,7 +63,7 @@ class Histogram:
             at = np.flatnonzero(table)
             count: Counts = table[at].astype(np.int64)
         else:
-            at, count = _added(key, weight, owner, code)
+            at, count = _add_up(key, weight, owner, code)
         start = np.searchsorted(at, np.arange(classes + 1, dtype=np.int64) * values)
         size = _sums(count, start)
         return cls(start.astype(np.int64), at % max(values, 1), count, size, values)
@@ -129,7 +129,7 @@ def lexicographic(*keys: NDArray[Any]) -> NDArray[np.int64]:
     [1, 2, 0]
     """
     order = np.arange(len(keys[0]), dtype=np.int64)
-    folded = _folded(keys)
+    folded = _fold_keys(keys)
     if _ascending([key for key, _ in folded]):
         return order
     for key, span in reversed(folded):
@@ -162,7 +162,7 @@ def _from_zero(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return codes if low == 0 else codes - low
 
 
-def _folded(keys: Sequence[NDArray[Any]]) -> list[tuple[NDArray[np.int64], int]]:
+def _fold_keys(keys: Sequence[NDArray[Any]]) -> list[tuple[NDArray[np.int64], int]]:
     """Fewer keys that sort the same, each with its span; none is made too wide to count."""
     folded: list[tuple[NDArray[np.int64], int]] = []
     for key in keys:
@@ -192,7 +192,7 @@ def _sums_exactly(weight: Counts) -> bool:
     return weight.dtype == np.int64 and int(weight.sum(dtype=np.float64)) < 2**52
 
 
-def _added(
+def _add_up(
     key: NDArray[np.int64], weight: Counts, owner: NDArray[Any], code: NDArray[Any]
 ) -> tuple[NDArray[np.int64], Counts]:
     """The distinct keys, ascending, and the sum of the weights of each."""

@@ -1,19 +1,41 @@
-"""Exact rational numbers from what people write: 0.2 is 1/5, never the nearest binary float."""
+"""Exact rational numbers: as people write them, as parts of a policy hold them, and many at once.
+
+0.2 is 1/5, never the nearest binary float. A float made of exact whole numbers is off by less than
+10⁻¹⁵ of its size, so it settles every comparison that is not close; the close ones are settled by
+the fraction itself, or by as many digits of a logarithm as it takes.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
+
+from tclose.distance.histogram import Counts
 
 CLEAR = 1e-9
 """Two floats of the house that differ by more than this differ exactly: every float here is
 computed from exact integers with a relative error many orders of magnitude smaller."""
-
+NEAR = 1e-12
+"""The same for quotients of whole numbers."""
 LONGEST = 1000
 """Exponents beyond this are no quantity (`1e999999999` is an article number) but fill memory."""
-
 
 Written = int | float | str | Decimal | Fraction
 """What people write numbers as."""
@@ -33,13 +55,13 @@ def exact(number: Written) -> Fraction:
     try:
         if "/" in text:
             above, below = text.split("/")
-            return _written(above) / _written(below)
-        return _written(text)
+            return _read_decimal(above) / _read_decimal(below)
+        return _read_decimal(text)
     except (InvalidOperation, ValueError, OverflowError, ZeroDivisionError) as error:
         raise ValueError("not a number or a fraction such as 1/8") from error
 
 
-def _written(text: str) -> Fraction:
+def _read_decimal(text: str) -> Fraction:
     """A decimal number; one with thousands of digits before or after its point is refused."""
     if "_" in text:
         raise ValueError("a name or a code, though Python reads 1_0 as ten")
@@ -47,6 +69,60 @@ def _written(text: str) -> Fraction:
     if number.is_finite() and abs(number.adjusted()) > LONGEST:
         raise ValueError("a number too large or too small to be meant")
     return Fraction(number)
+
+
+Number = Annotated[
+    Fraction,
+    BeforeValidator(exact),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number"},
+                {"type": "string", "pattern": r"^\s*-?[0-9.]+(\s*/\s*[0-9.]+)?\s*$"},
+            ],
+            "description": "a number, read exactly as written, or a fraction such as '1/8'",
+        }
+    ),
+]
+
+
+def must(words: str, allows: Callable[[Fraction], bool]) -> AfterValidator:
+    """Refuses every number but those that a key allows, in these words."""
+
+    def check(number: Fraction) -> Fraction:
+        if not allows(number):
+            raise ValueError(words)
+        return number
+
+    return AfterValidator(check)
+
+
+class MisuseError(ValueError):
+    """What a policy may not say, with a hint at what it could say."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(what)
+        self.hint = hint
+
+
+class Part(BaseModel):
+    """The base of every part of a policy: immutable, and no unknown key passes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    short_key: ClassVar[str] = ""
+    """The key that a plain value stands for, written in place of all keys."""
+    short_form: ClassVar[dict[str, Any] | None] = None
+    """The JSON Schema of such a value."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def expand(cls, value: Any) -> Any:
+        """What a plain value stands for."""
+        if not cls.short_key or isinstance(value, dict | BaseModel | bool):
+            return value
+        return {cls.short_key: value}
 
 
 def to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
@@ -84,3 +160,82 @@ def compare(value: Callable[[], Decimal], guess: float, limit: Fraction) -> int:
             if abs(difference) > Decimal(10) ** (20 - digits):
                 return 1 if difference > 0 else -1
     return 0
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """`Π above[i] / Π below[i]` for each index i; a zero below stands for infinity.
+
+    >>> r = Ratios((np.array([1, 2]),), (np.array([3, 6]),))
+    >>> r.exact(1), r.within(Fraction(1, 3)), r.under(Fraction(1, 3)), r.largest()
+    (Fraction(1, 3), array([ True,  True]), array([False, False]), 0)
+    """
+
+    above: tuple[Counts, ...]
+    below: tuple[Counts, ...]
+
+    @cached_property
+    def value(self) -> NDArray[np.float64]:
+        """Each ratio, rounded to a float."""
+        try:
+            over, under = _multiply(self.above), _multiply(self.below)
+        except OverflowError:
+            return np.array([self._round(index) for index in range(len(self.above[0]))])
+        result = np.full(len(over), np.inf)
+        np.divide(over, under, out=result, where=under != 0)
+        return result
+
+    def exact(self, index: int) -> Fraction | None:
+        """One ratio as a fraction; None where it is infinite."""
+        over, under = (
+            math.prod(int(part[index]) for part in side) for side in (self.above, self.below)
+        )
+        return Fraction(over, under) if under else None
+
+    def _round(self, index: int) -> float:
+        """One ratio of numbers too large for a float."""
+        exact = self.exact(index)
+        return np.inf if exact is None else exact.numerator / exact.denominator
+
+    def within(self, limit: Fraction) -> NDArray[np.bool_]:
+        """Whether each is at most the limit."""
+        return self._decide(limit, self.value <= float(limit), lambda exact: exact <= limit)
+
+    def under(self, limit: Fraction) -> NDArray[np.bool_]:
+        """Whether each is less than the limit."""
+        return self._decide(limit, self.value < float(limit), lambda exact: exact < limit)
+
+    def largest(self) -> int:
+        """The first index of the largest."""
+        top = self.value.max()
+        if np.isinf(top):
+            return int(np.argmax(self.value))
+        rest = np.flatnonzero(self.value >= top - NEAR * max(1.0, top))
+        best, found = None, 0
+        while len(rest):
+            first = int(rest[0])
+            exact = self.exact(first)
+            if exact is not None and (best is None or exact > best):
+                best, found = exact, first
+            # Those that are written with the same numbers need no look of their own.
+            differs = np.zeros(len(rest), dtype=bool)
+            for part in (*self.above, *self.below):
+                differs |= np.asarray(part[rest] != part[first], dtype=bool)
+            rest = rest[differs]
+        return found
+
+    def _decide(
+        self, limit: Fraction, guess: NDArray[np.bool_], holds: Callable[[Fraction], bool]
+    ) -> NDArray[np.bool_]:
+        close = abs(self.value - float(limit)) <= NEAR * max(1.0, float(limit))
+        for index in np.flatnonzero(close):
+            exact = self.exact(int(index))
+            guess[index] = exact is not None and holds(exact)
+        return guess
+
+
+def _multiply(parts: tuple[Counts, ...]) -> NDArray[np.float64]:
+    result = parts[0].astype(float)
+    for part in parts[1:]:
+        result = result * part.astype(float)
+    return result

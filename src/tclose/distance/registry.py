@@ -1,6 +1,6 @@
 """Every distance, registered once, and how a policy asks for one.
 
-A new distance is a file of its own in `kinds`, and is registered here.
+A new distance is a file of its own, and is registered here.
 """
 
 from __future__ import annotations
@@ -9,14 +9,11 @@ from typing import Any
 
 from pydantic import model_validator
 
-from tclose.distance.kinds.equal import EQUAL
-from tclose.distance.kinds.hierarchical import HIERARCHICAL
-from tclose.distance.kinds.jensen_shannon import JENSEN_SHANNON
-from tclose.distance.kinds.kullback_leibler import KULLBACK_LEIBLER
-from tclose.distance.kinds.matrix import MATRIX, MatrixOption
-from tclose.distance.kinds.numeric import NUMERIC
-from tclose.distance.kinds.ordered import ORDERED
-from tclose.distance.kinds.smoothed import SMOOTHED, SmoothingOptions
+from tclose.distance.divergence import JENSEN_SHANNON, KULLBACK_LEIBLER, SMOOTHED, SmoothingOptions
+from tclose.distance.emd import Distance, EarthMover
+from tclose.distance.ground import EQUAL, HIERARCHICAL, NUMERIC, ORDERED, DistanceValues
+from tclose.distance.matrix import MATRIX, MatrixOption
+from tclose.distance.numbers import MisuseError
 from tclose.errors import nearest
 
 DISTANCES = {
@@ -36,17 +33,37 @@ class DistanceSpec(SmoothingOptions, MatrixOption):
 
     @model_validator(mode="before")
     @classmethod
-    def _short(cls, value: Any) -> Any:
+    def expand(cls, value: Any) -> Any:
+        """A name alone, or `{ name = options }`, in full."""
         if isinstance(value, str):
             return {"name": value}
-        if isinstance(value, dict) and "name" not in value and len(value) == 1:
-            ((name, detail),) = value.items()
-            if name in DISTANCES and (options := DISTANCES[name].read_long(detail)) is not None:
-                return {"name": name, **options}
+        if not isinstance(value, dict) or "name" in value or len(value) != 1:
+            return value
+        ((name, detail),) = value.items()
+        if name in DISTANCES and (main := DISTANCES[name].main_option):
+            return {"name": name, main: detail}
+        if name in DISTANCES and isinstance(detail, dict) and "name" not in detail:
+            return {"name": name, **detail} if DISTANCES[name].options else value
         return value
 
     @model_validator(mode="after")
-    def _known(self) -> DistanceSpec:
+    def _refuse_misuse(self) -> DistanceSpec:
         if self.name not in DISTANCES:
-            raise ValueError(f"unknown distance; {nearest(self.name, tuple(DISTANCES))}")
+            raise MisuseError("unknown distance", nearest(self.name, tuple(DISTANCES)))
+        given = {key for key in self.model_fields_set if getattr(self, key) is not None}
+        for kind in DISTANCES.values():
+            if kind.name == self.name:
+                wrong = {kind.main_option} - given - {""}
+            else:
+                wrong = given & kind.options
+            if wrong:
+                raise ValueError(kind.misuse)
         return self
+
+
+def make_distance(values: DistanceValues, spec: DistanceSpec) -> tuple[Distance, tuple[str, ...]]:
+    """The distance over some values, and notes on how it was made."""
+    kind = DISTANCES[spec.name]
+    if kind.other is not None:
+        return kind.other(values, spec)
+    return EarthMover(values.ground(kind.name)), ()

@@ -49,7 +49,7 @@ def transport(metric: Metric, counts: Counts, reference: Counts) -> tuple[Move, 
         flow = least_flow(metric, surplus)[1]
         pairs = [(int(i), int(j), int(flow[i, j])) for i, j in np.argwhere(flow > 0)]
     else:
-        pairs = _matched(metric, surplus)
+        pairs = _match_on_tree(metric, surplus)
     return tuple(
         Move(
             source,
@@ -81,7 +81,7 @@ def actions(metric: TreeMetric, counts: Counts, reference: Counts) -> tuple[Move
     return tuple(moves)
 
 
-def _matched(metric: TreeMetric, surplus: Counts) -> list[tuple[int, int, int]]:
+def _match_on_tree(metric: TreeMetric, surplus: Counts) -> list[tuple[int, int, int]]:
     """Surplus and need matched at their lowest meeting point, first come first served."""
     have: list[Pile] = [deque() for _ in metric.parent]
     want: list[Pile] = [deque() for _ in metric.parent]
@@ -93,14 +93,14 @@ def _matched(metric: TreeMetric, surplus: Counts) -> list[tuple[int, int, int]]:
         for value in at_node.get(node, ()):
             if amount := int(surplus[value]):
                 (have if amount > 0 else want)[node].append((value, abs(amount)))
-        pairs += _settle(have[node], want[node])
+        pairs += _use_up(have[node], want[node])
         if parent >= 0:
             have[parent].extend(have[node])
             want[parent].extend(want[node])
     return pairs
 
 
-def _settle(have: Pile, want: Pile) -> list[tuple[int, int, int]]:
+def _use_up(have: Pile, want: Pile) -> list[tuple[int, int, int]]:
     """Uses up the shorter of two piles."""
     pairs = []
     while have and want:

@@ -1,32 +1,21 @@
-"""Reading a policy from TOML or JSON, with every problem in it reported at once."""
+"""Policy files: reading them with every problem reported at once, and the schema for editors."""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from tclose.distance.part import list_parts
+from tclose.distance.numbers import MisuseError, Part
+from tclose.distance.registry import DISTANCES
 from tclose.errors import PolicyError, Problem, nearest
-from tclose.policy.column import Column
-from tclose.policy.model import Policy
+from tclose.policy.model import ROLES, SYNONYMS, Column, Policy
 
-HINTS = {
-    "t must lie in [0, 1]": "0 allows no difference from the table, 1 allows any; such as t = 0.2",
-    "the hierarchical distance needs a hierarchy": 'add hierarchy = "file.csv", or a builder',
-    "no column is a quasi-identifier; nobody could be looked up": (
-        'give the columns that others may know the role "quasi"'
-    ),
-}
-BEGINNINGS = {
-    "only one column may say what a row counts": 'make the others "insensitive" or "identifier"',
-    "a missing value of ": 'say missing = "value" or "forbid" there',
-}
 SCHEMA = "`tclose policy schema` lists every key and what it takes"
 
 
@@ -132,13 +121,8 @@ def _problem(item: Any) -> Problem:
     if item["type"] == "missing":
         return Problem(where, "is required", SCHEMA)
     what = str(item["msg"]).removeprefix("Value error, ")
-    for beginning, hint in BEGINNINGS.items():
-        if what.startswith(beginning):
-            return Problem(where, what, hint)
-    for hint in ("did you mean", "known here", "confirm it"):
-        if f"; {hint}" in what:
-            return Problem(where, *what.split("; ", 1))
-    return Problem(where, what, HINTS.get(what, SCHEMA))
+    error = item.get("ctx", {}).get("error")
+    return Problem(where, what, error.hint if isinstance(error, MisuseError) else SCHEMA)
 
 
 def _keys_beside(loc: tuple[Any, ...]) -> list[str]:
@@ -178,3 +162,52 @@ def _neighbours(place: Path) -> str:
         return "the folder does not exist either"
     names = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in {".toml", ".json"})
     return nearest(place.name, names) or "`tclose init FILE -o POLICY` drafts one"
+
+
+def policy_schema() -> dict[str, Any]:
+    """The schema, short forms included.
+
+    >>> policy_schema()["title"]
+    'Policy'
+    """
+    schema = Policy.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    parts = schema["$defs"]
+    parts["Column"]["properties"]["role"]["enum"] = [*ROLES, *SYNONYMS]
+    options = parts["DistanceSpec"]["properties"]
+    for part in list_parts(Policy).values():
+        if part.short_form is not None:
+            name = part.__name__
+            parts[name] = {"anyOf": [part.short_form, parts[name]]}
+    named = [kind.name for kind in DISTANCES.values() if not kind.main_option]
+    long_forms = []
+    for kind in DISTANCES.values():
+        if kind.main_option:
+            long_forms.append(_object_schema({kind.name: {"type": "string"}}, [kind.name]))
+        elif kind.options:
+            detail = {key: option for key, option in options.items() if key in kind.options}
+            long_forms.append(_object_schema({kind.name: _object_schema(detail)}, [kind.name]))
+    names = {"type": "string", "enum": named}
+    parts["DistanceSpec"] = {"anyOf": [names, *long_forms, parts["DistanceSpec"]]}
+    return schema
+
+
+def _object_schema(properties: dict[str, Any], required: Sequence[str] = ()) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": list(required)} if required else schema
+
+
+def list_parts(model: type[Part]) -> dict[str, type[Part]]:
+    """The parts that a part is made of, however deeply, by the keys that hold them."""
+    found: dict[str, type[Part]] = {}
+    for key, field in model.model_fields.items():
+        for part in _parts_in(field.annotation):
+            found |= {key: part} | list_parts(part)
+    return found
+
+
+def _parts_in(annotation: object) -> Iterator[type[Part]]:
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _parts_in(argument)

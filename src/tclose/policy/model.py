@@ -2,31 +2,234 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field, JsonValue, PrivateAttr, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    JsonValue,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
-from tclose.distance.registry import DISTANCES, DistanceSpec
-from tclose.policy.column import Column
-from tclose.policy.settings import Release, Search
-from tclose.policy.values import HierarchySpec
-from tclose.policy.words import COUNTING
-from tclose.requirements.closeness.joint import Joint
-from tclose.requirements.fields import PolicyPart
-from tclose.requirements.identity.delta_presence import Presence
-from tclose.requirements.registry import PolicyRequirements
+from tclose.distance.numbers import MisuseError, Number, Part, must
+from tclose.distance.registry import DISTANCES
+from tclose.errors import nearest
+from tclose.requirements.fields import ColumnPart, PolicyPart
+from tclose.requirements.registry import ColumnRequirements, PolicyRequirements
 
-__all__ = [
-    "DISTANCES",
-    "Column",
-    "DistanceSpec",
-    "HierarchySpec",
-    "Joint",
-    "Policy",
-    "Presence",
-    "Release",
-    "Search",
+Role = Literal["identifier", "quasi", "sensitive", "insensitive", "count", "weight", "subject"]
+ROLES: tuple[str, ...] = get_args(Role)
+COUNTING: tuple[str, ...] = ("count", "weight", "subject")
+"""The roles that say what a row counts; a policy has at most one such column."""
+
+SYNONYMS = {
+    "direct identifier": "identifier",
+    "direct-identifier": "identifier",
+    "identifying": "identifier",
+    "id": "identifier",
+    "quasi-identifier": "quasi",
+    "quasi identifier": "quasi",
+    "quasi-identifying": "quasi",
+    "quasi-id": "quasi",
+    "qi": "quasi",
+    "qid": "quasi",
+    "key": "quasi",
+    "key variable": "quasi",
+    "confidential": "sensitive",
+    "confidential attribute": "sensitive",
+    "sensitive attribute": "sensitive",
+    "sa": "sensitive",
+    "non-sensitive": "insensitive",
+    "nonsensitive": "insensitive",
+    "non-confidential": "insensitive",
+    "counts": "count",
+    "frequency": "count",
+    "frequencies": "count",
+    "frequency weight": "count",
+    "number of rows": "count",
+    "rows": "count",
+    "weights": "weight",
+    "survey weight": "weight",
+    "sample weight": "weight",
+    "sampling weight": "weight",
+    "design weight": "weight",
+    "subject id": "subject",
+    "data subject": "subject",
+    "person": "subject",
+    "person id": "subject",
+    "individual": "subject",
+    "individual id": "subject",
+    "patient": "subject",
+    "patient id": "subject",
+    "respondent": "subject",
+    "respondent id": "subject",
+    "participant": "subject",
+    "participant id": "subject",
+    "unit of analysis": "subject",
+}
+
+
+def role_of(word: str) -> str:
+    """The house's word for a role, whatever the field calls it.
+
+    >>> role_of("Key variable"), role_of("sensitive")
+    ('quasi', 'sensitive')
+    """
+    if not isinstance(word, str):
+        raise ValueError(f"a role is a word: {', '.join(ROLES)}")
+    plain = word.strip().lower().replace("_", " ")
+    if plain.endswith("?"):
+        hint = "confirm it by removing the question mark (or all of them with"
+        raise MisuseError("the role is only suggested", f"{hint} `tclose policy confirm`)")
+    role = SYNONYMS.get(plain, plain)
+    if role not in ROLES:
+        raise MisuseError("unknown role", nearest(plain, ROLES))
+    return role
+
+
+HIERARCHIES = ("file", "prefix", "intervals", "cuts", "dates", "groups")
+
+
+class HierarchySpec(Part):
+    """Where a column's hierarchy comes from: a file, or a builder with its levels."""
+
+    short_key: ClassVar[str] = "file"
+    short_form: ClassVar[dict[str, Any] | None] = {
+        "type": "string", "description": "path of a hierarchy file"
+    }  # fmt: skip
+
+    file: str | None = Field(None, description="CSV, leaf first, root last; relative to the policy")
+    prefix: tuple[int, ...] | None = Field(None, description="characters kept at each level")
+    intervals: tuple[Number, ...] | None = Field(None, description="interval widths, finest first")
+    origin: Number = Field(Fraction(0), description="where intervals start counting")
+    cuts: tuple[tuple[Number, ...], ...] | None = Field(None, description="cut points per level")
+    dates: tuple[Literal["day", "month", "quarter", "year", "decade"], ...] | None = Field(
+        None, description="calendar levels, finest first"
+    )
+    groups: dict[str, Any] | None = Field(None, description="group = [values] or nested groups")
+
+    @property
+    def kind(self) -> str:
+        """The one source that is given."""
+        return next(kind for kind in HIERARCHIES if getattr(self, kind) is not None)
+
+    @model_validator(mode="after")
+    def _refuse_several(self) -> HierarchySpec:
+        given = [kind for kind in HIERARCHIES if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give exactly one of {', '.join(HIERARCHIES)}")
+        return self
+
+
+class Column(ColumnRequirements):
+    """One column: its role, what its values mean, and what is promised about it."""
+
+    short_key: ClassVar[str] = "role"
+    short_form: ClassVar[dict[str, Any] | None] = {"type": "string", "enum": [*ROLES, *SYNONYMS]}
+    not_required: ClassVar[frozenset[str]] = ColumnPart.not_required | {
+        "hierarchy", "order", "domain"
+    }  # fmt: skip
+
+    role: Annotated[Role, BeforeValidator(role_of)]
+    hierarchy: HierarchySpec | None = None
+    order: tuple[str, ...] | None = Field(None, description="values from lowest to highest")
+    domain: Literal["observed", "declared"] = Field(
+        "observed", description="count only values that occur, or all of `order` or the hierarchy"
+    )
+
+    @field_validator("order", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return [str(item).lower() if isinstance(item, bool) else str(item) for item in value]
+
+    @field_validator("order")
+    @classmethod
+    def _refuse_repeated(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value is not None and len(set(value)) < len(value):
+            raise ValueError("a value stands twice in the order")
+        return value
+
+    @model_validator(mode="after")
+    def _refuse_undefined(self) -> Column:
+        name = self.distance.name if self.distance else None
+        if name == "hierarchical" and self.hierarchy is None:
+            hint = 'add hierarchy = "file.csv", or a builder'
+            raise MisuseError("the hierarchical distance needs a hierarchy", hint)
+        if self.domain == "declared" and self.order is None and self.hierarchy is None:
+            raise ValueError("a declared domain needs an order or a hierarchy")
+        return self
+
+
+Amount = Annotated[
+    Number, must("a search is limited by a number, 0 or more", lambda amount: amount >= 0)
 ]
+
+
+class SearchSettings(Part):
+    """How a release is searched for; read by the anonymizing commands."""
+
+    method: str = "auto"
+    seconds: Amount | None = Field(None, description="the clock as the limit of the search")
+    effort: Amount | None = Field(
+        None, description="amount of work: seconds of an ordinary core; equal seeds, equal bytes"
+    )
+    seed: int = Field(1, ge=0, description="where chance begins")
+    suppression: Annotated[
+        Number, must("suppression is a share of the rows, in [0, 1]", lambda share: 0 <= share <= 1)
+    ] = Fraction(0)
+    loss: Literal["iyengar", "precision", "entropy", "discernibility", "class-size"] | None = Field(
+        None, description="what a full-domain search makes least; iyengar if not given"
+    )
+    weights: dict[str, Number] | None = Field(
+        None, description="full-domain searches: what a quasi-identifier counts; 1 if not named"
+    )
+    levels: dict[str, tuple[int, int]] | None = Field(
+        None, description="full-domain searches: lowest and highest level of a quasi-identifier"
+    )
+    megabytes: int = Field(
+        256, ge=1, description="full-domain searches: most memory for groupings that are kept"
+    )
+
+    @field_validator("weights")
+    @classmethod
+    def _refuse_negative(cls, value: dict[str, Fraction] | None) -> dict[str, Fraction] | None:
+        if value and (min(value.values()) < 0 or not any(value.values())):
+            raise ValueError("weights are not negative, and not all 0")
+        return value
+
+    @field_validator("levels")
+    @classmethod
+    def _refuse_reversed(cls, value: dict[str, tuple[int, int]] | None) -> Any:
+        if any(not 0 <= least <= most for least, most in (value or {}).values()):
+            raise ValueError("levels are given as [lowest, highest], from 0")
+        return value
+
+
+class ReleaseSettings(Part):
+    """How a release is written; read by the anonymizing commands."""
+
+    rows: Literal["keep", "shuffle"] = "keep"
+    identifiers: Literal["drop", "mask", "pseudonym"] = "drop"
+    recoding: Literal["local", "mean", "median", "mode"] = Field(
+        "local", description="local: intervals, ancestors, sets; else a class's central value"
+    )
+    leftover: Literal["drop", "root", "hide", "generalize"] = Field(
+        "drop",
+        description="rows that a search leaves out: dropped; released with quasi-identifiers at "
+        "the root; or released with sensitive values hidden, or generalized",
+    )
+
+    @model_validator(mode="after")
+    def _refuse_leftover(self) -> ReleaseSettings:
+        if self.leftover != "drop" and self.recoding != "local":
+            raise ValueError('leftover other than "drop" needs recoding = "local"')
+        return self
 
 
 class Policy(PolicyRequirements):
@@ -40,8 +243,8 @@ class Policy(PolicyRequirements):
 
     columns: dict[str, Column] = Field(description="every column of the table and its role")
     population: str | None = Field(None, description="population table; relative to the policy")
-    search: Search = Search()
-    release: Release = Release()
+    search: SearchSettings = SearchSettings()
+    release: ReleaseSettings = ReleaseSettings()
 
     _base: Path = PrivateAttr(default_factory=Path)
 
@@ -102,31 +305,38 @@ class Policy(PolicyRequirements):
 
     @field_validator("columns")
     @classmethod
-    def _some(cls, value: dict[str, Column]) -> dict[str, Column]:
+    def _refuse_no_quasi(cls, value: dict[str, Column]) -> dict[str, Column]:
         if not any(column.role == "quasi" for column in value.values()):
-            raise ValueError("no column is a quasi-identifier; nobody could be looked up")
+            raise MisuseError(
+                "no column is a quasi-identifier; nobody could be looked up",
+                'give the columns that others may know the role "quasi"',
+            )
         return value
 
     @model_validator(mode="after")
-    def _counted_one_way(self) -> Policy:
+    def _refuse_two_counts(self) -> Policy:
         found = [(role, name) for role in COUNTING for name in self.with_role(role)]
         if len(found) > 1:
-            told = ", ".join(f"{name!r} ({role})" for role, name in found)
-            raise ValueError(f"only one column may say what a row counts, and these do: {told}")
-        return self
-
-    @model_validator(mode="after")
-    def _persons_defined(self) -> Policy:
-        wild = [name for name in self.sensitive if self.columns[name].missing == "any"]
-        if self.subject is not None and wild:
-            raise ValueError(
-                f"a missing value of {wild[0]!r} may not be any value where rows are counted by "
-                f"person ({self.subject!r})"
+            columns = ", ".join(f"{name!r} ({role})" for role, name in found)
+            raise MisuseError(
+                f"only one column may say what a row counts, and these do: {columns}",
+                'make the others "insensitive" or "identifier"',
             )
         return self
 
     @model_validator(mode="after")
-    def _cross_defined(self) -> Policy:
+    def _refuse_unknown_of_persons(self) -> Policy:
+        wild = [name for name in self.sensitive if self.columns[name].missing == "any"]
+        if self.subject is not None and wild:
+            raise MisuseError(
+                f"a missing value of {wild[0]!r} may not be any value where rows are counted by "
+                f"person ({self.subject!r})",
+                'say missing = "value" or "forbid" there',
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_unknown_of_others(self) -> Policy:
         wild = [name for name, column in self.columns.items() if column.missing == "any"]
         if "cross" in self.readings and wild:
             raise ValueError(
@@ -135,7 +345,7 @@ class Policy(PolicyRequirements):
         return self
 
     @model_validator(mode="after")
-    def _search_quasi(self) -> Policy:
+    def _refuse_searching_others(self) -> Policy:
         for key in ("weights", "levels"):
             wrong = [name for name in getattr(self.search, key) or {} if name not in self.quasi]
             if wrong:
@@ -143,7 +353,7 @@ class Policy(PolicyRequirements):
         return self
 
     @model_validator(mode="after")
-    def _leftover_possible(self) -> Policy:
+    def _refuse_leftover(self) -> Policy:
         for name in self.sensitive if self.release.leftover in ("hide", "generalize") else ():
             column = self.columns[name]
             if self.release.leftover == "hide":

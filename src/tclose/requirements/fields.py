@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from tclose.distance.part import Part
+from tclose.distance.numbers import Part
 from tclose.distance.registry import DistanceSpec
 
 

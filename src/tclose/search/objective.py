@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tclose.policy.model import Search
+from tclose.policy.model import SearchSettings
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Aims:
         return tuple(name for name, usual in plain.items() if getattr(self, name) != usual)
 
 
-def aims_of(search: Search) -> Aims:
+def aims_of(search: SearchSettings) -> Aims:
     """The aims that a policy's `[search]` states."""
     return Aims(
         search.loss or "iyengar", dict(search.weights or {}), dict(search.levels or {}),

@@ -22,7 +22,7 @@ from tclose.data.io.layout import Form, Layout, LayoutFile
 from tclose.data.io.records import JsonObject, json_hash
 from tclose.data.source import Source
 from tclose.errors import DataError, UsageError
-from tclose.policy.model import Column, Policy, Search
+from tclose.policy.model import Column, Policy, SearchSettings
 from tclose.verify.audit import Audit, audit_bound
 from tclose.verify.certificate import Certificate, Hashes, Origin, SizesRecord
 from tclose.verify.recheck import NOT_HERE, Check, compare, compare_requirements
@@ -170,7 +170,7 @@ def part_policy(policy: Policy, layout: Layout, part: LayoutFile) -> Policy:
     changed: dict[str, Any] = {
         "columns": columns,
         "joint": tuple(one for one in policy.joint if set(one.columns) <= set(part.columns)),
-        "search": Search(),
+        "search": SearchSettings(),
     }
     return policy.model_copy(update=changed).at(policy.base)
 

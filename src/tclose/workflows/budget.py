@@ -8,12 +8,12 @@ from math import inf
 
 from tclose.distance.numbers import exact
 from tclose.errors import UsageError
-from tclose.policy.model import Search
+from tclose.policy.model import SearchSettings
 from tclose.search import Budget, Progress
 
 
 def budget_of(
-    search: Search,
+    search: SearchSettings,
     seconds: float | None,
     effort: float | None,
     seed: int | None,

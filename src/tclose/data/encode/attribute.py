@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tclose.data.encode.dictionary import Dictionary, Kind
 from tclose.distance import Distance, Metric
-from tclose.distance.registry import DISTANCES, GROUNDS, DistanceSpec
+from tclose.distance.registry import DISTANCES, GROUNDS, DistanceSpec, make_distance
 from tclose.errors import HierarchyError, UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Column
@@ -69,7 +69,7 @@ class Attribute:
     def distance(self, spec: DistanceSpec | None = None) -> tuple[Distance, tuple[str, ...]]:
         """The distance a policy asks for (or the default), and notes on how it was made."""
         asked = spec or DistanceSpec(name=self.default_distance)
-        return DISTANCES[asked.name].make(self, asked)
+        return make_distance(self, asked)
 
     def ground(self, name: str) -> Metric:
         """One of the tree metrics over this column's values."""

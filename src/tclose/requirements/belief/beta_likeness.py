@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from tclose.distance import Ratios
-from tclose.distance.numbers import compare, decimal_of
-from tclose.distance.part import Number, Part, must
+from tclose.distance.numbers import Number, Part, compare, decimal_of, must
 from tclose.requirements.classes import JudgedClasses, SensitiveValues, Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.fields import ColumnPart

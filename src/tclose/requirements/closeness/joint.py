@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 
 from tclose.distance import Distance, EarthMover, MatrixMetric, Metric, equal, matrix
 from tclose.distance.histogram import group_codes
-from tclose.distance.part import Number, Part, must
+from tclose.distance.numbers import Number, Part, must
 from tclose.errors import UsageError
 from tclose.requirements.classes import JudgedClasses, Tally
 from tclose.requirements.closeness.t_closeness import ground_name

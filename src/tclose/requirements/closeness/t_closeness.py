@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from tclose.distance import Distance, EarthMover, JensenShannon, KullbackLeibler, TreeMetric
-from tclose.distance.part import Number
+from tclose.distance.numbers import Number
 from tclose.distance.registry import DISTANCES, DIVERGENCES, DistanceSpec
 from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind

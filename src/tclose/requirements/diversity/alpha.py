@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from tclose.distance.part import Number, Part, must
+from tclose.distance.numbers import Number, Part, must
 from tclose.errors import UsageError
 from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from tclose.distance.part import Part
+from tclose.distance.numbers import Part
 from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (

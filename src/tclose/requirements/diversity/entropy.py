@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Histogram
-from tclose.distance.numbers import compare, decimal_of
-from tclose.distance.part import Number, Part, must
+from tclose.distance.numbers import Number, Part, compare, decimal_of, must
 from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tclose.distance import Ratios
-from tclose.distance.part import Number, Part, must
+from tclose.distance.numbers import Number, Part, must
 from tclose.requirements.classes import JudgedClasses, SensitiveValues, Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from tclose.distance import Histogram, Ratios
-from tclose.distance.part import Number, Part, must
+from tclose.distance.numbers import Number, Part, must
 from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import model_validator
 
 from tclose.distance import Ratios
-from tclose.distance.part import Number, Part
+from tclose.distance.numbers import Number, Part
 from tclose.errors import UsageError
 from tclose.requirements.classes import JudgedClasses
 from tclose.requirements.fields import PolicyPart

@@ -8,13 +8,17 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from tclose.distance.emd import EarthMover
-from tclose.distance.ground import MatrixMetric
+from tclose.distance.emd import Distance, EarthMover
+from tclose.distance.ground import (
+    DistanceKind,
+    DistancePart,
+    DistanceValues,
+    MatrixMetric,
+    refuse_large,
+)
 from tclose.distance.histogram import whole
-from tclose.distance.kinds.kind import DistanceKind, DistancePart, DistanceValues, refuse_large
-from tclose.distance.measure import Distance
 from tclose.distance.numbers import exact, to_integers
 from tclose.errors import DataError
 
@@ -54,12 +58,6 @@ class MatrixOption(DistancePart):
     """The file of a matrix."""
 
     matrix: str | None = Field(None, description="CSV of distances; relative to the policy")
-
-    @model_validator(mode="after")
-    def _matrix_given(self) -> MatrixOption:
-        if (self.name == "matrix") != (self.matrix is not None):
-            raise ValueError('a matrix is given as distance = { matrix = "file.csv" }')
-        return self
 
 
 def _make(values: DistanceValues, spec: DistancePart) -> tuple[Distance, tuple[str, ...]]:
@@ -110,7 +108,7 @@ MATRIX = DistanceKind(
     "matrix",
     "counting by distances that an expert has given",
     other=_make,
-    read_long=lambda detail: {"matrix": detail},
-    long_schema=lambda options: {"type": "string"},
-    needs_option=True,
+    options=frozenset({"matrix"}),
+    main_option="matrix",
+    misuse='a matrix is given as distance = { matrix = "file.csv" }',
 )

@@ -1,1 +1,0 @@
-"""The distances, one file each: their mathematics, and how a policy asks for them."""
