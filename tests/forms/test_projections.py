@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.attacks.projections import Projection, compose_projections
+from tclose.attacks.composition import Projection, compose_projections
 
 ILL = {"role": "sensitive", "l": 2}
 RULES: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tclose.report.charts.colours import AREAS, CURVES, DASHES
-from tclose.report.charts.flow import CLASS, TABLE
+from tclose.report.explanation import CLASS, TABLE
 
 # Linear red, green and blue as seen without one kind of cone (Machado et al. 2009).
 EYES = {

@@ -11,7 +11,7 @@ import pytest
 
 import tclose
 from tclose.report import draw_flow
-from tclose.report.charts.flow import MOST_MOVES, MOST_VALUES
+from tclose.report.explanation import MOST_MOVES, MOST_VALUES
 from tclose.verify.explanation import Explanation
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -15,13 +15,11 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.report.charts.axes import ticks_to
-from tclose.report.charts.bars import draw_chart
 from tclose.report.charts.colours import TEXT_ON
-from tclose.report.charts.frontier import draw_frontier
+from tclose.report.charts.plots import draw_chart
 from tclose.report.document import Bars, Document, HistogramChart, Limit, Section, Series, Table
+from tclose.report.frontier import describe_frontier, draw_frontier, make_frontier_document
 from tclose.report.render.html import render_page
-from tclose.report.sections.frontier import make_frontier_document
-from tclose.report.words.frontier import describe_frontier
 
 SVG = "{http://www.w3.org/2000/svg}"
 ODD = ["<b>&amp;</b>", '"quote"', "]]>", "x\x07y\x1b[31m", "\ufffe", "é 漢 🩺", "a\nb", "-->", "{}"]

@@ -29,7 +29,7 @@ from tclose.report.document import (
 from tclose.report.render.html import render_page
 from tclose.report.render.saving import save_document
 from tclose.report.render.terminal import write_plain_text
-from tclose.report.sections.presets import ABOUT_T, PRESETS
+from tclose.report.sections.findings import ABOUT_T, PRESETS
 from tclose.verify import Check
 
 RELEASE = [

@@ -11,12 +11,16 @@ from rich.console import Console
 
 import tclose
 from tclose.report.document import Part
+from tclose.report.explanation import MOST_ROWS, summarize_explanation
 from tclose.report.render.terminal import render_parts, write_plain_text
-from tclose.report.summaries.attacks import summarize_attacks
-from tclose.report.summaries.audit import summarize_audit
-from tclose.report.summaries.explanation import MOST_ROWS, summarize_explanation
-from tclose.report.summaries.release import MOST_STEPS, choose_trials, summarize_release
-from tclose.report.summaries.utility import summarize_utility
+from tclose.report.summaries import (
+    MOST_STEPS,
+    choose_trials,
+    summarize_attacks,
+    summarize_audit,
+    summarize_release,
+    summarize_utility,
+)
 from tclose.search import Outcome, Trial
 
 

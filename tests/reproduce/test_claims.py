@@ -10,9 +10,8 @@ import pytest
 from tclose.report.render.html import render_page
 from tclose.reproduce import Experiments, MinimalTable, PaperRun, Schedule, check_claims
 from tclose.reproduce.census import CensusColumn
-from tclose.reproduce.document import make_document
-from tclose.reproduce.measures import PaperMeasure, entropy, five, recursive
-from tclose.reproduce.paper import OCCUPATION, QUASI, ROWS
+from tclose.reproduce.page import make_document
+from tclose.reproduce.paper import OCCUPATION, QUASI, ROWS, PaperMeasure, entropy, five, recursive
 
 PLAN = Schedule(sizes=(2, 7), fixed=5, parameters=(2, 5))
 NAMES = tuple(one.column for one in QUASI)

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import tclose
 from tclose.errors import DataError, UsageError
 from tclose.utility import pair_of
-from tclose.utility.features import make_raw_features, make_released_features
-from tclose.utility.learning import measure_auc
+from tclose.utility.learning import make_raw_features, make_released_features, measure_auc
 from tclose.workflows.inputs import check
 
 RULES = {"columns": {"age": "quasi", "hue": "quasi", "ill": "sensitive", "won": "insensitive"}}

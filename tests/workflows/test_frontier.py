@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import tclose
 from tclose.errors import UsageError
 from tclose.policy.load import policy_from
-from tclose.report.charts.frontier import draw_frontier
+from tclose.report.frontier import draw_frontier
 from tclose.search.frontier.curves import Frontier, Point, knee_of
 
 pytestmark = pytest.mark.slow

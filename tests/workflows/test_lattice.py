@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 
 import tclose
 from tclose.cli import app
-from tclose.report.charts.lattice import draw_lattice
+from tclose.report.lattice import draw_lattice, summarize_lattice
 from tclose.report.render.terminal import render_parts
-from tclose.report.summaries.lattice import summarize_lattice
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.budget import Clock
 from tclose.search.full_domain.generalization import domain_of

@@ -1,24 +1,36 @@
-"""Composition: two releases about the same people, each harmless alone (Ganta et al. 2008).
+"""Composition: several releases about the same people, each harmless alone (Ganta et al. 2008).
 
 Whoever is in class A of the one and in class B of the other has a value that both show. Plainly:
 the values that A and B share; one left is certainty. By belief: with the classes independent given
 the value, the posterior is proportional to P_A(s) · P_B(s) / Q(s).
 
-Rows of the two are linked by a key column that both have, or by their order where both have equally
-many; in either case the sensitive values of linked rows must agree.
+Rows of two releases are linked by a key column that both have, or by their order where both have
+equally many; in either case the sensitive values of linked rows must agree.
+
+Projections show other sensitive attributes each, so none repeats a value. But whoever knows a
+person's quasi-identifiers finds one class in every projection, and
+
+- the people in all of these classes at once may be fewer than k;
+- where attributes go together, a class of the one tells about the other. Taken at its worst, an
+  attacker knows how the attributes go together in the whole table: then a class B that shows b
+  says of a: P(a | B) = Σ_b P_B(b) · Q(a | b), and the belief is proportional to
+  P_A(a) · Π_B P(a | B) / Q(a). Columns with many values count by parts of about equally many rows,
+  since nobody knows how single values go together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.finding import Finding, rank_worst
-from tclose.attacks.reidentification import find_threshold
+from tclose.attacks.classes import find_threshold
+from tclose.attacks.finding import Finding, Flags, Number, rank_worst
 from tclose.data.alignment import LinkedRows, translate_codes
 from tclose.data.binding import BoundTable
+from tclose.data.encode.cells import bin_codes
 from tclose.data.encode.classes import group_codes
 from tclose.distance import Histogram
 from tclose.kernels.distance.beliefs import combine_beliefs
@@ -26,18 +38,50 @@ from tclose.verify.wording import rows_text
 
 NEARLY = 0.95
 """The belief from which on a value counts as nearly certain."""
+PARTS = 8
+"""Attributes of other projections with more values count by so many parts."""
+CHUNK = 2_000_000
+"""Beliefs that are kept at once."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Composed:
-    """What each pair of classes leaves: values, the strongest belief, how far beliefs moved."""
+class CombinedBeliefs:
+    """What combinations of classes leave: values, the strongest belief, how far beliefs moved."""
 
     left: Ints
     strongest: Floats
     moved: Floats
+
+    def report(
+        self, attribute: str, rows: Ints, owner: Ints, certain_alone: Flags, alone: Floats,
+        found: Callable[[str], str], quiet: str, *, own: Mapping[str, Number],
+        further: Mapping[str, Number],
+    ) -> Finding:  # fmt: skip
+        """Rows whose value becomes certain, though their own class does not make it so.
+
+        `owner` is the class of the attacked release that each combination lies in, `alone` the
+        strongest belief there; `own` and `further` are more numbers to tell.
+        """
+        certain = (self.left == 1) & ~certain_alone
+        nearly = (self.strongest >= NEARLY) & (alone < NEARLY)
+        harmed = np.zeros(int(owner.max()) + 1, dtype=np.int64)
+        np.add.at(harmed, owner[certain], rows[certain])
+        affected = int(rows[certain].sum())
+        numbers = {
+            "fewest values left": int(self.left.min()),
+            "strongest belief": float(self.strongest.max()),
+            **own,
+            "rows newly believed with 95 % or more": int(rows[nearly].sum()),
+            "farthest from the table": float(self.moved.max()),
+            **further,
+        }
+        return Finding(
+            "composition", attribute, found(rows_text(affected)) if affected else quiet,
+            affected, int(rows.sum()), rank_worst(harmed > 0, harmed), numbers,
+        )  # fmt: skip
 
 
 def find_composition(
@@ -47,40 +91,25 @@ def find_composition(
     mine, theirs, rows = _pair_classes(first, second, linked)
     histogram = first.classes.histogram(attribute)
     other = _translate_histogram(first, second, attribute)
-    found = compose(histogram, other, mine, theirs)
+    beliefs = compose(histogram, other, mine, theirs)
     single = (np.diff(histogram.start) == 1)[mine] | (np.diff(other.start) == 1)[theirs]
-    certain = (found.left == 1) & ~single
-    affected = int(rows[certain].sum())
-    harmed = np.zeros(first.classes.count, dtype=np.int64)
-    np.add.at(harmed, mine[certain], rows[certain])
-    alone = find_highest_shares(histogram)[mine]
-    nearly = (found.strongest >= NEARLY) & (alone < NEARLY)
+    highest = np.maximum.reduceat(histogram.count.astype(np.float64), histogram.start[:-1])
     k = find_threshold(first)
-    if affected:
-        sentence = (
-            f"Both releases together make the {attribute} of {rows_text(affected)} certain, though "
-            "neither does alone."
-        )
-    else:
-        sentence = (
-            f"Both releases together make nobody's {attribute} certain; the strongest belief is "
-            f"{float(found.strongest.max()):.1%}."
-        )
-    numbers = {
-        "fewest values left": int(found.left.min()),
-        "strongest belief": float(found.strongest.max()),
-        "rows newly believed with 95 % or more": int(rows[nearly].sum()),
-        "farthest from the table": float(found.moved.max()),
-        f"rows in common groups below {k}": int(rows[rows < k].sum()),
-        "rows linked": linked.n_rows,
-    }
-    return Finding(
-        "composition", attribute, sentence, affected, linked.n_rows, rank_worst(harmed > 0, harmed),
-        numbers,
+    return beliefs.report(
+        attribute, rows, mine, single, (highest / histogram.size.astype(np.float64))[mine],
+        lambda rows: f"Both releases together make the {attribute} of {rows} certain, though "
+        "neither does alone.",
+        f"Both releases together make nobody's {attribute} certain; the strongest belief is "
+        f"{float(beliefs.strongest.max()):.1%}.",
+        own={},
+        further={
+            f"rows in common groups below {k}": int(rows[rows < k].sum()),
+            "rows linked": linked.n_rows,
+        },
     )  # fmt: skip
 
 
-def compose(mine: Histogram, theirs: Histogram, first: Ints, second: Ints) -> Composed:
+def compose(mine: Histogram, theirs: Histogram, first: Ints, second: Ints) -> CombinedBeliefs:
     """What pairs of classes leave of an attribute.
 
     >>> one, two = Histogram.from_dense([[1, 1, 0]]), Histogram.from_dense([[0, 1, 1]])
@@ -88,20 +117,11 @@ def compose(mine: Histogram, theirs: Histogram, first: Ints, second: Ints) -> Co
     [1]
     """
     table = mine.total().astype(np.float64)
-    found = combine_beliefs(_arrays(mine), _arrays(theirs), table / table.sum(), first, second)
-    return Composed(*found)
-
-
-def _arrays(histogram: Histogram) -> tuple[Ints, Ints, Floats, Floats]:
-    count, size = histogram.count.astype(np.float64), histogram.size.astype(np.float64)
-    return histogram.start, histogram.code, count, size
-
-
-def find_highest_shares(histogram: Histogram) -> Floats:
-    """The share of each class's commonest value."""
-    top = np.maximum.reduceat(histogram.count.astype(np.float64), histogram.start[:-1])
-    result: Floats = top / histogram.size.astype(np.float64)
-    return result
+    a, b = (
+        (each.start, each.code, each.count.astype(np.float64), each.size.astype(np.float64))
+        for each in (mine, theirs)
+    )
+    return CombinedBeliefs(*combine_beliefs(a, b, table / table.sum(), first, second))
 
 
 def _pair_classes(
@@ -128,3 +148,129 @@ def _translate_histogram(first: BoundTable, second: BoundTable, attribute: str) 
         histogram.owner()[kept], code[histogram.code[kept]], histogram.count[kept],
         classes=histogram.classes, values=values,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Projection:
+    """One projection: its sensitive attributes, and the class that each row of the table is in."""
+
+    columns: tuple[str, ...]
+    label: Ints
+
+
+def compose_projections(
+    original: BoundTable, cell: Ints, projections: Sequence[Projection]
+) -> tuple[Finding, ...]:
+    """What all projections together tell, for every sensitive attribute; `cell` is each row's."""
+    together, first = group_codes([each.label for each in projections])
+    rows = np.bincount(together)
+    found = [_count_people(original, rows)]
+    for at, mine in enumerate(projections):
+        others = [each for other, each in enumerate(projections) if other != at]
+        for name in mine.columns:
+            found.append(_attack_attribute(original, cell, name, mine, others, first, rows))
+    return tuple(found)
+
+
+def _count_people(original: BoundTable, rows: Ints) -> Finding:
+    """How few people are in the same class of every projection."""
+    k = original.policy.k or 2
+    few = rows < k
+    affected, total = int(rows[few].sum()), int(rows.sum())
+    sentence = (
+        f"Whoever finds a person's class in every projection narrows {rows_text(affected)} down to "
+        f"fewer than {k} people; the smallest such group has {rows_text(int(rows.min()))}."
+        if affected
+        else f"No class of one projection meets those of the others in fewer than {k} people."
+    )
+    numbers = {"fewest rows in all classes at once": int(rows.min()), "groups": len(rows)}
+    return Finding("composition", None, sentence, affected, total, (), numbers)
+
+
+def _attack_attribute(
+    original: BoundTable, cell: Ints, name: str, mine: Projection, others: Sequence[Projection],
+    first: Ints, rows: Ints,
+) -> Finding:  # fmt: skip
+    """What the other projections add to one attribute of this one."""
+    code = original.classes.cell_codes[name][cell]
+    values = original.attributes[name].values
+    code = np.where(code < 0, values, code)
+    table = np.bincount(code, minlength=values + 1) / len(code)
+    shares = _find_shares(mine.label, code, values + 1)
+    ratios = [_weigh_values(original, cell, each, code, table) for each in others]
+    beliefs = _combine_projections(shares, ratios, mine, others, first, table)
+    in_class = shares[mine.label[first]]
+    alone, certain_alone = in_class.max(axis=1), np.count_nonzero(in_class, axis=1) == 1
+    return beliefs.report(
+        name, rows, mine.label[first], certain_alone, alone,
+        lambda rows: f"The projections together make the {name} of {rows} certain for whoever "
+        "knows how the attributes go together, though its own projection does not.",
+        _describe_nobody_new(name, rows, certain_alone, beliefs.strongest, alone),
+        own={"strongest belief by its own projection": float(alone.max())},
+        further={},
+    )  # fmt: skip
+
+
+def _describe_nobody_new(
+    name: str, rows: Ints, certain_alone: Flags, strongest: Floats, alone: Floats
+) -> str:
+    """What is said where nobody becomes certain who was not by the attribute's own projection."""
+    known, others = rows_text(int(rows[certain_alone].sum())), ~certain_alone
+    if certain_alone.all():
+        return f"Its own projection makes the {name} of {known} certain already."
+    beside = (
+        f"Beside {known} that its own projection makes certain, the"
+        if certain_alone.any()
+        else "The"
+    )
+    return (
+        f"{beside} projections together make nobody's {name} certain; whoever knows how the "
+        f"attributes go together believes a value with {float(strongest[others].max()):.1%} at "
+        f"most (by its own projection with {float(alone[others].max()):.1%})."
+    )
+
+
+def _find_shares(label: Ints, code: Ints, values: int) -> Floats:
+    """[classes, values]: the share of each value in each class."""
+    classes = int(label.max()) + 1
+    count = np.bincount(label * values + code, minlength=classes * values)
+    held = count.reshape(classes, values).astype(np.float64)
+    result: Floats = held / held.sum(axis=1, keepdims=True)
+    return result
+
+
+def _weigh_values(
+    original: BoundTable, cell: Ints, other: Projection, code: Ints, table: Floats
+) -> Floats:
+    """[classes of the other projection, values]: P(a | B) / Q(a)."""
+    parts = [bin_codes(original.classes.cell_codes[name][cell], PARTS) for name in other.columns]
+    label, _ = group_codes(parts)
+    given = _find_shares(label, code, len(table))
+    pair, first = group_codes([other.label, label])
+    count = np.bincount(pair).astype(np.float64)
+    result = np.zeros((int(other.label.max()) + 1, len(table)))
+    np.add.at(result, other.label[first], given[label[first]] * count[:, None])
+    result /= np.bincount(other.label)[:, None]
+    ratio: Floats = result / np.where(table > 0, table, 1.0)
+    return ratio
+
+
+def _combine_projections(
+    shares: Floats, ratios: Sequence[Floats], mine: Projection, others: Sequence[Projection],
+    first: Ints, table: Floats,
+) -> CombinedBeliefs:  # fmt: skip
+    """What each combination of classes leaves, some of them at a time."""
+    left = np.zeros(len(first), dtype=np.int64)
+    strongest, moved = np.zeros(len(first)), np.zeros(len(first))
+    step = max(CHUNK // len(table), 1)
+    for at in range(0, len(first), step):
+        some = first[at : at + step]
+        belief = shares[mine.label[some]]
+        for ratio, other in zip(ratios, others, strict=True):
+            belief = belief * ratio[other.label[some]]
+        total = belief.sum(axis=1, keepdims=True)
+        belief = belief / np.where(total > 0, total, 1.0)
+        left[at : at + step] = np.count_nonzero(belief, axis=1)
+        strongest[at : at + step] = belief.max(axis=1)
+        moved[at : at + step] = np.abs(belief - table).sum(axis=1) / 2
+    return CombinedBeliefs(left, strongest, moved)

@@ -7,24 +7,28 @@ values of every class out anew by the model (so that each person has one value i
 value keeps its count), and repeats.
 
 Numbers are cut into eight parts of equally many rows. The gain is how many more people are guessed
-right than by the commonest value of their class; a small gain, or one that chance would explain, is
-no finding.
+right than by the commonest value of their class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.alignment import Alignment
+from tclose.data.binding import BoundTable
 from tclose.data.encode.boxes import Boxes
 from tclose.data.encode.cells import Cells, split_evenly
 from tclose.data.encode.classes import group_codes
 from tclose.verify.wording import rows_text
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
 
 PARTS = 8
 ROUNDS = 5
@@ -35,9 +39,6 @@ NOISE = 0.01
 """A gain of a smaller share of the rows is not worth a finding."""
 CHANCE = 3
 """A gain of fewer standard deviations, were each difference the toss of a coin, is chance."""
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,74 +56,75 @@ class People:
     truth: Floats
 
 
-@dataclass(frozen=True)
-class Guesses:
-    """How the attack fared: shares of the rows tried that it and the classes guess right.
+def find_definetti(found: Alignment, attribute: str, seed: int) -> Finding:
+    """How many more people the attack guesses right than their class does; rows must be linked."""
+    assert found.linked is not None
+    classes = found.release.classes
+    cells, weight = found.linked.first, found.linked.rows.astype(np.float64)
+    number = classes.cell_class[found.linked.second]
+    places = found.covering.places(found.original.cells)[cells]
+    parts = [
+        _divide_places(boxes, found.original.cells)[places[:, at]]
+        for at, boxes in enumerate(found.covering.columns)
+    ]
+    people = _group_people(found.original, attribute, cells, number, parts, weight, seed)
+    who = "Whoever has everybody's quasi-identifiers and learns from the release how they"
+    finding, more = _report_guesses(people, attribute, classes.n_rows, who, "release", "class")
+    each = np.bincount(people.number, more, classes.count)
+    return replace(finding, classes=rank_worst((each > 0) & finding.found, each))
 
-    `more[kind]` is how many more of a kind it guesses right; `decided` how many people are guessed
-    right by only one of the two.
+
+def attack_groups(
+    original: BoundTable, cell: Ints, group: Ints, attribute: str, seed: int
+) -> Finding:
+    """How many more people are guessed right than by their group of an anatomy release.
+
+    There everybody's quasi-identifiers and groups are published, so nobody needs the original to
+    try it; only to judge how many guesses are right. `cell` and `group` are those of each row.
     """
-
-    learned: float
-    usual: float
-    more: Floats
-    decided: float
-    rows: int
-
-    @property
-    def gain(self) -> float:
-        """How many more are guessed right, as a share of the rows tried."""
-        return float(self.more.sum()) / (self.rows or 1)
-
-    def affected(self, total: int) -> int:
-        """How many more of all rows are guessed right; 0 where that is little or chance."""
-        beyond = self.gain >= NOISE and self.more.sum() >= CHANCE * self.decided**0.5
-        return round(self.gain * total) if beyond else 0
-
-    def numbers(self, group: str) -> dict[str, float]:
-        """What a finding tells of it; `group` is what the rows are in."""
-        return {
-            f"guessed by the {group}": self.usual,
-            "guessed by the attack": self.learned,
-            "gain": self.gain,
-            "rows tried": self.rows,
-        }
+    parts = [_divide_values(original, name)[cell] for name in original.classes.quasi]
+    people = _group_people(original, attribute, cell, group, parts, np.ones(len(cell)), seed)
+    who = "Whoever learns from the tables how quasi-identifiers"
+    finding, _ = _report_guesses(people, attribute, len(cell), who, "tables", "group")
+    return finding
 
 
-def find_definetti(found: Alignment, attribute: str, *, seed: int = 1) -> Finding | None:
-    """How many more people the attack guesses right than their class does; None: not linked."""
-    if found.linked is None:
-        return None
-    people = _link_people(found, attribute, seed)
-    guesses = guess_values(people)
-    total = found.release.classes.n_rows
-    affected = guesses.affected(total)
-    each = np.bincount(people.number, guesses.more, found.release.classes.count)
-    if affected:
-        sentence = (
-            f"Whoever has everybody's quasi-identifiers and learns from the release how they go "
-            f"with {attribute} guesses {rows_text(affected)} more right than by their class."
-        )
-    else:
-        sentence = (
-            f"Learning from the release how quasi-identifiers go with {attribute} gains next to "
-            f"nothing: {guesses.learned:.1%} of the guesses are right, {guesses.usual:.1%} by the "
-            "class itself."
-        )
-    harmed = rank_worst((each > 0) & (affected > 0), each)
-    numbers = guesses.numbers("class")
-    return Finding("deFinetti", attribute, sentence, affected, total, harmed, numbers)
+def _report_guesses(
+    people: People, attribute: str, total: int, who: str, source: str, group: str
+) -> tuple[Finding, Floats]:
+    """The gain over guessing the commonest value of each class, and by kind of people.
 
-
-def guess_values(people: People) -> Guesses:
-    """What the attack guesses right, beside the commonest value of each class."""
+    A small gain, or one that chance would explain were each difference the toss of a coin, is no
+    finding. What is found among the rows tried is taken for all.
+    """
     kinds = np.arange(len(people.number))
     learned, usual = share_out(people).argmax(axis=1), people.held[people.number].argmax(axis=1)
     by_attack, by_class = people.truth[kinds, learned], people.truth[kinds, usual]
-    decided = float((by_attack + by_class)[learned != usual].sum())
+    more, decided = by_attack - by_class, float((by_attack + by_class)[learned != usual].sum())
     rows = float(people.rows.sum())
-    shares = float(by_attack.sum()) / (rows or 1.0), float(by_class.sum()) / (rows or 1.0)
-    return Guesses(*shares, by_attack - by_class, decided, int(rows))
+    right, right_before = (float(right.sum()) / (rows or 1.0) for right in (by_attack, by_class))
+    gain = float(more.sum()) / (int(rows) or 1)
+    beyond = gain >= NOISE and more.sum() >= CHANCE * decided**0.5
+    affected = round(gain * total) if beyond else 0
+    groups, mark = ("their class", "") if group == "class" else ("their groups", " (deFinetti)")
+    if affected:
+        sentence = (
+            f"{who} go with {attribute} guesses {rows_text(affected)} more right than by "
+            f"{groups}{mark}."
+        )
+    else:
+        sentence = (
+            f"Learning from the {source} how quasi-identifiers go with {attribute} gains next to "
+            f"nothing: {right:.1%} of the guesses are right, {right_before:.1%} by the {group} "
+            f"itself{mark}."
+        )
+    numbers = {
+        f"guessed by the {group}": right_before,
+        "guessed by the attack": right,
+        "gain": gain,
+        "rows tried": int(rows),
+    }
+    return Finding("deFinetti", attribute, sentence, affected, total, (), numbers), more
 
 
 def share_out(people: People) -> Floats:
@@ -150,40 +152,22 @@ def share_out(people: People) -> Floats:
     return belief
 
 
-def _link_people(found: Alignment, attribute: str, seed: int) -> People:
-    """The kinds of people in the classes that are tried, with their true values."""
-    assert found.linked is not None
-    cells, weight = found.linked.first, found.linked.rows.astype(np.float64)
-    number = found.release.classes.cell_class[found.linked.second]
-    code = found.original.classes.cell_codes[attribute][cells]
-    values = found.original.attributes[attribute].values
-    places = found.covering.places(found.original.cells)[cells]
-    parts = [
-        _divide_values(boxes, found.original.cells)[places[:, at]]
-        for at, boxes in enumerate(found.covering.columns)
-    ]
-    return group_people(number, found.release.classes.count, parts, code, values, weight, seed)
+def _group_people(
+    original: BoundTable, attribute: str, cell: Ints, number: Ints, parts: Sequence[Ints],
+    weight: Floats, seed: int,
+) -> People:  # fmt: skip
+    """Rows by class, parts of their quasi-identifiers and value as kinds of people.
 
-
-def group_people(
-    number: Ints,
-    classes: int,
-    parts: Sequence[Ints],
-    code: Ints,
-    values: int,
-    weight: Floats,
-    seed: int,
-) -> People:
-    """Rows by class, parts of their quasi-identifiers and value (−1: missing) as kinds of people.
-
-    Of very many classes some are drawn by chance.
+    Of very many classes some are drawn by chance; people whose value is missing are left out.
     """
+    code = original.classes.cell_codes[attribute][cell]
+    values = original.attributes[attribute].values
     kinds = len(group_codes([number, *parts])[1])
     kept = np.flatnonzero((code >= 0) & _draw_groups(number, kinds * values, seed))
     label, first = group_codes([number[kept], *(part[kept] for part in parts)])
     truth = np.zeros((len(first), values))
     np.add.at(truth, (label, code[kept]), weight[kept])
-    held = np.zeros((classes, values))
+    held = np.zeros((int(number.max(initial=-1)) + 1, values))
     np.add.at(held, (number[kept], code[kept]), weight[kept])
     bins = np.stack([part[kept][first] for part in parts], axis=1)
     return People(number[kept][first], truth.sum(axis=1), bins, held, truth)
@@ -198,15 +182,24 @@ def _draw_groups(number: Ints, beliefs: int, seed: int) -> NDArray[np.bool_]:
     return result
 
 
-def _divide_values(boxes: Boxes, cells: Cells) -> Ints:
+def _divide_places(boxes: Boxes, cells: Cells) -> Ints:
     """The part of each place of a column, on the number line or not."""
     if not boxes.on_a_line:
         return np.arange(boxes.values + 1)
     rows = np.bincount(boxes.rank[cells.codes[boxes.name]], cells.rows, boxes.values + 1)
-    return divide_line(rows, boxes.known)
+    return _divide_line(rows, boxes.known)
 
 
-def divide_line(rows: NDArray[np.number], known: int) -> Ints:
+def _divide_values(original: BoundTable, name: str) -> Ints:
+    """The part of each cell: its value, or where that lies on the number line."""
+    dictionary, code = original.cells.dictionaries[name], original.cells.codes[name]
+    if dictionary.positions is None:
+        return code
+    rows = np.bincount(code, original.cells.rows, dictionary.known + 1)
+    return _divide_line(rows, dictionary.known)[code]
+
+
+def _divide_line(rows: NDArray[np.number], known: int) -> Ints:
     """The part of each place on a number line, from the rows at each: an eighth of them.
 
     Where there are few places, each is a part; what is beyond those known is missing, another part.

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.classes import Classes, Tally
+from tclose.data.encode.classes import Classes
+from tclose.plain import to_plain
 from tclose.verify.wording import rows_text
 
 MOST_CLASSES = 10
 
 Number = float | int | bool | None
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -47,16 +48,8 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what is infinite is null."""
-        return {
-            "attack": self.attack,
-            "attribute": self.attribute,
-            "sentence": self.sentence,
-            "affected": self.affected,
-            "total": self.total,
-            "worst_classes": list(self.classes),
-            "numbers": _to_plain(self.numbers),
-            "details": [_to_plain(detail) for detail in self.details],
-        }
+        names = {"classes": "worst_classes"}
+        return {names.get(name, name): to_plain(value) for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
@@ -84,13 +77,8 @@ class Belief:
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         steps = ("nothing", "table", "class")
-        return {
-            "attribute": self.attribute,
-            "values": self.values,
-            "guess": dict(zip(steps, self.guess, strict=True)),
-            "bits": dict(zip(steps, self.bits, strict=True)),
-            "sentence": self.sentence,
-        }
+        guess, bits = (dict(zip(steps, part, strict=True)) for part in (self.guess, self.bits))
+        return {**vars(self), "guess": guess, "bits": bits, "sentence": self.sentence}
 
 
 @dataclass(frozen=True)
@@ -116,21 +104,29 @@ class AttackReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain values, without any cell value of the table."""
-        return {
-            "source": self.source,
-            "rows": self.rows,
-            "classes": self.classes,
-            "beliefs": [belief.to_json() for belief in self.beliefs],
-            "findings": [finding.to_json() for finding in self.findings],
-            "not_tried": list(self.not_tried),
-        }
+        return {name: to_plain(value) for name, value in vars(self).items()}
 
     def __str__(self) -> str:
         head = f"{self.source}: {rows_text(self.rows)} in {self.classes:,} classes"
         return "\n".join([head, *(f"  {finding.sentence}" for finding in self.findings)])
 
 
-def rank_worst(harmed: NDArray[np.bool_], harm: NDArray[Any]) -> tuple[int, ...]:
+def report_classes(
+    attack: str, attribute: str | None, classes: Classes, harmed: Flags,
+    found: Callable[[str], str], quiet: str, numbers: Mapping[str, Number],
+    *, harm: NDArray[Any] | None = None, details: tuple[Mapping[str, Number], ...] = (),
+) -> Finding:  # fmt: skip
+    """The finding that all rows of some classes are affected, the largest (or by `harm`) first.
+
+    `found` says it of so many rows, `quiet` is what is said where there are none.
+    """
+    affected = int(classes.class_rows[harmed].sum())
+    sentence = found(rows_text(affected)) if affected else quiet
+    worst = rank_worst(harmed, classes.size if harm is None else harm)
+    return Finding(attack, attribute, sentence, affected, classes.n_rows, worst, numbers, details)
+
+
+def rank_worst(harmed: Flags, harm: NDArray[Any]) -> tuple[int, ...]:
     """The numbers of the classes that are harmed most, the first of equal ones first.
 
     >>> rank_worst(np.array([True, False, True]), np.array([1.0, 9.0, 2.0]))
@@ -139,31 +135,6 @@ def rank_worst(harmed: NDArray[np.bool_], harm: NDArray[Any]) -> tuple[int, ...]
     at = np.flatnonzero(harmed)
     order = np.lexsort((at, -harm[at].astype(np.float64)))[:MOST_CLASSES]
     return tuple(int(number) + 1 for number in at[order])
-
-
-def flag_classes(classes: Classes, tally: Tally, flagged: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which classes have a view (or a completion of it) that is flagged."""
-    view = np.zeros(classes.views, dtype=bool)
-    view[tally.view[flagged]] = True
-    result = np.zeros(classes.count, dtype=bool)
-    result[classes.class_of[view[classes.view_of]]] = True
-    return result
-
-
-def find_highest(classes: Classes, tally: Tally, value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The highest value of all views of each class."""
-    view = np.full(classes.views, -np.inf)
-    np.maximum.at(view, tally.view, value)
-    result = np.full(classes.count, -np.inf)
-    np.maximum.at(result, classes.class_of, view[classes.view_of])
-    return result
-
-
-def _to_plain(numbers: Mapping[str, Number]) -> dict[str, Number]:
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in numbers.items()
-    }
 
 
 def measure_belief(classes: Classes, attribute: str) -> Belief:
@@ -179,12 +150,13 @@ def measure_belief(classes: Classes, attribute: str) -> Belief:
     commonest = np.maximum.reduceat(count, histogram.start[:-1])
     share = table[table > 0] / table.sum()
     unknown = float((count * np.log2(size[histogram.owner()] / count)).sum() / count.sum())
-    one_of, each_of = table.sum(), size.sum()
+    everyone, everyone_in_classes = table.sum(), size.sum()
     if classes.persons is not None:  # who has several values counts for each of them
-        one_of, each_of = classes.everyone, classes.size.sum()
+        everyone, everyone_in_classes = classes.everyone, classes.size.sum()
+    by_class = float(commonest.sum() / everyone_in_classes)
     return Belief(
         attribute=attribute,
         values=values,
-        guess=(1 / values, float(table.max() / one_of), float(commonest.sum() / each_of)),
+        guess=(1 / values, float(table.max() / everyone), by_class),
         bits=(float(np.log2(values)), float(-(share @ np.log2(share))), unknown),
     )

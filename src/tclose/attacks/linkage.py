@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.attacks.classes import find_threshold
 from tclose.attacks.finding import Finding, rank_worst
-from tclose.attacks.reidentification import find_threshold
 from tclose.data.alignment import Alignment
 from tclose.data.encode.classes import group_codes
 from tclose.kernels.boxes.linkage import BoxGaps

@@ -17,8 +17,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.attacks.classes import find_threshold
 from tclose.attacks.finding import Finding, rank_worst
-from tclose.attacks.reidentification import find_threshold
 from tclose.data.alignment import Alignment
 from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import Classes, group_codes, partition_cells

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tclose.attacks.classes import attack_attribute, find_reidentification
 from tclose.attacks.composition import find_composition
 from tclose.attacks.definetti import find_definetti
 from tclose.attacks.finding import AttackReport, Finding, measure_belief
-from tclose.attacks.homogeneity import find_background_knowledge, find_homogeneity
-from tclose.attacks.join import find_background_join
 from tclose.attacks.linkage import find_linkage
 from tclose.attacks.minimality import explain_untried, find_minimality
-from tclose.attacks.reidentification import find_reidentification
-from tclose.attacks.similarity import find_similarity
-from tclose.attacks.skewness import find_skewness
 from tclose.data.alignment import Alignment, LinkedRows, values_agree
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
@@ -44,7 +40,9 @@ def attack_release(
     findings: list[Finding] = []
     lacking: list[str] = []
     progress("looking at every class")
-    findings += _attack_classes(release, population)
+    for name in release.attributes:
+        findings += attack_attribute(release.classes, name)
+    findings += find_reidentification(release, population)
     if population is None:
         lacking.append("journalist: needs a population table")
     if original is None:
@@ -64,19 +62,6 @@ def attack_release(
         findings=tuple(findings),
         not_tried=tuple(lacking),
     )
-
-
-def _attack_classes(release: BoundTable, population: Cells | None) -> Iterator[Finding]:
-    classes = release.classes
-    for name, attribute in release.attributes.items():
-        alpha = attribute.column.alpha
-        yield find_homogeneity(classes, name)
-        yield find_background_knowledge(classes, name)
-        yield find_skewness(classes, name, alpha.values if alpha else None)
-        yield from find_similarity(classes, name)
-        if len(release.attributes) > 1:
-            yield find_background_join(classes, name)
-    yield from find_reidentification(release, population)
 
 
 def _attack_with_original(
@@ -101,9 +86,7 @@ def _attack_with_original(
         yield found
     for name in release.attributes:
         progress(f"learning {name}")
-        guessed = find_definetti(original, name, seed=seed)
-        if guessed is not None:
-            yield guessed
+        yield find_definetti(original, name, seed)
 
 
 def _attack_both(release: BoundTable, other: Other) -> Iterator[Finding]:

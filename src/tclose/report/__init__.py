@@ -8,16 +8,16 @@ on a terminal, or plain values. None of these forms can say what the others do n
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tclose.report.charts.flow import draw_flow
-    from tclose.report.charts.frontier import draw_frontier
+    from tclose.report.explanation import draw_flow
+    from tclose.report.frontier import draw_frontier
 else:
     from tclose.lazy import load_on_use
 
     load_on_use(
         __name__,
         {
-            "tclose.report.charts.flow": ["draw_flow"],
-            "tclose.report.charts.frontier": ["draw_frontier"],
+            "tclose.report.explanation": ["draw_flow"],
+            "tclose.report.frontier": ["draw_frontier"],
         },
     )
 

@@ -18,8 +18,7 @@ from tclose.report.sections.overview import (
     make_promise_section,
     make_risk_section,
 )
-from tclose.report.sections.spread import make_spread_section
-from tclose.report.sections.worst import make_worst_section
+from tclose.report.sections.spread import make_spread_section, make_worst_section
 from tclose.report.subject import Subject
 from tclose.verify.wording import rows_text
 

@@ -14,7 +14,7 @@ from tclose.reproduce.experiments import (
     Schedule,
     run_experiments,
 )
-from tclose.reproduce.files import write_report
+from tclose.reproduce.page import write_report
 
 __all__ = [
     "FULL",

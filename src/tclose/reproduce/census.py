@@ -20,7 +20,7 @@ from tclose.errors import DataError, InternalError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.load import parse_policy
 from tclose.reproduce import paper
-from tclose.reproduce.measures import PaperMeasure, anonymity
+from tclose.reproduce.paper import PaperMeasure, anonymity
 from tclose.search import Problem, problem_of
 
 Ints = NDArray[np.int64]

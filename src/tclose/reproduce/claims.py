@@ -10,7 +10,7 @@ from typing import Literal
 
 from tclose.reproduce import paper
 from tclose.reproduce.experiments import LARGEST, Experiments, PaperRun
-from tclose.reproduce.measures import ANONYMITY, CLOSE, CLOSER, ENTROPY
+from tclose.reproduce.paper import ANONYMITY, CLOSE, CLOSER, ENTROPY
 
 Agreement = Literal["equal", "same shape", "differs"]
 SLIGHT = 1.25
@@ -36,8 +36,8 @@ def check_claims(found: Experiments) -> tuple[Claim, ...]:
     entropy, recursive = found.attacks
     return (
         _check_rows(found),
-        *_check_attack(entropy, paper.ENTROPY, found),
-        *_check_attack(recursive, paper.RECURSIVE, found),
+        *_check_attack(entropy, paper.PRINTED_ENTROPY, found),
+        *_check_attack(recursive, paper.PRINTED_RECURSIVE, found),
         _check_fastest(found),
         _check_gap(found),
         _check_pruning(found),
@@ -133,7 +133,7 @@ def _describe_reach(run: PaperRun, found: Experiments) -> str:
         f"However the occupations are put into groups of at most {most}, no more than "
         f"{run.exposable:,} records of one of these tables are exposed"
     )
-    if paper.ENTROPY.worst is not None and run.exposable < paper.ENTROPY.worst:
+    if paper.PRINTED_ENTROPY.worst is not None and run.exposable < paper.PRINTED_ENTROPY.worst:
         return (
             f"{words}. So other groups alone cannot explain it. Its tables are others: by its "
             "hierarchies, or because rows were left out, which it does not say; here none is."

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import InternalError, UsageError
-from tclose.reproduce import measures, paper
+from tclose.reproduce import paper
 from tclose.reproduce.census import Census, CensusColumn
-from tclose.reproduce.measures import PaperMeasure, five
+from tclose.reproduce.paper import PaperMeasure, five
 from tclose.search import Budget, Problem
 from tclose.search.budget import Clock
 from tclose.search.full_domain.generalization import domain_of
@@ -149,8 +149,8 @@ def run_experiments(
     """Runs them all."""
     whole = len(paper.QUASI)
     attacked = [
-        _PlannedRun(measures.entropy(2), 2, whole),
-        _PlannedRun(measures.recursive(4), 4, whole),
+        _PlannedRun(paper.entropy(2), 2, whole),
+        _PlannedRun(paper.recursive(4), 4, whole),
     ]
     sizes = [
         _PlannedRun(measure, plan.fixed, size)

@@ -5,7 +5,9 @@ N. Li, T. Li, S. Venkatasubramanian: t-Closeness: Privacy Beyond k-Anonymity and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 TITLE = "The experiments of Li 2007, again"
 ROWS = 30_162
@@ -48,5 +50,67 @@ class StatedAttack:
     """The most records whose group of occupations could be inferred in one table, if printed."""
 
 
-ENTROPY = StatedAttack(21, 13, 916)
-RECURSIVE = StatedAttack(26, 17, None)
+PRINTED_ENTROPY = StatedAttack(21, 13, 916)
+PRINTED_RECURSIVE = StatedAttack(26, 17, None)
+
+
+C = 4
+"""The c of recursive (c, l)-diversity. Li 2007 prints it for the similarity attack only, as 4."""
+
+
+@dataclass(frozen=True)
+class PaperMeasure:
+    """One measure with its parameter: what the policy asks of all rows and of the occupation.
+
+    >>> closeness("0.2", 5).title, closeness("0.2", 5).k
+    ('5-anonymity, t = 0.2', 5)
+    """
+
+    kind: str
+    """The name of the curve."""
+    title: str
+    """The name with its parameters."""
+    label: str
+    """The same for narrow places."""
+    k: int | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+def anonymity(k: int) -> PaperMeasure:
+    """k-anonymity."""
+    return PaperMeasure("k-anonymity", f"{k}-anonymity", f"k = {k}", k)
+
+
+def entropy(l: int) -> PaperMeasure:
+    """Entropy l-diversity, without any k."""
+    asked = {"l": {"entropy": l}}
+    title = f"entropy {l}-diversity"
+    return PaperMeasure("entropy l-diversity", title, f"entropy {l}", asked=asked)
+
+
+def recursive(l: int) -> PaperMeasure:
+    """Recursive (4, l)-diversity, without any k."""
+    asked = {"l": {"recursive": {"c": C, "l": l}}}
+    title = f"recursive ({C}, {l})-diversity"
+    return PaperMeasure(f"recursive ({C}, l)-diversity", title, f"({C}, {l})", asked=asked)
+
+
+def closeness(t: str, k: int) -> PaperMeasure:
+    """k-anonymity with t-closeness."""
+    title = f"{k}-anonymity, t = {t}"
+    return PaperMeasure(f"k-anonymity, t = {t}", title, f"k = {k}, t = {t}", k, {"t": t})
+
+
+def five(parameter: int) -> tuple[PaperMeasure, ...]:
+    """All five, in the paper's order; the parameter is their k and l."""
+    return (
+        anonymity(parameter),
+        entropy(parameter),
+        recursive(parameter),
+        closeness("0.2", parameter),
+        closeness("0.15", parameter),
+    )
+
+
+ANONYMITY, ENTROPY, RECURSIVE, CLOSE, CLOSER = (measure.kind for measure in five(5))
+"""The names of the five curves."""

@@ -5,15 +5,18 @@ beside its original: how much of its domain a value covers, how many bits it wou
 original values again, how wrong random counts are, what a model is worth that saw only the release.
 """
 
-from tclose.utility.loss import ColumnLoss, LossReport, class_losses, partition_loss
-from tclose.utility.pair import Pair, pair_of
-from tclose.utility.quasi import Quasi, code_quasi
-from tclose.utility.result import Measure, Utility
-from tclose.utility.sizes import Sizes, class_sizes
-from tclose.utility.suite import Asked, measure_pair
+from tclose.utility.loss import (
+    ColumnLoss,
+    LossReport,
+    Quasi,
+    class_losses,
+    code_quasi,
+    partition_loss,
+)
+from tclose.utility.measures import Sizes, class_sizes, measure_pair
+from tclose.utility.pair import Measure, Pair, Utility, pair_of
 
 __all__ = [
-    "Asked",
     "ColumnLoss",
     "LossReport",
     "Measure",

@@ -4,38 +4,34 @@ Two models (logistic regression and a decision tree) learn to tell a target colu
 quasi-identifiers: once from raw rows, once from released ones, always tested on raw rows that the
 raw model did not see. Where rows are linked by their order, the released versions of the test rows
 are held out as well. Needs scikit-learn: the extra `learn`.
+
+Features are made alike from raw and from released values. Numbers and dates: the value, or the
+middle of the interval, standardized. Everything else: an indicator for each of the commonest
+values; a released value that covers several is shared out among them evenly (a bag). Missing values
+have an indicator of their own.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.alignment import encode_rows, locate_rows
+from tclose.data.encode.boxes import Boxes
 from tclose.data.encode.dictionary import Dictionary
 from tclose.errors import DataError, UsageError
-from tclose.utility.features import make_raw_features, make_released_features
-from tclose.utility.pair import Pair
-from tclose.utility.result import Measure
-
-MOST_ROWS = 40_000
-MOST_VALUES = 20
-MEANING = "accuracy lost by learning from the release instead of the raw table"
+from tclose.utility.pair import Measure, Pair
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class ModelScore:
-    """How well a model tells the target of raw rows that it did not see."""
-
-    accuracy: float
-    auc: float
+MOST_ROWS = 40_000
+MOST_VALUES = 20
+MEANING = "accuracy lost by learning from the release instead of the raw table"
 
 
 def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
@@ -66,15 +62,17 @@ def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
     rows = rows[other[rows] >= 0]
     number = pair.release.classes.cell_class[locate_rows(pair.release)[rows]]
     coarse = make_released_features(pair, pair.covering.key[number])
-    numbers = {"majority": _guess_majority(mine[train], mine[test])}
+    numbers = {"majority": float((mine[test] == np.bincount(mine[train]).argmax()).mean())}
     best: dict[str, list[float]] = {"raw": [], "release": []}
     for name, model in models.items():
         seen = {"raw": (raw[cell[train]], mine[train]), "release": (coarse, other[rows])}
         for source, (features, answer) in seen.items():
-            score = _score_model(model, features, answer, raw[cell[test]], mine[test], classes)
-            numbers[f"{name}, {source}: accuracy"] = score.accuracy
-            numbers[f"{name}, {source}: AUC"] = score.auc
-            best[source].append(score.accuracy)
+            accuracy, auc = _score_model(
+                model, features, answer, raw[cell[test]], mine[test], classes
+            )
+            numbers[f"{name}, {source}: accuracy"] = accuracy
+            numbers[f"{name}, {source}: AUC"] = auc
+            best[source].append(accuracy)
     note = "" if held_out else "released versions of test rows could not be held out"
     if pair.original.policy.columns[target].role == "sensitive":
         note = "; ".join(filter(None, [note, "closeness hides this column by design"]))
@@ -149,16 +147,13 @@ def _split_rows(rng: np.random.Generator, rows: int) -> tuple[Ints, Ints]:
     return order[:third], order[third:]
 
 
-def _guess_majority(train: Ints, test: Ints) -> float:
-    return float((test == np.bincount(train).argmax()).mean())
-
-
 def _score_model(
     model: Any, features: Floats, answer: Ints, test: Floats, truth: Ints, classes: int
-) -> ModelScore:
+) -> tuple[float, float]:
+    """How well a model tells the target of raw rows that it did not see: accuracy and AUC."""
     if len(np.unique(answer)) < 2:
         guess = answer[0] if len(answer) else -1
-        return ModelScore(float((truth == guess).mean()), 0.5)
+        return float((truth == guess).mean()), 0.5
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a model that has not quite converged is still a model
         model.fit(features, answer)
@@ -168,4 +163,65 @@ def _score_model(
     present = np.unique(truth)
     share = np.array([(truth == value).mean() for value in present])
     each = np.array([measure_auc(truth == value, chance[:, value]) for value in present])
-    return ModelScore(right, float(share @ each))
+    return right, float(share @ each)
+
+
+MOST_INDICATORS = 48
+
+
+def make_raw_features(pair: Pair, places: Ints) -> Floats:
+    """The features of rows of the original, given by their places."""
+    columns = [_describe_places(pair, at)[code] for at, code in enumerate(places.T)]
+    return np.concatenate(columns, axis=1)
+
+
+def make_released_features(pair: Pair, labels: Ints) -> Floats:
+    """The features of released rows, given by the released value of each column."""
+    columns = [_describe_labels(pair, at)[code] for at, code in enumerate(labels.T)]
+    return np.concatenate(columns, axis=1)
+
+
+def _describe_places(pair: Pair, at: int) -> Floats:
+    """The features of each place of a column."""
+    boxes = pair.covering.columns[at]
+    missing = (np.arange(boxes.values) >= boxes.known).astype(np.float64)
+    if boxes.number is not None:
+        mean, spread = _find_scale(boxes, pair.counts[at])
+        value = np.append((boxes.number - mean) / spread, [0.0] * boxes.has_missing)
+        return np.stack([value, missing], axis=1)
+    group = _choose_indicators(boxes, pair.counts[at])
+    return np.concatenate([np.eye(group.max(initial=0) + 1)[group], missing[:, None]], axis=1)
+
+
+def _describe_labels(pair: Pair, at: int) -> Floats:
+    """The features of each released value of a column."""
+    boxes = pair.covering.columns[at]
+    width = np.maximum(boxes.width, 1)
+    gap = (np.arange(boxes.values) >= boxes.known).astype(np.float64)
+    missing = np.asarray(boxes.total(gap), dtype=np.float64) / width
+    if boxes.number is not None:
+        mean, spread = _find_scale(boxes, pair.counts[at])
+        middle = (boxes.ends.mean(axis=1) - mean) / spread
+        return np.stack([np.where(np.isnan(middle), 0.0, middle), missing], axis=1)
+    group = _choose_indicators(boxes, pair.counts[at])
+    shares = [
+        np.asarray(boxes.total((group == number).astype(np.float64)), dtype=np.float64) / width
+        for number in range(group.max(initial=0) + 1)
+    ]
+    return np.stack([*shares, missing], axis=1)
+
+
+def _find_scale(boxes: Boxes, rows: Ints) -> tuple[float, float]:
+    assert boxes.number is not None
+    seen = rows[: boxes.known]
+    mean = float(seen @ boxes.number) / max(int(seen.sum()), 1)
+    spread = float(np.sqrt(seen @ (boxes.number - mean) ** 2 / max(int(seen.sum()), 1)))
+    return mean, spread or 1.0
+
+
+def _choose_indicators(boxes: Boxes, rows: Ints) -> Ints:
+    """The indicator of each place: the commonest have one each, all others share one."""
+    order = np.argsort(-rows, kind="stable")
+    group = np.full(boxes.values, min(MOST_INDICATORS, boxes.values - 1), dtype=np.int64)
+    group[order[:MOST_INDICATORS]] = np.arange(min(MOST_INDICATORS, boxes.values))
+    return group

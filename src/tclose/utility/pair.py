@@ -1,18 +1,70 @@
-"""A release beside the table that it was made from: all that a measure of utility looks at."""
+"""A release beside the table that it was made from, and what a measure of the two answers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.alignment import Alignment, align
+from tclose.data.alignment import Alignment, align, translate_codes
 from tclose.data.binding import BoundTable
 from tclose.distance.histogram import Counts
+from tclose.plain import to_plain
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure; `overall` is None where it is not defined for such a release (see `note`).
+
+    >>> Measure("loss", 0.25, columns={"age": 0.25}).to_json()["overall"]
+    0.25
+    """
+
+    name: str
+    overall: float | None
+    meaning: str = ""
+    columns: Mapping[str, float] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what is infinite is null."""
+        return {name: to_plain(value) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What a release is still good for, by every measure."""
+
+    original: str
+    release: str
+    rows: int
+    left_out: int
+    classes: int
+    row_by_row: bool
+    """Whether every released row could be held against its own original row."""
+    measures: tuple[Measure, ...]
+
+    def __getitem__(self, name: str) -> Measure:
+        """The measure of that name."""
+        return next(measure for measure in self.measures if measure.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain values, without any cell value."""
+        return {name: to_plain(value) for name, value in vars(self).items()}
+
+    def __str__(self) -> str:
+        lines = [f"{self.release}: {self.rows:,} rows, {self.left_out:,} of them left out"]
+        for measure in self.measures:
+            value = "not defined" if measure.overall is None else f"{measure.overall:.4f}"
+            lines.append(f"  {measure.name}: {value}{f' ({measure.note})' if measure.note else ''}")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -60,15 +112,29 @@ class Pair(Alignment):
             result.append(rows)
         return tuple(result)
 
+    @property
+    def original_codes(self) -> Ints:
+        """[cells of the original, sensitive attributes]: the code of each value; 0 without any."""
+        codes = self.original.classes.cell_codes
+        columns = [codes[name] for name in self.original.attributes]
+        return np.stack(columns or [np.zeros(len(self.original.cells.rows), np.int64)], axis=1)
+
+    @property
+    def release_codes(self) -> Ints:
+        """The same of the release's cells, in the original's codes; below 0 where it has none."""
+        codes = self.release.classes.cell_codes
+        columns = [
+            translate_codes(self.release.attributes[name], attribute)[codes[name]]
+            for name, attribute in self.original.attributes.items()
+        ]
+        return np.stack(columns or [np.zeros(len(self.release.cells.rows), np.int64)], axis=1)
+
     @cached_property
     def pairs(self) -> tuple[Ints, Ints, Ints]:
         """Where linked: the original's cell, the class and the number of rows of each pair."""
         assert self.linked is not None
-        return (
-            self.linked.first,
-            self.release.classes.cell_class[self.linked.second],
-            self.linked.rows,
-        )
+        number = self.release.classes.cell_class[self.linked.second]
+        return self.linked.first, number, self.linked.rows
 
     @cached_property
     def unlinked(self) -> Ints:
@@ -80,6 +146,6 @@ class Pair(Alignment):
 
 
 def pair_of(original: BoundTable, release: BoundTable, *, key: str | None = None) -> Pair:
-    """Holds a release against its original (see `tclose.data.encode.alignment.beside`)."""
+    """Holds a release against its original (see `tclose.data.alignment.align`)."""
     found = align(original, release, key)
     return Pair(found.original, found.release, found.covering, found.linked)

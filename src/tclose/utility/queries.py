@@ -17,11 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.alignment import translate_codes
 from tclose.errors import UsageError
 from tclose.kernels.boxes.queries import Queries
-from tclose.utility.pair import Pair
-from tclose.utility.result import Measure
+from tclose.utility.pair import Measure, Pair
 
 LEAST = 0.001
 """The share of the rows below which an actual count is not divided by."""
@@ -42,7 +40,8 @@ class Workload:
     attribute: Ints
     part: Ints
 
-    def compiled(self) -> Queries:
+    @property
+    def kernel(self) -> Queries:
         """The same, for the kernels."""
         return Queries(self.low, self.high, self.attribute, self.part)
 
@@ -81,21 +80,20 @@ def _draw_ranges(rng: np.random.Generator, values: Ints, share: float) -> tuple[
 
 def count_actual(pair: Pair, work: Workload) -> Floats:
     """What the original answers."""
-    codes = _code_sensitive(pair, of_release=False)
     weight = pair.original.cells.rows.astype(np.float64)
     places = pair.covering.places(pair.original.cells)
-    return np.asarray(work.compiled().count(places, codes, weight))
+    return np.asarray(work.kernel.count(places, pair.original_codes, weight))
 
 
 def estimate_counts(pair: Pair, work: Workload) -> Floats:
     """What a reader of the release would answer."""
-    classes = pair.release.classes
+    classes, columns = pair.release.classes, pair.covering.columns
     order = np.argsort(classes.cell_class, kind="stable")
     start = np.searchsorted(classes.cell_class[order], np.arange(classes.count + 1))
-    codes = _code_sensitive(pair, of_release=True)[order]
-    found = work.compiled().estimate(
-        pair.covering.boxes, _lay_widths(pair),
-        np.array([column.values for column in pair.covering.columns]), start, codes,
+    found = work.kernel.estimate(
+        pair.covering.boxes,
+        np.concatenate([np.append(np.maximum(boxes.width, 1), 1.0) for boxes in columns]),
+        np.array([boxes.values for boxes in columns]), start, pair.release_codes[order],
         classes.cell_rows[order].astype(np.float64), pair.size.astype(np.float64),
     )  # fmt: skip
     return np.asarray(found)
@@ -125,23 +123,3 @@ def measure_query_error(
             asked[boxes.name] = float(np.median(error[touched]))
     meaning = "median relative error of random counts"
     return Measure("query-error", numbers["median"], meaning, asked, numbers)
-
-
-def _lay_widths(pair: Pair) -> Floats:
-    """How many values each released value covers, column after column."""
-    return np.concatenate(
-        [np.append(np.maximum(boxes.width, 1), 1).astype(float) for boxes in pair.covering.columns]
-    )
-
-
-def _code_sensitive(pair: Pair, *, of_release: bool) -> Ints:
-    """The sensitive values of each cell, in the original's codes; below 0 where it has none."""
-    columns = []
-    for name, attribute in pair.original.attributes.items():
-        if of_release:
-            code = translate_codes(pair.release.attributes[name], attribute)
-            columns.append(code[pair.release.classes.cell_codes[name]])
-        else:
-            columns.append(pair.original.classes.cell_codes[name])
-    cells = pair.release.cells if of_release else pair.original.cells
-    return np.stack(columns, axis=1) if columns else np.zeros((len(cells.rows), 1), np.int64)

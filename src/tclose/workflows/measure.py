@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tclose.data.io.reading import AS_FOUND, Reading
-from tclose.utility import Asked, Utility, measure_pair, pair_of
+from tclose.utility import Utility, measure_pair, pair_of
 from tclose.workflows.inputs import PolicyLike, Progress, open_table
 
 
@@ -41,8 +41,9 @@ def measure(
     theirs = open_table(release, policy, reading, progress=progress).bind()
     progress("comparing the tables")
     pair = pair_of(mine, theirs, key=key)
-    asked = Asked(queries, columns, share, target, seed)
-    found = measure_pair(pair, asked, progress)
+    found = measure_pair(
+        pair, progress, queries=queries, columns=columns, share=share, target=target, seed=seed
+    )
     for bound in (mine, theirs):
         bound.source.close()
     return found

@@ -12,8 +12,8 @@ from tclose.errors import UsageError, nearest
 from tclose.recode import Pseudonyms, Rewriter, recoded
 from tclose.search import Outcome
 from tclose.utility import Measure, Pair, Sizes, class_sizes, pair_of
+from tclose.utility.measures import MEASURES
 from tclose.utility.queries import measure_query_error
-from tclose.utility.suite import MEASURES
 
 BESIDE: dict[str, Callable[[Pair], Measure]] = {
     **MEASURES,

@@ -15,8 +15,8 @@ from tclose.errors import UsageError
 from tclose.release import Release
 from tclose.report.compose import compose_document
 from tclose.report.document import Document, Section
+from tclose.report.frontier import make_frontier_section
 from tclose.report.render.saving import parse_edition, save_document
-from tclose.report.sections.frontier import make_frontier_section
 from tclose.report.subject import CountedTable, Kind, Subject
 from tclose.search.frontier.curves import Frontier
 from tclose.verify import Audit, Certificate, Check, audit_bound

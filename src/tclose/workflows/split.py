@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.attacks import Finding
-from tclose.attacks.anatomy import attack_groups
+from tclose.attacks.definetti import attack_groups
 from tclose.data import AS_FOUND, BoundTable, Reading, Source, open_source, write_table
 from tclose.data.engines.frames.release import convert_like
 from tclose.data.io.fingerprint import file_hash

@@ -38,7 +38,7 @@ def attack(
     found.
     """
     import tclose
-    from tclose.report.summaries.attacks import summarize_attacks
+    from tclose.report.summaries import summarize_attacks
 
     with progress() as step:
         report = tclose.attack(

@@ -25,7 +25,7 @@ def audit(
     """
     import tclose
     from tclose.report.render.saving import choose_file, refuse_report
-    from tclose.report.summaries.audit import summarize_audit
+    from tclose.report.summaries import summarize_audit
     from tclose.workflows.inputs import count_population
 
     refuse_report(report, edition, (file, declared["policy"], population))

@@ -38,7 +38,7 @@ def explain(
     import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
     from tclose.report import draw_flow
-    from tclose.report.summaries.explanation import summarize_explanation
+    from tclose.report.explanation import summarize_explanation
 
     if svg is not None:
         refuse_unwritable(svg)

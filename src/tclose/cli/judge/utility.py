@@ -51,7 +51,7 @@ def utility(
     policy's hierarchies).
     """
     import tclose
-    from tclose.report.summaries.utility import summarize_utility
+    from tclose.report.summaries import summarize_utility
 
     with progress() as step:
         result = tclose.measure(

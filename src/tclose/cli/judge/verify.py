@@ -40,7 +40,7 @@ def verify(
 
     import tclose
     from tclose.report.render.saving import choose_file, refuse_report
-    from tclose.report.summaries.audit import summarize_audit, summarize_checks
+    from tclose.report.summaries import summarize_audit, summarize_checks
     from tclose.verify import Certificate, recheck
     from tclose.workflows.inputs import count_population, embedded_policy
 

@@ -44,7 +44,7 @@ def li2007(
     or not the paper's numbers come out: that they differ is a result.
     """
     from tclose.reproduce import check_claims, open_census, run_experiments, write_report
-    from tclose.reproduce.files import refuse_folder
+    from tclose.reproduce.page import refuse_folder
 
     refuse_folder(output)
     with progress() as step:

@@ -48,7 +48,7 @@ def anonymize(
     import tclose
     from tclose.data.io.files import refuse_overwriting
     from tclose.report.render.saving import choose_file, refuse_report
-    from tclose.report.summaries.release import summarize_release
+    from tclose.report.summaries import summarize_release
 
     written = (output, certificate, plan)
     refuse_report(report, edition, (file, policy, population, key_file), written)

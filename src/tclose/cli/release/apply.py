@@ -36,7 +36,7 @@ def apply(
     import tclose
     from tclose.data.io.files import refuse_overwriting
     from tclose.recode import Plan
-    from tclose.report.summaries.release import summarize_release
+    from tclose.report.summaries import summarize_release
 
     made = Plan.load(plan)
     for target in (output, certificate):

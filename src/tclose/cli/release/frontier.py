@@ -48,10 +48,8 @@ def frontier(
     """
     import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
-    from tclose.report.charts.frontier import draw_frontier
+    from tclose.report.frontier import draw_frontier, make_frontier_document, summarize_frontier
     from tclose.report.render.saving import choose_file, refuse_report, save_document
-    from tclose.report.sections.frontier import make_frontier_document
-    from tclose.report.summaries.frontier import summarize_frontier
 
     refuse_unwritable(svg)
     refuse_overwriting(svg, (file, policy, population), "the picture")

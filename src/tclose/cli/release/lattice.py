@@ -33,8 +33,7 @@ def lattice(
     """
     import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
-    from tclose.report.charts.lattice import draw_lattice
-    from tclose.report.summaries.lattice import lattice_to_json, summarize_lattice
+    from tclose.report.lattice import draw_lattice, lattice_to_json, summarize_lattice
 
     refuse_unwritable(svg)
     refuse_overwriting(svg, (file, policy, population), "the picture")

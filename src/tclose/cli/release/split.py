@@ -99,7 +99,7 @@ def verify_folder(
         )
     import tclose
     from tclose.report.render.terminal import render_parts
-    from tclose.report.summaries.audit import summarize_checks
+    from tclose.report.summaries import summarize_checks
 
     found = tclose.verify_split(folder, policy, memory=reading.memory)
     if as_json:
@@ -115,7 +115,7 @@ def show(found: Recount) -> None:
     from rich.text import Text
 
     from tclose.report.render.terminal import render_parts
-    from tclose.report.summaries.audit import tabulate_promised
+    from tclose.report.summaries import tabulate_promised
 
     groups = "classes or more" if found.layout.form == "projections" else "groups"
     head = f"{found.layout.form}: {found.rows:,} rows in {found.groups:,} {groups}. "

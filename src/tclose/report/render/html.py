@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tclose.report.charts import colours
-from tclose.report.charts.bars import draw_chart
+from tclose.report.charts.plots import draw_chart
 from tclose.report.charts.svg import replace_unprintable
 from tclose.report.document import Chart, Document, Picture
 from tclose.version import VERSION

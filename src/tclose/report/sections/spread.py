@@ -1,11 +1,13 @@
-"""How the rows are spread: over sizes of classes, and over distances from the whole table.
+"""How rows are spread over sizes and distances of classes, and which classes are worst off.
 
 Bins end where the limit is, and a class stands on the side of the limit on which it was judged:
-the picture cannot contradict the verdict by a rounding.
+the picture cannot contradict the verdict by a rounding. An external document names no class, not
+even by its number: with the release beside it a number would lead to the values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,10 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance.registry import DISTANCES
-from tclose.report.document import HistogramChart, Limit, Paragraph, Part, Section, Series
+from tclose.report.document import (
+    HistogramChart,
+    Limit,
+    Paragraph,
+    Part,
+    Picture,
+    Section,
+    Series,
+    Table,
+)
+from tclose.report.explanation import draw_flow
 from tclose.report.subject import Subject
 from tclose.verify.audit import Audit
+from tclose.verify.explanation import Explanation, explain_class
 from tclose.verify.verdict import Verdict
+from tclose.verify.wording import number_text
+from tclose.verify.worst_classes import ClassReport
+
+Floats = NDArray[np.float64]
+
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Where bins of class sizes start; the promised k is put among them."""
@@ -24,8 +42,6 @@ BINS = 20
 MOST_BELOW = 10
 MOST_MARKS = 11
 MOST_BINS = 60
-
-Floats = NDArray[np.float64]
 
 
 def make_spread_section(subject: Subject) -> Section:
@@ -214,3 +230,97 @@ def _write_range(start: int, end: int | None) -> str:
     if end is None:
         return f"{start:,}+"
     return f"{start:,}" if start == end else f"{start:,}–{end:,}"
+
+
+MOST_CLASSES = 10
+MOST_FLOWS = 4
+MOST_VALUES = 12
+
+
+def make_worst_section(subject: Subject) -> Section:
+    """The worst classes, as far as this edition may tell of them."""
+    audit = subject.now.audit
+    parts: list[Part] = [_state_outcome(subject)]
+    if audit.promised:
+        parts.append(_tabulate_failing(audit))
+    if subject.internal:
+        if audit.worst:
+            parts.append(_tabulate_worst(audit.worst[:MOST_CLASSES]))
+        parts += list(_draw_flows(audit))
+    return Section("worst", "The classes that are worst off", tuple(parts))
+
+
+def _state_outcome(subject: Subject) -> Paragraph:
+    audit = subject.now.audit
+    if not audit.promised:
+        outcome = "Nothing was promised, so no class breaks anything."
+    elif any(report.breaks for report in audit.worst):
+        outcome = "Some classes break the promise."
+    else:
+        outcome = "No class breaks the promise."
+    if subject.internal:
+        return Paragraph(f"{outcome} The pictures show which shares would have to move where.")
+    return Paragraph(
+        f"{outcome} This edition tells only how many there are; the internal edition names the "
+        "worst ones and shows what is in them."
+    )
+
+
+def _tabulate_failing(audit: Audit) -> Table:
+    """How many classes break what, and how near the worst of them comes to the limit."""
+    rows = tuple(
+        (
+            verdict.title,
+            verdict.required or "",
+            verdict.achieved_text,
+            f"{verdict.failing_classes:,} of {len(verdict.measurement.fails):,}",
+            f"{verdict.failing_rows:,} of {audit.rows:,}",
+        )
+        for verdict in audit.requirements
+    )
+    heads = ("requirement", "asked", "the worst class attains", "classes breaking it", "their rows")
+    return Table("How many classes break the promise", heads, rows, (1, 2, 3, 4))
+
+
+def _tabulate_worst(reports: tuple[ClassReport, ...]) -> Table:
+    titles = list(reports[0].margins)
+    rows = tuple(
+        (
+            f"{report.number:,}",
+            ", ".join(f"{name} {value}" for name, value in report.label.items()),
+            f"{report.size:,}",
+            *(_write_margin(report.margins[title]) for title in titles),
+        )
+        for report in reports
+    )
+    caption = "The worst classes, and how far each is from breaking a requirement (minus: it does)"
+    numeric = (0, *range(2, 3 + len(titles)))
+    return Table(caption, ("class", "who", "rows", *titles), rows, numeric)
+
+
+def _write_margin(value: float) -> str:
+    return number_text(value).replace("-", "−")
+
+
+def _draw_flows(audit: Audit) -> Iterator[Picture]:
+    """The farthest class of each attribute."""
+    for name in list(audit.bound.attributes)[:MOST_FLOWS]:
+        why = explain_class(audit.bound, None, name)
+        yield Picture(_name_flow(why), draw_flow(why, inline=True), _tabulate_shares(why))
+
+
+def _name_flow(why: Explanation) -> str:
+    return f"The class that is farthest from the table in {why.attribute}: class {why.number:,}"
+
+
+def _tabulate_shares(why: Explanation) -> Table:
+    shown = sorted(why.shares, key=lambda share: -abs(share.in_class - share.in_table))[
+        :MOST_VALUES
+    ]
+    rows = tuple(
+        (share.value, f"{float(share.in_class):.1%}", f"{float(share.in_table):.1%}")
+        for share in why.shares
+        if share in shown
+    )
+    caption = f"Shares of {why.attribute} that differ most"
+    return Table(caption, (why.attribute, "in the class", "in the table"), rows, (1, 2))

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.attacks import Finding
-from tclose.attacks.projections import Projection, compose_projections
+from tclose.attacks.composition import Projection, compose_projections
 from tclose.data import BoundTable, Reading
 from tclose.data.alignment import locate_rows
 from tclose.data.io.layout import Layout

@@ -1,7 +1,7 @@
-"""A lattice of full-domain generalizations as a picture.
+"""A lattice of full-domain generalizations: in words and tables, as plain values, as a picture.
 
-The raw table is at the bottom and everything generalized away at the top; a node is linked to those
-one step above it. Its colour is its loss, its shape says how it stands.
+In the picture the raw table is at the bottom and everything generalized away at the top; a node is
+linked to those one step above it. Its colour is its loss, its shape says how it stands.
 """
 
 from __future__ import annotations
@@ -11,10 +11,123 @@ from typing import Literal
 
 from tclose.report.charts.axes import Axis, Plot
 from tclose.report.charts.colours import INK, PAPER, RULE, SOFT, mix_losses
-from tclose.report.charts.marks import MarkShape, draw_mark
-from tclose.report.charts.svg import box, element, picture, text
-from tclose.report.words.lattice import describe_lattice, group_by_height, name_lattice
-from tclose.search.full_domain.survey import LatticePoint, Survey
+from tclose.report.charts.svg import MarkShape, box, draw_mark, element, picture, text
+from tclose.report.document import Paragraph, Part, Table
+from tclose.search.full_domain.survey import MOST_NODES, LatticePoint, Survey
+
+
+def name_lattice(survey: Survey) -> str:
+    """What the lattice is about."""
+    count = len(survey.columns)
+    return f"Full-domain generalizations of {count} quasi-identifier{'' if count == 1 else 's'}"
+
+
+def describe_lattice(survey: Survey) -> str:
+    """How the nodes stand, in words."""
+    words = f"{survey.lattice.size:,} nodes"
+    if survey.points:
+        words += (
+            f", {len(survey.holding):,} of which keep the promise; {len(survey.minimal):,} of "
+            "these have nothing finer below them that does"
+        )
+    else:
+        words += ", too many to look at one by one"
+        words += " in the time given" if survey.lattice.size <= MOST_NODES else ""
+    if survey.best is None or survey.loss is None:
+        return f"{words}. No node keeps the promise."
+    levels = ", ".join(
+        f"{name} {level}" for name, level in zip(survey.columns, survey.best, strict=True)
+    )
+    words += f". Best: {levels}, {survey.measure} loss {survey.loss:.4f}"
+    if survey.proved:
+        return f"{words}; nothing is better."
+    if survey.bound is None:
+        return f"{words}; how far from the best is not known."
+    return f"{words}; no node loses less than {survey.bound:.4f}."
+
+
+def group_by_height(survey: Survey) -> Iterator[tuple[int, list[LatticePoint]]]:
+    """The nodes of each height, from the raw table up."""
+    base = sum(survey.lattice.low)
+    layers: list[list[LatticePoint]] = [[] for _ in survey.heights]
+    for point in survey.points:
+        layers[sum(point.levels) - base].append(point)
+    return enumerate(layers, start=base)
+
+
+MOST_ROWS = 20
+
+
+def summarize_lattice(survey: Survey) -> list[Part]:
+    """The levels, how the nodes stand, the minimal ones and the best."""
+    bounds = zip(survey.columns, survey.lattice.low, survey.lattice.high, strict=True)
+    rows = tuple((name, str(low), str(high)) for name, low, high in bounds)
+    headings = ("quasi-identifier", "lowest level", "highest level")
+    parts: list[Part] = [
+        Paragraph(name_lattice(survey), "strong"),
+        Table("Levels", headings, rows, (1, 2)),
+        Paragraph(describe_lattice(survey)),
+    ]
+    if survey.points:
+        parts.append(_tabulate_heights(survey))
+    if survey.minimal:
+        parts += _list_minimal(survey)
+    return parts
+
+
+def lattice_to_json(survey: Survey) -> dict[str, object]:
+    """What is known of a lattice, as plain values."""
+    return {
+        "columns": list(survey.columns),
+        "levels": [list(survey.lattice.low), list(survey.lattice.high)],
+        "nodes": survey.lattice.size,
+        "heights": list(survey.heights),
+        "enumerated": bool(survey.points),
+        "measure": survey.measure,
+        "holding": len(survey.holding) if survey.points else None,
+        "minimal": [
+            {
+                "levels": list(point.levels),
+                "loss": point.loss,
+                "classes": point.classes,
+                "left_out": point.left_out,
+            }
+            for point in survey.minimal
+        ],
+        "best": None if survey.best is None else list(survey.best),
+        "loss": survey.loss,
+        "bound": survey.bound,
+        "proved": survey.proved,
+    }
+
+
+def _tabulate_heights(survey: Survey) -> Table:
+    rows = []
+    for height, points in group_by_height(survey):
+        kept = [point.loss for point in points if point.holds]
+        least = f"{min(kept):.4f}" if kept else ""
+        rows.append((str(height), f"{len(points):,}", f"{len(kept):,}", least))
+    headings = ("height", "nodes", "keep the promise", "least loss of those")
+    return Table("By height (levels added up)", headings, tuple(rows), (0, 1, 2, 3))
+
+
+def _list_minimal(survey: Survey) -> Iterator[Part]:
+    points = sorted(survey.minimal, key=lambda point: (point.loss, point.levels))
+    rows = tuple(
+        (
+            *map(str, point.levels),
+            f"{point.loss:.4f}",
+            f"{point.classes:,}",
+            f"{point.left_out:,}",
+        )
+        for point in points[:MOST_ROWS]
+    )
+    headings = (*survey.columns, "loss", "classes", "left out")
+    title = "Minimal generalizations, least loss first"
+    yield Table(title, headings, rows, tuple(range(len(headings))))
+    if len(points) > MOST_ROWS:
+        yield Paragraph(f"and {len(points) - MOST_ROWS:,} more (--json lists all)", "aside")
+
 
 MOST_DRAWN = 5_000
 MOST_LINKED = 400

@@ -1,0 +1,208 @@
+"""A frontier of loss against t or k: in words, as a picture, in a report and on a terminal.
+
+The policy's own promise is marked as chosen (a ring) and the knee as suggested (a diamond); nothing
+is chosen here. The loss axis starts at 0, so that steepness is not exaggerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tclose.report.charts.axes import Axis, Plot, ticks_between, ticks_to, write_number
+from tclose.report.charts.colours import SOFT
+from tclose.report.charts.plots import (
+    BELOW,
+    CURVES_WIDE,
+    PlottedCurve,
+    PlottedPoint,
+    draw_curves,
+    draw_diamond,
+    draw_ring,
+    find_across,
+    lay_out,
+)
+from tclose.report.charts.svg import line, picture, text
+from tclose.report.document import Document, Paragraph, Part, Picture, Section, Table, Tone
+from tclose.search.frontier.curves import Curve, Frontier, Point, place_text, shown_number
+
+KNEE_RULE = (
+    "The knee is the point farthest below the straight line between the ends of a curve, both axes "
+    "scaled to 1: suggested, not chosen."
+)
+
+
+def name_frontier(frontier: Frontier) -> str:
+    """What is drawn against what."""
+    lost = "Loss" if frontier.measure == "loss" else f"Loss ({frontier.measure})"
+    return f"{lost} against {frontier.across}"
+
+
+def describe_frontier(frontier: Frontier) -> Iterator[str]:
+    """What the marks mean, in sentences."""
+    if len(set(frontier.thresholds.values())) > 1 and frontier.across == "t":
+        parts = (f"{name} {shown_number(part)} of it" for name, part in frontier.thresholds.items())
+        yield f"t is the largest of those promised; the others keep their part: {', '.join(parts)}."
+    if frontier.chosen is None:
+        yield "The policy's own promise is not among the points."
+    else:
+        yield f"The policy's own promise is {place_text(frontier.chosen.place)}."
+    for curve in frontier.curves:
+        where = "no knee: the curve does not bend downwards"
+        if curve.knee is not None:
+            where = f"knee at {place_text(curve.knee.place)} (suggested, not chosen)"
+        yield f"{curve.name}: {where}."
+    if not frontier.complete:
+        yield "Stopped before the last point."
+
+
+def write_loss(loss: float | None) -> str:
+    """A loss, short.
+
+    >>> write_loss(0.51234), write_loss(1234567.0), write_loss(None)
+    ('0.5123', '1,234,567', 'no release')
+    """
+    if loss is None:
+        return "no release"
+    return f"{loss:,.0f}" if loss >= 1000 else f"{loss:.4f}"
+
+
+def describe_point(frontier: Frontier, point: Point) -> str:
+    """What a point says where the pointer rests on it."""
+    found = f"{point.method}, {place_text(point.place)}: "
+    found += f"{frontier.measure} {write_loss(point.loss)}"
+    if point.loss is None:
+        return found
+    found += f"; {point.classes:,} {'class' if point.classes == 1 else 'classes'}"
+    if point.left_out:
+        found += f"; rows left out: {point.left_out:,}"
+    return found + ("" if point.worst is None else f"; farthest class {point.worst:.4f}")
+
+
+def head_points(curve: Curve) -> tuple[str, ...]:
+    """What stands above the numbers of a curve."""
+    return (curve.across, "loss", "classes", "left out", "farthest class", "")
+
+
+def list_points(curve: Curve) -> Iterator[tuple[Point, tuple[str, ...]]]:
+    """Each point with its numbers as text, below the headings."""
+    for point in curve.points:
+        counts = ("", "", "")
+        if point.loss is not None:
+            far = "" if point.worst is None else f"{point.worst:.4f}"
+            counts = (f"{point.classes:,}", f"{point.left_out:,}", far)
+        place = shown_number(getattr(point, curve.across))
+        marks = ["the policy's own"] * point.chosen + ["knee (suggested)"] * (point is curve.knee)
+        yield point, (place, write_loss(point.loss), *counts, ", ".join(marks))
+
+
+LINE = 17
+HEADING = 56
+"""What a title takes, down to the words above the axis."""
+KEPT = "every point keeps its promise, and more work might find less loss"
+AXES = {"t": "t: how far a class may be from the table", "k": "k: least size of a class"}
+
+
+def draw_frontier(frontier: Frontier, *, inline: bool = False) -> str:
+    """The picture as the text of an SVG file, or for a page with a title and sentences of its own.
+
+    Both describe it in words to whoever cannot see it.
+    """
+    notes, title = list(describe_frontier(frontier)), name_frontier(frontier)
+    plot = lay_out(0 if inline else HEADING)
+    parts, bottom = list(_draw_plot(frontier, plot)), plot.floor + BELOW
+    if not inline:
+        first = bottom + 12
+        parts = [
+            text(plot.left, 26, title, size=16, weight="bold"),
+            text(plot.left, 46, f"{frontier.rows:,} rows; {KEPT}", fill=SOFT),
+            *parts,
+            *(text(plot.left, first + LINE * at, note) for at, note in enumerate(notes)),
+        ]
+        bottom = first + LINE * len(notes)
+    return picture(title, " ".join(notes), (CURVES_WIDE, bottom), parts, inline=inline)
+
+
+def _draw_plot(frontier: Frontier, plot: Plot) -> Iterator[str]:
+    places = [_place(frontier, point) for point in frontier.points]
+    losses = [point.loss for point in frontier.points if point.loss is not None]
+    ticks = ticks_to(max(losses, default=0.0), 6)
+    up = Axis(0.0, ticks[-1], plot.floor, plot.top)
+    across = find_across(plot, places)
+    marks = [(across.place(tick), f"{tick:g}") for tick in ticks_between(min(places), max(places))]
+    meaning = "loss (0 exact, 1 nothing left)" if frontier.measure == "loss" else frontier.measure
+    yield from plot.draw_upward(up, ticks, write_number, meaning)
+    yield from plot.draw_below(marks, AXES[frontier.across])
+    if frontier.chosen is not None:
+        x, top = across.place(_place(frontier, frontier.chosen)), plot.top - 4
+        own = shown_number(getattr(frontier.chosen, frontier.across))
+        yield line(x, top, x, plot.floor, SOFT, dash="4 4")
+        yield text(x + 12, top - 6, f"the policy's own {frontier.across}={own}", fill=SOFT)
+    yield from draw_curves([_plot(frontier, each) for each in frontier.curves], plot, across, up)
+    x, y = plot.right + 35, plot.top + 18 + 22 * len(frontier.curves)
+    yield draw_ring(x, y)
+    yield text(x + 25, y + 4, "the policy's own promise")
+    yield draw_diamond(x, y + 26)
+    yield text(x + 25, y + 30, "knee: suggested, not chosen")
+
+
+def _plot(frontier: Frontier, curve: Curve) -> PlottedCurve:
+    points = (
+        PlottedPoint(
+            _place(frontier, point), float(point.loss or 0), describe_point(frontier, point),
+            chosen=point.chosen, suggested=point is curve.knee,
+        )
+        for point in curve.found
+    )  # fmt: skip
+    return PlottedCurve(curve.name, tuple(points))
+
+
+def _place(frontier: Frontier, point: Point) -> float:
+    return float(getattr(point, frontier.across) or 0)
+
+
+PROPOSED = (
+    "Every point is what a search found within its share of the work, and keeps its promise; more "
+    "work may find less loss. No point is written or certified: that is what anonymize does."
+)
+
+
+def make_frontier_section(frontier: Frontier) -> Section:
+    """The curves as a section of a report."""
+    title = name_frontier(frontier)
+    rows = [(curve.name, *row) for curve in frontier.curves for _, row in list_points(curve)]
+    headings = ("curve", *head_points(frontier.curves[0]))
+    numbers = Table(title, headings, tuple(rows), (1, 2, 3, 4, 5))
+    picture = Picture(title, draw_frontier(frontier, inline=True), numbers)
+    sentences = (Paragraph(sentence) for sentence in describe_frontier(frontier))
+    parts: list[Part] = [Paragraph(PROPOSED), picture, *sentences, Paragraph(KNEE_RULE, "note")]
+    return Section("frontier", "What a stricter promise costs", tuple(parts))
+
+
+def make_frontier_document(frontier: Frontier, source: str) -> Document:
+    """A report of the frontier alone."""
+    subtitle = f"{source}: {frontier.rows:,} rows"
+    return Document("Frontier", subtitle, "external", (make_frontier_section(frontier),))
+
+
+BAR = 24
+
+
+def summarize_frontier(frontier: Frontier) -> list[Part]:
+    """The curves, and what their marks mean."""
+    most = max((float(point.loss or 0) for point in frontier.points), default=0.0)
+    return [
+        Paragraph(name_frontier(frontier), "strong"),
+        *(_tabulate(curve, most) for curve in frontier.curves),
+        *(Paragraph(sentence) for sentence in (*describe_frontier(frontier), KNEE_RULE)),
+    ]
+
+
+def _tabulate(curve: Curve, most: float) -> Table:
+    rows = []
+    for point, (place, loss, *rest) in list_points(curve):
+        bar = "█" * (round(BAR * float(point.loss or 0) / most) if most else 0)
+        rows.append((place, loss, bar, *rest))
+    across, loss, *others = head_points(curve)
+    headings = (across, loss, "", *others)
+    tones: list[Tone] = ["strong" if point.chosen else "plain" for point in curve.points]
+    return Table(curve.name, headings, tuple(rows), (0, 1, 3, 4, 5), tuple(tones))

@@ -1,1 +1,0 @@
-"""What pictures and tables of one result say alike: its name, its marks and its state in words."""

@@ -1,0 +1,344 @@
+"""Every measure of a release beside its original; queries and models have modules of their own.
+
+A row left out loses everything; where rows are not linked, entropy and squares are what is to be
+expected with the original's own values under each released one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose.data.encode.boxes import Boxes
+from tclose.data.encode.classes import group_codes
+from tclose.distance.histogram import Counts
+from tclose.kernels.boxes.reconstruction import spread_rows
+from tclose.utility.learning import measure_learning, refuse_target
+from tclose.utility.pair import Measure, Pair, Utility
+from tclose.utility.queries import measure_query_error
+
+NOT_CENTRAL = "not defined for central values"
+EXPECTED = "expected, as rows could not be linked"
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def measure_loss(pair: Pair) -> Measure:
+    """Iyengar's loss, which `anonymize` makes small; see `tclose.utility.loss`.
+
+    A missing value among others says "anything": 1. The mean is over all rows and columns.
+    """
+    meaning = "share of the domain that a value covers; 0 exact, 1 anything"
+    return _average_prices(
+        pair, "loss", meaning, lambda below, leaves: (below - 1) / max(leaves - 1, 1)
+    )
+
+
+def measure_ncp(pair: Pair) -> Measure:
+    """The normalized certainty penalty (Xu et al. 2006) per column, and the global one.
+
+    Like the loss, but with a hierarchy it is leaves below / leaves, and 0 for a leaf.
+    """
+    meaning = "normalized certainty penalty; overall the GCP"
+    return _average_prices(
+        pair, "ncp", meaning, lambda below, leaves: np.where(below <= 1, 0.0, below / leaves)
+    )
+
+
+def _average_prices(
+    pair: Pair, name: str, meaning: str, price_leaves: Callable[[Floats, int], Floats]
+) -> Measure:
+    if pair.central:
+        return Measure(name, None, meaning, note=NOT_CENTRAL)
+    columns = {}
+    for boxes, rows in zip(pair.covering.columns, pair.label_rows, strict=True):
+        price = _price_values(boxes, price_leaves)
+        columns[boxes.name] = float(rows @ price + pair.left_out) / max(pair.rows, 1)
+    return Measure(name, float(np.mean(list(columns.values()))), meaning, columns)
+
+
+def _price_values(boxes: Boxes, price_leaves: Callable[[Floats, int], Floats]) -> Floats:
+    """What every released value of a column costs, between 0 and 1."""
+    known = boxes.total((np.arange(boxes.values) < boxes.known).astype(np.int64))
+    anything = (boxes.width > known) & (known > 0)
+    if boxes.tree is not None and boxes.node is not None:
+        below = np.where(boxes.node >= 0, boxes.tree.size_below[boxes.node], known)
+        result = price_leaves(below.astype(np.float64), boxes.tree.leaf_count)
+        result = np.where(anything, 1.0, result)
+    elif boxes.on_a_line:
+        assert boxes.number is not None
+        wide = float(boxes.number[-1] - boxes.number[0]) or 1.0
+        result = np.nan_to_num(boxes.ends[:, 1] - boxes.ends[:, 0]) / wide
+        result = np.where(anything, 1.0, result)
+    else:
+        result = np.where(boxes.width <= 1, 0.0, boxes.width / max(boxes.values, 1))
+    # A value that covers nothing of the original, and is no number, tells nothing.
+    empty = (boxes.width == 0) & ~boxes.exact & np.isnan(boxes.ends[:, 0])
+    return np.where(empty, 1.0, result)
+
+
+def measure_entropy(pair: Pair) -> Measure:
+    """Non-uniform entropy: the share of the original's bits that the release lost.
+
+    A row whose value v was released as g costs −log₂(rows with v / rows with a value under g),
+    counted in the original (Gionis and Tassa 2009); a row left out −log₂(rows with v / all rows).
+    Divided by what it costs to leave everything out: 0 exact, 1 nothing left.
+    """
+    meaning = "bits needed to tell the original values again, of all bits"
+    if pair.central:
+        return Measure("entropy", None, meaning, note=NOT_CENTRAL)
+    columns, bits, whole = {}, 0.0, 0.0
+    for at, boxes in enumerate(pair.covering.columns):
+        most = _count_bits(pair.counts[at])
+        count = _expect_bits if pair.linked is None else _count_bits_lost
+        cost = count(pair, at, boxes)
+        columns[boxes.name] = cost / most if most else 0.0
+        bits, whole = bits + cost, whole + most
+    note = EXPECTED if pair.linked is None else ""
+    return Measure("entropy", bits / whole if whole else 0.0, meaning, columns, note=note)
+
+
+def _count_bits(rows: Ints) -> float:
+    """The bits of all rows of the original in one column."""
+    rows = rows[rows > 0]
+    return float(rows @ (np.log2(rows.sum()) - np.log2(rows)))
+
+
+def _count_bits_lost(pair: Pair, at: int, boxes: Boxes) -> float:
+    rows = pair.counts[at].astype(np.float64)
+    group = np.asarray(boxes.total(pair.counts[at]), dtype=np.float64)
+    cell, number, weight = pair.pairs
+    place = boxes.rank[pair.original.cells.codes[boxes.name]]
+    each = np.log2(group[pair.covering.key[number, at]]) - np.log2(rows[place[cell]])
+    out = np.log2(rows.sum()) - np.log2(rows[place])
+    return float(weight @ each + pair.unlinked @ out)
+
+
+def _expect_bits(pair: Pair, at: int, boxes: Boxes) -> float:
+    """With the original's own shares under each released value: its rows times their entropy."""
+    rows = pair.counts[at].astype(np.float64)
+    filled = np.where(rows > 0, rows, 1.0)
+    group = np.asarray(boxes.total(rows), dtype=np.float64)
+    inner = np.asarray(boxes.total(rows * np.log2(filled)), dtype=np.float64)
+    safe = np.where(group > 0, group, 1.0)
+    each = np.maximum(np.log2(safe) - inner / safe, 0.0)
+    whole = _count_bits(pair.counts[at]) / max(pair.rows, 1)
+    # A value that covers nothing tells nothing.
+    each = np.where(group > 0, each, whole)
+    return float(pair.label_rows[at] @ each + pair.left_out * whole)
+
+
+def measure_squares(pair: Pair) -> Measure:
+    """SSE / SST per standardized column of numbers or dates, and their mean.
+
+    A row is stood for by its released value where that is a number, otherwise by the mean of its
+    class; a row left out by the mean of the table (Domingo-Ferrer and Mateo-Sanz 2002). 0 exact,
+    1 as good as the mean alone.
+    """
+    meaning = "squared distance of rows from what stands for them, of all squared distance"
+    numbers = [at for at, boxes in enumerate(pair.covering.columns) if boxes.number is not None]
+    if not numbers:
+        return Measure("squares", None, meaning, note="no quasi-identifier is a number or a date")
+    if pair.central and pair.linked is None:
+        note = "central values without knowing whose they are say nothing here"
+        return Measure("squares", None, meaning, note=note)
+    add_up = _expect_squares if pair.linked is None else _add_squares
+    columns = {
+        pair.covering.columns[at].name: add_up(pair, at, pair.covering.columns[at])
+        for at in numbers
+    }
+    note = EXPECTED if pair.linked is None else ""
+    return Measure("squares", float(np.mean(list(columns.values()))), meaning, columns, note=note)
+
+
+def _standardize(boxes: Boxes, rows: Floats) -> tuple[Floats, float, float]:
+    """The numbers of the places (missing: 0, without weight), their mean and deviation."""
+    assert boxes.number is not None
+    value = np.append(boxes.number, [0.0] * boxes.has_missing)
+    seen = rows.copy()
+    seen[boxes.known :] = 0
+    count = max(seen.sum(), 1.0)
+    mean = float(seen @ value) / count
+    spread = float(np.sqrt(seen @ (value - mean) ** 2 / count)) or 1.0
+    return (value - mean) / spread, mean, spread
+
+
+def _add_squares(pair: Pair, at: int, boxes: Boxes) -> float:
+    rows = pair.counts[at].astype(np.float64)
+    value, mean, spread = _standardize(boxes, rows)
+    place = boxes.rank[pair.original.cells.codes[boxes.name]]
+    cell, number, weight = pair.pairs
+    seen = np.where(place[cell] < boxes.known, weight, 0).astype(np.float64)
+    mine = value[place[cell]]
+    classes = pair.release.classes.count
+    count = np.bincount(number, seen, classes)
+    centre = np.bincount(number, seen * mine, classes) / np.where(count > 0, count, 1.0)
+    label = pair.covering.key[:, at]
+    single = boxes.exact[label] & ~np.isnan(boxes.ends[label, 0])
+    centre = np.where(single, (boxes.ends[label, 0] - mean) / spread, centre)
+    lost = float(seen @ (mine - centre[number]) ** 2)
+    out = np.where(place < boxes.known, pair.unlinked, 0)
+    lost += float(out @ value[place] ** 2)
+    whole = float(rows[: boxes.known] @ value[: boxes.known] ** 2)
+    return float(lost / whole) if whole else 0.0
+
+
+def _expect_squares(pair: Pair, at: int, boxes: Boxes) -> float:
+    """With the original's own values under each released one."""
+    seen = pair.counts[at].astype(np.float64)
+    value, _, _ = _standardize(boxes, seen)
+    seen[boxes.known :] = 0
+    count, first, second = (
+        np.asarray(boxes.total(part), dtype=np.float64)
+        for part in (seen, seen * value, seen * value**2)
+    )
+    safe = np.where(count > 0, count, 1.0)
+    each = np.maximum(second / safe - (first / safe) ** 2, 0.0)
+    whole = float(seen @ value**2)
+    usual = whole / max(float(seen.sum()), 1.0)
+    lost = float(pair.label_rows[at] @ each) + pair.left_out * usual
+    return lost / whole if whole else 0.0
+
+
+def measure_reconstruction(pair: Pair) -> Measure:
+    """KL(original ‖ rebuilt) in bits, over quasi-identifiers and sensitive attributes together.
+
+    A reader who knows nothing else spreads the rows of a class evenly over all combinations of the
+    original's values that the class covers (Kifer and Gehrke 2006), a row left out over everything.
+    """
+    meaning = "bits per row by which the rebuilt table misses the original"
+    if pair.central:
+        return Measure("reconstruction", None, meaning, note=NOT_CENTRAL)
+    rebuilt = _rebuild_rows(pair)
+    weight = pair.original.cells.rows
+    if not (rebuilt > 0).all():
+        lost = int(weight[rebuilt <= 0].sum())
+        lie = "row lies" if lost == 1 else "rows lie"
+        note = f"{lost:,} {lie} in no class, so the divergence is infinite"
+        return Measure("reconstruction", float("inf"), meaning, note=note)
+    bits = float(weight @ np.log2(weight / rebuilt)) / pair.rows
+    return Measure("reconstruction", max(bits, 0.0), meaning)
+
+
+def _rebuild_rows(pair: Pair) -> Floats:
+    """How many rows the rebuilt table has in each cell of the original."""
+    mine, theirs = _number_combinations(pair)
+    classes = pair.release.classes
+    tuples, first = group_codes([pair.original.cells.codes[name] for name in classes.quasi])
+    order = np.argsort(tuples, kind="stable")
+    cell_start = np.searchsorted(tuples[order], np.arange(len(first) + 1))
+    inside = np.lexsort((theirs, classes.cell_class))
+    class_start = np.searchsorted(classes.cell_class[inside], np.arange(classes.count + 1))
+    width = pair.covering.width().astype(np.float64)
+    density = 1.0 / np.prod(np.where(width > 0, width, 1.0), axis=1)
+    result = np.empty(len(order))
+    result[order] = spread_rows(
+        pair.covering.grid, pair.covering.places(pair.original.cells)[first],
+        cell_start.astype(np.int64), mine[order], class_start.astype(np.int64), theirs[inside],
+        classes.cell_rows[inside].astype(np.float64), density,
+    )  # fmt: skip
+    everywhere = [float(boxes.values) for boxes in pair.covering.columns]
+    spread = float(np.prod(everywhere)) * (int(mine.max(initial=0)) + 1)
+    return result + pair.left_out / spread
+
+
+def _number_combinations(pair: Pair) -> tuple[Ints, Ints]:
+    """One number per combination of sensitive values, in both tables; −1 where only released."""
+    mine, theirs = pair.original_codes, pair.release_codes
+    label, _ = group_codes(list(np.concatenate([mine, theirs]).T))
+    known = label[: len(mine)]
+    number = np.full(int(label.max()) + 1, -1, dtype=np.int64)
+    distinct = np.unique(known)
+    number[distinct] = np.arange(len(distinct))
+    return number[known], number[label[len(mine) :]]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Discernibility (Bayardo and Agrawal 2005) and average class size."""
+
+    classes: int
+    smallest: int
+    mean: float
+    largest: int
+    discernibility: int
+    """Σ |class|², plus the whole table for every row left out."""
+
+
+def class_sizes(size: Counts, rows: int) -> Sizes:
+    """Counts over the classes of a release made from a table of so many rows.
+
+    >>> class_sizes(np.array([2, 3]), 6).discernibility
+    19
+    """
+    each = [int(count) for count in size]
+    released = sum(each)
+    return Sizes(
+        classes=len(each),
+        smallest=min(each, default=0),
+        mean=released / len(each) if each else 0.0,
+        largest=max(each, default=0),
+        discernibility=sum(count * count for count in each) + rows * (rows - released),
+    )
+
+
+def measure_discernibility(pair: Pair) -> Measure:
+    """Between n (everybody stands alone) and n² (nobody can be told apart); `share` is of n²."""
+    meaning = "rows that each row cannot be told from, added up"
+    cost = class_sizes(pair.size, pair.rows).discernibility
+    return Measure("discernibility", float(cost), meaning, numbers={"share": cost / pair.rows**2})
+
+
+def measure_class_size(pair: Pair) -> Measure:
+    """Rows per class, and that divided by the promised k: C_avg (LeFevre et al. 2006)."""
+    sizes, k = class_sizes(pair.size, pair.rows), pair.release.policy.k
+    numbers = {name: float(getattr(sizes, name)) for name in ("classes", "smallest", "largest")}
+    if k is not None:
+        numbers["c_avg"] = sizes.mean / k
+    return Measure("average-class-size", sizes.mean, "rows per class", numbers=numbers)
+
+
+MEASURES: dict[str, Callable[[Pair], Measure]] = {
+    "loss": measure_loss,
+    "ncp": measure_ncp,
+    "entropy": measure_entropy,
+    "squares": measure_squares,
+    "reconstruction": measure_reconstruction,
+    "discernibility": measure_discernibility,
+    "average-class-size": measure_class_size,
+}
+"""The measures that need nothing but the pair, by their names."""
+
+
+def measure_pair(
+    pair: Pair, progress: Callable[[str], None], *, queries: int, columns: int, share: float,
+    target: str | None, seed: int,
+) -> Utility:  # fmt: skip
+    """Takes every measure; `queries` 0 asks no random counts, `target` None trains no models."""
+    if target is not None:
+        refuse_target(pair, target)
+    found = []
+    for name, measure in MEASURES.items():
+        progress(f"measuring {name.replace('-', ' ')}")
+        found.append(measure(pair))
+    if queries:
+        progress("answering queries")
+        found.append(
+            measure_query_error(pair, number=queries, share=share, columns=columns, seed=seed)
+        )
+    if target is not None:
+        progress("learning")
+        found.append(measure_learning(pair, target, seed=seed))
+    return Utility(
+        original=pair.original.source.name,
+        release=pair.release.source.name,
+        rows=pair.rows,
+        left_out=pair.left_out,
+        classes=pair.release.classes.count,
+        row_by_row=pair.linked is not None,
+        measures=tuple(found),
+    )
