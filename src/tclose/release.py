@@ -67,6 +67,8 @@ class Release:
     """What `apply` did; None where a search made the release."""
     leftover: Leftover | None = None
     """What became of the rows that the search left out, where the policy says more than drop."""
+    notes: tuple[str, ...] = ()
+    """What was noticed when the table was read."""
     people: Cells | None = field(default=None, repr=False)
     """The population that the promise is about, if there is one."""
     reporter: Callable[[Release, str | Path | None, str, Frontier | None], Any] | None = field(
@@ -180,7 +182,8 @@ class Release:
             f"(smallest {self.sizes.smallest}, mean {self.sizes.mean:.1f}), "
             f"loss {self.loss.overall:.4f}{lost}"
         )
-        return "\n".join([head, *(f"  {verdict}" for verdict in self.audit.requirements)])
+        verdicts = [f"  {verdict}" for verdict in self.audit.requirements]
+        return "\n".join([head, *verdicts, *(f"  note: {note}" for note in self.notes)])
 
 
 def recount(source: Source, policy: Policy, people: Cells | None) -> Audit:

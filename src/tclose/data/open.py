@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,12 @@ from tclose.data.source import Source
 from tclose.errors import UsageError
 
 
-def open_source(data: Any, reading: Reading = AS_FOUND) -> Source:
+def open_source(
+    data: Any, reading: Reading = AS_FOUND, columns: Collection[str] | None = None
+) -> Source:
     """Opens a path, any frame, a DuckDB relation, an Ibis table, or a table in PostgreSQL.
+
+    `columns` are those that a policy names: of a frame's index, only they are columns of the table.
 
     >>> import pyarrow as pa
     >>> source = open_source(pa.table({"zip": ["1", "1", None]}))
@@ -29,11 +34,11 @@ def open_source(data: Any, reading: Reading = AS_FOUND) -> Source:
     """
     if isinstance(data, Source):
         return data
-    source, most = _open(data, reading), reading.cell_limit
+    source, most = _open(data, reading, columns), reading.cell_limit
     return source if most is None else replace(source, max_cells=most)
 
 
-def _open(data: Any, reading: Reading) -> Source:
+def _open(data: Any, reading: Reading, columns: Collection[str] | None) -> Source:
     address = Address.of(data)
     if address is not None:
         from tclose.data.engines.postgres.source import open_address
@@ -59,7 +64,7 @@ def _open(data: Any, reading: Reading) -> Source:
         from tclose.data.engines.spark.source import open_spark
 
         return open_spark(data)
-    return open_frame(data)
+    return open_frame(data, columns)
 
 
 def _open_by_spark(path: str | Path, reading: Reading) -> Source:

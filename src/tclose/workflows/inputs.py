@@ -69,8 +69,9 @@ def open_table(
         data = data.path if data.data is None else data.data
     if policy is None:
         progress("opening the table")
-        source = open_source(data, reading)
-        checked: Policy | None = _name_columns(source, _split(quasi), _split(sensitive))
+        quasi, sensitive = _split(quasi), _split(sensitive)
+        source = open_source(data, reading, [*quasi, *sensitive])
+        checked: Policy | None = _name_columns(source, quasi, sensitive)
     else:
         if quasi or sensitive:
             raise UsageError(
@@ -80,7 +81,7 @@ def open_table(
             )
         checked, problems = _parse(policy)
         progress("opening the table")
-        source = open_source(data, reading)
+        source = open_source(data, reading, None if checked is None else checked.columns)
     progress("counting the classes")
     return OpenTable(checked, tuple(problems), source)
 

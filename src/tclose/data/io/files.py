@@ -11,6 +11,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from tclose.data.io.address import refuse_address
+from tclose.data.io.compact import compact_batch, compact_schema
 from tclose.data.io.paths import is_read_from, suffix_of
 from tclose.data.io.writers import writer_for
 from tclose.errors import DataError, UsageError
@@ -93,9 +94,9 @@ def write_checked_table(
     opened = writer_for(path)
 
     def write(part: Path) -> T:
-        with opened(part, schema, delimiter) as writer:
+        with opened(part, compact_schema(schema), delimiter) as writer:
             for batch in batches:
-                writer.write(batch)
+                writer.write(compact_batch(batch))
         return check(part)
 
     return fill_atomically(path, write)

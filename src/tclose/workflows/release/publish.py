@@ -105,6 +105,7 @@ def publish(
         outcome=proposal.outcome,
         left_out=proposal.loss.left_out,
         leftover=proposal.leftover,
+        notes=job.source.notes,
         people=job.people,
     )
     if proposal.original is None:

@@ -11,6 +11,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
+from tclose.data.engines.frames.source import index_to_columns
+from tclose.data.io.compact import compact_array, compact_table
+
 HIDING = "tclose: has a value"
 NULLABLE = {
     "bool": "boolean",
@@ -66,16 +69,55 @@ def make_frame(
     if shuffle:
         order = np.random.default_rng().permutation(len(order))
         recoded = recoded.take(pa.array(order))
+    recoded = compact_table(recoded)
     if isinstance(data, ds.Dataset):
         return ds.dataset(recoded)
-    if isinstance(data, pa.Table):
-        return recoded.replace_schema_metadata(_metadata(data.schema))
-    if not is_frame(data):
+    if isinstance(data, pa.Table) or not is_frame(data):
         return recoded
     names = recoded.column_names
+    data = index_to_columns(data, names)
     words = {name: recoded.column(name) for name in texts if name in names}
     gone = {name: recoded.column(name).is_null().to_numpy() for name in hidden}
-    return update_frame(data, kept()[order], words, names, gone)
+    return _compact_frame(update_frame(data, kept()[order], words, names, gone))
+
+
+def _compact_frame(frame: Any) -> Any:
+    """The frame with its own rows and nothing else: a fresh index, only categories that occur."""
+    if nw.dependencies.is_pandas_dataframe(frame):
+        frame = frame.reset_index(drop=True)
+        frame.attrs = {}
+        for name in frame.columns:
+            frame[name] = _compact_pandas(frame[name])
+        return frame
+    if nw.dependencies.is_polars_dataframe(frame):
+        return frame.with_columns([_compact_polars(column) for column in frame.iter_columns()])
+    return frame
+
+
+def _compact_pandas(column: Any) -> Any:
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.remove_unused_categories()
+    if isinstance(column.dtype, pd.ArrowDtype):
+        values = pa.table([column.array.__arrow_array__()], ["column"])
+        compact = pd.arrays.ArrowExtensionArray(compact_table(values).column(0))
+        return pd.Series(compact, name=column.name)
+    return column.take(np.arange(len(column)))
+
+
+def _compact_polars(column: Any) -> Any:
+    import polars as pl
+
+    if column.dtype.is_numeric() or column.dtype.is_temporal() or column.dtype == pl.Object:
+        return column
+    kind = column.dtype
+    if kind == pl.Enum:
+        used = set(column.unique().to_list())
+        kind = pl.Enum([value for value in kind.categories if value in used])
+    values = column.cast(pl.String) if kind in (pl.Enum, pl.Categorical) else column
+    plain = compact_array(values.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return pl.Series(column.name, plain).cast(kind)
 
 
 def update_frame(
@@ -87,8 +129,8 @@ def update_frame(
 ) -> Any:
     """The caller's own frame with some rows (in the order asked for), columns and new values.
 
-    Types, categories and the index of everything that is not replaced survive; `hidden` says which
-    of the rows have no value in a column any more.
+    Types of everything that is not replaced survive; `hidden` says which of the rows have no value
+    in a column any more.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 40], "ill": ["x", "y"]})
@@ -132,11 +174,6 @@ def _hide(frame: Any, name: str, gone: NDArray[np.bool_], backend: Any) -> Any:
     mask = nw.from_arrow(pa.table({HIDING: ~gone}), backend=backend)[HIDING]
     frame = frame.with_columns(_align_index(mask, frame))
     return frame.with_columns(nw.when(nw.col(HIDING)).then(nw.col(name)).alias(name))
-
-
-def _metadata(schema: pa.Schema) -> dict[bytes, bytes]:
-    """What a schema says about the table, but what pandas says there of types that changed."""
-    return {key: value for key, value in (schema.metadata or {}).items() if key != b"pandas"}
 
 
 def _align_index(series: Any, frame: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -18,6 +18,10 @@ from tclose.data.source import BATCH, Rows
 from tclose.errors import DataError
 
 INSTEAD = "give a path, a pandas, polars or pyarrow table, or a DuckDB relation"
+INDEX_DROPPED = (
+    "the frame's index is left out, because the policy does not name it; "
+    "give it a name and a role to release it as a column"
+)
 NO_TABLE = {
     pa.RecordBatchReader: "a reader can be read only once: give reader.read_all(), or a file",
     pa.RecordBatch: "give pa.Table.from_batches([batch])",
@@ -27,15 +31,53 @@ NO_TABLE = {
 """What is often meant to be a table, and how it becomes one."""
 
 
-def open_frame(data: Any) -> DuckSource:
-    """A frame of any library that narwhals knows."""
-    frame = _known(data)
+def open_frame(data: Any, columns: Collection[str] | None = None) -> DuckSource:
+    """A frame of any library that narwhals knows; `columns` are those that a policy names.
+
+    An index of pandas that is not the default one is a column like any other where it is named,
+    and left out with a note elsewhere.
+    """
+    frame = _known(index_to_columns(data, columns))
     table = _as_arrow(frame)
     connection = connect()
     relation = scan_arrow(connection, table)
     rows = Rows(table.schema, lambda: table.to_batches(BATCH))
     names = tuple(table.column_names)
-    return DuckSource("frame", names, relation, connection, lambda: rows, notes=_notes(data))
+    notes = (INDEX_DROPPED,) if any(_dropped_levels(data, columns)) else ()
+    return DuckSource("frame", names, relation, connection, lambda: rows, notes=notes)
+
+
+def index_to_columns(data: Any, columns: Collection[str] | None = None) -> Any:
+    """A frame with the default index: levels that are named are columns, others are left out.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [30, 40]}, index=pd.Index([7, 8], name="record"))
+    >>> list(index_to_columns(frame)), list(index_to_columns(frame, ["age"]))
+    (['record', 'age'], ['age'])
+    """
+    dropped = _dropped_levels(data, columns)
+    if not dropped:
+        return data
+    gone = [level for level, is_gone in enumerate(dropped) if is_gone]
+    if gone:
+        data = data.reset_index(level=gone, drop=True)
+    return data if all(dropped) else data.reset_index()
+
+
+def _dropped_levels(data: Any, columns: Collection[str] | None) -> list[bool]:
+    """For each level of an index of pandas that is not the default one: whether it is left out."""
+    if not nw.dependencies.is_pandas_dataframe(data):
+        return []
+    index = data.index
+    default = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+    if default and index.name is None:
+        return []
+    return [
+        not isinstance(name, str)
+        or name in data.columns
+        or (columns is not None and name not in columns)
+        for name in index.names
+    ]
 
 
 def _known(data: Any) -> nw.DataFrame[Any]:
@@ -92,7 +134,6 @@ def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
 def _table(frame: nw.DataFrame[Any]) -> pa.Table:
     native = frame.to_native()
     if nw.dependencies.is_pandas_dataframe(native):
-        # An index is no column.
         return pa.Table.from_pandas(native, preserve_index=False)
     return frame.to_arrow().select(frame.columns)
 
@@ -102,15 +143,6 @@ def _unreadable(name: str, why: str) -> DataError:
         f"the column cannot be read ({why})",
         where=f"column {name!r}",
         hint="each column must hold one kind of value that Arrow has a type for",
-    )
-
-
-def _notes(data: Any) -> tuple[str, ...]:
-    """What stays in a released frame though no policy says anything about it."""
-    if not nw.dependencies.is_pandas_dataframe(data) or type(data.index).__name__ == "RangeIndex":
-        return ()
-    return (
-        "the frame's index is kept and has no role: reset it if it tells who the rows are about",
     )
 
 

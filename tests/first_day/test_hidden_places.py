@@ -1,0 +1,261 @@
+"""No raw value stays where a format keeps one besides the rows: each place is marked and searched.
+
+A marker that occurs nowhere in the released rows is planted in an index, in categories and
+dictionaries, in metadata, statistics, comments, sheet names and attributes; then every byte of the
+release is searched for it, unpacked as far as it can be.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from openpyxl.comments import Comment
+
+import tclose
+
+ROWS = 40
+MARKER = "Zq7Marker"
+POLICY: dict[str, Any] = {
+    "k": 4,
+    "columns": {
+        "record": "identifier",
+        "age": "quasi",
+        "town": "quasi",
+        "ill": {"role": "sensitive", "t": 0.4},
+        "ward": "insensitive",
+    },
+}
+COLUMNS: dict[str, list[Any]] = {
+    "record": [f"{MARKER}-record-{row}" for row in range(ROWS)],
+    "age": [20 + row % 10 for row in range(ROWS)],
+    "town": [["Aar", "Bern"][row % 4 // 2] for row in range(ROWS)],
+    "ill": [["flu", "cough"][row % 2] for row in range(ROWS)],
+    "ward": ["north"] * ROWS,
+}
+FILES = ["out.csv", "out.csv.gz", "out.parquet", "out.arrow", "out.arrows", "out.xlsx"]
+
+
+def arrow_table() -> pa.Table:
+    """Unused values in every dictionary, notes in the schema and its fields."""
+    table = pa.table(COLUMNS)
+    for name in ("town", "ill", "ward"):
+        values = sorted(set(COLUMNS[name]))
+        column = pa.DictionaryArray.from_arrays(
+            pa.array([values.index(value) for value in COLUMNS[name]], pa.int32()),
+            pa.array([*values, f"{MARKER}-dictionary-{name}"]),
+        )
+        noted = pa.field(name, column.type, metadata={"comment": f"{MARKER}-field-{name}"})
+        table = table.set_column(table.column_names.index(name), noted, column)
+    return table.replace_schema_metadata({"source": f"{MARKER}-schema"})
+
+
+def sliced_arrow_table() -> pa.Table:
+    """A window of a longer table: the rows outside it lie in the same memory."""
+    outside = pa.table(COLUMNS).set_column(3, "ill", pa.array([f"{MARKER}-outside"] * ROWS))
+    longer = pa.concat_tables([outside, pa.table(COLUMNS), outside]).combine_chunks()
+    return longer.slice(ROWS, ROWS)
+
+
+def pandas_frame() -> pd.DataFrame:
+    """An index of record numbers, categories that never occur, notes of the frame."""
+    frame = pd.DataFrame(COLUMNS)
+    for name in ("town", "ill", "ward"):
+        values = [*sorted(set(COLUMNS[name])), f"{MARKER}-category-{name}"]
+        frame[name] = pd.Categorical(frame[name], categories=values)
+    frame.attrs["source"] = f"{MARKER}-attribute"
+    return frame
+
+
+def indexed_pandas_frame() -> pd.DataFrame:
+    return pandas_frame().set_index("record")
+
+
+def nested_index_pandas_frame() -> pd.DataFrame:
+    return pandas_frame().set_index(["record", "ward"])
+
+
+def unnamed_index_pandas_frame() -> pd.DataFrame:
+    frame = pd.DataFrame({name: COLUMNS[name] for name in COLUMNS if name != "record"})
+    return frame.set_index(pd.Index([f"{MARKER}-index-{row}" for row in range(ROWS)]))
+
+
+def categorical_index_pandas_frame() -> pd.DataFrame:
+    frame = unnamed_index_pandas_frame()
+    return frame.set_index(frame.index.astype("category"))
+
+
+def arrow_backed_pandas_frame() -> pd.DataFrame:
+    frame: pd.DataFrame = sliced_arrow_table().to_pandas(types_mapper=pd.ArrowDtype)
+    return frame
+
+
+def polars_frame() -> pl.DataFrame:
+    kinds = {
+        name: pl.Enum([*sorted(set(COLUMNS[name])), f"{MARKER}-enum-{name}"])
+        for name in ("town", "ill", "ward")
+    }
+    return pl.DataFrame(COLUMNS).cast(kinds)  # type: ignore[arg-type]
+
+
+def sliced_polars_frame() -> pl.DataFrame:
+    outside = pl.DataFrame(COLUMNS).with_columns(ill=pl.lit(f"{MARKER}-outside"))
+    return pl.concat([outside, pl.DataFrame(COLUMNS), outside], rechunk=True)[ROWS : 2 * ROWS]
+
+
+FRAMES: dict[str, Callable[[], Any]] = {
+    made.__name__: made
+    for made in (
+        arrow_table,
+        sliced_arrow_table,
+        pandas_frame,
+        indexed_pandas_frame,
+        nested_index_pandas_frame,
+        unnamed_index_pandas_frame,
+        categorical_index_pandas_frame,
+        arrow_backed_pandas_frame,
+        polars_frame,
+        sliced_polars_frame,
+    )
+}
+
+
+def write_csv(folder: Path) -> Path:
+    path = folder / f"raw-{MARKER}.csv"
+    pd.DataFrame(COLUMNS).to_csv(path, index=False)
+    return path
+
+
+def write_parquet(folder: Path) -> Path:
+    path = folder / "raw.parquet"
+    pq.write_table(arrow_table(), path)
+    return path
+
+
+def write_pandas_parquet(folder: Path) -> Path:
+    """pandas keeps the whole index, and its columns' notes, in the file."""
+    path = folder / "raw.parquet"
+    pandas_frame().to_parquet(path)
+    return path
+
+
+def write_arrow(folder: Path) -> Path:
+    path = folder / "raw.arrow"
+    table = arrow_table()
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    return path
+
+
+def write_excel(folder: Path) -> Path:
+    """Sheet names, comments, the author, a second sheet that is hidden, a defined name."""
+    path = folder / "raw.xlsx"
+    book = openpyxl.Workbook()
+    book.properties.creator = f"{MARKER}-author"
+    book.properties.title = f"{MARKER}-title"
+    sheet = book.active
+    sheet.title = f"{MARKER}-sheet"
+    sheet.append(list(COLUMNS))
+    for row in zip(*COLUMNS.values(), strict=True):
+        sheet.append(row)
+    sheet["B2"].comment = Comment(f"{MARKER}-comment", f"{MARKER}-commenter")
+    book.save(path)
+    return path
+
+
+INPUTS: dict[str, Callable[[Path], Path]] = {
+    made.__name__: made
+    for made in (write_csv, write_parquet, write_pandas_parquet, write_arrow, write_excel)
+}
+
+
+def contains_marker(data: Any) -> bool:
+    """Whether the marker is anywhere in a release, unpacked as far as it can be."""
+    mark = MARKER.encode()
+    if isinstance(data, pd.DataFrame | pl.DataFrame | pa.Table):
+        texts = [repr(data), *(repr(text) for text in getattr(data, "attrs", {}).items())]
+        return mark in pickle.dumps(data) or MARKER in "".join(texts)
+    path = Path(data)
+    assert path.stat().st_size
+    raw = path.read_bytes()
+    parts = [raw, path.name.encode()]
+    if path.suffix == ".gz":
+        parts.append(gzip.decompress(raw))
+    if path.suffix == ".xlsx":
+        with zipfile.ZipFile(io.BytesIO(raw)) as book:
+            parts += [book.read(name) for name in book.namelist()]
+            parts += [book.comment, *(entry.filename.encode() for entry in book.infolist())]
+    if path.suffix == ".parquet":
+        file = pq.ParquetFile(path, read_dictionary=["town", "ill", "ward"])
+        parts += [repr(file.metadata.to_dict()).encode(), repr(file.metadata.metadata).encode()]
+        parts.append(pickle.dumps(file.read()))
+    if path.suffix.startswith(".arrow"):
+        opened = pa.ipc.open_stream if path.suffix == ".arrows" else pa.ipc.open_file
+        parts.append(pickle.dumps(opened(path).read_all()))
+    return any(mark in part for part in parts)
+
+
+def test_the_search_finds_a_marker_in_every_place_it_is_planted(tmp_path: Path) -> None:
+    for name, frame in FRAMES.items():
+        assert contains_marker(frame()), name
+    for name, write in INPUTS.items():
+        assert contains_marker(write(tmp_path)), name
+
+
+@pytest.mark.parametrize("rows", ["keep", "shuffle"])
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_released_frame_keeps_no_raw_value_anywhere(kind: str, rows: str) -> None:
+    release = tclose.anonymize(
+        FRAMES[kind](), {**POLICY, "release": {"rows": rows}}, method="mondrian"
+    )
+    assert len(release.data) == ROWS
+    assert not contains_marker(release.data)
+    assert MARKER not in str(release)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_file_made_from_a_frame_keeps_no_raw_value_anywhere(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    written = {part: tmp_path / f"{part}.json" for part in ("certificate", "plan")}
+    tclose.anonymize(FRAMES[kind](), POLICY, method="mondrian", output=tmp_path / name, **written)
+    for path in tmp_path.iterdir():
+        assert not contains_marker(path), path.name
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("kind", INPUTS)
+def test_a_file_made_from_a_file_keeps_no_raw_value_anywhere(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    written = {part: tmp_path / "out" / f"{part}.json" for part in ("certificate", "plan")}
+    release = tclose.anonymize(
+        INPUTS[kind](tmp_path / "in"), POLICY, method="mondrian",
+        output=tmp_path / "out" / name, **written,
+    )  # fmt: skip
+    release.report(tmp_path / "out" / "report.html")
+    for path in (tmp_path / "out").iterdir():
+        assert not contains_marker(path), path.name
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_saved_release_keeps_no_raw_value_anywhere(kind: str, tmp_path: Path) -> None:
+    release = tclose.anonymize(FRAMES[kind](), POLICY, method="mondrian")
+    for name in FILES:
+        release.save(tmp_path / name)
+        assert not contains_marker(tmp_path / name), name
