@@ -51,7 +51,7 @@ def test_merging_never_worsens_joint_closeness(brute: Any, data: Any, by: str) -
     merged = [("a", *row[1:]) if row[0] == "b" else row for row in rows]
     after = brute.classes_of(merged, ["u"], {"s": {}, "w": {}})
     grounds = tuple(before.attributes[name].ground("ordered") for name in ("s", "w"))
-    requirement = JointCloseness(("s", "w"), None, by, grounds)
+    requirement = JointCloseness(("s", "w"), by, grounds)
     assert requirement.capabilities.monotone
     assert brute.badness(requirement, after) <= brute.badness(requirement, before)
 
@@ -83,7 +83,7 @@ def test_nt_closeness_can_break_when_classes_are_merged(brute: Any) -> None:
     tree = groups({"A": ["a1", "a2"], "B": ["b1", "b2"]}, "u")
     before = brute.classes_of(one + two, ["u"], {"s": {}})
     requirement = NTCloseness(
-        "s", EarthMover(equal(2)), n=101, t=Fraction(1, 10), trees={"u": tree}
+        "s", EarthMover(equal(2)), n=101, limit=Fraction(1, 10), trees={"u": tree}
     )
     assert not requirement.capabilities.monotone
     assert not requirement.measure(before).fails.any()
@@ -102,8 +102,8 @@ def test_delta_disclosure_that_ignores_absent_values_can_break_when_classes_are_
 ) -> None:
     """A value that nobody has is overlooked until a merge makes it rare instead."""
     rows = [("a", "1")] * 99 + [("b", "2"), ("c", "1")] + [("c", "2")] * 99
-    lax = DeltaDisclosure("s", Fraction(3, 2), absent="ignore")
-    strict = DeltaDisclosure("s", Fraction(3, 2))
+    lax = DeltaDisclosure("s", limit=Fraction(3, 2), absent="ignore")
+    strict = DeltaDisclosure("s", limit=Fraction(3, 2))
     assert strict.capabilities.monotone
     assert not lax.capabilities.monotone
     parts = brute.classes_of(rows, ["u"], {"s": {}})

@@ -37,17 +37,11 @@ SIZES = st.one_of(
 )
 BEYOND = st.one_of(SIZES, st.integers(2**63 - 2, 2**63 + 2), st.integers(2**70, 2**71))
 
-# The limit of each exact requirement, and the way in which it is too strict by a hair.
-FIELDS = {
-    "probabilistic": ("l", 1),
-    "alpha": ("alpha", -1),
-    "basic beta": ("beta", -1),
-    "equal": ("t", -1),
-    "ordered": ("t", -1),
-    "numeric": ("t", -1),
-    "hierarchical": ("t", -1),
-    "matrix": ("t", -1),
-}
+# The way in which the limit of each exact requirement is too strict by a hair.
+STRICTER = {
+    "probabilistic": 1, "alpha": -1, "basic beta": -1, "equal": -1, "ordered": -1, "numeric": -1,
+    "hierarchical": -1, "matrix": -1,
+}  # fmt: skip
 
 
 def with_matrix(brute: Any, classes: Any) -> dict[str, Any]:
@@ -90,15 +84,15 @@ def test_exact_requirements_decide_exactly_whatever_the_counts(
     counted = np.array(weight, dtype=object if python_integers else np.int64)
     classes = brute.classes_of(rows, ["u"], {"s": {"hierarchy": {"groups": {}}}}, weight=counted)
     found = with_matrix(brute, classes)
-    for name, (field, stricter) in FIELDS.items():
+    for name, stricter in STRICTER.items():
         values = expected(brute, name, rows, weight)
         worst = (min if name == "probabilistic" else max)(values)
         measured = found[name].measure(classes)
         assert measured.exact == worst, name
         assert measured.worst == values.index(worst), name
-        at = replace(found[name], **{field: worst}).measure(classes)
+        at = replace(found[name], limit=worst).measure(classes)
         assert not at.fails.any(), name
-        tight = replace(found[name], **{field: worst + stricter * HAIR}).measure(classes)
+        tight = replace(found[name], limit=worst + stricter * HAIR).measure(classes)
         assert tight.fails.tolist() == [value == worst for value in values], name
 
 
@@ -119,7 +113,7 @@ def test_recursive_diversity_is_strict_whatever_the_counts(
     requirement = brute.RecursiveDiversity("s", l)
     for ratio in [ratio for ratio in ratios if ratio is not None]:
         for c in (ratio, ratio + HAIR):
-            fails = replace(requirement, c=c).measure(classes).fails.tolist()
+            fails = replace(requirement, limit=c).measure(classes).fails.tolist()
             assert fails == [other is None or other >= c for other in ratios]
 
 
@@ -131,14 +125,14 @@ def test_nt_closeness_is_exact_at_its_threshold(brute: Any, size: int) -> None:
     classes = brute.classes_of(rows, ["u"], {"s": {}}, weight=weight)
     tree = groups({"A": ["a1", "a2"], "B": ["b1"]}, "u")
     distance = EarthMover(classes.attributes["s"].ground("equal"))
-    exactly = NTCloseness("s", distance, n=6 * size, t=Fraction(1, 6), trees={"u": tree})
+    exactly = NTCloseness("s", distance, n=6 * size, limit=Fraction(1, 6), trees={"u": tree})
     # a1: 1/2 − 1/3 from A, farther from all; a2: 8/11 − 2/3 from all; b1: 1 − 8/11 from all.
     found = exactly.measure(classes)
     assert found.fails.tolist() == [False, False, True]
     assert found.exact == Fraction(3, 11)
-    tight = replace(exactly, t=Fraction(1, 6) - HAIR).measure(classes)
+    tight = replace(exactly, limit=Fraction(1, 6) - HAIR).measure(classes)
     assert tight.fails.tolist() == [True, False, True]
-    assert not replace(exactly, t=Fraction(3, 11)).measure(classes).fails.any()
+    assert not replace(exactly, limit=Fraction(3, 11)).measure(classes).fails.any()
     one_more = replace(exactly, n=6 * size + 1).measure(classes)
     assert one_more.fails.tolist() == [True, False, True]
 
@@ -158,7 +152,7 @@ def test_entropy_equal_to_the_logarithm_holds(
     brute: Any, values: str, l: Fraction, fails: bool
 ) -> None:
     classes = brute.classes_of([("a", value) for value in values], ["u"], {"s": {}})
-    assert EntropyDiversity("s", l).measure(classes).fails.tolist() == [fails]
+    assert EntropyDiversity("s", limit=l).measure(classes).fails.tolist() == [fails]
 
 
 def test_entropy_is_decided_where_floats_are_blind(brute: Any) -> None:
@@ -166,7 +160,7 @@ def test_entropy_is_decided_where_floats_are_blind(brute: Any) -> None:
     weight = np.array([2**57, 2**57 + 1, 2**57, 2**57])
     rows = [("a", "1"), ("a", "2"), ("b", "1"), ("b", "2")]
     classes = brute.classes_of(rows, ["u"], {"s": {}}, weight=weight)
-    assert EntropyDiversity("s", Fraction(2)).measure(classes).fails.tolist() == [True, False]
+    assert EntropyDiversity("s", limit=Fraction(2)).measure(classes).fails.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -182,13 +176,13 @@ def test_a_class_certain_of_a_value_of_one_half(
 ) -> None:
     classes = brute.classes_of([("a", "1"), ("b", "2")], ["u"], {"s": {}})
     if limit is not None:
-        assert not TCloseness("s", distance, limit).measure(classes).fails.any()
-        assert TCloseness("s", distance, limit - HAIR).measure(classes).fails.all()
+        assert not TCloseness("s", distance, limit=limit).measure(classes).fails.any()
+        assert TCloseness("s", distance, limit=limit - HAIR).measure(classes).fails.all()
     else:  # ½ log₂(4/3) + ¼ log₂(2/3) + ¼ log₂ 2 = 0.311…
-        assert not TCloseness("s", distance, Fraction(312, 1000)).measure(classes).fails.any()
-        assert TCloseness("s", distance, Fraction(311, 1000)).measure(classes).fails.all()
+        assert not TCloseness("s", distance, limit=Fraction(312, 1000)).measure(classes).fails.any()
+        assert TCloseness("s", distance, limit=Fraction(311, 1000)).measure(classes).fails.all()
     same = brute.classes_of([(key, value) for key in "ab" for value in "12"], ["u"], {"s": {}})
-    assert not TCloseness("s", distance, Fraction(0)).measure(same).fails.any()
+    assert not TCloseness("s", distance, limit=Fraction(0)).measure(same).fails.any()
 
 
 @pytest.mark.parametrize(("delta", "fails"), [(1, True), (1 + HAIR, False), (1 - HAIR, True)])
@@ -196,7 +190,7 @@ def test_delta_disclosure_is_strict_at_one_bit(brute: Any, delta: Fraction, fail
     """Class a has shares 1/2 and 1/2 of values that have 1/4 and 3/4 in the table."""
     rows = [("a", "1"), ("a", "2"), *[("b", "2")] * 2]
     classes = brute.classes_of(rows, ["u"], {"s": {}})
-    requirement = DeltaDisclosure("s", Fraction(delta), base="2", absent="ignore")
+    requirement = DeltaDisclosure("s", limit=Fraction(delta), base="2", absent="ignore")
     assert requirement.measure(classes).fails.tolist() == [fails, False]
 
 
@@ -204,15 +198,15 @@ def test_enhanced_beta_is_bounded_by_the_logarithm_of_the_share(brute: Any) -> N
     """A value of share 1/2 may gain at most ln 2 = 0.693…, whatever β allows."""
     under = [("a", "1")] * 84 + [("a", "2")] * 16 + [("b", "1")] * 16 + [("b", "2")] * 84
     over = [("a", "1")] * 85 + [("a", "2")] * 15 + [("b", "1")] * 15 + [("b", "2")] * 85
-    lenient = EnhancedBetaLikeness("s", Fraction(1))
-    strict = EnhancedBetaLikeness("s", Fraction(17, 25))
+    lenient = EnhancedBetaLikeness("s", limit=Fraction(1))
+    strict = EnhancedBetaLikeness("s", limit=Fraction(17, 25))
     for rows, gain, holds in ((under, Fraction(17, 25), True), (over, Fraction(7, 10), False)):
         classes = brute.classes_of(rows, ["u"], {"s": {}})
         assert (not lenient.measure(classes).fails.any()) == holds
         assert (not strict.measure(classes).fails.any()) == holds
         assert lenient.measure(classes).exact == (gain if holds else None)
     constant = brute.classes_of([("a", "1"), ("b", "1")], ["u"], {"s": {}})
-    assert not EnhancedBetaLikeness("s", Fraction(1, 100)).measure(constant).fails.any()
+    assert not EnhancedBetaLikeness("s", limit=Fraction(1, 100)).measure(constant).fails.any()
 
 
 @pytest.mark.parametrize("t", ["1/6", 1 / 6, "0.1666666666666666666666"])

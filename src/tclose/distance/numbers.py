@@ -8,12 +8,12 @@ the fraction itself, or by as many digits of a logarithm as it takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
-from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from functools import cache, cached_property
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +32,16 @@ from tclose.distance.histogram import Counts
 CLEAR = 1e-9
 """Two floats of the house that differ by more than this differ exactly: every float here is
 computed from exact integers with a relative error many orders of magnitude smaller."""
+CLOSE = 1e-8
+"""Differences of logarithms below this are decided by their digits."""
 NEAR = 1e-12
-"""The same for quotients of whole numbers."""
+"""As CLEAR, for quotients of whole numbers."""
 LONGEST = 1000
 """Exponents beyond this are no quantity (`1e999999999` is an article number) but fill memory."""
 
 Written = int | float | str | Decimal | Fraction
 """What people write numbers as."""
+K = TypeVar("K", bound=Hashable)
 
 
 def exact(number: Written) -> Fraction:
@@ -160,6 +163,25 @@ def compare(value: Callable[[], Decimal], guess: float, limit: Fraction) -> int:
             if abs(difference) > Decimal(10) ** (20 - digits):
                 return 1 if difference > 0 else -1
     return 0
+
+
+def compare_each(
+    difference: NDArray[np.float64], key: Callable[[int], K], excess: Callable[[K], Decimal]
+) -> NDArray[np.float64]:
+    """The sign of each difference of logarithms; of one next to 0, by as many digits as it takes.
+
+    `key(index)` has the numbers that it is made of, and `excess` of these computes it in the
+    current decimal context: once for all that are made of the same numbers.
+    """
+    signs: NDArray[np.float64] = np.sign(difference)
+
+    @cache
+    def decide(numbers: K) -> int:
+        return compare(lambda: excess(numbers), 0.0, Fraction(0))
+
+    for index in np.flatnonzero(abs(difference) < CLOSE):
+        signs[index] = decide(key(int(index)))
+    return signs
 
 
 @dataclass(frozen=True)

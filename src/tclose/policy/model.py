@@ -18,7 +18,6 @@ from pydantic import (
 from tclose.distance.numbers import MisuseError, Number, Part, must
 from tclose.distance.registry import DISTANCES
 from tclose.errors import nearest
-from tclose.requirements.fields import ColumnPart, PolicyPart
 from tclose.requirements.registry import ColumnRequirements, PolicyRequirements
 
 Role = Literal["identifier", "quasi", "sensitive", "insensitive", "count", "weight", "subject"]
@@ -130,9 +129,6 @@ class Column(ColumnRequirements):
 
     short_key: ClassVar[str] = "role"
     short_form: ClassVar[dict[str, Any] | None] = {"type": "string", "enum": [*ROLES, *SYNONYMS]}
-    not_required: ClassVar[frozenset[str]] = ColumnPart.not_required | {
-        "hierarchy", "order", "domain"
-    }  # fmt: skip
 
     role: Annotated[Role, BeforeValidator(role_of)]
     hierarchy: HierarchySpec | None = None
@@ -298,10 +294,7 @@ class Policy(PolicyRequirements):
     @property
     def promises_something(self) -> bool:
         """Whether there is anything to verify."""
-        keys = PolicyRequirements.model_fields.keys() - PolicyPart.model_fields.keys()
-        return any(getattr(self, key) for key in keys) or any(
-            column.states_something for column in self.columns.values()
-        )
+        return bool(self.stated) or any(column.stated for column in self.columns.values())
 
     @field_validator("columns")
     @classmethod
@@ -338,7 +331,7 @@ class Policy(PolicyRequirements):
     @model_validator(mode="after")
     def _refuse_unknown_of_others(self) -> Policy:
         wild = [name for name, column in self.columns.items() if column.missing == "any"]
-        if "cross" in self.readings and wild:
+        if "knows_others" in self.adversaries and wild:
             raise ValueError(
                 f'readings: "cross" is not defined where a missing value of {wild[0]!r} may be any'
             )
@@ -360,8 +353,7 @@ class Policy(PolicyRequirements):
                 if column.missing == "forbid":
                     raise ValueError(f'release.leftover: "hide", but {name!r} forbids gaps')
                 continue
-            judged = column.states_something
-            judged |= any(name in joint.columns for joint in self.joint)
+            judged = column.stated or any(name in joint.columns for joint in self.joint)
             if judged and (column.hierarchy is None or column.order is not None):
                 raise ValueError(f'release.leftover: "generalize" needs a hierarchy of {name!r}')
             groups = [kind.name for kind in DISTANCES.values() if kind.knows_groups]

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Distance, Histogram, Metric
+from tclose.distance import Distance, Histogram
+from tclose.distance.ground import DistanceValues
 from tclose.distance.histogram import Counts
 from tclose.distance.registry import DistanceSpec
 from tclose.hierarchy import Hierarchy
-from tclose.requirements.fields import ColumnPart, PolicyPart
+
+if TYPE_CHECKING:
+    from tclose.requirements.requirement import ColumnPart, PolicyPart
 
 Ints = NDArray[np.int64]
 
@@ -48,23 +51,14 @@ class Tally:
         return int(self.table.sum()) if self.persons is None else self.everyone
 
 
-class SensitiveValues(Protocol):
+class SensitiveValues(DistanceValues, Protocol):
     """The values of a sensitive column in order, and the distances that they can have."""
 
     @property
-    def name(self) -> str: ...
-    @property
     def column(self) -> ColumnPart: ...
     @property
-    def labels(self) -> tuple[str, ...]: ...
-    @property
-    def values(self) -> int: ...
-    @property
     def suitable(self) -> tuple[str, ...]: ...
-    @property
-    def default_distance(self) -> str: ...
     def distance(self, spec: DistanceSpec | None = None) -> tuple[Distance, tuple[str, ...]]: ...
-    def ground(self, name: str) -> Metric: ...
 
 
 class Labelled(Protocol):

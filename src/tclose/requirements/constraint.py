@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
@@ -67,6 +68,21 @@ class JudgedAttribute:
         return replace(self, codes=self.codes[cells], mass=mass)
 
 
+def combine_codes(
+    classes: JudgedClasses, columns: Sequence[str]
+) -> tuple[Ints, list[tuple[int, ...]]]:
+    """The combined value of each cell, and which values each combination is made of.
+
+    A missing value that may be any value is a value of its own here, at distance 1 from all others.
+    """
+    codes = []
+    for name in columns:
+        code = classes.cell_codes[name]
+        codes.append(np.where(code < 0, classes.attributes[name].values, code))
+    label, first = group_codes(codes)
+    return label, [tuple(int(code[at]) for code in codes) for at in first]
+
+
 class AttributePool:
     """The attributes that constraints speak about, each listed once."""
 
@@ -85,13 +101,9 @@ class AttributePool:
         return self._add(name, classes.cell_codes[name], classes.attributes[name].values, whole)
 
     def add_joint(self, columns: tuple[str, ...]) -> int:
-        """The number of combined values; a missing one is a value of its own there."""
-        codes = []
-        for name in columns:
-            code = self._classes.cell_codes[name]
-            codes.append(np.where(code < 0, self._classes.attributes[name].values, code))
-        label, first = group_codes(codes)
-        return self._add(" × ".join(columns), label, len(first))
+        """The number of the combined values of some sensitive attributes."""
+        label, tuples = combine_codes(self._classes, columns)
+        return self._add(" × ".join(columns), label, len(tuples))
 
     def _add(self, name: str, codes: Ints, values: int, whole: Ints | None = None) -> int:
         for at, known in enumerate(self.fields):

@@ -1,19 +1,80 @@
-"""The one evaluator: what classes attain in some requirements, as each adversary sees them."""
+"""Which requirements a policy states, and the one evaluator: what classes attain in them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.requirements.classes import JudgedClasses
-from tclose.requirements.requirement import Measurement, Proposal, Requirement
+from tclose.errors import PolicyError, Problem
+from tclose.requirements.classes import JudgedClasses, P, StatedTable
+from tclose.requirements.registry import ABOUT_COLUMNS, FIRST, LAST
+from tclose.requirements.requirement import (
+    Flags,
+    Ints,
+    Measurement,
+    ProposedCells,
+    Requirement,
+    Table,
+)
 
-Flags = NDArray[np.bool_]
 C = TypeVar("C", bound=JudgedClasses)
+
+
+def state_requirements(table: StatedTable[P], population: P | None = None) -> list[Requirement]:
+    """Every requirement that the policy states."""
+
+    @cache
+    def match_population() -> Ints:
+        if population is None:
+            raise PolicyError(
+                [Problem("population", "k_map and presence need one", "give --population FILE")]
+            )
+        return table.match_population(population)
+
+    first, last = (
+        [
+            requirement
+            for kind in kinds
+            if (stated := kind.find_statement(table.policy)) is not None
+            for requirement in kind.from_policy(stated, table, match_population)
+        ]
+        for kinds in (FIRST, LAST)
+    )
+    return [*first, *_state_of_columns(table), *last]
+
+
+def _state_of_columns(table: Table) -> Iterator[Requirement]:
+    """What is stated of sensitive columns, against every adversary that the policy names.
+
+    With nothing else to know, whoever knows the other sensitive attributes knows the class only.
+    """
+    adversaries = table.policy.adversaries if len(table.attributes) > 1 else ("knows_class",)
+    for values in table.attributes.values():
+        stated = [
+            requirement
+            for kind in ABOUT_COLUMNS
+            if (statement := kind.find_statement(values.column)) is not None
+            for requirement in kind.from_column(statement, values, table)
+        ]
+        for adversary in adversaries:
+            for requirement in stated:
+                if requirement.against_others:
+                    yield replace(requirement, adversary=adversary)
+        yield from (requirement for requirement in stated if not requirement.against_others)
+
+
+def list_measurements(table: Table) -> list[Requirement]:
+    """What is worth knowing about a table whatever was required."""
+    found = [each for kind in FIRST for each in kind.suggest_for_table(table)]
+    for values in table.attributes.values():
+        found += [each for kind in ABOUT_COLUMNS for each in kind.suggest_for_column(values)]
+    for kind in (*ABOUT_COLUMNS, *LAST):
+        found += kind.suggest_for_table(table)
+    return found
 
 
 @dataclass(frozen=True)
@@ -26,17 +87,12 @@ class Evaluation(Generic[C]):
     """The classes as the adversary sees them: where other sensitive values are known, each is
     split by these. `seen.origin` says which class each lies in."""
 
-    @property
-    def failing(self) -> Flags:
-        """Which of the classes as the adversary sees them break the requirement."""
-        return self.measured.fails
-
 
 def evaluate(
     requirements: Sequence[Requirement],
     classes: C,
     *,
-    proposal: Proposal | None = None,
+    proposal: ProposedCells | None = None,
     before: Callable[[Requirement], None] = lambda requirement: None,
 ) -> Iterator[Evaluation[C]]:
     """Measures classes in every requirement, one after the other.
@@ -44,10 +100,15 @@ def evaluate(
     Of classes that a search proposes, a requirement is left out that cannot be judged by them.
     `before` is told of each requirement before it is measured.
     """
-    view = _View(classes)
+    split_for, split = None, classes
     for requirement in requirements:
         before(requirement)
-        seen = view.of(requirement)
+        seen, name = classes, requirement.attribute
+        if requirement.adversary == "knows_others" and name is not None:
+            if split_for != name:
+                others = [other for other in classes.attributes if other != name]
+                split_for, split = name, classes.regroup(others)
+            seen = split
         if proposal is None:
             yield Evaluation(requirement, requirement.measure(seen), seen)
         elif (measured := requirement.measure_proposed(seen, proposal)) is not None:
@@ -55,29 +116,13 @@ def evaluate(
 
 
 def failing_classes(
-    requirements: Sequence[Requirement], classes: JudgedClasses, proposal: Proposal | None = None
+    requirements: Sequence[Requirement],
+    classes: JudgedClasses,
+    proposal: ProposedCells | None = None,
 ) -> Flags:
     """Which classes break a requirement, by their numbers."""
     broken = np.zeros(classes.count, dtype=bool)
     for evaluation in evaluate(requirements, classes, proposal=proposal):
-        seen = evaluation.seen
-        own = evaluation.failing
-        broken[own if seen is classes else seen.origin[own]] = True
+        seen, fails = evaluation.seen, evaluation.measured.fails
+        broken[fails if seen is classes else seen.origin[fails]] = True
     return broken
-
-
-class _View(Generic[C]):
-    """C as adversaries see them; the last view is kept, for the next requirement."""
-
-    def __init__(self, classes: C) -> None:
-        self.classes = classes
-        self._known: tuple[str, C] | None = None
-
-    def of(self, requirement: Requirement) -> C:
-        name = requirement.attribute
-        if requirement.adversary == "knows_class" or name is None:
-            return self.classes
-        if self._known is None or self._known[0] != name:
-            others = [other for other in self.classes.attributes if other != name]
-            self._known = name, self.classes.regroup(others)
-        return self._known[1]

@@ -1,30 +1,119 @@
-"""What a requirement answers about every class, and what it declares about itself."""
+"""What a requirement declares about itself, what it answers about classes, and how it is stated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
+from tclose.distance import Distances
+from tclose.distance.histogram import Counts
+from tclose.distance.numbers import Part
+from tclose.distance.registry import DistanceSpec
 from tclose.requirements.classes import JudgedClasses, SensitiveValues, StatedTable, Tally
 from tclose.requirements.constraint import AttributePool, Constraint
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Adversary = Literal["knows_class", "knows_others"]
 """Whoever knows a person's class, or the person's other sensitive values as well: to them a class
 is only those of its rows that have these values."""
 ADVERSARIES: dict[str, Adversary] = {"separate": "knows_class", "cross": "knows_others"}
 """The adversaries by the words of a policy."""
 
-
 Table = StatedTable[Any]
 """A table whose policy states requirements."""
 Matching = Callable[[], Ints]
 """Counts the people of the population who fit each class; raises where there is no population."""
+Statement = Part | Fraction | int | tuple[Part, ...]
+"""What a policy says at the key of a requirement."""
+
+
+class ColumnPart(Part):
+    """What every requirement may know of a column that states it; each adds its own key."""
+
+    requirements: ClassVar[tuple[type[AttributeRequirement], ...]] = ()
+    """What can be stated of a column."""
+
+    role: str
+    missing: Literal["value", "forbid", "any"] = "value"
+    distance: DistanceSpec | None = None
+
+    @property
+    def stated(self) -> list[type[AttributeRequirement]]:
+        """What is stated of this column."""
+        return [kind for kind in self.requirements if kind.find_statement(self) is not None]
+
+    @model_validator(mode="after")
+    def _refuse_misuse(self) -> ColumnPart:
+        keys = list(dict.fromkeys(kind.key for kind in self.stated))
+        keys += ["distance"] if self.distance is not None else []
+        if keys and self.role != "sensitive":
+            raise ValueError(f"{', '.join(keys)}: only a sensitive column takes a promise")
+        for kind in self.stated:
+            kind.refuse_misuse(self)
+        return self
+
+
+class PolicyPart(Part):
+    """What every requirement may know of the policy that states it; each adds its own key."""
+
+    requirements: ClassVar[tuple[type[Requirement], ...]] = ()
+    """What can be stated of a whole table."""
+
+    columns: Mapping[str, ColumnPart] = Field(description="every column of the table and its role")
+    readings: tuple[Literal["separate", "cross"], ...] = Field(
+        ("separate",),
+        min_length=1,
+        description="cross: the other sensitive attributes are known to the attacker",
+    )
+
+    @property
+    def adversaries(self) -> tuple[Adversary, ...]:
+        """Against whom the requirements on columns must hold."""
+        return tuple(ADVERSARIES[reading] for reading in self.readings)
+
+    def with_role(self, role: str) -> tuple[str, ...]:
+        """The columns of one role, in the policy's order."""
+        return tuple(name for name, column in self.columns.items() if column.role == role)
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers."""
+        return self.with_role("quasi")
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive attributes."""
+        return self.with_role("sensitive")
+
+    @property
+    def stated(self) -> list[type[Requirement]]:
+        """What is stated of the whole table."""
+        return [kind for kind in self.requirements if kind.find_statement(self) is not None]
+
+    @model_validator(mode="after")
+    def _refuse_misuse(self) -> PolicyPart:
+        for kind in self.stated:
+            kind.refuse_misuse(self)
+        return self
+
+
+class SeveralKinds(Part):
+    """A key with several kinds below it, of which at least one is stated."""
+
+    @model_validator(mode="after")
+    def _refuse_none(self) -> SeveralKinds:
+        if not self.model_fields_set:
+            kinds = list(type(self).model_fields)
+            raise ValueError(f"name a kind: {', '.join(kinds[:-1])} or {kinds[-1]}")
+        return self
 
 
 @dataclass(frozen=True)
@@ -38,8 +127,34 @@ class Capabilities:
     persons 1 and 2, and of 2 and 3, half have what 1 and 3 have, and two thirds of all three."""
     self_contained: bool = True
     """It needs nothing beyond the classes: no hierarchies, no table of the population."""
-    whole_table: str = ""
-    """What to call it where it cannot be judged part by part; empty where it can be."""
+    whole_table: bool = False
+    """It cannot be judged part by part."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A number for each judged distribution, and which of them break the requirement."""
+
+    value: Floats
+    fails: Flags
+    worst: int
+    exact: Fraction | None = None
+    """What the worst of them attains, where that is a fraction."""
+    note: str = ""
+
+    @classmethod
+    def at_most(cls, found: Distances, limit: Fraction | int | None, note: str = "") -> Scores:
+        """Nothing may be above the limit."""
+        value, worst = found.value, found.largest()
+        fails = np.zeros(len(value), bool) if limit is None else ~found.within(Fraction(limit))
+        return cls(value, fails, worst, found.exact(worst), note)
+
+    @classmethod
+    def at_least(cls, counts: Counts, limit: Fraction | int | None) -> Scores:
+        """Nothing may be below the limit."""
+        worst = int(np.argmin(counts))
+        fails = np.asarray(counts < (limit or 0), dtype=bool)
+        return cls(counts.astype(float), fails, worst, Fraction(int(counts[worst])))
 
 
 @dataclass(frozen=True)
@@ -50,12 +165,12 @@ class Measurement:
     one of our knowledge only (the requirement says why in `note`).
     """
 
-    value: NDArray[np.float64]
-    fails: NDArray[np.bool_]
+    value: Floats
+    fails: Flags
     achieved: float
     exact: Fraction | None
     worst: int
-    margin: NDArray[np.float64]
+    margin: Floats
     decided: bool = True
     note: str = ""
     small_is_bad: bool = False
@@ -63,7 +178,7 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class ProposedCells:
     """What is known of classes that a search proposes, beyond their sizes and histograms."""
 
     raw_class: Ints
@@ -93,6 +208,8 @@ class Requirement:
     """What the field calls it."""
     key: ClassVar[str]
     """The policy's word for it."""
+    kind: ClassVar[str] = ""
+    """The word below that, where the key has several kinds."""
     topic: ClassVar[str] = "Variety of {about}"
     """What it is about, in a few words, for people."""
     sentence: ClassVar[str]
@@ -102,10 +219,14 @@ class Requirement:
     """Whether it can be stated against whoever knows the other sensitive attributes."""
     axis: ClassVar[Literal["", "k", "t"]] = ""
     """What a sweep over thresholds varies, if it can vary this one."""
+    small_is_bad: ClassVar[bool] = False
+    """Whether the threshold is a least value."""
 
     attribute: str | None = field(default=None, kw_only=True)
     """The sensitive attribute that it is about, if it is about one."""
     adversary: Adversary = field(default="knows_class", kw_only=True)
+    limit: Fraction | int | None = field(default=None, kw_only=True)
+    """The threshold; None where it is only measured."""
 
     @property
     def distance(self) -> str | None:
@@ -113,19 +234,14 @@ class Requirement:
         return None
 
     @property
-    def limit(self) -> Fraction | int | None:
-        """The threshold; None where it is only measured."""
-        raise NotImplementedError
-
-    @property
     def required(self) -> str | None:
         """The threshold as text; None where it is only measured."""
-        return shown(self.limit)
+        return write_number(self.limit)
 
     @property
     def reading(self) -> str:
         """The policy's word for the adversary."""
-        return "cross" if self.adversary == "knows_others" else "separate"
+        return next(word for word, other in ADVERSARIES.items() if other == self.adversary)
 
     @property
     def identity(self) -> tuple[str, str | None, str | None, str]:
@@ -136,21 +252,6 @@ class Requirement:
     def capabilities(self) -> Capabilities:
         """What it promises to a search."""
         return Capabilities()
-
-    def measure(self, classes: JudgedClasses) -> Measurement:
-        """What the table attains."""
-        raise NotImplementedError
-
-    def measure_proposed(self, classes: JudgedClasses, proposal: Proposal) -> Measurement | None:
-        """What classes attain that a search proposes; None where that cannot be told from them."""
-        return self.measure(classes)
-
-    def compile(self, attributes: AttributePool) -> Sequence[Constraint] | None:
-        """The constraints that together are this requirement; None where kernels cannot judge."""
-        return None
-
-    def refuse_uncompiled(self) -> None:
-        """Raises UsageError where no search can do without a constraint."""
 
     @property
     def least_size(self) -> int:
@@ -167,23 +268,90 @@ class Requirement:
         """Whether no class attains more than 1."""
         return True
 
+    def measure(self, classes: JudgedClasses) -> Measurement:
+        """What the table attains."""
+        raise NotImplementedError
+
+    def measure_proposed(
+        self, classes: JudgedClasses, proposal: ProposedCells
+    ) -> Measurement | None:
+        """What classes attain that a search proposes; None where that cannot be told from them."""
+        return self.measure(classes)
+
+    def summarize(self, classes: JudgedClasses, view: Ints, scores: Scores) -> Measurement:
+        """From judged distributions to classes: the worst of a class's views counts.
+
+        `view` is the view that each of the scores belongs to.
+        """
+        sign = -1.0 if self.small_is_bad else 1.0
+        per_view = np.full(classes.views, -np.inf)
+        np.maximum.at(per_view, view, sign * scores.value)
+        broken = np.zeros(classes.views, dtype=bool)
+        broken[view[scores.fails]] = True
+        per_class = np.full(classes.count, -np.inf)
+        np.maximum.at(per_class, classes.class_of, per_view[classes.view_of])
+        failing = np.zeros(classes.count, dtype=bool)
+        failing[classes.class_of[broken[classes.view_of]]] = True
+        attained = sign * per_class
+        margin = np.broadcast_to(np.inf, classes.count)
+        if self.limit is not None:
+            margin = sign * (float(self.limit) - attained)
+        first = int(np.searchsorted(classes.view_of, view[scores.worst]))
+        return Measurement(
+            value=attained,
+            fails=failing,
+            achieved=float(scores.value[scores.worst]),
+            exact=scores.exact,
+            worst=int(classes.class_of[first]),
+            margin=margin,
+            note=scores.note,
+            small_is_bad=self.small_is_bad,
+        )
+
+    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+        """The constraints that together are this requirement; None where kernels cannot judge."""
+        return None if self.limit is None else self.constrain(attributes, Fraction(self.limit))
+
+    def constrain(
+        self, attributes: AttributePool, limit: Fraction
+    ) -> tuple[Constraint, ...] | None:
+        """The same at some threshold."""
+        return None
+
+    def refuse_uncompiled(self) -> None:
+        """Raises UsageError where no search can do without a constraint."""
+
     def at_limit(self, limit: Fraction | int) -> Requirement:
-        """The same with another threshold on its axis."""
-        changed: dict[str, Any] = {self.axis: limit}
-        return replace(self, **changed)
+        """The same with another threshold."""
+        return replace(self, limit=limit)
 
     def against_table(self) -> Requirement | None:
         """The distance of classes from the table that it is about, as a requirement; if any."""
         return self if self.axis == "t" else None
 
     @classmethod
-    def from_policy(cls, table: Table, match_population: Matching) -> Iterator[Requirement]:
-        """What the policy requires of the whole table."""
-        yield from ()
+    def find_statement(cls, part: Part) -> Statement | None:
+        """What a policy, or one of its columns, says at the key; None where it says nothing."""
+        stated: Statement | None = getattr(part, cls.key)
+        if stated is not None and cls.kind:
+            stated = getattr(stated, cls.kind)
+        return None if stated == () else stated
 
     @classmethod
-    def measured_of_table(cls, table: Table) -> Iterator[Requirement]:
-        """What is worth knowing about a table whatever was required."""
+    def refuse_misuse(cls, part: Any) -> None:
+        """Raises ValueError where what the policy, or a column, says at the key makes no sense."""
+
+    @classmethod
+    def from_policy(
+        cls, stated: Statement, table: Table, match_population: Matching
+    ) -> Iterator[Requirement]:
+        """What the policy states of the whole table."""
+        assert isinstance(stated, Fraction | int)
+        yield cls(limit=stated)
+
+    @classmethod
+    def suggest_for_table(cls, table: Table) -> Iterator[Requirement]:
+        """What is worth measuring of a table whatever was required."""
         yield from ()
 
 
@@ -193,69 +361,33 @@ class AttributeRequirement(Requirement):
 
     attribute: str = field()
 
-    @classmethod
-    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
-        """What the policy requires of a sensitive column."""
+    def measure(self, classes: JudgedClasses) -> Measurement:
+        """What the table attains."""
+        tally = classes.tally(self.attribute)
+        return self.summarize(classes, tally.view, self.score(tally))
+
+    def score(self, tally: Tally) -> Scores:
+        """What each of the distributions attains."""
         raise NotImplementedError
 
     @classmethod
-    def measured_of_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
-        """What is worth knowing about a sensitive column whatever was required."""
+    def from_column(
+        cls, stated: Statement, values: SensitiveValues, table: Table
+    ) -> Iterator[Requirement]:
+        """What the policy states of a sensitive column."""
+        assert isinstance(stated, Fraction | int)
+        yield cls(values.name, limit=stated)
+
+    @classmethod
+    def suggest_for_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
+        """What is worth measuring of a sensitive column whatever was required."""
         yield cls(values.name)
 
 
-def settle(
-    classes: JudgedClasses,
-    tally: Tally | None,
-    value: NDArray[np.float64],
-    fails: NDArray[np.bool_],
-    worst: int,
-    *,
-    limit: Fraction | float | None,
-    exact: Fraction | None,
-    small_is_bad: bool = False,
-    note: str = "",
-) -> Measurement:
-    """From judged distributions to classes: the worst of a class's views counts.
-
-    `value`, `fails` and `worst` speak of the rows of the tally (of the views, where it is None).
-    """
-    view = np.arange(classes.views) if tally is None else tally.view
-    sign = -1.0 if small_is_bad else 1.0
-    per_view = np.full(classes.views, -np.inf)
-    np.maximum.at(per_view, view, sign * value)
-    broken = np.zeros(classes.views, dtype=bool)
-    broken[view[fails]] = True
-    per_class = np.full(classes.count, -np.inf)
-    np.maximum.at(per_class, classes.class_of, per_view[classes.view_of])
-    failing = np.zeros(classes.count, dtype=bool)
-    failing[classes.class_of[broken[classes.view_of]]] = True
-    attained = sign * per_class
-    margin = np.broadcast_to(np.inf, classes.count)
-    if limit is not None:
-        margin = sign * (float(limit) - attained)
-    first = int(np.searchsorted(classes.view_of, view[worst]))
-    return Measurement(
-        value=attained,
-        fails=failing,
-        achieved=float(value[worst]),
-        exact=exact,
-        worst=int(classes.class_of[first]),
-        margin=margin,
-        note=note,
-        small_is_bad=small_is_bad,
-    )
-
-
-def nothing_fails(value: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """The verdict on distributions that nothing is required of."""
-    return np.zeros(len(value), dtype=bool)
-
-
-def shown(number: Fraction | int | None) -> str | None:
+def write_number(number: Fraction | int | None) -> str | None:
     """A threshold as a report writes it: a decimal where it ends, else a fraction.
 
-    >>> shown(Fraction(1, 5)), shown(Fraction(1, 3)), shown(None)
+    >>> write_number(Fraction(1, 5)), write_number(Fraction(1, 3)), write_number(None)
     ('0.2', '1/3', None)
     """
     if number is None:

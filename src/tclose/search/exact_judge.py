@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tclose.data.encode.classes import Classes, group_codes
 from tclose.distance.histogram import Counts
-from tclose.requirements import Measurement, Proposal, Requirement, evaluate, failing_classes
+from tclose.requirements import Measurement, ProposedCells, Requirement, evaluate, failing_classes
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -99,8 +99,8 @@ class Judge:
 
     def _proposal(
         self, owner: Ints, cells: Ints, climbs: list[list[Ints]] | None = None
-    ) -> Proposal:
-        return Proposal(self.problem.classes.cell_class[cells], owner, climbs)
+    ) -> ProposedCells:
+        return ProposedCells(self.problem.classes.cell_class[cells], owner, climbs)
 
     def _labelled(self, label: Ints, kept: Ints) -> Classes:
         """The classes of a labelling, from the cells that it keeps."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tclose.requirements import Requirement
-from tclose.requirements.requirement import shown
+from tclose.requirements.requirement import write_number
 from tclose.search.exact_judge import Judge
 from tclose.search.problem import Problem
 
@@ -28,7 +28,7 @@ class Infeasible:
     exact: Fraction | None
 
     def __str__(self) -> str:
-        nearest = shown(self.exact) if self.exact is not None else f"{self.attained:.6g}"
+        nearest = write_number(self.exact) if self.exact is not None else f"{self.attained:.6g}"
         return (
             f"{self.title}: {self.required} is promised, and the whole table as one class "
             f"attains {nearest}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tclose.distance.registry import DISTANCES
 from tclose.report.document import Figure, Figures, Paragraph, Part, Points, Section, Table, Tone
 from tclose.report.subject import CountedTable, Subject
-from tclose.requirements.registry import BY_NAME
+from tclose.requirements.registry import find_requirement
 from tclose.verify.audit import Audit
 from tclose.verify.verdict import Verdict
 from tclose.verify.wording import rows_text
@@ -37,7 +37,7 @@ def join_names(names: Sequence[str]) -> str:
 
 def name_requirement(verdict: Verdict) -> str:
     """What a requirement is about, in a few words."""
-    kind = BY_NAME.get(verdict.requirement)
+    kind = find_requirement(verdict.requirement)
     topic = IDENTIFIERS[0] if kind is None else kind.topic
     name = topic.format(about=verdict.attribute or "")
     return f"{name} (others known)" if verdict.reading == "cross" else name
@@ -45,7 +45,7 @@ def name_requirement(verdict: Verdict) -> str:
 
 def describe_requirement(verdict: Verdict, quasi: Sequence[str]) -> str:
     """What a requirement asks of every class, in plain words."""
-    kind, measure = BY_NAME.get(verdict.requirement), DISTANCES.get(verdict.distance or "")
+    kind, measure = find_requirement(verdict.requirement), DISTANCES.get(verdict.distance or "")
     plain = (IDENTIFIERS[1] if kind is None else kind.sentence).format(
         about=verdict.attribute or "",
         required=verdict.required or "",

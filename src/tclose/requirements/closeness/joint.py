@@ -9,27 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from tclose.distance import Distance, EarthMover, MatrixMetric, Metric, equal, matrix
-from tclose.distance.histogram import group_codes
 from tclose.distance.numbers import Number, Part, must
 from tclose.errors import UsageError
-from tclose.requirements.classes import JudgedClasses, Tally
-from tclose.requirements.closeness.t_closeness import ground_name
-from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
-from tclose.requirements.fields import PolicyPart
+from tclose.requirements.classes import JudgedClasses
+from tclose.requirements.closeness.t_closeness import choose_ground
+from tclose.requirements.constraint import (
+    AttributePool,
+    Constraint,
+    ConstraintKind,
+    combine_codes,
+)
 from tclose.requirements.requirement import (
     Capabilities,
     Matching,
     Measurement,
+    PolicyPart,
     Requirement,
+    Scores,
+    Statement,
     Table,
-    nothing_fails,
-    settle,
 )
 
 MOST_PAIRS = 300
@@ -46,24 +49,16 @@ class Joint(Part):
 
     @field_validator("columns")
     @classmethod
-    def _distinct(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _refuse_repeated(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(value)) < len(value):
             raise ValueError("a column stands twice")
         return value
 
 
 class JointField(PolicyPart):
-    """`joint` of a policy."""
+    """`joint = [{ columns = ["disease", "salary"], t = 0.3 }]` of a policy."""
 
     joint: tuple[Joint, ...] = ()
-
-    @model_validator(mode="after")
-    def _joint_sensitive(self) -> JointField:
-        for joint in self.joint:
-            wrong = [name for name in joint.columns if name not in self.sensitive]
-            if wrong:
-                raise ValueError(f"joint: {wrong[0]!r} is not a sensitive column of this policy")
-        return self
 
 
 @dataclass(frozen=True)
@@ -71,32 +66,28 @@ class JointCloseness(Requirement):
     """t-closeness of the combined values of several attributes.
 
     `by` is "equal" (any difference counts 1: the variational distance of the joint distribution),
-    or "mean" or "max" of the attributes' own distances.
+    or "mean" or "max" of the attributes' own distances. How combinations are distributed in the
+    table takes all of its cells to tell.
     """
 
-    name: ClassVar[str] = "joint-t-closeness"
-    key: ClassVar[str] = "joint"
-    topic: ClassVar[str] = "Closeness of {about} together"
-    sentence: ClassVar[str] = (
+    name = "joint-t-closeness"
+    key = "joint"
+    topic = "Closeness of {about} together"
+    sentence = (
         "In no class does the spread of the combinations of {about} differ from that of the whole "
         "table by more than {required}{scale}."
     )
-    axis: ClassVar[Literal["", "k", "t"]] = "t"
+    axis = "t"
+    capabilities = Capabilities(whole_table=True)
 
     attribute: str = field(init=False)
     columns: tuple[str, ...]
-    t: Fraction | None = None
     by: str = "equal"
     grounds: tuple[Metric, ...] = ()
 
     def __post_init__(self) -> None:
         """Names all of the attributes."""
         object.__setattr__(self, "attribute", " × ".join(self.columns))
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """How combinations are distributed in the table takes all of its cells to tell."""
-        return Capabilities(whole_table="joint closeness")
 
     @property
     def reading(self) -> str:
@@ -108,46 +99,49 @@ class JointCloseness(Requirement):
         """How combined values are compared."""
         return self.by
 
-    @property
-    def limit(self) -> Fraction | None:
-        """The largest distance allowed."""
-        return self.t
-
     def measure(self, classes: JudgedClasses) -> Measurement:
         """The distance of the farthest class."""
-        tally, tuples = joint_tally(classes, self.columns)
-        distances = self._distance(tuples).of(tally.histogram, tally.table)
-        worst = distances.largest()
-        value = distances.value
-        fails = nothing_fails(value) if self.t is None else ~distances.within(self.t)
-        return settle(
-            classes, tally, value, fails, worst, limit=self.t, exact=distances.exact(worst)
-        )
+        label, tuples = combine_codes(classes, self.columns)
+        tally = classes.tally_of(label, len(tuples))
+        found = self._choose_distance(tuples).of(tally.histogram, tally.table)
+        return self.summarize(classes, tally.view, Scores.at_most(found, self.limit))
 
-    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+    def constrain(
+        self, attributes: AttributePool, limit: Fraction
+    ) -> tuple[Constraint, ...] | None:
         """The variational distance of the combined values."""
-        if self.by != "equal" or self.t is None:
+        if self.by != "equal":
             return None
         at = attributes.add_joint(self.columns)
         metric = equal(attributes.fields[at].values)
-        return (Constraint(ConstraintKind.EMD, at, self.t, metric),)
+        return (Constraint(ConstraintKind.EMD, at, limit, metric),)
 
     @classmethod
-    def from_policy(cls, table: Table, match_population: Matching) -> Iterator[Requirement]:
-        """`joint = [{ columns = ["disease", "salary"], t = 0.3 }]`."""
-        policy = table.policy
-        for joint in policy.joint if isinstance(policy, JointField) else ():
+    def refuse_misuse(cls, part: JointField) -> None:
+        """All columns are sensitive."""
+        for joint in part.joint:
+            wrong = [name for name in joint.columns if name not in part.sensitive]
+            if wrong:
+                raise ValueError(f"joint: {wrong[0]!r} is not a sensitive column of this policy")
+
+    @classmethod
+    def from_policy(
+        cls, stated: Statement, table: Table, match_population: Matching
+    ) -> Iterator[Requirement]:
+        """Every group of columns, with their ground distances."""
+        for joint in stated if isinstance(stated, tuple) else ():
+            assert isinstance(joint, Joint)
             values = [table.attributes[name] for name in joint.columns]
-            grounds = tuple(each.ground(ground_name(each)) for each in values)
-            yield cls(joint.columns, joint.t, joint.distance, grounds)
+            grounds = tuple(each.ground(choose_ground(each)) for each in values)
+            yield cls(joint.columns, joint.distance, grounds, limit=joint.t)
 
     @classmethod
-    def measured_of_table(cls, table: Table) -> Iterator[Requirement]:
+    def suggest_for_table(cls, table: Table) -> Iterator[Requirement]:
         """All sensitive attributes together, where there are several."""
         if len(table.attributes) > 1:
             yield cls(tuple(table.attributes))
 
-    def _distance(self, tuples: list[tuple[int, ...]]) -> Distance:
+    def _choose_distance(self, tuples: list[tuple[int, ...]]) -> Distance:
         if self.by == "equal":
             return EarthMover(equal(len(tuples)))
         if len(tuples) > MOST_PAIRS:
@@ -158,40 +152,22 @@ class JointCloseness(Requirement):
                 hint='use distance = "equal"',
             )
 
-        def apart(one: tuple[int, ...], other: tuple[int, ...]) -> Fraction:
-            each = [
-                _between(ground, a, b)
-                for ground, a, b in zip(self.grounds, one, other, strict=True)
-            ]
+        def measure(some: tuple[int, ...], others: tuple[int, ...]) -> Fraction:
+            pairs = zip(self.grounds, some, others, strict=True)
+            each = [_measure_values(ground, a, b) for ground, a, b in pairs]
             return max(each) if self.by == "max" else sum(each, Fraction(0)) / len(each)
 
-        return EarthMover(_unscaled([[apart(one, other) for other in tuples] for one in tuples]))
+        return EarthMover(_keep_scale([[measure(a, b) for b in tuples] for a in tuples]))
 
 
-def joint_tally(
-    classes: JudgedClasses, columns: tuple[str, ...]
-) -> tuple[Tally, list[tuple[int, ...]]]:
-    """The combined values per view, and which values each combination is made of.
-
-    A missing value that may be any value is a value of its own here, at distance 1 from all others.
-    """
-    codes = []
-    for name in columns:
-        code = classes.cell_codes[name]
-        codes.append(np.where(code < 0, classes.attributes[name].values, code))
-    label, first = group_codes(codes)
-    tuples = [tuple(int(code[at]) for code in codes) for at in first]
-    return classes.tally_of(label, len(first)), tuples
-
-
-def _between(ground: Metric, one: int, other: int) -> Fraction:
+def _measure_values(ground: Metric, value: int, other: int) -> Fraction:
     """The distance of two values, where the code after the last is a missing one."""
-    if max(one, other) >= ground.values:
-        return Fraction(one != other)
-    return ground.between(one, other)
+    if max(value, other) >= ground.values:
+        return Fraction(value != other)
+    return ground.between(value, other)
 
 
-def _unscaled(distances: list[list[Fraction]]) -> Metric:
+def _keep_scale(distances: list[list[Fraction]]) -> Metric:
     """The matrix as it is: its diameter is that of the whole domain, not of what was observed."""
     metric, _ = matrix(distances)
     largest = max(entry for row in distances for entry in row)

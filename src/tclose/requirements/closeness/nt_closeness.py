@@ -14,65 +14,49 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.distance import Distance, Distances, Reference
 from tclose.distance.histogram import group_codes
 from tclose.errors import PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.requirements.classes import JudgedClasses, SensitiveValues
-from tclose.requirements.closeness.t_closeness import ClosenessField, TCloseness, compiled_distance
+from tclose.requirements.closeness.t_closeness import Closeness, ClosenessField, TCloseness
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
-    AttributeRequirement,
     Capabilities,
+    Ints,
     Measurement,
-    Proposal,
+    ProposedCells,
     Requirement,
+    Statement,
     Table,
-    shown,
+    write_number,
 )
 
 MOST_NODES = 20_000
 
-Levels = list[NDArray[np.int64]]
+Levels = list[Ints]
 
 
 @dataclass(frozen=True)
-class NTCloseness(AttributeRequirement):
-    """Some superset S of n or more rows has D[class, S] ≤ t. Not kept by merging classes."""
+class NTCloseness(Closeness):
+    """Some superset S of n or more rows has D[class, S] ≤ t. Not kept by merging classes.
 
-    name: ClassVar[str] = "(n,t)-closeness"
-    key: ClassVar[str] = "n"
-    topic: ClassVar[str] = "Closeness of {about}"
-    sentence: ClassVar[str] = (
+    A union of two classes, each like its own surroundings, may be like nobody's.
+    """
+
+    name = "(n,t)-closeness"
+    key = "n"
+    sentence = (
         "In every class the spread of {about} is as close to that of some large part of the table "
         "as promised ({required}), {by}."
     )
-    axis: ClassVar[Literal["", "k", "t"]] = "t"
+    capabilities = Capabilities(monotone=False, self_contained=False, whole_table=True)
 
-    measure_by: Distance
     n: int
-    t: Fraction | None
     trees: Mapping[str, Hierarchy] = field(default_factory=dict)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """A union of two classes, each like its own surroundings, may be like nobody's."""
-        return Capabilities(monotone=False, self_contained=False, whole_table="(n, t)-closeness")
-
-    @property
-    def limit(self) -> Fraction | None:
-        """t."""
-        return self.t
-
-    @property
-    def bounded(self) -> bool:
-        """As the distance is."""
-        return self.measure_by.bounded
 
     @property
     def least_table(self) -> int:
@@ -80,29 +64,28 @@ class NTCloseness(AttributeRequirement):
         return self.n
 
     @property
-    def distance(self) -> str:
-        """The name of the distance."""
-        return self.measure_by.name
-
-    @property
     def required(self) -> str | None:
         """n and t."""
-        return f"n={self.n}, t={shown(self.t)}"
+        return f"n={self.n}, t={write_number(self.limit)}"
 
     def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest, over classes, of the distance to the nearest superset."""
         return self.measure_along(classes, *self._levels(classes))
 
-    def measure_proposed(self, classes: JudgedClasses, proposal: Proposal) -> Measurement | None:
+    def measure_proposed(
+        self, classes: JudgedClasses, proposal: ProposedCells
+    ) -> Measurement | None:
         """Judged along the levels of the proposal; its cuts keep it where these are not given."""
         return None if proposal.climbs is None else self.measure_along(classes, proposal.climbs)
 
-    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+    def constrain(
+        self, attributes: AttributePool, limit: Fraction
+    ) -> tuple[Constraint, ...] | None:
         """The distance from a superset; only a search that knows its supersets keeps this."""
-        kind, metric = compiled_distance(self.measure_by)
-        if kind != ConstraintKind.EMD or self.t is None:
+        if (tree := self.measure_by.tree) is None:
             return None
-        return (Constraint(kind, attributes.add(self.attribute), self.t, metric, need=self.n),)
+        at = attributes.add(self.attribute)
+        return (Constraint(ConstraintKind.EMD, at, limit, tree, need=self.n),)
 
     def refuse_uncompiled(self) -> None:
         """Proposed classes do not tell their supersets, so searches rely on the constraint."""
@@ -117,20 +100,21 @@ class NTCloseness(AttributeRequirement):
         return TCloseness(self.attribute, self.measure_by, adversary=self.adversary)
 
     @classmethod
-    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
+    def from_column(
+        cls, stated: Statement, values: SensitiveValues, table: Table
+    ) -> Iterator[Requirement]:
         """`t = 0.2` with `n = 1000`."""
         column = values.column
-        if not isinstance(column, ClosenessField) or column.n is None or column.t is None:
-            return
+        assert isinstance(stated, int) and isinstance(column, ClosenessField)
         quasi = [table.policy.columns[name] for name in table.policy.quasi]
         if any(each.missing == "any" for each in (column, *quasi)):
             what = '(n, t)-closeness is not defined where a missing value may be "any" value'
             raise PolicyError([Problem(f"columns.{values.name}.n", what, 'say missing = "value"')])
         distance, _ = values.distance(column.distance)
-        yield cls(values.name, distance, column.n, column.t, table.hierarchies)
+        yield cls(values.name, distance, stated, table.hierarchies, limit=column.t)
 
     @classmethod
-    def measured_of_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
+    def suggest_for_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
         """Nothing without an n."""
         yield from ()
 
@@ -140,28 +124,27 @@ class NTCloseness(AttributeRequirement):
         """The same where each quasi-identifier's codes at each level are given."""
         lattice = _Lattice(classes, self.attribute, levels, self.n)
         value = np.full(classes.count, np.inf)
-        close = np.zeros(classes.count, dtype=bool)
-        for members, distances in lattice.compared(self.measure_by):
+        close = np.full(classes.count, self.limit is None)
+        for members, distances in lattice.compare(self.measure_by):
             value[members] = np.minimum(value[members], distances.value)
-            if self.t is not None:
-                close[members] |= distances.within(self.t)
-        worst = int(np.argmax(value))
-        fails = ~close if self.t is not None else np.zeros(classes.count, dtype=bool)
-        exact = self._nearest(lattice, worst)
-        limit = np.inf if self.t is None else float(self.t)
+            if self.limit is not None:
+                close[members] |= distances.within(Fraction(self.limit))
+        worst, fails = int(np.argmax(value)), ~close
+        exact = self._measure_nearest(lattice, worst)
+        limit = np.inf if self.limit is None else float(self.limit)
         # No superset, seen or unseen, is larger than the table.
         possible = self.n <= classes.everyone
         undecided = bool(fails.any()) and possible and (bool(unseen) or lattice.cut_short)
         return Measurement(
             value=value, fails=fails, achieved=float(value[worst]), exact=exact, worst=worst,
             margin=limit - value, decided=not undecided,
-            note=_why(unseen, lattice.cut_short) if undecided else "",
+            note=_say_why(unseen, lattice.cut_short) if undecided else "",
         )  # fmt: skip
 
-    def _nearest(self, lattice: _Lattice, index: int) -> Fraction | None:
+    def _measure_nearest(self, lattice: _Lattice, index: int) -> Fraction | None:
         """The exact distance of one class from its nearest superset."""
         found = []
-        for members, distances in lattice.compared(self.measure_by, only=index):
+        for members, distances in lattice.compare(self.measure_by, only=index):
             found += [distances.exact(int(at)) for at in np.flatnonzero(members == index)]
         whole = [distance for distance in found if distance is not None]
         return min(whole) if whole and len(whole) == len(found) else None
@@ -173,7 +156,7 @@ class NTCloseness(AttributeRequirement):
             dictionary, tree = classes.dictionaries[name], self.trees.get(name)
             here = classes.key[:, at]
             if tree is not None and all(tree.contains(label) for label in dictionary.labels):
-                levels.append(_climbed(tree, dictionary.labels, here))
+                levels.append(_climb(tree, dictionary.labels, here))
             else:
                 unseen.append(name)
                 levels.append([here, np.zeros_like(here)])
@@ -192,9 +175,9 @@ class _Lattice:
         self.least = least
         self.cut_short = False
 
-    def compared(
+    def compare(
         self, distance: Distance, only: int | None = None
-    ) -> Iterator[tuple[NDArray[np.int64], Distances]]:
+    ) -> Iterator[tuple[Ints, Distances]]:
         """For every level vector: the classes inside large enough groups, and their distances."""
         for vector in self._vectors():
             label, first = group_codes(
@@ -226,7 +209,7 @@ class _Lattice:
         yield top
 
 
-def _climbed(tree: Hierarchy, labels: tuple[str, ...], key: NDArray[np.int64]) -> Levels:
+def _climb(tree: Hierarchy, labels: tuple[str, ...], key: Ints) -> Levels:
     """Codes of the classes' values at each level of a hierarchy; a missing value stays itself."""
     missing = len(tree.labels)
     result = []
@@ -237,7 +220,7 @@ def _climbed(tree: Hierarchy, labels: tuple[str, ...], key: NDArray[np.int64]) -
     return result
 
 
-def _why(unseen: Sequence[str], cut_short: bool) -> str:
+def _say_why(unseen: Sequence[str], cut_short: bool) -> str:
     if cut_short:
         return f"only {MOST_NODES:,} of the possible supersets were tried"
     columns = ", ".join(repr(name) for name in unseen)

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.distance import Histogram
-from tclose.distance.numbers import Number, Part, compare, decimal_of, must
-from tclose.requirements.classes import JudgedClasses, SensitiveValues
+from tclose.distance.numbers import Number, Part, compare_each, decimal_of, must
+from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
-from tclose.requirements.requirement import (
-    AttributeRequirement,
-    Measurement,
-    Requirement,
-    Table,
-    nothing_fails,
-    settle,
-)
+from tclose.requirements.requirement import AttributeRequirement, Flags, Floats, Scores
 
 Values = Annotated[Number, must("l must be at least 1", lambda l: l >= 1)]
 
 
 class EntropyKey(Part):
-    """`entropy` among the kinds of l-diversity."""
+    """`l = { entropy = 2.5 }`."""
 
     entropy: Values | None = None
 
@@ -39,50 +29,32 @@ class EntropyKey(Part):
 class EntropyDiversity(AttributeRequirement):
     """H(class) ≥ log l (Li 2007, section 2). The whole table must have that much to begin with."""
 
-    name: ClassVar[str] = "entropy-l-diversity"
-    key: ClassVar[str] = "l"
-    sentence: ClassVar[str] = (
+    name = "entropy-l-diversity"
+    key = "l"
+    kind = "entropy"
+    sentence = (
         "In every class {about} is at least as uncertain as among {required} equally likely values."
     )
+    small_is_bad = True
 
-    l: Fraction | None = None
-
-    @property
-    def limit(self) -> Fraction | None:
-        """The l of log l."""
-        return self.l
-
-    def measure(self, classes: JudgedClasses) -> Measurement:
-        """exp(H) of the least uncertain class."""
-        tally = classes.tally(self.attribute)
-        entropy = entropies(tally.histogram)
-        value = np.exp(entropy)
+    def score(self, tally: Tally) -> Scores:
+        """exp(H)."""
+        histogram = tally.histogram
+        entropy = measure_entropy(histogram)
         # Equal counts in another order add up to another last digit; the first such class is meant.
         worst = int(np.flatnonzero(entropy <= entropy.min() + 1e-13)[0])
-        fails = nothing_fails(value)
-        if self.l is not None:
-            fails = _below(tally.histogram, entropy, self.l)
-        alone = tally.histogram.start[worst + 1] - tally.histogram.start[worst] == 1
-        return settle(
-            classes, tally, value, fails, worst,
-            limit=self.l, exact=Fraction(1) if alone else None, small_is_bad=True,
-        )  # fmt: skip
+        fails = np.zeros(len(entropy), dtype=bool)
+        if self.limit is not None:
+            fails = _is_below(histogram, entropy, Fraction(self.limit))
+        alone = histogram.start[worst + 1] - histogram.start[worst] == 1
+        return Scores(np.exp(entropy), fails, worst, Fraction(1) if alone else None)
 
-    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+    def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """The entropy, from below."""
-        if self.l is None:
-            return None
-        return (Constraint(ConstraintKind.ENTROPY, attributes.add(self.attribute), self.l),)
-
-    @classmethod
-    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
-        """`l = { entropy = 2.5 }`."""
-        kinds = getattr(values.column, cls.key)
-        if isinstance(kinds, EntropyKey) and kinds.entropy is not None:
-            yield cls(values.name, kinds.entropy)
+        return (Constraint(ConstraintKind.ENTROPY, attributes.add(self.attribute), limit),)
 
 
-def entropies(histogram: Histogram) -> NDArray[np.float64]:
+def measure_entropy(histogram: Histogram) -> Floats:
     """H of every class, in natural units: Σ (c/r) · log(r/c)."""
     owner = histogram.owner()
     size = histogram.size.astype(float)
@@ -91,24 +63,17 @@ def entropies(histogram: Histogram) -> NDArray[np.float64]:
     return np.bincount(owner, terms, minlength=histogram.classes).astype(np.float64)
 
 
-def _below(
-    histogram: Histogram, entropy: NDArray[np.float64], limit: Fraction
-) -> NDArray[np.bool_]:
+def _is_below(histogram: Histogram, entropy: Floats, limit: Fraction) -> Flags:
     """Which classes have H < log l, decided with as many digits as it takes."""
-    difference = entropy - np.log(float(limit))
-    result: NDArray[np.bool_] = difference < 0
 
-    @cache
-    def short(counts: tuple[int, ...]) -> bool:
-        def excess() -> Decimal:
-            size = sum(counts)
-            spread = sum((c * Decimal(c).ln() for c in counts), Decimal(0))
-            return Decimal(size).ln() - spread / size - decimal_of(limit).ln()
-
-        return compare(excess, 0.0, Fraction(0)) < 0
-
-    for index in np.flatnonzero(abs(difference) < 1e-8):
+    def reduce_counts(index: int) -> tuple[int, ...]:
         counts = histogram.count[histogram.start[index] : histogram.start[index + 1]].tolist()
         common = math.gcd(*counts)
-        result[index] = short(tuple(sorted(count // common for count in counts)))
-    return result
+        return tuple(sorted(count // common for count in counts))
+
+    def find_excess(counts: tuple[int, ...]) -> Decimal:
+        size = sum(counts)
+        spread = sum((c * Decimal(c).ln() for c in counts), Decimal(0))
+        return Decimal(size).ln() - spread / size - decimal_of(limit).ln()
+
+    return compare_each(entropy - np.log(float(limit)), reduce_counts, find_excess) < 0

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from tclose.distance import Histogram, Ratios
 from tclose.distance.numbers import Number, Part, must
-from tclose.requirements.classes import JudgedClasses, SensitiveValues
+from tclose.requirements.classes import SensitiveValues, Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
-    Measurement,
     Requirement,
+    Scores,
+    Statement,
     Table,
-    nothing_fails,
-    settle,
-    shown,
+    write_number,
 )
 
 
@@ -33,7 +32,7 @@ class Recursive(Part):
 
 
 class RecursiveKey(Part):
-    """`recursive` among the kinds of l-diversity."""
+    """`l = { recursive = { c = 3, l = 2 } }`."""
 
     recursive: Recursive | None = None
 
@@ -42,53 +41,44 @@ class RecursiveKey(Part):
 class RecursiveDiversity(AttributeRequirement):
     """r₁ < c · (r_l + … + r_m), counts from the largest down, strictly."""
 
-    name: ClassVar[str] = "recursive-(c,l)-diversity"
-    key: ClassVar[str] = "l"
-    sentence: ClassVar[str] = (
+    name = "recursive-(c,l)-diversity"
+    key = "l"
+    kind = "recursive"
+    sentence = (
         "In no class is one value of {about} overwhelming, even if some others can be ruled out "
         "({required})."
     )
 
     l: int = 2
-    c: Fraction | None = None
-
-    @property
-    def limit(self) -> Fraction | None:
-        """c."""
-        return self.c
 
     @property
     def required(self) -> str | None:
         """c and l."""
-        return None if self.c is None else f"c={shown(self.c)}, l={self.l}"
+        return None if self.limit is None else f"c={write_number(self.limit)}, l={self.l}"
 
-    def measure(self, classes: JudgedClasses) -> Measurement:
-        """The largest r₁ / (r_l + … + r_m): the table has (c, l)-diversity for every c above it."""
-        tally = classes.tally(self.attribute)
-        ratio = heads_to_tails(tally.histogram, self.l)
-        worst = ratio.largest()
-        fails = nothing_fails(ratio.value) if self.c is None else ~ratio.under(self.c)
-        return settle(
-            classes, tally, ratio.value, fails, worst,
-            limit=self.c, exact=ratio.exact(worst), note=f"l={self.l}",
-        )  # fmt: skip
+    def score(self, tally: Tally) -> Scores:
+        """r₁ / (r_l + … + r_m): a class has (c, l)-diversity for every c above it."""
+        ratio = divide_head_by_tail(tally.histogram, self.l)
+        scores = Scores.at_most(ratio, None, f"l={self.l}")
+        if self.limit is None:
+            return scores
+        return replace(scores, fails=~ratio.under(Fraction(self.limit)))
 
-    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+    def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """The commonest value beside the l-th and all rarer ones."""
-        if self.c is None:
-            return None
         at = attributes.add(self.attribute)
-        return (Constraint(ConstraintKind.RECURSIVE, at, self.c, l=self.l),)
+        return (Constraint(ConstraintKind.RECURSIVE, at, limit, l=self.l),)
 
     @classmethod
-    def from_column(cls, values: SensitiveValues, table: Table) -> Iterator[Requirement]:
-        """`l = { recursive = { c = 3, l = 2 } }`."""
-        kinds = getattr(values.column, cls.key)
-        if isinstance(kinds, RecursiveKey) and kinds.recursive is not None:
-            yield cls(values.name, kinds.recursive.l, kinds.recursive.c)
+    def from_column(
+        cls, stated: Statement, values: SensitiveValues, table: Table
+    ) -> Iterator[Requirement]:
+        """c and l."""
+        assert isinstance(stated, Recursive)
+        yield cls(values.name, stated.l, limit=stated.c)
 
 
-def heads_to_tails(histogram: Histogram, l: int) -> Ratios:
+def divide_head_by_tail(histogram: Histogram, l: int) -> Ratios:
     """The largest count over the sum of the l-th largest and all smaller ones, per class."""
     owner = histogram.owner()
     order = np.lexsort((-histogram.count, owner))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 from pydantic import model_validator
@@ -14,17 +13,18 @@ from tclose.distance import Ratios
 from tclose.distance.numbers import Number, Part
 from tclose.errors import UsageError
 from tclose.requirements.classes import JudgedClasses
-from tclose.requirements.fields import PolicyPart
-from tclose.requirements.identity.population import PopulationRequirement, without_views
+from tclose.requirements.identity.k_map import PopulationRequirement
 from tclose.requirements.requirement import (
     Capabilities,
     Matching,
     Measurement,
-    Proposal,
+    PolicyPart,
+    ProposedCells,
     Requirement,
+    Scores,
+    Statement,
     Table,
-    settle,
-    shown,
+    write_number,
 )
 
 
@@ -35,74 +35,69 @@ class Presence(Part):
     max: Number = Fraction(1)
 
     @model_validator(mode="after")
-    def _ordered(self) -> Presence:
+    def _refuse_reversed(self) -> Presence:
         if not 0 <= self.min <= self.max <= 1:
             raise ValueError("needs 0 ≤ min ≤ max ≤ 1")
         return self
 
 
 class PresenceField(PolicyPart):
-    """`presence` of a policy."""
+    """`presence = { min = 0, max = 0.5 }` of a policy."""
 
     presence: Presence | None = None
 
 
 @dataclass(frozen=True)
 class DeltaPresence(PopulationRequirement):
-    """Nobody of the population is known to be in the table with more (or less) than a table."""
+    """Nobody of the population is known to be in the table with more (or less) than a share."""
 
-    name: ClassVar[str] = "delta-presence"
-    key: ClassVar[str] = "presence"
-    topic: ClassVar[str] = "Being in the table at all"
-    sentence: ClassVar[str] = (
+    name = "delta-presence"
+    key = "presence"
+    topic = "Being in the table at all"
+    sentence = (
         "Of the people who fit a class, a share within {required} is in the table, so that being "
         "in it stays uncertain."
     )
 
-    least: Fraction | None = None
-    most: Fraction | None = None
-
-    @property
-    def limit(self) -> Fraction | None:
-        """The largest share."""
-        return self.most
+    least: Fraction = Fraction(0)
 
     @property
     def required(self) -> str | None:
         """The bounds."""
-        return None if self.most is None else f"[{shown(self.least)}, {shown(self.most)}]"
+        if self.limit is None:
+            return None
+        return f"[{write_number(self.least)}, {write_number(self.limit)}]"
 
     @property
     def capabilities(self) -> Capabilities:
         """Merging can lower a share below a lower bound, so it is monotone only without one."""
-        return Capabilities(
-            monotone=not self.least,
-            overlapping=not self.least,
-            self_contained=False,
-            whole_table="promises about a population",
-        )
+        free = not self.least
+        return Capabilities(monotone=free, overlapping=free, self_contained=False, whole_table=True)
 
     def measure(self, classes: JudgedClasses) -> Measurement:
-        """The largest probability of being in the table; infinite where nobody fits.
+        """The largest probability of being in the table, with the margin to either bound."""
+        measured = super().measure(classes)
+        share = Ratios((classes.size,), (self.matches,))
+        below = share.value - float(self.least)
+        return replace(measured, margin=np.minimum(measured.margin, below))
+
+    def score(self, classes: JudgedClasses) -> Scores:
+        """The probability of being in the table; infinite where nobody fits.
 
         Where only the lower bound is broken, the least probability is what counts.
         """
         share = Ratios((classes.size,), (self.matches,))
-        worst, low = share.largest(), int(np.argmin(share.value))
-        above = below = np.zeros(classes.count, dtype=bool)
-        if self.most is not None and self.least is not None:
-            above, below = ~share.within(self.most), share.under(self.least)
-        if below.any() and not above.any():
-            worst = low
-        measured = settle(
-            without_views(classes), None, share.value, above | below, worst,
-            limit=self.most, exact=share.exact(worst),
-            note=f"least: {shown(share.exact(low)) or 'infinite'}",
-        )  # fmt: skip
-        least = Fraction(0) if self.least is None else self.least
-        return replace(measured, margin=np.minimum(measured.margin, share.value - float(least)))
+        low = int(np.argmin(share.value))
+        note = f"least: {write_number(share.exact(low)) or 'infinite'}"
+        scores = Scores.at_most(share, self.limit, note)
+        below = share.under(self.least) & (self.limit is not None)
+        if below.any() and not scores.fails.any():
+            scores = replace(scores, worst=low, exact=share.exact(low))
+        return replace(scores, fails=scores.fails | below)
 
-    def measure_proposed(self, classes: JudgedClasses, proposal: Proposal) -> Measurement | None:
+    def measure_proposed(
+        self, classes: JudgedClasses, proposal: ProposedCells
+    ) -> Measurement | None:
         """Judged by the people who fit a raw class, which are enough for the largest share."""
         if self.least:
             raise UsageError(
@@ -113,8 +108,9 @@ class DeltaPresence(PopulationRequirement):
         return super().measure_proposed(classes, proposal)
 
     @classmethod
-    def from_policy(cls, table: Table, match_population: Matching) -> Iterator[Requirement]:
-        """`presence = { min = 0, max = 0.5 }`."""
-        policy = table.policy
-        if isinstance(policy, PresenceField) and (presence := policy.presence) is not None:
-            yield cls(match_population(), presence.min, presence.max)
+    def from_policy(
+        cls, stated: Statement, table: Table, match_population: Matching
+    ) -> Iterator[Requirement]:
+        """Both bounds, and who fits each class."""
+        assert isinstance(stated, Presence)
+        yield cls(match_population(), stated.min, limit=stated.max)

@@ -1,69 +1,78 @@
-"""k-map: every class could be about at least k people of the population."""
+"""k-map: every class could be about at least k people of the population.
+
+A generalized value fits everyone it covers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pydantic import Field
 
 from tclose.requirements.classes import JudgedClasses
-from tclose.requirements.fields import PolicyPart
-from tclose.requirements.identity.population import PopulationRequirement, without_views
 from tclose.requirements.requirement import (
     Capabilities,
+    Ints,
     Matching,
     Measurement,
+    PolicyPart,
+    ProposedCells,
     Requirement,
+    Scores,
+    Statement,
     Table,
-    settle,
 )
 
 
 class KMapField(PolicyPart):
-    """`k_map` of a policy."""
+    """`k_map = 5` of a policy."""
 
     k_map: int | None = Field(None, ge=1, description="k-map: least matches in the population")
+
+
+@dataclass(frozen=True)
+class PopulationRequirement(Requirement):
+    """A requirement about the people who fit a class: `matches` has their number for each."""
+
+    matches: Ints
+
+    def measure(self, classes: JudgedClasses) -> Measurement:
+        """What the classes attain as they are printed, whatever else they may be seen as."""
+        printed = classes.regroup(()) if classes.views != classes.count else classes
+        return self.summarize(printed, np.arange(classes.count), self.score(classes))
+
+    def score(self, classes: JudgedClasses) -> Scores:
+        """What each of the classes attains."""
+        raise NotImplementedError
+
+    def measure_proposed(
+        self, classes: JudgedClasses, proposal: ProposedCells
+    ) -> Measurement | None:
+        """Judged by the people who fit one of the raw classes in each."""
+        return replace(self, matches=proposal.match(self.matches, classes.count)).measure(classes)
 
 
 @dataclass(frozen=True)
 class KMap(PopulationRequirement):
     """Every class is matched by at least k people of the population."""
 
-    name: ClassVar[str] = "k-map"
-    key: ClassVar[str] = "k_map"
-    topic: ClassVar[str] = "Being one of many people out there"
-    sentence: ClassVar[str] = "Every class fits at least {required} people of the population."
+    name = "k-map"
+    key = "k_map"
+    topic = "Being one of many people out there"
+    sentence = "Every class fits at least {required} people of the population."
+    small_is_bad = True
+    capabilities = Capabilities(overlapping=True, self_contained=False, whole_table=True)
 
-    k: int | None = None
-
-    @property
-    def limit(self) -> int | None:
-        """The least number of people."""
-        return self.k
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """More people fit a larger class."""
-        return Capabilities(
-            overlapping=True, self_contained=False, whole_table="promises about a population"
-        )
-
-    def measure(self, classes: JudgedClasses) -> Measurement:
-        """The number of people that fit the rarest class."""
-        worst = int(np.argmin(self.matches))
-        return settle(
-            without_views(classes), None, self.matches.astype(float),
-            self.matches < (self.k or 0), worst,
-            limit=self.k, exact=Fraction(int(self.matches[worst])), small_is_bad=True,
-        )  # fmt: skip
+    def score(self, classes: JudgedClasses) -> Scores:
+        """The number of people that fit each class."""
+        return Scores.at_least(self.matches, self.limit)
 
     @classmethod
-    def from_policy(cls, table: Table, match_population: Matching) -> Iterator[Requirement]:
-        """`k_map = 5`."""
-        policy = table.policy
-        if isinstance(policy, KMapField) and policy.k_map is not None:
-            yield cls(match_population(), policy.k_map)
+    def from_policy(
+        cls, stated: Statement, table: Table, match_population: Matching
+    ) -> Iterator[Requirement]:
+        """The k, and who fits each class."""
+        assert isinstance(stated, int)
+        yield cls(match_population(), limit=stated)

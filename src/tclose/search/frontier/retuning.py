@@ -74,7 +74,7 @@ def retuned(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
             requirement, sized = requirement.at_limit(k), True
         requirements.append(requirement)
     if k is not None and not sized:
-        requirements.insert(0, KAnonymity(k))
+        requirements.insert(0, KAnonymity(limit=k))
     constraints = compile_constraints(requirements, problem.classes)
     return replace(
         problem,
