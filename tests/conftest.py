@@ -1,8 +1,9 @@
-"""What every test may rely on: hypothesis profiles, data that is not here, and what tests need."""
+"""What every test may rely on: hypothesis profiles, counted draws, data that is not here."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -44,6 +45,53 @@ def list_needs(item: pytest.Item) -> Iterator[str]:
     if ENGINES in item.path.parents:
         within = item.nodeid.lower().partition("engines/")[2]
         yield from (marker for marker in ("spark", "postgres") if marker in within)
+
+
+class Judged:
+    """Counts what a property looked at: one that passed over all draws has shown nothing."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, Counter[bool]] = {}
+        self.least: dict[str, float] = {}
+
+    def __call__(self, suits: bool, what: str = "judged", least: float = 0.9) -> bool:
+        """Counts a draw, and whether it suits; at least this share of all draws must."""
+        self.seen.setdefault(what, Counter())[suits] += 1
+        self.least[what] = least
+        return suits
+
+    def list_shares(self) -> list[tuple[str, str]]:
+        """What was counted, in words."""
+        return [(what, f"{seen[True]} of {seen.total()}") for what, seen in self.seen.items()]
+
+    def list_too_few(self) -> list[str]:
+        """What was seen too rarely; no property may look at nothing."""
+        if not self.seen:
+            return ["no draw was counted"]
+        return [
+            f"{what}: {seen[True]} of {seen.total()} draws, fewer than {self.least[what]:.0%}"
+            for what, seen in self.seen.items()
+            if seen[True] < max(self.least[what] * seen.total(), 1)
+        ]
+
+
+@pytest.fixture
+def judged(request: pytest.FixtureRequest) -> Iterator[Judged]:
+    """Counts the draws that a property judges; the test fails where those are too few."""
+    failed, counter = request.session.testsfailed, Judged()
+    yield counter
+    request.node.user_properties += counter.list_shares()
+    if request.session.testsfailed == failed and (few := counter.list_too_few()):
+        pytest.fail("; ".join(few))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says with -v how many draws each property judged."""
+    if terminalreporter.verbosity > 0:
+        for report in terminalreporter.getreports("") + terminalreporter.getreports("error"):
+            if report.when == "teardown" and report.user_properties:
+                shares = "; ".join(f"{what} {share}" for what, share in report.user_properties)
+                terminalreporter.write_line(f"{report.nodeid}: {shares}")
 
 
 @pytest.fixture(scope="session")

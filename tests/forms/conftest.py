@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-BESIDE = Path(__file__).resolve().parents[1] / "search" / "conftest.py"
-_spec = importlib.util.spec_from_file_location("random_tables_of_search", BESIDE)
-assert _spec is not None and _spec.loader is not None
-_search = importlib.util.module_from_spec(_spec)
-sys.modules[_spec.name] = _search  # its dataclasses look themselves up
-_spec.loader.exec_module(_search)
+from random_tables import Case, cases
+from second_opinion import breaks_attribute, count_values, distance, shares
 
 Rows = list[tuple[dict[str, str], int]]
 
@@ -39,8 +32,8 @@ def rows_of(table: pa.Table, names: list[str], count: str | None = None) -> list
 def broken(case: Any, rows: list[Any], names: list[str]) -> list[str]:
     """Every promise about some attributes that a group breaks, from (group, values, count)."""
     members: dict[Any, Rows] = defaultdict(list)
-    for group, values, count in rows:
-        members[group].append((values, count))
+    for group, values, times in rows:
+        members[group].append((values, times))
     everyone = [row for inside in members.values() for row in inside]
     found = []
     for group, inside in members.items():
@@ -48,13 +41,13 @@ def broken(case: Any, rows: list[Any], names: list[str]) -> list[str]:
             found.append(f"group {group}: k")
         for name in names:
             spec = case.policy["columns"][name]
-            what = _search._attribute(name, spec, inside, everyone, everyone)
+            what = breaks_attribute(name, spec, inside, everyone, everyone)
             found += [f"group {group}: {what} of {name}"] if what else []
         for joint in case.policy.get("joint", []):
             if set(joint["columns"]) <= set(names):
-                p, q = (_search.shares(_search._counted(some, joint["columns"]))
+                p, q = (shares(count_values(some, joint["columns"]))
                         for some in (inside, everyone))  # fmt: skip
-                if _search.distance("equal", p, q, []) > Fraction(joint["t"]):
+                if distance("equal", p, q, []) > Fraction(joint["t"]):
                     found.append(f"group {group}: joint")
     return found
 
@@ -85,4 +78,4 @@ def judge() -> Any:
 @pytest.fixture(scope="session")
 def tables() -> Any:
     """Strategies for random tables."""
-    return SimpleNamespace(cases=_search.cases, Case=_search.Case)
+    return SimpleNamespace(cases=cases, Case=Case)

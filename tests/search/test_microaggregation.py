@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose.kernels.records.gathering import RecordPool
@@ -49,8 +49,7 @@ def test_gathered_classes_have_k_to_two_k_records_and_the_nearest_ones(
 ) -> None:
     case = data.draw(tables.close(data.draw(tables.kinds(1, 1)), (4, 40)))
     problem = split_into_rows(problem_of(case.bound()))
-    k = data.draw(st.integers(1, 6))
-    assume(problem.rows >= k)
+    k = data.draw(st.integers(1, min(6, problem.rows)))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     block = data.draw(st.sampled_from([problem.rows, max(3 * k, 7)]))
     pool = RecordPool(made.table, made.cell, k, block, 0)
@@ -120,11 +119,11 @@ def test_exchanges_bring_a_class_nearer_to_the_table(
 # ------------------------------------------------------------------------------------------ subsets
 
 
-@given(st.integers(1, 300), st.integers(1, 300))
+@given(st.data(), st.integers(1, 300))
 def test_rows_beyond_a_multiple_are_spread_over_subsets_and_classes(
-    rows: int, subsets: int
+    data: st.DataObject, rows: int
 ) -> None:
-    assume(subsets <= rows)
+    subsets = data.draw(st.integers(1, rows))
     quotas = take_one_of_each(rows, subsets)
     counts = quotas.counts[quotas.kind]
     assert counts.shape == (rows // subsets, subsets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from second_opinion import GROUP_OF
 from tclose.errors import UsageError
 from tclose.search import METHODS, Budget, infeasible, method_named, problem_of
 
@@ -21,21 +23,15 @@ quick = settings(
 F = Fraction
 
 
-def random_problem(data: st.DataObject, tables: Any) -> Any:
-    case = data.draw(tables.cases())
-    bound = case.bound()
-    problem = problem_of(bound)
-    return (case, bound, problem) if not infeasible(problem) else None
+def random_problem(data: st.DataObject, tables: Any, name: str) -> Any:
+    return problem_of(data.draw(tables.suited(method_named(name))).bound())
 
 
 @pytest.mark.parametrize("name", STRICT)
 @quick
 @given(data=st.data())
 def test_strict_classes_are_disjoint_boxes(name: str, data: st.DataObject, tables: Any) -> None:
-    made = random_problem(data, tables)
-    if made is None:
-        return
-    problem = made[2]
+    problem = random_problem(data, tables, name)
     label = method_named(name).run(problem, Budget()).label
     boxes = [
         (problem.codes[label == one].min(axis=0), problem.codes[label == one].max(axis=0))
@@ -52,12 +48,10 @@ def test_strict_classes_are_disjoint_boxes(name: str, data: st.DataObject, table
 def test_the_cut_tree_sends_every_cell_to_its_class(
     name: str, data: st.DataObject, tables: Any
 ) -> None:
-    made = random_problem(data, tables)
-    if made is None:
-        return
-    outcome = method_named(name).run(made[2], Budget())
+    problem = random_problem(data, tables, name)
+    outcome = method_named(name).run(problem, Budget())
     assert outcome.cuts is not None
-    assert outcome.cuts.classify(made[2].codes).tolist() == outcome.label.tolist()
+    assert outcome.cuts.classify(problem.codes).tolist() == outcome.label.tolist()
 
 
 def nodes_of(cuts: Any, codes: Any) -> Any:
@@ -102,31 +96,30 @@ def test_categories_are_cut_along_their_hierarchy(
         assert not left & right or (left == right and len(left) == 1)
 
 
-EXACT = {"t", "l", "alpha", "p", "role", "distance", "hierarchy", "missing"}
+def is_between_groups(one: Any, other: Any) -> bool:
+    return not set(one) & set(other) or len({*one, *other}) == 1
 
 
 @settings(quick, max_examples=40)
 @given(data=st.data())
 def test_no_allowed_cut_is_left(data: st.DataObject, tables: Any, brute: Any) -> None:
-    """Where whole numbers decide, the search stops only when every cut breaks the promise."""
-    made = random_problem(data, tables)
-    if made is None:
-        return
-    case, bound, problem = made
-    specs = [one for one in case.policy["columns"].values() if isinstance(one, dict)]
-    logarithmic = [
-        one for one in specs
-        if not set(one) <= EXACT or one.get("distance") in ("kl", "js")
-        or (isinstance(one.get("l"), dict) and "entropy" in one["l"])
-    ]  # fmt: skip
-    if logarithmic:
-        return
+    """Where whole numbers decide, the search stops only when every cut breaks the promise.
+
+    A cut that parts a group of a hierarchy is none, unless the group is all there is.
+    """
+    case = data.draw(tables.suited(method_named("mondrian"), exact=True))
+    bound = case.bound()
+    problem = problem_of(bound)
     label = method_named("mondrian").run(problem, Budget()).label
-    for one in range(int(label.max()) + 1):
-        inside = label == one
-        for j in range(problem.codes.shape[1]):
-            for v in np.unique(problem.codes[inside, j])[:-1]:
-                cut = np.where(inside & (problem.codes[:, j] > v), label.max() + 1, label)
+    rows = brute.rows_of(bound)
+    for number, j in product(range(int(label.max()) + 1), range(problem.codes.shape[1])):
+        inside, name = label == number, problem.columns[j].name
+        tree = isinstance(case.policy["columns"][name], dict)
+        group = np.array([GROUP_OF.get(row[name], row[name]) if tree else "" for row, _ in rows])
+        for v in np.unique(problem.codes[inside, j])[:-1]:
+            above = problem.codes[:, j] > v
+            cut = np.where(inside & above, label.max() + 1, label)
+            if not tree or is_between_groups(group[inside & above], group[inside & ~above]):
                 assert brute.broken(case, bound, cut), "an allowed cut was left"
 
 

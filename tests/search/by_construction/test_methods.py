@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose.data import bind, open_source
@@ -56,8 +56,7 @@ def test_every_method_takes_three_and_four_attributes_of_mixed_kinds(
     case = data.draw(tables.close(kinds, (20, 60), more=True))
     bound = case.bound()
     problem = problem_of(bound)
-    assert method_named(name).cannot(problem) == ()
-    assume(not infeasible(problem))
+    assert method_named(name).cannot(problem) == () and not infeasible(problem)
     outcome = method_named(name).run(problem, Budget(effort=0.1))
     assert brute.broken(case, bound, outcome.label) == []
     whole = problem.loss(np.zeros(problem.cells, dtype=np.int64)).overall
@@ -72,7 +71,7 @@ def test_classes_of_single_rows_keep_closeness_without_any_mending(
     problem = split_into_rows(
         problem_of(data.draw(tables.close(data.draw(tables.kinds()))).bound())
     )
-    assume(not infeasible(problem))
+    assert not infeasible(problem)
     made = Construction(problem, Clock(Budget(effort=1.0)))
     for found, classes in plan_fragments(made.closeness, made.k):
         reach = data.draw(st.sampled_from([1, 2, problem.rows]))
@@ -84,14 +83,15 @@ def test_classes_of_single_rows_keep_closeness_without_any_mending(
 @quick
 @given(data=st.data())
 def test_matched_classes_of_single_rows_have_one_record_per_bucket(
-    data: st.DataObject, tables: Any
+    data: st.DataObject, tables: Any, judged: Any
 ) -> None:
     case = data.draw(tables.close(data.draw(tables.kinds(2, 2))))
     for name in ("s0", "s1"):
         case.policy["columns"][name]["t"] = "1"
     case.policy["k"] = 1
     problem = split_into_rows(problem_of(case.bound()))
-    buckets = data.draw(st.integers(1, problem.rows))
+    divisors = [count for count in range(1, problem.rows + 1) if problem.rows % count == 0]
+    buckets = data.draw(st.integers(1, problem.rows) | st.sampled_from(divisors))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     made.least = np.inf
     match_buckets(made, buckets)
@@ -100,7 +100,7 @@ def test_matched_classes_of_single_rows_have_one_record_per_bucket(
     assert sorted(size.tolist()) == [1] * spare + [buckets] * (problem.rows // buckets) or (
         buckets == 1 and set(size.tolist()) == {1}
     )
-    if spare:
+    if not judged(spare == 0, least=0.25):
         return
     for attribute in made.closeness.attributes:
         rank = attribute.rank[made.closeness.tuple_of]
