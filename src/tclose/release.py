@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tclose.data.binding import bind_within_limit
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.release import fill_new_table, refuse_taken
-from tclose.data.io.address import Address
-from tclose.data.io.capacity import refuse_unholdable
-from tclose.data.io.files import delimiter_for, write_checked_table
+from tclose.data.io.files import delimiter_for, refuse_unholdable, write_checked_table
+from tclose.data.io.paths import Address
 from tclose.data.io.reading import Reading
 from tclose.data.open import open_source
 from tclose.data.source import Source

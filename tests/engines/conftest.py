@@ -109,7 +109,7 @@ class Database:
     def put(self, name: str, table: pa.Table) -> str:
         """A new table with these rows; where it is."""
         from tclose.data.engines.postgres.release import fill_new_table
-        from tclose.data.io.address import Address
+        from tclose.data.io.paths import Address
 
         url = self.url(name)
         fill_new_table(Address(url), table.schema, table.to_batches(), lambda source: None)

@@ -19,7 +19,7 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_form_and_its_files_are_described() -> None:
-    from tclose.data.io.layout import FORMS
+    from tclose.data.io.records import FORMS
 
     text = PAGE.read_text(encoding="utf-8")
     assert [form for form in FORMS if f"| `{form}` |" not in text] == []

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import tclose
-from tclose.data.io.fingerprint import file_hash
-from tclose.data.io.folders import write_folder
+from tclose.data.io.counting import file_hash
+from tclose.data.io.files import write_folder
 from tclose.data.io.records import json_hash
 from tclose.errors import DataError, UsageError
 
@@ -95,7 +95,7 @@ def test_a_killed_process_leaves_no_folder(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from tclose.data.io.folders import write_folder\n"
+        "from tclose.data.io.files import write_folder\n"
         "def fill(part):\n"
         "    (part / 'half.csv').write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

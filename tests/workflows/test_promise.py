@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose import Reading
-from tclose.data.io.fingerprint import file_hash
+from tclose.data.io.counting import file_hash
 from tclose.errors import UsageError
 from tclose.policy.load import policy_from
 from tclose.recode import Plan

@@ -62,7 +62,7 @@ def _top(
 
 def main() -> None:
     """Runs the command line; whatever it complains about, no password is seen."""
-    from tclose.data.io.address import conceal
+    from tclose.data.io.paths import conceal
 
     sys.argv[1:] = conceal(sys.argv[1:])
     app(prog_name="tclose")

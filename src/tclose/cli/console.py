@@ -86,7 +86,7 @@ def show(
 
 def command_line() -> str:
     """What was typed, for certificates: without passwords, and without the values in a query."""
-    from tclose.data.io.address import hide_passwords
+    from tclose.data.io.paths import hide_passwords
 
     words = hide_passwords(sys.argv[1:])
     for at, word in enumerate(words):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 from tclose.cli.option_groups import Group
-from tclose.data.io.address import Address
+from tclose.data.io.paths import Address
 from tclose.data.io.reading import Reading
 from tclose.errors import UsageError
 

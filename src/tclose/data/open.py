@@ -14,7 +14,7 @@ from tclose.data.engines.duckdb.relation import open_relation
 from tclose.data.engines.files.dataset import open_dataset
 from tclose.data.engines.files.source import open_path
 from tclose.data.engines.frames.source import open_frame
-from tclose.data.io.address import Address
+from tclose.data.io.paths import Address
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.source import Source
 from tclose.errors import UsageError

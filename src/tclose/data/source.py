@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from tclose.data.cell_store import CellStore
-from tclose.data.io.address import Address
-from tclose.data.io.fingerprint import fingerprint
+from tclose.data.io.counting import fingerprint
+from tclose.data.io.paths import Address
 from tclose.data.translation import Translation
 from tclose.errors import DataError, InternalError, TooManyCells
 

@@ -9,8 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from tclose.data.io.layout import Layout
-from tclose.data.io.records import JsonObject, Record, VersionedRecord
+from tclose.data.io.records import JsonObject, Layout, Record, VersionedRecord
 from tclose.verify.audit import Audit
 from tclose.verify.verdict import RequirementRecord
 

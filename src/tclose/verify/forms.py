@@ -17,9 +17,8 @@ import numpy as np
 
 from tclose.data.binding import bind
 from tclose.data.encode.row_counts import count_invalid
-from tclose.data.io.fingerprint import file_hash
-from tclose.data.io.layout import Form, Layout, LayoutFile
-from tclose.data.io.records import JsonObject, json_hash
+from tclose.data.io.counting import file_hash
+from tclose.data.io.records import Form, JsonObject, Layout, LayoutFile, json_hash
 from tclose.data.source import Source
 from tclose.errors import DataError, UsageError
 from tclose.policy.model import Column, Policy, SearchSettings

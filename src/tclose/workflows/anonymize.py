@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.data.binding import BoundTable, bind
-from tclose.data.io.address import Address
+from tclose.data.io.paths import Address
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.errors import UsageError
 from tclose.policy.model import Policy

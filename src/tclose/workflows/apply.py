@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.data import AS_FOUND, Reading
-from tclose.data.io.address import Address
+from tclose.data.io.paths import Address
 from tclose.errors import UsageError
 from tclose.recode import Plan, insert_cells
 from tclose.recode.plan.hierarchies import find_changed_hierarchies

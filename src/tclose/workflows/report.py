@@ -9,8 +9,8 @@ from pathlib import Path
 from tclose.attacks import attack_release
 from tclose.data import BoundTable, Cells, Reading, bind, open_source
 from tclose.data.alignment import align
-from tclose.data.io.address import Address
 from tclose.data.io.files import delimiter_for
+from tclose.data.io.paths import Address
 from tclose.errors import UsageError
 from tclose.release import Release
 from tclose.report.compose import compose_document

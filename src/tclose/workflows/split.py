@@ -14,10 +14,10 @@ from tclose.attacks import Finding
 from tclose.attacks.definetti import attack_groups
 from tclose.data import AS_FOUND, BoundTable, Reading, Source, open_source, write_table
 from tclose.data.engines.frames.release import convert_like
-from tclose.data.io.fingerprint import file_hash
-from tclose.data.io.folders import refuse_folder, write_folder
-from tclose.data.io.layout import FORMS, Form, Layout
+from tclose.data.io.counting import file_hash
+from tclose.data.io.files import refuse_folder, write_folder
 from tclose.data.io.paths import find_files
+from tclose.data.io.records import FORMS, Form, Layout
 from tclose.errors import UnprovenError, UsageError, nearest
 from tclose.recode.forms import Grouped, grouped_rows
 from tclose.search import Budget, Progress, method_named, problem_of

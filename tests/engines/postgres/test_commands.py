@@ -17,7 +17,7 @@ import tclose
 from tclose import TcloseError
 from tclose.cli import main
 from tclose.data import open_source
-from tclose.data.io.address import Address
+from tclose.data.io.paths import Address
 from tclose.errors import UsageError
 from tclose.sample import write_hospital
 from tclose.sample.hospital import HOSPITAL_SCHEMA, hospital_blocks

@@ -14,7 +14,7 @@ import tclose
 from tclose import TcloseError
 from tclose.data import open_source
 from tclose.data.engines.postgres.release import fill_new_table, refuse_taken
-from tclose.data.io.address import Address
+from tclose.data.io.paths import Address
 from tclose.errors import DataError
 from tclose.policy import load_policy
 from tclose.sample import write_hospital

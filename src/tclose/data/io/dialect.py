@@ -9,11 +9,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from tclose.data.io.reading import refuse_ambiguous
 from tclose.errors import DataError
 
 SAMPLE = 1 << 20
-LINE = 8 << 20
-"""How long a row may be, in bytes."""
 DELIMITERS = (",", ";", "\t", "|")
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -156,21 +155,3 @@ def _header(text: str, delimiter: str, where: str, *, whole: bool) -> tuple[tupl
         ) from None
     refuse_ambiguous(names, where)
     return tuple(names), reader.line_num
-
-
-def refuse_ambiguous(names: list[str], where: str) -> None:
-    """Raises where column names are empty, or equal but for capitals (SQL takes them for one)."""
-    if any(not name for name in names):
-        place = next(at for at, name in enumerate(names, 1) if not name)
-        raise DataError(
-            f"column {place} has no name", where=where, hint="name every column in the header"
-        )
-    often = Counter(name.lower() for name in names)
-    twice = [name for name in dict.fromkeys(names) if often[name.lower()] > 1]
-    if twice:
-        shown = ", ".join(repr(name) for name in twice[:6])
-        raise DataError(
-            f"duplicate column names: {shown}",
-            where=where,
-            hint="rename them until no two are equal; capitals alone do not tell them apart",
-        )

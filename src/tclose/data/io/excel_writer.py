@@ -9,7 +9,7 @@ cells of their own (inline), never formulas, whatever they begin with.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -32,8 +32,6 @@ ODD = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_"
 """What XML has no way to write, or Excel takes for the code of another character."""
 INSTEAD = "write a .parquet or .csv file"
 types = pa.types
-
-Text = Callable[[pa.Array], pa.Array]
 
 TYPES = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 <Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">\
@@ -68,7 +66,7 @@ class SheetWriter:
     """Writes record batches as the only sheet of an .xlsx file."""
 
     def __init__(self, path: Path, schema: pa.Schema, delimiter: str) -> None:
-        self.schema, self.rows = schema, 1
+        self.schema, self.rows = schema, 0
         formats = list(dict.fromkeys(["General", "@", *(_format(field.type) for field in schema)]))
         self.styles = [formats.index(_format(field.type)) for field in schema]
         self.archive = zipfile.ZipFile(path, "w")
@@ -79,11 +77,8 @@ class SheetWriter:
             self.archive.writestr(_entry(name), text)
         self.sheet = self.archive.open(_entry("xl/worksheets/sheet1.xml"), "w")
         self.sheet.write(f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData>'.encode())
-        names = [
-            _inline(letters(at), "1", formats.index("@"), escape(field.name))
-            for at, field in enumerate(schema)
-        ]
-        self.sheet.write(f'<row r="1">{"".join(names)}</row>'.encode())
+        names = [pa.array([name], pa.string()) for name in schema.names]
+        self._append(names, [formats.index("@")] * len(names))
 
     def __enter__(self) -> SheetWriter:
         return self
@@ -95,14 +90,16 @@ class SheetWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Appends the rows of a batch."""
-        if not batch.num_rows:
-            return
-        refuse_too_large(self.rows - 1 + batch.num_rows, len(self.schema), "the release")
-        numbers = pa.array(range(self.rows + 1, self.rows + 1 + batch.num_rows)).cast(pa.string())
-        self.rows += batch.num_rows
+        if batch.num_rows:
+            refuse_too_large(self.rows - 1 + batch.num_rows, len(self.schema), "the release")
+            self._append(batch.columns, self.styles)
+
+    def _append(self, columns: Sequence[pa.Array], styles: Sequence[int]) -> None:
+        first, self.rows = self.rows + 1, self.rows + len(columns[0])
+        numbers = pa.array(range(first, self.rows + 1)).cast(pa.string())
         cells = [
-            _cells(field.name, batch.column(at), letters(at), self.styles[at], numbers)
-            for at, field in enumerate(self.schema)
+            _cells(name, columns[at], letters(at), styles[at], numbers)
+            for at, name in enumerate(self.schema.names)
         ]
         rows = pc.binary_join_element_wise('<row r="', numbers, '">', *cells, "</row>", "")
         try:
@@ -193,13 +190,6 @@ def _cells(name: str, column: pa.Array, letter: str, style: int, rows: pa.Array)
         around = (f'"{styled}{bools}><v>', "</v></c>")
     cells = pc.binary_join_element_wise(f'<c r="{letter}', rows, around[0], texts, around[1], "")
     return pc.fill_null(cells, "")
-
-
-def _inline(letter: str, row: str, style: int, text: str) -> str:
-    return (
-        f'<c r="{letter}{row}" s="{style}" t="inlineStr"><is>'
-        f'<t xml:space="preserve">{text}</t></is></c>'
-    )
 
 
 def _escape(column: pa.Array, where: str) -> pa.Array:

@@ -1,20 +1,23 @@
-"""Which files a path stands for: one, those of a folder, or those that a pattern matches.
+"""Where a table is: the files that a path stands for, or a URL, whose password is never shown.
 
-What kind a file is, its name says. Names that begin with a dot or an underscore are marks of those
-who write folders, no tables.
+A path is one file, a folder, or a pattern; what kind a file is, its name says. Names that begin
+with a dot or an underscore are marks of those who write folders, no tables.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote
 
-from tclose.errors import DataError
+from tclose.errors import DataError, UsageError
 
 Kind = Literal["text", "parquet", "arrow", "excel"]
 PACKED = (".gz", ".zst")
@@ -24,8 +27,6 @@ KINDS: dict[str, Kind] = {
     ".arrow": "arrow", ".arrows": "arrow", ".feather": "arrow", ".ipc": "arrow",
     ".xlsx": "excel", ".xlsm": "excel",
 }  # fmt: skip
-PARQUET = {suffix for suffix, kind in KINDS.items() if kind == "parquet"}
-ARROW = {suffix for suffix, kind in KINDS.items() if kind == "arrow"}
 SHEETS = "open it in a spreadsheet program and save it as .xlsx or .csv"
 EXPORT = "export it as .csv or .parquet"
 UNPACK = "unpack it first; text files may be .csv.gz or .csv.zst"
@@ -59,17 +60,9 @@ class Files:
 
 
 def find_files(path: Path) -> Files:
-    """The files that a path stands for; raises where there are none, or of several kinds.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for name in ("b.csv", "a.csv", "_SUCCESS", ".a.csv.crc"):
-    ...     _ = (folder / name).write_text("x")
-    >>> [path.name for path in find_files(folder).paths], find_files(folder / "*.csv").kind
-    (['a.csv', 'b.csv'], 'text')
-    """
+    """The files that a path stands for; raises where there are none, or of several kinds."""
     if path.is_dir():
-        return _check_several(path.name or str(path), path, _below(path))
+        return _check_several(path.name or str(path), path, _list_files(path))
     if path.exists():
         return Files(path.name, path.parent, (path,), kind_of(path), single=True)
     if not glob.has_magic(str(path)):
@@ -79,10 +72,8 @@ def find_files(path: Path) -> Files:
     found = [match for match in found if marked or not match.name.startswith("_")]
     if not found:
         raise DataError("no file matches this pattern", where=str(path), hint="check the path")
-    root = _split_pattern(path)[0]
-    return _check_several(
-        str(path), root, [file for match in found for file in _at_or_below(match)]
-    )
+    files = [file for match in found for file in _list_files(match)]
+    return _check_several(str(path), _split_pattern(path)[0], files)
 
 
 def kind_of(path: Path) -> Kind:
@@ -92,8 +83,7 @@ def kind_of(path: Path) -> Kind:
     ('text', 'parquet', 'text')
     """
     suffix = suffix_of(path)
-    inner, packed = (suffix[: -len(end)] for end in PACKED if suffix.endswith(end)), suffix
-    bare = next(inner, packed)
+    bare = suffix.removesuffix(".gz").removesuffix(".zst")
     kind = KINDS.get(bare, "text")
     hint = FOREIGN.get(bare) or (UNPACK if bare != suffix and kind != "text" else "")
     if hint:
@@ -136,8 +126,8 @@ def _check_several(name: str, root: Path, paths: Sequence[Path]) -> Files:
         )
     kinds = {kind_of(path): suffix_of(path) for path in reversed(paths)}
     if len(kinds) > 1 or ("excel" in kinds and len(paths) > 1):
-        told = " and ".join(sorted(suffix or "no suffix" for suffix in kinds.values()))
-        what = f"files of several kinds ({told})" if len(kinds) > 1 else "several spreadsheets"
+        suffixes = " and ".join(sorted(suffix or "no suffix" for suffix in kinds.values()))
+        what = f"files of several kinds ({suffixes})" if len(kinds) > 1 else "several spreadsheets"
         raise DataError(
             f"{what} are not one table",
             where=str(root),
@@ -146,31 +136,27 @@ def _check_several(name: str, root: Path, paths: Sequence[Path]) -> Files:
     return Files(name, root, tuple(paths), next(iter(kinds)), single=False)
 
 
-def _at_or_below(path: Path) -> list[Path]:
-    return _below(path) if path.is_dir() else [path]
+def _list_files(path: Path) -> list[Path]:
+    """A file itself, or all of a folder, also behind links, without hidden ones and marks.
 
-
-def _below(folder: Path) -> list[Path]:
-    """All files in a folder and its folders, hidden ones and marks left out."""
-    return sorted(_walk(folder))
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    """The files of a folder, also behind links; raises where a folder may not be looked into."""
+    Raises where a folder may not be looked into.
+    """
 
     def refuse(error: OSError) -> None:
         raise error
 
+    if not path.is_dir():
+        return [path]
+    found: list[Path] = []
     seen: set[str] = set()
-    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+    for place, folders, names in os.walk(path, onerror=refuse, followlinks=True):
         real = os.path.realpath(place)
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         if real in seen:  # a link that leads back
             folders[:], names = [], []
         seen.add(real)
-        for name in names:
-            if not name.startswith((".", "_")):
-                yield Path(place) / name
+        found += [Path(place) / name for name in names if not name.startswith((".", "_"))]
+    return sorted(found)
 
 
 def _split_pattern(pattern: Path) -> tuple[Path, tuple[str, ...]]:
@@ -186,3 +172,155 @@ def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     if pattern[0] == "**":
         return any(_fits(parts[at:], pattern[1:]) for at in range(len(parts) + 1))
     return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
+
+
+SCHEME = re.compile(r"postgres(ql)?:/", re.IGNORECASE)
+"""Also as a Path writes it, which eats a slash."""
+HOST = r"(?:\[[0-9A-Fa-f:.%]*\]|[^:/@?#,\[\]]*)(?::\d*)?"
+NAME = r'(?:"(?:[^"]|"")+"|[^".@/:#]+)'
+URL = re.compile(
+    rf"""postgres(?:ql)?://
+    (?:(?P<user>[^:@/?\#]*)(?::(?P<password>[^@/]*))?@)?
+    (?P<hosts>{HOST}(?:,{HOST})*)
+    (?:/(?P<database>[^?\#@]*))?
+    (?:\?(?P<options>[^\#@]*))?
+    (?:\#(?P<table>{NAME}(?:\.{NAME})?)?)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+SHOWN = ("host", "hostaddr", "port", "dbname", "user", "service", "sslmode", "connect_timeout")
+"""The options that may be seen; any other may be a secret, or a secret's name mistyped."""
+ARGUMENT = re.compile(r"(--?[\w-]+=|-[a-z])?(?=postgres(?:ql)?://)", re.IGNORECASE)
+UNKNOWN = "postgresql://…"
+
+_concealed: dict[str, str] = {}
+"""The URLs of the command line, with their passwords, by what stands there in their place."""
+
+
+@dataclass(frozen=True, repr=False)
+class Address:
+    """A table in a database, as a URL that shows no password, however it is printed.
+
+    Everything before # is for the database's own library, which also knows PGPASSWORD, password
+    files and service files.
+
+    >>> place = Address("postgresql://ann:secret@db.example/clinic?sslmode=require#public.patients")
+    >>> print(place, place.table, place.database)
+    postgresql://ann@db.example/clinic?sslmode=require#public.patients ('public', 'patients') clinic
+    """
+
+    url: str = field(repr=False)
+
+    @classmethod
+    def of(cls, data: object) -> Address | None:
+        """The address that something is, if it is one.
+
+        >>> Address.of("patients.csv"), Address.of("postgresql://host/clinic#patients")
+        (None, Address('postgresql://host/clinic#patients'))
+        """
+        if isinstance(data, Address):
+            return data
+        if isinstance(data, Path) and SCHEME.match(str(data)):
+            raise UsageError(
+                "an address of a database is no path", hint="give it as text, as an argument"
+            )
+        if isinstance(data, str) and SCHEME.match(data):
+            return cls(_concealed.get(data, data))
+        return None
+
+    @property
+    def table(self) -> tuple[str, ...]:
+        """The table and, before it, its schema if one is named; nothing where none is."""
+        named = self._parts["table"]
+        if not named:
+            return ()
+        parts: list[str] = re.findall(NAME, unquote(named))
+        return tuple(
+            part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts
+        )
+
+    @property
+    def database(self) -> str:
+        """The database, as far as the URL says."""
+        return unquote(self._parts["database"] or "")
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        table = ".".join(self.table)
+        place = self.database or "the database"
+        return f"table {table} in {place}" if table else place
+
+    @property
+    def link(self) -> str:
+        """What the database's library is to connect with: the URL, its password included."""
+        return self.url.removesuffix(f"#{self._parts['table'] or ''}")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be shown, however it is written."""
+        parts = self._match
+        if parts is None:
+            return (self.url,)
+        options = [option.partition("=") for option in (parts["options"] or "").split("&")]
+        given = [parts["password"], *(value for key, _, value in options if key not in SHOWN)]
+        return tuple({text for secret in given if secret for text in (secret, unquote(secret))})
+
+    @cached_property
+    def _match(self) -> re.Match[str] | None:
+        return URL.fullmatch(self.url)
+
+    @property
+    def _parts(self) -> re.Match[str]:
+        if self._match is None:
+            raise UsageError(
+                "this address of a database cannot be understood",
+                hint="such as postgresql://user@host/database#schema.table; in a password, write @ "
+                "as %40, / as %2F and % as %25, or leave it to PGPASSWORD or a password file",
+            )
+        return self._match
+
+    def __str__(self) -> str:
+        parts = self._match
+        if parts is None:
+            return UNKNOWN
+        user = f"{parts['user']}@" if parts["user"] else ""
+        options = (parts["options"] or "").split("&")
+        shown = "&".join(option for option in options if option.partition("=")[0] in SHOWN)
+        rest = {"/": parts["database"], "?": shown, "#": parts["table"]}
+        more = "".join(mark + text for mark, text in rest.items() if text)
+        return f"postgresql://{user}{parts['hosts']}{more}"
+
+    def __repr__(self) -> str:
+        return f"Address({str(self)!r})"
+
+
+def refuse_address(path: str | Path) -> None:
+    """Raises where a file is wanted: the password would be a part of its name."""
+    if SCHEME.match(str(path)):
+        raise UsageError("a file is wanted here, not a table in a database", hint="name a file")
+
+
+def hide_passwords(arguments: Sequence[str]) -> list[str]:
+    """A command's arguments without passwords.
+
+    >>> hide_passwords(["audit", "postgresql://ann:secret@host/clinic#patients"])
+    ['audit', 'postgresql://ann@host/clinic#patients']
+    """
+    return [shown for shown, _ in map(_split_url, arguments)]
+
+
+def conceal(arguments: Sequence[str]) -> list[str]:
+    """The same; from now on `Address.of` knows which URL stood in the place of each."""
+    _concealed.clear()
+    parts = [_split_url(argument) for argument in arguments]
+    _concealed.update((str(Address(url)), url) for _, url in parts if url)
+    return [shown for shown, _ in parts]
+
+
+def _split_url(argument: str) -> tuple[str, str]:
+    """An argument as it may be shown, and the URL in it, if there is one."""
+    start = ARGUMENT.match(argument)
+    if start is None:
+        return argument, ""
+    url = argument[start.end() :]
+    return f"{start[0]}{Address(url)}", url

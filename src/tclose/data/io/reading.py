@@ -1,17 +1,19 @@
-"""How tables are read: one value, passed down from whoever asks to whatever opens the file."""
+"""How tables are read: with which options, and which names of columns are refused."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
-from tclose.data.io.address import Address
-from tclose.errors import UsageError, nearest
+from tclose.data.io.paths import Address
+from tclose.errors import DataError, UsageError, nearest
 
 ENGINES = ("duckdb", "spark")
 """What can read files; the first does unless another is asked for."""
 CELL_BYTES = 512
 """What a cell takes while it is searched, more or less."""
+AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])(i?)b?\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,6 @@ AS_FOUND = Reading()
 """Everything is found out from the file itself."""
 
 
-AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])(i?)b?\s*$", re.IGNORECASE)
-
-
 def bytes_of(memory: str | None) -> int | None:
     """How many bytes an amount is; None where none is told, or it is no amount with a unit.
 
@@ -81,3 +80,21 @@ def bytes_of(memory: str | None) -> int | None:
         return None
     unit = 1024 if amount[3] else 1000
     return int(float(amount[1]) * unit ** (1 + "kmgt".index(amount[2].lower())))
+
+
+def refuse_ambiguous(names: list[str], where: str) -> None:
+    """Raises where column names are empty, or equal but for capitals (SQL takes them for one)."""
+    if any(not name for name in names):
+        place = next(at for at, name in enumerate(names, 1) if not name)
+        raise DataError(
+            f"column {place} has no name", where=where, hint="name every column in the header"
+        )
+    often = Counter(name.lower() for name in names)
+    twice = [name for name in dict.fromkeys(names) if often[name.lower()] > 1]
+    if twice:
+        shown = ", ".join(repr(name) for name in twice[:6])
+        raise DataError(
+            f"duplicate column names: {shown}",
+            where=where,
+            hint="rename them until no two are equal; capitals alone do not tell them apart",
+        )

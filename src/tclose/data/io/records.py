@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self, get_args
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     JsonValue,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -25,6 +26,8 @@ from tclose.version import VERSION
 
 JsonObject = dict[str, JsonValue]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
+Form = Literal["anatomy", "slicing", "projections"]
+FORMS: tuple[Form, ...] = get_args(Form)
 
 
 class Record(BaseModel):
@@ -122,3 +125,29 @@ def json_hash(value: JsonValue) -> str:
     """
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+class LayoutFile(Record):
+    """One file: what it is for, and the sensitive columns that it tells about."""
+
+    file: str = Field(pattern=r"^[^./\\][^/\\]*$", description="its name, without a folder")
+    role: Literal["quasi", "sensitive", "sliced", "projection"]
+    columns: tuple[str, ...]
+
+
+class Layout(Record):
+    """The files of a release, and the columns that were added to tie them together.
+
+    >>> file = LayoutFile(file="sliced.csv", role="sliced", columns=("ill",))
+    >>> sliced = Layout(form="slicing", group="group", parts=(file,), sets=(("ill",),))
+    >>> sliced.to_json()["name"]
+    'slicing'
+    """
+
+    form: Form = Field(alias="name")
+    group: str = Field("", description="the column with each row's group; none in projections")
+    count: str = Field("", description="Anatomy: the column that says for how many rows one stands")
+    parts: tuple[LayoutFile, ...] = Field(alias="files", min_length=1)
+    sets: tuple[tuple[str, ...], ...] = Field(
+        description="the columns that are published together, each in one set"
+    )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tclose.data import BoundTable
-from tclose.data.io.layout import Form, Layout, LayoutFile
+from tclose.data.io.records import Form, Layout, LayoutFile
 from tclose.errors import UsageError, nearest
 from tclose.search.anatomy.association import Sets, associated, joined
 

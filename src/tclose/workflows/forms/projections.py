@@ -18,7 +18,7 @@ from tclose.attacks import Finding
 from tclose.attacks.composition import Projection, compose_projections
 from tclose.data import BoundTable, Reading
 from tclose.data.alignment import locate_rows
-from tclose.data.io.layout import Layout
+from tclose.data.io.records import Layout
 from tclose.errors import InternalError
 from tclose.recode import Pseudonyms
 from tclose.recode.forms import in_no_order

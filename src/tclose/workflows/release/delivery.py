@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from tclose.data.engines.duckdb.release import shuffle_rows
 from tclose.data.engines.postgres.release import fill_new_table
-from tclose.data.io.address import Address
 from tclose.data.io.files import delimiter_for, write_checked_table
+from tclose.data.io.paths import Address
 from tclose.data.io.reading import Reading
 from tclose.data.open import open_source
 from tclose.data.source import Source

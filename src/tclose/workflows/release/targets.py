@@ -9,9 +9,14 @@ from typing import Any
 
 from tclose.data import BoundTable
 from tclose.data.engines.postgres.release import refuse_taken
-from tclose.data.io.address import Address
-from tclose.data.io.capacity import refuse_unholdable, refuse_unknown_kind, tells_gaps_from_texts
-from tclose.data.io.files import refuse_overwriting, refuse_unwritable
+from tclose.data.io.files import (
+    refuse_overwriting,
+    refuse_unholdable,
+    refuse_unknown_kind,
+    refuse_unwritable,
+    tells_gaps_from_texts,
+)
+from tclose.data.io.paths import Address
 from tclose.data.source import Rows
 from tclose.errors import UsageError
 from tclose.policy.model import Policy

@@ -24,7 +24,7 @@ from tclose.data.cell_store import (
     PartResult,
 )
 from tclose.data.engines.duckdb.source import explain_error
-from tclose.data.io.folders import Scratch
+from tclose.data.io.files import Scratch
 from tclose.data.source import BATCH, ROWS, quote_name
 
 Ints = NDArray[np.int64]

@@ -14,9 +14,9 @@ import duckdb
 import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource, explain_error, quote_text
-from tclose.data.io.dialect import refuse_ambiguous
-from tclose.data.io.fingerprint import fingerprint
+from tclose.data.io.counting import fingerprint
 from tclose.data.io.paths import KINDS, suffix_of
+from tclose.data.io.reading import refuse_ambiguous
 from tclose.data.source import BATCH, Rows, quote_name
 from tclose.data.translation import KEY, Change, Translation
 from tclose.errors import DataError

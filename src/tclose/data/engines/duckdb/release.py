@@ -18,9 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose.data.engines.duckdb.partitioned import plain, store
-from tclose.data.io.connection import connect
-from tclose.data.io.fingerprint import note_failure
-from tclose.data.io.folders import Scratch
+from tclose.data.io.counting import connect, note_failure
+from tclose.data.io.files import Scratch
 from tclose.data.source import READ, quote_name, resize_batches
 from tclose.data.translation import KEY, Translation
 from tclose.errors import InternalError

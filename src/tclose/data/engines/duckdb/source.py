@@ -14,16 +14,15 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from tclose.data.cell_store import CellStore
-from tclose.data.io.arrow_types import coarsen_times, is_countable
-from tclose.data.io.connection import connect
-from tclose.data.io.dialect import LINE
+from tclose.data.io.counting import coarsen_times, connect, is_countable
+from tclose.data.io.files import LINE
 from tclose.data.io.reading import bytes_of
 from tclose.data.source import BATCH, NO_LIMIT, READ, ROWS, Rows, Source, Spread, quote_name
 from tclose.data.translation import Translation
 from tclose.errors import DataError
 
 if TYPE_CHECKING:
-    from tclose.data.io.folders import Scratch
+    from tclose.data.io.files import Scratch
 
 
 T = TypeVar("T")

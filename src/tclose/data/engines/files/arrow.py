@@ -14,10 +14,9 @@ from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.dataset import open_dataset
 from tclose.data.engines.files.folder_columns import Partitions, read_partitions
 from tclose.data.engines.files.union import unite_schemas
-from tclose.data.io.fingerprint import hash_files
-from tclose.data.io.folders import Scratch
+from tclose.data.io.counting import hash_files
+from tclose.data.io.files import ArrowWriter, Scratch
 from tclose.data.io.paths import Files
-from tclose.data.io.writers import ArrowWriter
 from tclose.errors import DataError
 
 if TYPE_CHECKING:

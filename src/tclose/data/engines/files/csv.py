@@ -20,10 +20,9 @@ import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource, explain_error, quote_text, too_long
 from tclose.data.engines.files.folder_columns import FILE, Partitions, read_partitions, scan_files
-from tclose.data.io.connection import buffer_for
-from tclose.data.io.dialect import LINE, Dialect, not_this_encoding, sniff
-from tclose.data.io.fingerprint import hash_files
-from tclose.data.io.folders import Scratch
+from tclose.data.io.counting import buffer_for, hash_files
+from tclose.data.io.dialect import Dialect, not_this_encoding, sniff
+from tclose.data.io.files import LINE, Scratch
 from tclose.data.io.paths import PACKED, Files
 from tclose.data.io.reading import Reading
 from tclose.data.source import READ, Rows

@@ -10,12 +10,12 @@ import duckdb
 import pyarrow.dataset as ds
 
 from tclose.data.engines.duckdb.source import DuckSource, explain_error, scan_arrow
-from tclose.data.io.connection import connect
-from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.io.counting import connect
+from tclose.data.io.reading import refuse_ambiguous
 from tclose.data.source import READ, Rows
 
 if TYPE_CHECKING:
-    from tclose.data.io.folders import Scratch
+    from tclose.data.io.files import Scratch
 
 
 def open_dataset(

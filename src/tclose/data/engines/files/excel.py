@@ -22,11 +22,11 @@ import pyarrow.dataset as ds
 from tclose.data.encode.dictionary import as_text
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.dataset import open_dataset
-from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.io.counting import file_hash
 from tclose.data.io.excel_writer import needs_openpyxl
-from tclose.data.io.fingerprint import file_hash
-from tclose.data.io.folders import Scratch
+from tclose.data.io.files import Scratch
 from tclose.data.io.paths import Files
+from tclose.data.io.reading import refuse_ambiguous
 from tclose.errors import DataError, nearest
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from tclose.data.engines.duckdb.source import DuckSource, columns_of, explain_error
 from tclose.data.engines.files.folder_columns import FILE, Partitions, read_partitions, scan_files
 from tclose.data.engines.files.union import fit_batch, unite_schemas
-from tclose.data.io.fingerprint import hash_files
+from tclose.data.io.counting import hash_files
 from tclose.data.io.paths import Files
 from tclose.data.source import READ, Rows
 from tclose.errors import DataError

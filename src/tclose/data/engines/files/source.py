@@ -9,7 +9,7 @@ from tclose.data.engines.files.arrow import open_arrow
 from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
 from tclose.data.engines.files.parquet import open_parquet
-from tclose.data.io.connection import connect
+from tclose.data.io.counting import connect
 from tclose.data.io.paths import find_files
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.errors import DataError

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import open_path
-from tclose.data.io.folders import Scratch
+from tclose.data.io.files import Scratch
 from tclose.data.source import Source, Spread
 from tclose.data.translation import Translation
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.io.reading import refuse_ambiguous
 from tclose.errors import DataError
 
 types = pa.types

@@ -18,11 +18,10 @@ from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.relation import collect_cell_table
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.parquet import open_parquet
-from tclose.data.io.arrow_types import coarsen_times
-from tclose.data.io.connection import connect
-from tclose.data.io.dialect import refuse_ambiguous
-from tclose.data.io.folders import Scratch
+from tclose.data.io.counting import coarsen_times, connect
+from tclose.data.io.files import Scratch
 from tclose.data.io.paths import find_files
+from tclose.data.io.reading import refuse_ambiguous
 from tclose.data.source import BATCH, NO_LIMIT, ROWS, Rows, Source, Spread
 from tclose.data.translation import KEY, Change, Translation
 from tclose.errors import DataError

@@ -20,8 +20,8 @@ from tclose.data.engines.files.spool import Spooling
 from tclose.data.engines.postgres.connection import BorrowedLink
 from tclose.data.engines.postgres.copy import collect_within_limit
 from tclose.data.engines.postgres.source import open_query
-from tclose.data.io.dialect import refuse_ambiguous
-from tclose.data.io.fingerprint import combine_sums, sum_hashes
+from tclose.data.io.counting import combine_sums, sum_hashes
+from tclose.data.io.reading import refuse_ambiguous
 from tclose.data.source import BATCH, ROWS, Rows, Source, Spread
 from tclose.data.translation import Translation
 from tclose.errors import DataError, TcloseError

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tclose.data.io.address import Address
+from tclose.data.io.paths import Address
 from tclose.errors import DataError, InternalError, TcloseError
 
 if TYPE_CHECKING:

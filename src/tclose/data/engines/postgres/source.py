@@ -16,8 +16,8 @@ from tclose.data.engines.files.spool import Spooling
 from tclose.data.engines.postgres.connection import IN_ORDER, PostgresLink
 from tclose.data.engines.postgres.copy import collect_within_limit, copy_out
 from tclose.data.engines.postgres.types import PostgresColumn, describe_columns, describe_query
-from tclose.data.io.address import Address
-from tclose.data.io.dialect import refuse_ambiguous
+from tclose.data.io.paths import Address
+from tclose.data.io.reading import refuse_ambiguous
 from tclose.data.source import ROWS, Rows, Source, T, quote_name
 from tclose.errors import DataError, UsageError, nearest
 

@@ -17,9 +17,9 @@ from tclose.data.engines.spark.lines import INSIDE, LOOK, WRONG, follow_looks, l
 from tclose.data.engines.spark.paths import SparkPath
 from tclose.data.engines.spark.rows import map_batches
 from tclose.data.engines.spark.session import get_session
+from tclose.data.io.counting import hash_files
 from tclose.data.io.dialect import SAMPLE, Dialect, sniff_sample
-from tclose.data.io.fingerprint import hash_files
-from tclose.data.io.folders import Scratch
+from tclose.data.io.files import Scratch
 from tclose.data.io.paths import PACKED, find_files, kind_of
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.errors import DataError

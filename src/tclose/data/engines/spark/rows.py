@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tclose.data.io.fingerprint import Sums, sum_hashes
-from tclose.data.io.writers import CsvText
+from tclose.data.io.counting import Sums, sum_hashes
+from tclose.data.io.files import CsvText
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

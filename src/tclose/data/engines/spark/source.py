@@ -29,10 +29,9 @@ from tclose.data.engines.spark.partitioned import SparkCellStore, SparkParts
 from tclose.data.engines.spark.paths import SparkPath
 from tclose.data.engines.spark.release import FOLDERS, refuse_there, store_frame
 from tclose.data.engines.spark.rows import sum_partitions, unpack
-from tclose.data.io.address import Address
-from tclose.data.io.dialect import refuse_ambiguous
-from tclose.data.io.fingerprint import combine_sums
-from tclose.data.io.reading import Reading
+from tclose.data.io.counting import combine_sums
+from tclose.data.io.paths import Address
+from tclose.data.io.reading import Reading, refuse_ambiguous
 from tclose.data.source import ROWS, Rows, Source, Spread, T
 from tclose.data.translation import KEY, Change, Translation
 from tclose.errors import DataError, TooManyCells
@@ -40,7 +39,7 @@ from tclose.errors import DataError, TooManyCells
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from tclose.data.io.folders import Scratch
+    from tclose.data.io.files import Scratch
 
 
 MANY, LARGEST = 20_000_000, 2**31 - 2
