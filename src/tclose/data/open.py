@@ -11,13 +11,15 @@ import duckdb
 import pyarrow.dataset as ds
 
 from tclose.data.engines.duckdb.relation import open_relation
-from tclose.data.engines.files.dataset import open_dataset
-from tclose.data.engines.files.source import open_path
+from tclose.data.engines.files.csv import open_text
+from tclose.data.engines.files.excel import open_excel
+from tclose.data.engines.files.source import open_arrow, open_dataset, open_parquet
 from tclose.data.engines.frames.source import open_frame
-from tclose.data.io.paths import Address
+from tclose.data.io.counting import connect
+from tclose.data.io.paths import Address, find_files
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.source import Source
-from tclose.errors import UsageError
+from tclose.errors import DataError, UsageError
 
 
 def open_source(
@@ -46,7 +48,7 @@ def _open(data: Any, reading: Reading, columns: Collection[str] | None) -> Sourc
         return open_address(address, None if address.table else reading.query)
     engine = reading.chosen_engine
     if isinstance(data, str | Path):
-        return _open_by_spark(data, reading) if engine == "spark" else open_path(data, reading)
+        return _open_by_spark(data, reading) if engine == "spark" else _open_path(data, reading)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return open_relation(data)
     if type(data).__module__.startswith("ibis."):
@@ -59,12 +61,35 @@ def _open(data: Any, reading: Reading, columns: Collection[str] | None) -> Sourc
 
         return open_lazy(data)
     if isinstance(data, ds.Dataset):
-        return open_dataset(data, memory=reading.memory)
+        return open_dataset(data, connection=connect(reading.memory))
     if type(data).__module__.startswith("pyspark."):
         from tclose.data.engines.spark.source import open_spark
 
         return open_spark(data)
     return open_frame(data, columns)
+
+
+def _open_path(path: str | Path, reading: Reading) -> Source:
+    """The table in a file, in the files of a folder, or in those that a pattern matches.
+
+    A delimiter, an encoding and words for missing values are for CSV files, a sheet is for Excel's.
+    """
+    try:
+        files = find_files(Path(path))
+        connection = connect(reading.memory)
+        if files.kind == "parquet":
+            return open_parquet(files, connection)
+        if files.kind == "arrow":
+            return open_arrow(files, connection)
+        if files.kind == "excel":
+            return open_excel(files, reading.sheet, connection)
+        return open_text(files, reading, connection)
+    except OSError as error:
+        raise DataError(
+            f"cannot be read ({error.strerror or 'damaged'})",
+            where=Path(path).name,
+            hint="check who may read it, and whether it is whole",
+        ) from None
 
 
 def _open_by_spark(path: str | Path, reading: Reading) -> Source:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -20,10 +20,6 @@ from tclose.data.io.reading import bytes_of
 from tclose.data.source import BATCH, NO_LIMIT, READ, ROWS, Rows, Source, Spread, quote_name
 from tclose.data.translation import Translation
 from tclose.errors import DataError
-
-if TYPE_CHECKING:
-    from tclose.data.io.files import Scratch
-
 
 T = TypeVar("T")
 USED = re.compile(r"of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)")
@@ -43,7 +39,8 @@ class DuckSource(Source):
     rows_in_order: Callable[[], Rows] | None = field(default=None, repr=False)
     """Reads the rows without the engine, which has no word for some types (dictionaries, zones)."""
     hashed: Callable[[], str] | None = field(default=None, repr=False)
-    scratch: Scratch | tuple[Scratch, ...] | None = field(default=None, repr=False)
+    scratch: object = field(default=None, repr=False)
+    """Files that live as long as the table can be read."""
     lines_before: int = 0
     """How many lines of the file stand before what the engine counts as its first."""
     steady: bool = field(default=False, kw_only=True)

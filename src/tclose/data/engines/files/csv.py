@@ -1,14 +1,19 @@
 """CSV files, one or many, packed or not: every field stays text until its kind is known.
 
-So `007` and `7` are two postcodes, and 0.10 is exactly a tenth.
+So `007` and `7` are two postcodes, and 0.10 is exactly a tenth. How a file is written (encoding,
+delimiter, header) is said by the caller or found out from its beginning.
 """
 
 from __future__ import annotations
 
+import codecs
+import csv
 import gzip
+import io
 import os
 import shutil
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,15 +24,23 @@ import duckdb
 import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource, explain_error, quote_text, too_long
-from tclose.data.engines.files.folder_columns import FILE, Partitions, read_partitions, scan_files
+from tclose.data.engines.files.source import read_partitions, scan_files
 from tclose.data.io.counting import buffer_for, hash_files
-from tclose.data.io.dialect import Dialect, not_this_encoding, sniff
 from tclose.data.io.files import LINE, Scratch
 from tclose.data.io.paths import PACKED, Files
-from tclose.data.io.reading import Reading
+from tclose.data.io.reading import Reading, refuse_ambiguous
 from tclose.data.source import READ, Rows
 from tclose.errors import DataError
 
+SAMPLE = 1 << 20
+DELIMITERS = (",", ";", "\t", "|")
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 CHUNK = 1 << 20
 OTHERS = {
     b"PAR1": "this is a Parquet file: let its name end in .parquet",
@@ -52,78 +65,52 @@ def open_text(files: Files, reading: Reading, connection: duckdb.DuckDBPyConnect
     _refuse_unlike(files, dialects)
     plain = all(dialect.is_plain for dialect in dialects)
     if not plain:
-        copies = [rows_as_utf8(*both) for both in zip(texts, dialects, strict=True)]
-        texts = [
-            (Path(copy.name) / "table.csv").rename(Path(copy.name) / text.name)
-            for copy, text in zip(copies, texts, strict=True)
-        ]
-        scratch += copies
+        texts = [_copy_rows(*both, scratch) for both in zip(texts, dialects, strict=True)]
     for place, path in zip(texts, files.paths, strict=True):
         _refuse_endless(place, path.name)
     folders = read_partitions(files, typed=False).without(list(first.header))
-    table = _Table(connection, texts, first, plain, reading.nulls, folders, tuple(scratch))
+    columns = (*first.header, *folders.names)
+    schema = pa.schema({name: pa.string() for name in columns})
+    paths = [os.path.abspath(path) for path in texts]
+    options = _options(first, reading.nulls, connection, header=plain)
     try:
-        relation = table.relation()
+        relation = folders.scan(connection, "read_csv", list(first.header), paths, options)
     except duckdb.Error as error:
         raise explain_error(error, files.name) from None
 
-    notes = dict.fromkeys(note for dialect in dialects for note in dialect.notes)
+    def batches(_: object = scratch) -> Iterator[pa.RecordBatch]:
+        connection.execute("SET preserve_insertion_order = true")
+        for at, path in enumerate(paths):
+            rows = scan_files(connection, "read_csv", [path], options)
+            for batch in rows.to_arrow_reader(READ):
+                more = folders.of_rows(at, batch.num_rows)
+                yield pa.RecordBatch.from_arrays([*batch.columns, *more], schema=schema)
+
     return DuckSource(
-        files.name, (*first.header, *folders.names), relation, connection,
-        table.rows if len(texts) > 1 else None, partial(hash_files, files), tuple(scratch),
-        0 if plain else first.header_lines,
-        notes=tuple(notes), delimiter=first.delimiter, files=files.paths, steady=not folders,
+        files.name, columns, relation, connection,
+        (lambda: Rows(schema, batches)) if len(texts) > 1 else None, partial(hash_files, files),
+        tuple(scratch), 0 if plain else first.header_lines,
+        notes=tuple(dict.fromkeys(note for dialect in dialects for note in dialect.notes)),
+        delimiter=first.delimiter, files=files.paths, steady=not folders,
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Table:
-    """How DuckDB reads the files."""
-
-    connection: duckdb.DuckDBPyConnection
-    texts: list[Path]
-    dialect: Dialect
-    header: bool
-    nulls: tuple[str, ...]
-    folders: Partitions
-    scratch: tuple[Scratch, ...]
-    """Lives as long as the rows can be read."""
-
-    def relation(self) -> duckdb.DuckDBPyRelation:
-        """All files together."""
-        paths = [os.path.abspath(path) for path in self.texts]
-        names = list(self.dialect.header)
-        if self.folders:
-            return self.folders.join_folders(self.connection, self._scan(paths, FILE), names, paths)
-        return self.connection.sql(f"SELECT * FROM {self._scan(paths)}")
-
-    def rows(self) -> Rows:
-        """The rows of one file after the other."""
-        schema = pa.schema(
-            {name: pa.string() for name in (*self.dialect.header, *self.folders.names)}
-        )
-        return Rows(schema, lambda: self._batches(schema))
-
-    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        self.connection.execute("SET preserve_insertion_order = true")
-        for at, path in enumerate(self.texts):
-            for batch in self.connection.sql(
-                f"SELECT * FROM {self._scan([os.path.abspath(path)])}"
-            ).to_arrow_reader(READ):
-                more = self.folders.of_rows(at, batch.num_rows)
-                yield pa.RecordBatch.from_arrays([*batch.columns, *more], schema=schema)
-
-    def _scan(self, paths: list[str], told: str | None = None) -> str:
-        columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in self.dialect.header)
-        marks = ", ".join(quote_text(mark) for mark in self.nulls)
-        options = (
-            f", delim = {quote_text(self.dialect.delimiter)}, "
-            f"""quote = '"', escape = '"', header = {str(self.header).lower()}, """
-            f"columns = {{{columns}}}, auto_detect = false, strict_mode = true, "
-            f"nullstr = [{marks}], max_line_size = {LINE}, "
-            f"buffer_size = {buffer_for(self.connection, LINE + CHUNK)}"
-        )
-        return scan_files("read_csv", paths, options + (f", filename = '{told}'" if told else ""))
+def _options(
+    dialect: Dialect,
+    nulls: Sequence[str],
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    header: bool,
+) -> str:
+    """How DuckDB is to read files of a dialect."""
+    columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in dialect.header)
+    return (
+        f", delim = {quote_text(dialect.delimiter)}, "
+        f"""quote = '"', escape = '"', header = {str(header).lower()}, """
+        f"columns = {{{columns}}}, auto_detect = false, strict_mode = true, "
+        f"nullstr = [{', '.join(map(quote_text, nulls))}], max_line_size = {LINE}, "
+        f"buffer_size = {buffer_for(connection, LINE + CHUNK)}"
+    )
 
 
 def _unpack(path: Path, scratch: list[Scratch]) -> Path:
@@ -169,10 +156,13 @@ def _refuse_unlike(files: Files, dialects: Sequence[Dialect]) -> None:
             )
 
 
-def rows_as_utf8(path: Path, dialect: Dialect) -> Scratch:
-    """A copy of the rows in UTF-8, without the header: `table.csv` in a private folder."""
-    folder = Scratch()
-    target = Path(folder.name) / "table.csv"
+def _copy_rows(path: Path, dialect: Dialect, scratch: list[Scratch]) -> Path:
+    scratch.append(Scratch())
+    return copy_as_utf8(path, dialect, Path(scratch[-1].name) / path.name)
+
+
+def copy_as_utf8(path: Path, dialect: Dialect, target: Path) -> Path:
+    """Writes a copy of the rows in UTF-8, without the header."""
     try:
         with (
             path.open("r", encoding=dialect.encoding, newline="") as read,
@@ -182,8 +172,8 @@ def rows_as_utf8(path: Path, dialect: Dialect) -> Scratch:
                 read.readline()
             shutil.copyfileobj(read, write, CHUNK)
     except UnicodeError:
-        raise not_this_encoding(dialect.encoding, path.name) from None
-    return folder
+        raise _not_this_encoding(dialect.encoding, path.name) from None
+    return target
 
 
 def _refuse_endless(place: Path, name: str) -> None:
@@ -193,3 +183,132 @@ def _refuse_endless(place: Path, name: str) -> None:
         tail = file.read().rstrip(b"\r\n")
     if len(tail) > LINE and b"\n" not in tail and b"\r" not in tail:
         raise too_long(f"{name}, last row")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What is needed to read the file, and what had to be assumed."""
+
+    encoding: str
+    delimiter: str
+    header: tuple[str, ...]
+    header_lines: int
+    """How many lines stand before the first row: blank ones, and the header's own."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the engine can read the file as it is: UTF-8, and a header of one line."""
+        return self.encoding in ("utf-8", "utf-8-sig") and self.header_lines == 1
+
+
+def sniff(path: Path, *, encoding: str | None = None, delimiter: str | None = None) -> Dialect:
+    """Reads the beginning of a CSV file and says how the rest is written."""
+    with path.open("rb") as file:
+        return sniff_sample(file.read(SAMPLE), path.name, encoding=encoding, delimiter=delimiter)
+
+
+def sniff_sample(
+    sample: bytes,
+    name: str,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    most: int = SAMPLE,
+) -> Dialect:
+    """Says from the beginning of a CSV file, at most so many bytes, how the rest is written."""
+    if not sample.strip():
+        raise DataError("the file is empty", where=name, hint="it needs a header and rows")
+    csv.field_size_limit(SAMPLE + 1)
+    whole = len(sample) < most
+    used, notes = _encoding(sample, encoding, name, whole=whole)
+    try:
+        text = codecs.getincrementaldecoder(used)().decode(sample, final=whole)
+    except UnicodeError:
+        raise _not_this_encoding(used, name) from None
+    text = text.removeprefix("\ufeff")
+    if "\x00" in text:
+        raise _no_text(name)
+    mark = delimiter or _delimiter(text)
+    if len(mark) != 1 or mark in '"\r\n':
+        raise DataError(
+            "a delimiter is one character, neither a quote nor a line end",
+            where=name,
+            hint="for example --delimiter ';', or --delimiter tab",
+        )
+    names, lines = _header(text, mark, name, whole=whole)
+    return Dialect(used, mark, names, lines, notes)
+
+
+def _encoding(
+    sample: bytes, given: str | None, where: str, *, whole: bool
+) -> tuple[str, tuple[str, ...]]:
+    if given:
+        try:
+            "".encode(given)  # codecs that do not make bytes from text are refused here
+            return codecs.lookup(given).name, ()
+        except (LookupError, UnicodeError):
+            raise DataError(
+                "unknown encoding", where=where, hint="for example utf-8, latin-1 or utf-16"
+            ) from None
+    for mark, name in MARKS:
+        if sample.startswith(mark):
+            return name, ()
+    if b"\x00" in sample:
+        raise _no_text(where)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample, final=whole)
+        return "utf-8", ()
+    except UnicodeDecodeError:
+        note = "the file is not UTF-8; read as Windows-1252 (give --encoding if that is wrong)"
+        return "cp1252", (note,)
+
+
+def _no_text(where: str) -> DataError:
+    return DataError(
+        "the file holds null bytes; it is not a text table",
+        where=where,
+        hint="export it as CSV, or let the name of a Parquet file end in .parquet",
+    )
+
+
+def _not_this_encoding(encoding: str, where: str) -> DataError:
+    return DataError(f"the text is not {encoding}", where=where, hint="give the right --encoding")
+
+
+def _delimiter(text: str) -> str:
+    """The candidate that splits the most lines into the same, largest number of fields."""
+
+    def score(mark: str) -> tuple[int, int]:
+        lines = text.splitlines(keepends=True)[:200]
+        lines = lines[:-1] if len(lines) == 200 else lines
+        try:
+            widths = Counter(len(row) for row in csv.reader(lines, delimiter=mark) if row)
+        except csv.Error:
+            return (0, 0)
+        if not widths:
+            return (0, 0)
+        width, often = widths.most_common(1)[0]
+        return (often, width) if width > 1 else (0, 0)
+
+    return max(DELIMITERS, key=score)
+
+
+def _header(text: str, delimiter: str, where: str, *, whole: bool) -> tuple[tuple[str, ...], int]:
+    """The column names and how many lines they end on; refuses what would make them ambiguous."""
+    if not whole and "\n" not in text and "\r" not in text:
+        raise DataError(
+            f"the header line is longer than {len(text):,} characters",
+            where=where,
+            hint="is this a CSV file?",
+        )
+    # Strict: a quote left open would make the rows below, cell values and all, part of a name.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        names = [name.strip() for name in next(row for row in reader if row)]
+    except (csv.Error, StopIteration):
+        raise DataError(
+            "the header line cannot be read", where=where, hint="is a quote left open?"
+        ) from None
+    refuse_ambiguous(names, where)
+    return tuple(names), reader.line_num

@@ -21,7 +21,7 @@ import pyarrow.dataset as ds
 
 from tclose.data.encode.dictionary import as_text
 from tclose.data.engines.duckdb.source import DuckSource
-from tclose.data.engines.files.dataset import open_dataset
+from tclose.data.engines.files.source import open_dataset
 from tclose.data.io.counting import file_hash
 from tclose.data.io.excel_writer import needs_openpyxl
 from tclose.data.io.files import Scratch

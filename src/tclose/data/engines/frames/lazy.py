@@ -17,7 +17,7 @@ import pyarrow as pa
 from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.relation import collect_cell_table
 from tclose.data.engines.duckdb.source import DuckSource
-from tclose.data.engines.files.parquet import open_parquet
+from tclose.data.engines.files.source import open_parquet
 from tclose.data.io.counting import coarsen_times, connect
 from tclose.data.io.files import Scratch
 from tclose.data.io.paths import find_files

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.relation import open_relation
-from tclose.data.engines.files.spool import Spooling
+from tclose.data.engines.files.source import Spooling
 from tclose.data.engines.postgres.connection import BorrowedLink
 from tclose.data.engines.postgres.copy import collect_within_limit
 from tclose.data.engines.postgres.source import open_query

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tclose.data.engines.files.spool import Spooling
+from tclose.data.engines.files.source import Spooling
 from tclose.data.engines.postgres.connection import IN_ORDER, PostgresLink
 from tclose.data.engines.postgres.copy import collect_within_limit, copy_out
 from tclose.data.engines.postgres.types import PostgresColumn, describe_columns, describe_query

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import functions
 
-from tclose.data.engines.files.csv import rows_as_utf8
+from tclose.data.engines.files.csv import SAMPLE, Dialect, copy_as_utf8, sniff_sample
 from tclose.data.engines.spark.frames import explain_errors, get_column
 from tclose.data.engines.spark.lines import INSIDE, LOOK, WRONG, follow_looks, look_at_lines
 from tclose.data.engines.spark.paths import SparkPath
 from tclose.data.engines.spark.rows import map_batches
 from tclose.data.engines.spark.session import get_session
 from tclose.data.io.counting import hash_files
-from tclose.data.io.dialect import SAMPLE, Dialect, sniff_sample
 from tclose.data.io.files import Scratch
 from tclose.data.io.paths import PACKED, find_files, kind_of
 from tclose.data.io.reading import AS_FOUND, Reading
@@ -88,8 +87,8 @@ def read_csv(
     scratch: Scratch | None = None
     paths = [file.literal for file in files]
     if not dialect.is_plain:
-        scratch = _copy_as_utf8(files, dialect, place)
-        paths = [str(Path(scratch.name) / "table.csv")]
+        scratch = Scratch()
+        paths = [_copy_as_utf8(files, dialect, place, Path(scratch.name) / "table.csv")]
     frame = _rows(place, paths, dialect, line_end, reading.nulls)
     return SparkRead(frame, place.name, hashed, scratch, dialect.delimiter, dialect.notes)
 
@@ -137,7 +136,9 @@ def _line_end(text: str, header_lines: int) -> str:
     return header[len(header.rstrip("\r\n")) :][-2:] or "\n"
 
 
-def _copy_as_utf8(files: Sequence[SparkPath], dialect: Dialect, place: SparkPath) -> Scratch:
+def _copy_as_utf8(
+    files: Sequence[SparkPath], dialect: Dialect, place: SparkPath, target: Path
+) -> str:
     """A copy in UTF-8 with a header of one line, where all workers are on this machine."""
     local = files[0].local if len(files) == 1 else None
     if local is None or not place.session.sparkContext.master.startswith("local"):
@@ -146,7 +147,7 @@ def _copy_as_utf8(files: Sequence[SparkPath], dialect: Dialect, place: SparkPath
             where=place.name,
             hint="convert it first, or read it with --engine duckdb",
         )
-    return rows_as_utf8(local, dialect)
+    return str(copy_as_utf8(local, dialect, target))
 
 
 def _rows(
