@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tclose
-from tclose.sample.folder import write_hospital
-from tclose.sample.policy import HOSPITAL_POLICY
+from tclose.sample.folder import HOSPITAL_POLICY, write_hospital
 from tclose.search import METHODS, Budget, Outcome, Problem, method_named, problem_of
 from tclose.search.exact_judge import Judge
 

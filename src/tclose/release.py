@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tclose.data.binding import bind_within_limit
+import pyarrow as pa
+
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.release import fill_new_table, refuse_taken
 from tclose.data.io.files import delimiter_for, refuse_unholdable, write_checked_table
 from tclose.data.io.paths import Address
-from tclose.data.io.reading import Reading
+from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.open import open_source
 from tclose.data.source import Source
-from tclose.data.summary import summarize_table
 from tclose.errors import UnprovenError, UsageError
-from tclose.policy.model import Policy
 from tclose.recode import Leftover, Plan
 from tclose.recode.plan.model import Way
 from tclose.utility import LossReport
-from tclose.verify import Audit, Certificate, audit_bound
-from tclose.verify.certificate import SizesRecord
-from tclose.verify.parts import audit_parts
+from tclose.verify.audit import Audit, recount
+from tclose.verify.certificate import Certificate, SizesRecord
 
 if TYPE_CHECKING:
     from tclose.search import Outcome
     from tclose.search.frontier.curves import Frontier
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -113,44 +113,27 @@ class Release:
         if plan is not None and self.plan is None:
             raise ValueError("this release was made in fragments and has no plan")
         source = open_source(self.data)
-        rows = source.stream()
-        address = Address.of(path)
-        if address is not None:
-            refuse_taken(address, rows.schema)
-            fill_new_table(
-                address,
-                rows.schema,
-                rows.batches(),
-                lambda written: self._certify(written, certificate, plan),
-            )
-            return address
-        path = Path(str(path))
-        refuse_unholdable(path, rows.schema, lambda: source.n_rows)
-        mark = delimiter_for(path)
-        if source.can_store(path):
-            source.save(path, lambda written: self._certify(written, certificate, plan))
-            return path
-        write_checked_table(
-            path,
-            rows.schema,
-            rows.batches(),
-            lambda part: self._certify(
-                open_source(part, Reading(delimiter=mark)), certificate, plan
-            ),
-            delimiter=mark,
-        )
-        return path
+        rows, place = source.stream(), Address.of(path) or Path(str(path))
 
-    def _certify(
-        self, written: Source, certificate: str | Path | None, plan: str | Path | None
-    ) -> None:
-        """Counts what was written, and certifies that."""
-        audit = recount(written, self.audit.bound.policy, self.people)
-        if not audit.holds:
-            raise UnprovenError(broken_promises(audit))
-        self.certificate.of_file(written.digest()).save(certificate)
-        if self.plan is not None:
-            self.plan.save(plan)
+        def check(written: Source) -> None:
+            audit = recount(self.audit.bound.policy, written, self.people)
+            if not audit.holds:
+                raise UnprovenError(
+                    f"the written release does not keep its promise ({audit.broken})"
+                )
+            self.certificate.of_file(written.digest()).save(certificate)
+            if self.plan is not None:
+                self.plan.save(plan)
+
+        if isinstance(place, Address):
+            refuse_taken(place, rows.schema)
+        else:
+            refuse_unholdable(place, rows.schema, lambda: source.n_rows)
+            if source.can_store(place):
+                source.save(place, check)
+                return place
+        write_rows(place, rows.schema, rows.batches(), check)
+        return place
 
     def report(
         self,
@@ -185,15 +168,23 @@ class Release:
         return "\n".join([head, *verdicts, *(f"  note: {note}" for note in self.notes)])
 
 
-def recount(source: Source, policy: Policy, people: Cells | None) -> Audit:
-    """A fresh count of a release, in one piece or in parts, and whether the promise holds on it."""
-    bound = bind_within_limit(policy, source)
-    if bound is None:
-        return audit_parts(summarize_table(policy, source), source, measure_all=False)
-    return audit_bound(bound, population=people, measure_all=False)
+def write_rows(
+    output: Path | Address,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    check: Callable[[Source], T],
+    delimiter: str = ",",
+    reading: Reading = AS_FOUND,
+) -> T:
+    """Writes a new table or file, whole or not at all, and returns what `check` found in it.
 
-
-def broken_promises(audit: Audit) -> str:
-    """What a release does not keep, as a sentence."""
-    broken = ", ".join(verdict.title for verdict in audit.requirements if not verdict.holds)
-    return f"the written release does not keep its promise ({broken})"
+    It is read back as the table that it was made from was read; where `check` raises, nothing is
+    left.
+    """
+    if isinstance(output, Address):
+        return fill_new_table(output, schema, batches, check)
+    mark = delimiter_for(output, delimiter)
+    opened = Reading(delimiter=mark, memory=reading.memory, max_cells=reading.max_cells)
+    return write_checked_table(
+        output, schema, batches, lambda part: check(open_source(part, opened)), delimiter=mark
+    )

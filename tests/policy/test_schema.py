@@ -10,7 +10,7 @@ import pytest
 
 from tclose.policy import parse_policy, policy_schema
 from tclose.policy.model import COUNTING, SYNONYMS
-from tclose.sample.policy import HOSPITAL_POLICY
+from tclose.sample.folder import HOSPITAL_POLICY
 
 SCHEMA = policy_schema()
 

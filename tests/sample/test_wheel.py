@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose.sample.wheel import Wheel
+from tclose.sample.hospital import Wheel
 
 weight = st.sampled_from([0.0, 0.001, 1.0, 3.0])
 weights = st.integers(1, 6).flatmap(

@@ -25,10 +25,9 @@ from tclose.errors import PolicyError, UsageError
 from tclose.recode import Pseudonyms, recoded
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.outcome import numbered
-from tclose.workflows.anonymize import ReleaseSearch
+from tclose.workflows.anonymize import draft_release
 from tclose.workflows.inputs import AS_FOUND
-from tclose.workflows.release.publish import Job, confirm, publish
-from tclose.workflows.release.targets import Targets
+from tclose.workflows.publish import Job, Targets, confirm, publish
 
 pytestmark = pytest.mark.slow
 
@@ -111,11 +110,11 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     if not (label >= 0).any():
         return None
     label = numbered(label)
-    rows = bound.classes.n_rows
-    job = Job(table, AS_FOUND, bound.source, bound.policy, rows, Targets())
+    job = Job(table, AS_FOUND, bound.source, bound.policy, Targets())
     without = replace(outcome, label=label, cuts=None)
-    search = ReleaseSearch(job, bound, Pseudonyms())
-    return confirm(publish(job, search.propose(without, recoded(bound, without), Budget())))
+    recoding = recoded(bound, without)
+    draft = draft_release(bound, None, without, recoding, Budget(), Pseudonyms())
+    return confirm(publish(job, draft))
 
 
 @pytest.mark.parametrize("leftover", ["root", "hide", "generalize"])

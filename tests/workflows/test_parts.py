@@ -30,7 +30,7 @@ from tclose.search.strata import curve, united
 
 pytestmark = pytest.mark.slow
 
-PARTS = importlib.import_module("tclose.verify.parts")
+PARTS = importlib.import_module("tclose.verify.audit")
 RULES: dict[str, Any] = {
     "k": 4,
     "columns": {
@@ -67,7 +67,7 @@ def people(rows: int, seed: int = 1) -> pa.Table:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PARTS, "ROWS", 60)
+    monkeypatch.setattr(PARTS, "PART_ROWS", 60)
 
 
 def lines(audit: tclose.Audit) -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ def test_an_audit_by_parts_is_the_audit(rows: list[tuple[Any, ...]], parts: int)
     source = open_source(table)
     whole = summarize_table(Policy.model_validate(rules), source)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PARTS, "ROWS", max(1, len(rows) // parts))
+        patch.setattr(PARTS, "PART_ROWS", max(1, len(rows) // parts))
         found = PARTS.audit_parts(whole, source)
     known = tclose.audit(table, rules)
     assert lines(found) == lines(known)

@@ -1,4 +1,4 @@
-"""The command line: one command per file, in `judge`, `release` and `prepare`.
+"""The command line: commands that `judge` a table, make a `release`, or `prepare` one.
 
 Whatever is slow to import, a command imports when it runs, so that help is there at once.
 """
@@ -9,9 +9,7 @@ import sys
 
 import typer
 
-from tclose.cli.judge import attack, audit, explain, utility, verify
-from tclose.cli.prepare import demo, generate, hierarchy, init, policy, reproduce, schema
-from tclose.cli.release import anonymize, apply, frontier, lattice, methods, split
+from tclose.cli import hierarchy, judge, prepare, release
 from tclose.version import VERSION
 
 app = typer.Typer(
@@ -25,24 +23,27 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command("demo")(demo.demo)
-app.command("init")(init.init)
-app.command("audit")(audit.audit)
-app.command("anonymize")(anonymize.anonymize)
-app.command("split")(split.split)
-app.command("verify")(verify.verify)
-app.command("apply")(apply.apply)
-app.command("utility")(utility.utility)
-app.command("attack")(attack.attack)
-app.command("lattice")(lattice.lattice)
-app.command("frontier")(frontier.frontier)
-app.command("methods")(methods.methods)
-app.command("explain")(explain.explain)
-app.command("schema")(schema.schema)
-app.command("generate")(generate.generate)
+for command in (
+    prepare.demo,
+    prepare.init,
+    judge.audit,
+    release.anonymize,
+    release.split,
+    judge.verify,
+    release.apply,
+    judge.utility,
+    judge.attack,
+    release.lattice,
+    release.frontier,
+    release.methods,
+    judge.explain,
+    prepare.schema,
+    prepare.generate,
+):
+    app.command()(command)
 app.add_typer(hierarchy.app, name="hierarchy")
-app.add_typer(policy.app, name="policy")
-app.add_typer(reproduce.app, name="reproduce")
+app.add_typer(prepare.policies, name="policy")
+app.add_typer(prepare.experiments, name="reproduce")
 
 
 def _version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""Where output, errors and progress go, and what the exit code says."""
+"""Where output, errors and progress go, what the exit code says, and Ctrl-C during a search."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import typer
 
-from tclose.cli.option_groups import ungrouped
+from tclose.cli.options import ungroup
 from tclose.errors import InternalError, PolicyError, TcloseError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tclose.report.document import Document, Part
+    from tclose.search import Progress
 
 HOLDS, FAILS, WRONG = 0, 1, 2
 LITERAL = re.compile(r"'(?:[^']|'')*'|(\$\w*\$).*?\1", re.DOTALL)
@@ -74,14 +77,26 @@ def show(
     from tclose.report.render.terminal import render_document, render_parts
 
     if as_json:
-        told = plain(result)
-        print_json(told if document is None else told | {"report": document.to_json()})
+        values = plain(result)
+        print_json(values if document is None else values | {"report": document.to_json()})
     elif document is not None and report == SCREEN:
         stdout().print(render_document(document))
     else:
         stdout().print(render_parts(summarize(result)))
     if report is not None and report != SCREEN:
         say(f"report: {report}")
+
+
+def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table for people."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    stdout().print(table)
 
 
 def command_line() -> str:
@@ -95,19 +110,19 @@ def command_line() -> str:
     return shlex.join(["tclose", *words])
 
 
-def typed(*words: object) -> str:
+def compose_command(*words: object) -> str:
     """A further command of this program as it can be typed here, however this one was started."""
     started = Path(sys.argv[0])
     if started.parts[-2:] == ("tclose", "__main__.py"):
-        program = [_reached(Path(sys.executable)), "-m", "tclose"]
+        program = [_name_program(Path(sys.executable)), "-m", "tclose"]
     elif started.stem == "tclose":
-        program = [_reached(started)]
+        program = [_name_program(started)]
     else:
         program = ["tclose"]
     return shlex.join([*program, *map(str, words)])
 
 
-def _reached(program: Path) -> str:
+def _name_program(program: Path) -> str:
     """Its bare name where PATH finds it by that, else its path, relative if it lies below here."""
     path, found = program.absolute(), shutil.which(program.name)
     # Links are not followed: the Python of a virtual environment is a link to another.
@@ -130,12 +145,62 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield lambda step: status.update(f"{step} …")
 
 
-def guarded(command: F) -> F:
+class Watch(TypedDict):
+    """Whom a search tells how far it is, and whom it asks whether to go on."""
+
+    progress: Callable[[Progress], None]
+    cancelled: Callable[[], bool]
+
+
+@contextmanager
+def searching() -> Iterator[Watch]:
+    """A progress bar (on a terminal only), and Ctrl-C as a request to stop searching."""
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    stopped: list[bool] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if stopped:
+            raise KeyboardInterrupt
+        stopped.append(True)
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    console = stderr()
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[loss]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    try:
+        with bar:
+            task = bar.add_task("opening the table", total=None, loss="")
+
+            def report(step: Progress) -> None:
+                loss = "" if step.loss is None else f"best loss {step.loss:.4f}"
+                bar.update(
+                    task,
+                    description=step.step,
+                    completed=step.seconds_used,
+                    total=step.seconds_total,
+                    loss=loss,
+                )
+
+            yield Watch(progress=report, cancelled=lambda: bool(stopped))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def guard(command: F) -> F:
     """Turns every failure of a command into a message and exit code 2, never a traceback.
 
     The command may take groups of options.
     """
-    command = ungrouped(command)
+    command = ungroup(command)
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -155,7 +220,7 @@ def guarded(command: F) -> F:
         except MemoryError:
             _report(TcloseError("not enough memory", hint="use a larger machine"), as_json=as_json)
         except OSError as error:
-            _report(_refused(error), as_json=False)
+            _report(_describe_refusal(error), as_json=False)
         except Exception as error:
             if os.environ.get("TCLOSE_DEBUG"):
                 raise
@@ -163,20 +228,20 @@ def guarded(command: F) -> F:
             _report(InternalError(what), as_json=as_json)
         raise typer.Exit(WRONG)
 
-    run.__doc__ = _unwrapped(command.__doc__ or "")
+    run.__doc__ = _unwrap(command.__doc__ or "")
     return run  # type: ignore[return-value]
 
 
-def _unwrapped(words: str) -> str:
+def _unwrap(words: str) -> str:
     """Paragraphs as one line each, so that help breaks lines where the terminal does.
 
-    >>> _unwrapped("One thing.\\n\\n    And another\\n    one.")
+    >>> _unwrap("One thing.\\n\\n    And another\\n    one.")
     'One thing.\\n\\nAnd another one.'
     """
     return "\n\n".join(" ".join(part.split()) for part in words.split("\n\n"))
 
 
-def _refused(error: OSError) -> TcloseError:
+def _describe_refusal(error: OSError) -> TcloseError:
     return TcloseError(
         f"cannot be read or written ({error.strerror or type(error).__name__})",
         where=str(error.filename or "output"),

@@ -1,14 +1,20 @@
-"""The options that several commands share, and what they become."""
+"""The options that several commands share, stated once, and what they become.
+
+Some come in groups: the parameters of a function that puts them together (`Group`).
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from tclose.cli.option_groups import Group
 from tclose.data.io.paths import Address
 from tclose.data.io.reading import Reading
 from tclose.errors import UsageError
@@ -22,19 +28,24 @@ of_search = partial(typer.Option, rich_help_panel="The search")
 of_files = partial(typer.Option, rich_help_panel="How files are read")
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
 def place(text: str) -> Place:
     """A file, or the address of a table in a database."""
     return Address.of(text) or Path(text)
 
 
+table_argument = partial(typer.Argument, show_default=False, parser=place)
+table_option = partial(typer.Option, metavar="FILE", parser=place)
+of_original = table_option(help="The table that it was made from.")
+
 Table = Annotated[
     Place,
-    typer.Argument(
+    table_argument(
         metavar="FILE",
         help="The table: a CSV, Parquet, Arrow or Excel file, a folder or a quoted pattern of "
         "them, or postgresql://host/database#table.",
-        show_default=False,
-        parser=place,
     ),
 ]
 Quasi = Annotated[str, typer.Option(metavar="A,B", help="Without a policy: the quasi-identifiers.")]
@@ -67,8 +78,7 @@ KeyFile = Annotated[
     typer.Option("--key-file", metavar="FILE", help="Secret key of the pseudonyms, if any."),
 ]
 Population = Annotated[
-    Place | None,
-    typer.Option(metavar="FILE", help="A table of the population (k-map, presence).", parser=place),
+    Place | None, table_option(help="A table of the population (k-map, presence).")
 ]
 Key = Annotated[
     str | None,
@@ -137,15 +147,63 @@ Query = Annotated[
 ]
 
 
-class Declared(TypedDict):
-    """What the columns are: a policy, or names only."""
+@dataclass(frozen=True)
+class Group:
+    """Marks a parameter of a command that `make` puts together from options, its own parameters."""
 
-    policy: Path | None
-    quasi: str
-    sensitive: str
+    make: Callable[..., Any]
+
+    @property
+    def options(self) -> list[inspect.Parameter]:
+        """The options of the group."""
+        return list(inspect.signature(self.make, eval_str=True).parameters.values())
 
 
-def declared(policy: PolicyFile = None, quasi: Quasi = "", sensitive: Sensitive = "") -> Declared:
+def ungroup(command: F) -> F:
+    """The command as typer is to read it: the options of each group in the place of the group.
+
+    >>> from typing import Annotated
+    >>> def area(wide: int = 1, high: int = 1) -> int:
+    ...     return wide * high
+    >>> @ungroup
+    ... def describe(name: str, *, size: Annotated[int, Group(area)]) -> str:
+    ...     return f"{name}: {size}"
+    >>> inspect.signature(describe)
+    <Signature (*, name: str, wide: int = 1, high: int = 1) -> str>
+    >>> describe(name="a room", wide=4, high=3)
+    'a room: 12'
+    """
+    signature = inspect.signature(command, eval_str=True)
+    groups = {
+        name: group
+        for name, parameter in signature.parameters.items()
+        for group in getattr(parameter.annotation, "__metadata__", ())
+        if isinstance(group, Group)
+    }
+    if not groups:
+        return command
+    options = [
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in signature.parameters.items()
+        for option in (groups[name].options if name in groups else [parameter])
+    ]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> Any:
+        made = {
+            name: group.make(**{option.name: given.pop(option.name) for option in group.options})
+            for name, group in groups.items()
+        }
+        return command(**given, **made)
+
+    run.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    return run  # type: ignore[return-value]
+
+
+def declare_columns(
+    policy: PolicyFile = None, quasi: Quasi = "", sensitive: Sensitive = ""
+) -> dict[str, Any]:
     """What the columns are; raises unless the command was told."""
     if policy is None and not quasi:
         raise UsageError(
@@ -153,39 +211,25 @@ def declared(policy: PolicyFile = None, quasi: Quasi = "", sensitive: Sensitive 
             hint="give --policy POLICY (draft one with `tclose init FILE`), "
             "or --quasi age,zip --sensitive disease",
         )
-    return Declared(policy=policy, quasi=quasi, sensitive=sensitive)
+    return {"policy": policy, "quasi": quasi, "sensitive": sensitive}
 
 
-class Limits(TypedDict):
+def limit_search(seconds: Seconds = None, effort: Effort = None) -> dict[str, Any]:
     """How far a search may go."""
-
-    seconds: float | None
-    effort: float | None
+    return {"seconds": seconds, "effort": effort}
 
 
-def limits(seconds: Seconds = None, effort: Effort = None) -> Limits:
-    """How far a search may go."""
-    return Limits(seconds=seconds, effort=effort)
-
-
-class Search(Limits):
-    """How a release is searched for, whatever the method."""
-
-    seed: int | None
-    suppression: str | None
-
-
-def search(
+def set_up_search(
     seconds: Seconds = None,
     effort: Effort = None,
     seed: Seed = None,
     suppression: Suppression = None,
-) -> Search:
+) -> dict[str, Any]:
     """How a release is searched for, whatever the method."""
-    return Search(seconds=seconds, effort=effort, seed=seed, suppression=suppression)
+    return {"seconds": seconds, "effort": effort, "seed": seed, "suppression": suppression}
 
 
-def reading(
+def read_files(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     null: Null = None,
@@ -200,10 +244,10 @@ def reading(
     return Reading(mark, encoding, ("", *(null or ())), memory, cells, engine, query, sheet)
 
 
-DeclaredColumns = Annotated[Declared, Group(declared)]
-SearchLimits = Annotated[Limits, Group(limits)]
-SearchOptions = Annotated[Search, Group(search)]
-ReadingOptions = Annotated[Reading, Group(reading)]
+DeclaredColumns = Annotated[dict[str, Any], Group(declare_columns)]
+SearchLimits = Annotated[dict[str, Any], Group(limit_search)]
+SearchOptions = Annotated[dict[str, Any], Group(set_up_search)]
+ReadingOptions = Annotated[Reading, Group(read_files)]
 
 
 def read_key(path: Path | None) -> bytes | None:

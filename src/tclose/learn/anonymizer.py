@@ -13,10 +13,9 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from tclose.data import BoundTable, open_source
 from tclose.data.io.records import json_hash
-from tclose.learn.containers import Taken, taken, target_column
-from tclose.learn.recoder import Located, Recoder
-from tclose.learn.refusing import RefusedError, refusing
-from tclose.learn.roles import LEAST, Roles, method_of
+from tclose.learn.containers import GivenRows, take_rows, take_target
+from tclose.learn.recoder import LocatedRows, Recoder
+from tclose.learn.roles import LEAST, RefusedError, Roles, choose_method, refusing
 from tclose.policy.model import Policy
 from tclose.recode.plan.model import Plan
 from tclose.recode.plan.regions import spread
@@ -24,7 +23,7 @@ from tclose.verify import Audit, Certificate, certify
 from tclose.verify.certificate import Hashes, Origin
 from tclose.workflows.anonymize import anonymize
 from tclose.workflows.inputs import PolicyLike, check
-from tclose.workflows.release.origin import library_versions
+from tclose.workflows.publish import list_versions
 
 OUTSIDE = ("refuse", "cover")
 
@@ -106,16 +105,16 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(name, None)  # what fails now must not leave what was fitted before
         with refusing():
             self._refuse_parameters(y)
-            given = taken(self, X, reset=True, least=self._least())
-            policy = self._roles().settled(given.table.column_names)
+            given = take_rows(self, X, reset=True, least=self._least())
+            policy = self._roles().make_policy(given.table.column_names)
             table = self._with_target(given, y)
-            plan, bound = _planned(table, policy, self.method, self.effort)
-            recoder, located = Recoder.learned(bound, plan, policy, self.target)
+            plan, bound = _make_plan(table, policy, self.method, self.effort)
+            recoder, located = Recoder.learn(bound, plan, policy, self.target)
             self._refuse_outside(located)
             audit = recoder.audit(table, located)
             _refuse_broken(audit, "the fitted rows as they would be transformed")
         self._recoder, self.plan_, self.policy_ = recoder, plan, policy
-        self.certificate_ = _certificate(audit, recoder, located)
+        self.certificate_ = _certify(audit, recoder, located)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -125,13 +124,11 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         with refusing():
-            given = taken(self, X, reset=False)
-            located = self._recoder.locate(given.table)
-            self._refuse_outside(located)
+            given, located = self._locate(X)
             if self.verify:
                 _refuse_broken(self._recoder.audit(given.table, located), "these rows")
             names = self.get_feature_names_out().tolist()
-            return given.replaced(self._recoder.columns(located), names, self)
+            return given.replace_columns(self._recoder.columns(located), names, self)
 
     def audit(self, X: Any, y: Any = None) -> Audit:
         """How private some rows are once they are transformed: every line of the promise, counted.
@@ -145,9 +142,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         with refusing():
-            given = taken(self, X, reset=False)
-            located = self._recoder.locate(given.table)
-            self._refuse_outside(located)
+            given, located = self._locate(X)
             return self._recoder.audit(self._with_target(given, y), located)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -181,8 +176,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _least(self) -> int:
         """How few rows cannot make a single class."""
-        asked = LEAST if self.policy is None and self.k is None else self.k
-        return max(int(asked), 1) if isinstance(asked, Integral) else 1
+        least = LEAST if self.policy is None and self.k is None else self.k
+        return max(int(least), 1) if isinstance(least, Integral) else 1
 
     def _refuse_parameters(self, y: Any) -> None:
         if self.outside not in OUTSIDE:
@@ -201,14 +196,20 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "is None."
             )
 
-    def _with_target(self, given: Taken, y: Any) -> pa.Table:
+    def _with_target(self, given: GivenRows, y: Any) -> pa.Table:
         if self.target is None:
             return given.table
         if y is None:
             raise RefusedError("the promise is about y, which is not given", where="y")
-        return given.table.append_column(self.target, target_column(y, given.rows))
+        return given.table.append_column(self.target, take_target(y, given.rows))
 
-    def _refuse_outside(self, located: Located) -> None:
+    def _locate(self, X: Any) -> tuple[GivenRows, LocatedRows]:
+        given = take_rows(self, X, reset=False)
+        located = self._recoder.locate(given.table)
+        self._refuse_outside(located)
+        return given, located
+
+    def _refuse_outside(self, located: LocatedRows) -> None:
         """Raises where a row has no class and that is not allowed."""
         if located.outside and self.outside == "refuse":
             faulty = [f"{name!r} ({rows:,} rows)" for name, rows in located.faults.items() if rows]
@@ -220,18 +221,18 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
 
 
-def _planned(
+def _make_plan(
     table: pa.Table, policy: Policy, method: str | None, effort: float | None
 ) -> tuple[Plan, BoundTable]:
     """A plan that tells of any row what it is released as, and the table that it was made from."""
     words = policy.release.model_copy(update={"recoding": "local", "leftover": "drop"})
     local = policy.model_copy(update={"release": words}).at(policy.base)
-    asked = method_of(policy, method)
+    chosen = choose_method(policy, method)
     source = open_source(table)
-    plan = anonymize(source, local, method=asked, effort=effort).plan
+    plan = anonymize(source, local, method=chosen, effort=effort).plan
     if plan is None or plan.way == "classes":
         raise RefusedError(
-            f"the classes of {asked!r} do not tell which other rows belong to them",
+            f"the classes of {chosen!r} do not tell which other rows belong to them",
             where="method",
             hint='use "mondrian", "mondrian-median", "nt-mondrian", "optimal" or "incognito"',
         )
@@ -241,11 +242,12 @@ def _planned(
 
 def _refuse_broken(audit: Audit, rows: str) -> None:
     if not audit.holds:
-        broken = ", ".join(one.title for one in audit.requirements if not one.holds)
-        raise RefusedError(f"the promise does not hold on {rows}: {broken}", hint="see `audit`")
+        raise RefusedError(
+            f"the promise does not hold on {rows}: {audit.broken}", hint="see `audit`"
+        )
 
 
-def _certificate(audit: Audit, recoder: Recoder, located: Located) -> Certificate:
+def _certify(audit: Audit, recoder: Recoder, located: LocatedRows) -> Certificate:
     """What was counted on the fitted rows, without any of them."""
     plan, policy = recoder.plan, recoder.policy.to_json()
     origin = Origin(
@@ -253,7 +255,7 @@ def _certificate(audit: Audit, recoder: Recoder, located: Located) -> Certificat
         seed=plan.seed,
         input_rows=len(located.label),
         outside=located.outside,
-        versions=library_versions(),
+        versions=list_versions(),
     )
     hashes = Hashes(policy=json_hash(policy), plan=json_hash(plan.to_json()))
     return certify(audit, policy, origin, hashes, sizes=False)

@@ -14,11 +14,11 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
 from tclose.data.engines.frames.release import is_frame, update_frame
-from tclose.learn.refusing import RefusedError
+from tclose.learn.roles import RefusedError
 
 
 @dataclass(frozen=True)
-class Taken:
+class GivenRows:
     """What a caller handed over, and the same as an Arrow table whose columns have names."""
 
     given: Any
@@ -29,37 +29,37 @@ class Taken:
         """How many rows there are."""
         return int(self.table.num_rows)
 
-    def replaced(
+    def replace_columns(
         self, columns: Mapping[str, pa.Array], names: Sequence[str], estimator: Any
     ) -> Any:
         """The same with new values in some columns, as the kind that the estimator is to give."""
         asked = _get_output_config("transform", estimator)["dense"]
         if isinstance(self.given, np.ndarray):
-            return _array(self.given, self.table, columns, names, asked)
+            return _make_array(self.given, self.table, columns, names, asked)
         new = {
             name: _floats(values) if pa.types.is_floating(values.type) else values.to_pylist()
             for name, values in columns.items()
         }
         result = update_frame(self.given, np.arange(self.rows), new, names)
         if isinstance(result, pa.Table):
-            result = _as_it_is(result)
-        return _converted(result, asked)
+            result = _forget_pandas(result)
+        return _convert(result, asked)
 
 
-def taken(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> Taken:
+def take_rows(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> GivenRows:
     """Checks and names what is handed to `fit` (reset) or to `transform`."""
     if is_frame(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         names = list(_check_feature_names_in(estimator, None))
-        frame = _named(X, names)
+        frame = _rename_columns(X, names)
         table = nw.from_native(frame, eager_only=True).to_arrow().select(names)
         if table.num_rows < least:
-            told = f"(shape={(table.num_rows, len(names))})"
+            shape = (table.num_rows, len(names))
             raise RefusedError(
-                f"Found array with {table.num_rows} sample(s) {told} while a minimum of {least} "
-                "is required."
+                f"Found array with {table.num_rows} sample(s) (shape={shape}) while a minimum of "
+                f"{least} is required."
             )
-        return Taken(frame, table)
+        return GivenRows(frame, table)
     array = validate_data(
         estimator,
         X,
@@ -70,10 +70,10 @@ def taken(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> Taken:
     )
     names = list(_check_feature_names_in(estimator, None))
     columns = [_column(array[:, at], name) for at, name in enumerate(names)]
-    return Taken(array, pa.table(columns, names))
+    return GivenRows(array, pa.table(columns, names))
 
 
-def _named(X: Any, names: Sequence[str]) -> Any:
+def _rename_columns(X: Any, names: Sequence[str]) -> Any:
     """A frame with these names for its columns: pandas may have numbers instead."""
     frame = nw.from_native(X, eager_only=True)
     if list(frame.columns) == names:
@@ -83,13 +83,13 @@ def _named(X: Any, names: Sequence[str]) -> Any:
     return frame.rename(dict(zip(frame.columns, names, strict=True))).to_native()
 
 
-def _as_it_is(table: pa.Table) -> pa.Table:
+def _forget_pandas(table: pa.Table) -> pa.Table:
     """A table that no longer says which pandas types its columns once had."""
-    told = {key: value for key, value in (table.schema.metadata or {}).items() if key != b"pandas"}
-    return table.replace_schema_metadata(told or None)
+    kept = {key: value for key, value in (table.schema.metadata or {}).items() if key != b"pandas"}
+    return table.replace_schema_metadata(kept or None)
 
 
-def _converted(result: Any, asked: str) -> Any:
+def _convert(result: Any, asked: str) -> Any:
     """A frame as the kind that is asked for, if any is."""
     frame = nw.from_native(result, eager_only=True)
     if asked == "pandas":
@@ -97,7 +97,7 @@ def _converted(result: Any, asked: str) -> Any:
     return frame.to_polars() if asked == "polars" else result
 
 
-def target_column(y: Any, rows: int) -> pa.Array:
+def take_target(y: Any, rows: int) -> pa.Array:
     """The target as a column, one value for each row."""
     from sklearn.utils import column_or_1d
 
@@ -109,8 +109,8 @@ def target_column(y: Any, rows: int) -> pa.Array:
 
 def _column(values: NDArray[Any], name: str) -> pa.Array:
     try:
-        return pa.array(values if values.dtype != np.float16 else values.astype(np.float32),
-                        from_pandas=True)  # fmt: skip
+        wide = values.astype(np.float32) if values.dtype == np.float16 else values
+        return pa.array(wide, from_pandas=True)
     except pa.ArrowException:
         raise RefusedError(
             "its values cannot be counted",
@@ -119,7 +119,7 @@ def _column(values: NDArray[Any], name: str) -> pa.Array:
         ) from None
 
 
-def _array(
+def _make_array(
     given: NDArray[Any],
     table: pa.Table,
     columns: Mapping[str, pa.Array],
@@ -131,17 +131,14 @@ def _array(
     made = [_values(columns[name]) if name in columns else given[:, place[name]] for name in names]
     if asked != "default":
         lists = {name: values.tolist() for name, values in zip(names, made, strict=True)}
-        return nw.from_dict(lists, backend=_library(asked)).to_native()
+        library: Any = nw.Implementation.from_string(asked)
+        return nw.from_dict(lists, backend=library).to_native()
     if all(values.dtype.kind in "fiu" for values in made):
         return np.column_stack(made).astype(np.float64)
     result = np.empty((len(given), len(names)), dtype=object)
     for at, values in enumerate(made):
         result[:, at] = values
     return result
-
-
-def _library(name: str) -> Any:
-    return nw.Implementation.from_string(name)
 
 
 def _values(values: pa.Array) -> NDArray[Any]:

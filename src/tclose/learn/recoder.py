@@ -24,13 +24,13 @@ from tclose.recode.plan.hierarchies import is_fixed
 from tclose.recode.values import Writer
 from tclose.utility import code_quasi
 from tclose.verify import Audit
-from tclose.workflows.verify import verify
+from tclose.workflows.audit import verify
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedRows:
     """The class of each row (−1: outside), and how many rows are outside for each column."""
 
     label: Ints
@@ -57,30 +57,30 @@ class Recoder:
     trees: Mapping[str, Hierarchy]
 
     @classmethod
-    def learned(
+    def learn(
         cls, bound: BoundTable, plan: Plan, policy: Policy, target: str | None
-    ) -> tuple[Recoder, Located]:
+    ) -> tuple[Recoder, LocatedRows]:
         """From the table that a plan was made from, and where its own rows are.
 
         Classes are released as the plan's words, or as central values of the table.
         """
         recoding, found = policy.release.recoding, placed(bound, plan)
         if recoding == "local":
-            words = {one.column: pa.array([*one.values, ANYTHING]) for one in plan.columns}
+            words = {column.column: pa.array([*column.values, ANYTHING]) for column in plan.columns}
         else:
             words = _central(bound, found, recoding)
         specs = {name: bound.policy.columns[name].hierarchy for name in bound.hierarchies}
         fixed = [name for name, spec in specs.items() if is_fixed(spec)]
         trees = {name: bound.hierarchies[name] for name in fixed}
         columns = [*bound.classes.quasi, *bound.attributes]
-        located = _located(bound, found, columns, bound.source.stream().batches())
+        located = _locate_rows(bound, found, columns, bound.source.stream().batches())
         return cls(policy, target, plan, words, trees), located
 
-    def locate(self, table: pa.Table) -> Located:
+    def locate(self, table: pa.Table) -> LocatedRows:
         """The class of each row of a table."""
         bound = self._bound(table)
         found = placed(bound, self.plan)
-        return _located(bound, found, bound.classes.quasi, table.to_batches())
+        return _locate_rows(bound, found, bound.classes.quasi, table.to_batches())
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class Recoder:
         drop = self.policy.release.identifiers == "drop"
         return self.policy.identifiers if drop else ()
 
-    def columns(self, located: Located) -> dict[str, pa.Array]:
+    def columns(self, located: LocatedRows) -> dict[str, pa.Array]:
         """The columns that change, as they are released; rows outside as the root."""
         at = pa.array(np.where(located.label < 0, self.plan.classes, located.label))
         masked = [name for name in self.policy.identifiers if name not in self.dropped]
@@ -96,7 +96,7 @@ class Recoder:
             name: pa.array([MASK] * len(at), pa.string()) for name in masked
         }
 
-    def audit(self, table: pa.Table, located: Located) -> Audit:
+    def audit(self, table: pa.Table, located: LocatedRows) -> Audit:
         """The rows of a table counted as they are released; its target is optional."""
         columns = self.columns(located)
         names = [name for name in table.column_names if name not in self.dropped]
@@ -118,15 +118,15 @@ class Recoder:
         return BoundTable(self.policy, source, cells, form_classes(cells, quasi, {}), trees)
 
 
-def _located(
+def _locate_rows(
     bound: BoundTable, found: Placing, columns: Sequence[str], rows: Iterable[pa.RecordBatch]
-) -> Located:
+) -> LocatedRows:
     """Rows in the classes of their cells, which these columns tell."""
     index = RowIndex(bound.cells, columns)
     cell = np.concatenate([index.locate(batch) for batch in rows])
     weight = np.bincount(cell, minlength=len(found.label))
     faults = {name: int(weight[fault].sum()) for name, fault in found.faults.items()}
-    return Located(found.label[cell], faults)
+    return LocatedRows(found.label[cell], faults)
 
 
 def _central(bound: BoundTable, found: Placing, recoding: str) -> dict[str, pa.Array]:
@@ -140,11 +140,11 @@ def _central(bound: BoundTable, found: Placing, recoding: str) -> dict[str, pa.A
         writer = Writer(column, dictionary)
         texts = writer.central(codes[kept], found.label[kept], weight[kept], classes, recoding)
         root = writer.central(codes, everyone, weight, 1, recoding)
-        result[column.name] = _typed([*texts, *root], dictionary)
+        result[column.name] = _parse_numbers([*texts, *root], dictionary)
     return result
 
 
-def _typed(texts: list[str | None], dictionary: Dictionary) -> pa.Array:
+def _parse_numbers(texts: list[str | None], dictionary: Dictionary) -> pa.Array:
     """Values as floats where the column has numbers (without a unit), else as they are written."""
     numbers = all(text is None or NUMBER.match(text) for text in texts)
     if dictionary.kind != "number" or not numbers:

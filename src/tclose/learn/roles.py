@@ -1,14 +1,14 @@
-"""The parameters of a transformer as a policy."""
+"""The parameters of a transformer as a policy; errors as the kind that scikit-learn expects."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from tclose.errors import PolicyError, Problem, nearest
-from tclose.learn.refusing import RefusedError
+from tclose.errors import PolicyError, Problem, UsageError, nearest
 from tclose.policy.load import policy_from
 from tclose.policy.model import Policy
 from tclose.workflows.inputs import PolicyLike, resolve_policy
@@ -17,6 +17,27 @@ LEAST = 5
 """The size of classes where neither a policy nor a parameter says one."""
 METHOD = "mondrian"
 """The search where neither says one: its cuts tell of any row where it belongs."""
+
+
+class RefusedError(UsageError, ValueError):
+    """What a transformer cannot do as asked: an error of the house, and a ValueError as well."""
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """What the caller can mend is raised as a ValueError; a bug stays what it is.
+
+    >>> with refusing():
+    ...     raise UsageError("no such column", where="quasi")
+    Traceback (most recent call last):
+    tclose.learn.roles.RefusedError: quasi: no such column
+    """
+    try:
+        yield
+    except ValueError:
+        raise
+    except UsageError as error:
+        raise RefusedError(str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -32,28 +53,28 @@ class Roles:
     t: Any
     recoding: str | None
 
-    def settled(self, columns: Sequence[str]) -> Policy:
+    def make_policy(self, columns: Sequence[str]) -> Policy:
         """The policy for a table with these columns and, if there is one, the target."""
         if self.target is not None and self.target in columns:
             raise RefusedError(
                 "X has a column of this name", where="target", hint="choose another one"
             )
-        raw, base = self._declared(columns)
+        raw, base = self._declare(columns)
         if self.k is not None:
-            raw["k"] = _plain(self.k)
+            raw["k"] = int(self.k) if isinstance(self.k, Integral) else self.k
         if self.t is not None:
-            self._closer(raw)
+            self._add_closeness(raw)
         if self.recoding is not None:
             raw["release"] = {**raw.get("release", {}), "recoding": self.recoding}
-        settled = policy_from(raw, base)
-        _refuse_unsuited(settled)
-        return settled
+        policy = policy_from(raw, base)
+        _refuse_unsuited(policy)
+        return policy
 
-    def _declared(self, columns: Sequence[str]) -> tuple[dict[str, Any], Any]:
+    def _declare(self, columns: Sequence[str]) -> tuple[dict[str, Any], Any]:
         """What is declared about the columns, as plain values, and where relative paths start."""
         if self.policy is None:
-            return {"k": LEAST, "columns": self._named(columns)}, "."
-        if any(one is not None for one in (self.quasi, self.sensitive, self.insensitive)):
+            return {"k": LEAST, "columns": self._name_roles(columns)}, "."
+        if any(names is not None for names in (self.quasi, self.sensitive, self.insensitive)):
             raise RefusedError(
                 "give a policy or name the columns, not both", where="quasi, sensitive, insensitive"
             )
@@ -63,11 +84,11 @@ class Roles:
             raise RefusedError("the policy has no such sensitive column", where="target", hint=hint)
         return given.to_json(), given.base
 
-    def _named(self, columns: Sequence[str]) -> dict[str, Any]:
+    def _name_roles(self, columns: Sequence[str]) -> dict[str, Any]:
         """Every column's role; those that are not named are quasi-identifiers, if none is."""
         roles: dict[str, Any] = {}
         for role in ("sensitive", "insensitive", "quasi"):
-            asked = _listed(getattr(self, role), columns, role)
+            asked = _list_columns(getattr(self, role), columns, role)
             if role == "quasi" and self.quasi is None:
                 asked = [name for name in columns if name not in roles]
             for name in asked:
@@ -83,41 +104,35 @@ class Roles:
             raise PolicyError(lacking)
         return roles | ({} if self.target is None else {self.target: "sensitive"})
 
-    def _closer(self, raw: dict[str, Any]) -> None:
+    def _add_closeness(self, raw: dict[str, Any]) -> None:
         """Promises closeness of every sensitive attribute."""
-        told = {name: _long(one) for name, one in raw["columns"].items()}
-        sensitive = [name for name, one in told.items() if one["role"] == "sensitive"]
+        columns = {
+            name: {"role": column} if isinstance(column, str) else dict(column)
+            for name, column in raw["columns"].items()
+        }
+        sensitive = [name for name, column in columns.items() if column["role"] == "sensitive"]
         if not sensitive:
             raise RefusedError(
                 "nothing is sensitive, so nothing can be close to the table",
                 where="t",
                 hint="name a column as sensitive, or y as the target",
             )
-        raw["columns"] = told | {name: {**told[name], "t": self.t} for name in sensitive}
+        raw["columns"] = columns | {name: {**columns[name], "t": self.t} for name in sensitive}
 
 
-def method_of(policy: Policy, asked: str | None) -> str:
+def choose_method(policy: Policy, wish: str | None) -> str:
     """The search that is asked for: by a parameter, by the policy, or neither."""
-    said = policy.search.method if "method" in policy.search.model_fields_set else METHOD
-    return asked or said
+    stated = "method" in policy.search.model_fields_set
+    return wish or (policy.search.method if stated else METHOD)
 
 
 def without(policy: Policy, name: str | None) -> Policy:
     """The policy without a column: that of rows whose target is not known."""
-    columns = {one: column for one, column in policy.columns.items() if one != name}
+    columns = {other: column for other, column in policy.columns.items() if other != name}
     return policy.model_copy(update={"columns": columns}).at(policy.base)
 
 
-def _plain(number: Any) -> Any:
-    """A whole number of any library as one of Python's."""
-    return int(number) if isinstance(number, Integral) else number
-
-
-def _long(column: Any) -> dict[str, Any]:
-    return {"role": column} if isinstance(column, str) else dict(column)
-
-
-def _listed(names: Any, columns: Sequence[str], role: str) -> list[str]:
+def _list_columns(names: Any, columns: Sequence[str], role: str) -> list[str]:
     """The columns that a parameter names: one or several, by name or by number."""
     if names is None:
         return []
@@ -136,28 +151,14 @@ def _listed(names: Any, columns: Sequence[str], role: str) -> list[str]:
 def _refuse_unsuited(policy: Policy) -> None:
     """Raises where a policy asks for what no transformer can do."""
     release = policy.release
-    for wrong, where, what in (
-        (release.rows != "keep", "release.rows", "a transformer keeps the order of the rows"),
-        (
-            release.identifiers == "pseudonym",
-            "release.identifiers",
-            "a transformer keeps no key for pseudonyms",
-        ),
-        (
-            policy.subject is not None,
-            f"columns.{policy.subject}",
-            "a transformer keeps no key for the pseudonyms of persons",
-        ),
-        (
-            policy.subject is not None,
-            f"columns.{policy.subject}",
-            "a transformer keeps no key for the pseudonyms of persons",
-        ),
-        (
-            release.leftover not in ("drop", "root"),
-            "release.leftover",
-            "a transformer does not change sensitive values",
-        ),
-    ):
-        if wrong:
-            raise RefusedError(what, where=where)
+    if release.rows != "keep":
+        raise RefusedError("a transformer keeps the order of the rows", where="release.rows")
+    if release.identifiers == "pseudonym":
+        where = "release.identifiers"
+        raise RefusedError("a transformer keeps no key for pseudonyms", where=where)
+    if policy.subject is not None:
+        where = f"columns.{policy.subject}"
+        raise RefusedError("a transformer keeps no key for the pseudonyms of persons", where=where)
+    if release.leftover not in ("drop", "root"):
+        where = "release.leftover"
+        raise RefusedError("a transformer does not change sensitive values", where=where)

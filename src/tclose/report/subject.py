@@ -9,8 +9,7 @@ from typing import Literal
 from tclose.attacks import AttackReport
 from tclose.report.document import Edition
 from tclose.verify.audit import Audit
-from tclose.verify.certificate import Certificate
-from tclose.verify.recheck import Check
+from tclose.verify.certificate import Certificate, Check
 from tclose.verify.verdict import Verdict
 
 Kind = Literal["audit", "release", "verify"]

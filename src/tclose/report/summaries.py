@@ -14,7 +14,7 @@ from tclose.report.document import Paragraph, Part, Table, Tone
 from tclose.search import Outcome, Trial
 from tclose.utility import Utility
 from tclose.verify.audit import Audit
-from tclose.verify.recheck import NOT_HERE, Check
+from tclose.verify.certificate import NOT_HERE, Check
 from tclose.verify.verdict import Verdict
 from tclose.verify.wording import classes_text, number_text, rows_text
 

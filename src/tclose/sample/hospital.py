@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
 
 from tclose.errors import UsageError
 from tclose.sample.diagnosis import AGE_EDGES, DISEASES, ETHNICITIES, SEXES, risk_table
-from tclose.sample.people import NUMBERS, draw_names, national_ids
-from tclose.sample.wheel import Wheel
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -75,6 +75,37 @@ _POSTCODES = [
     for office in range(_OFFICES)
 ]
 
+_GIVEN_START = (
+    "Al Be Bri Ca Cor Da Del Do El Eri Fa Fen Ga Gil Ha Hol Ily Iso Ja Jor Ka Kel La Lio Ma Mir "
+    "Na Nol O Ori Pa Pel Qui Ra Ros Sa Sil Ta Tev U Va Wen Xa Ya Zel"
+).split()
+_GIVEN_END = (
+    "bera da dric fia lan lie lor mina nan nor phis ra rek rin sa selle tan thea vik wyn"
+).split()
+_FAMILY_START = (
+    "Ald Bark Bren Carv Crad Dorn Dusk Eld Ember Fald Fern Gar Glen Hald Hask Ing Ivar Jarl Kest "
+    "Krag Lund Lyr Marr Moor Nev Nor Ost Othal Pell Quar Rav Rusk Sarn Stel Thal Tor Ulv Urd Vask "
+    "Venn Wald Wex Yar Yst Zand"
+).split()
+_FAMILY_END = (
+    "acre aby bridge by cott croft dale den ersk feld ford garth gate ham holt ick ing lake ley "
+    "low mark mere mond ness ow quist rod sen shaw skar sted stow thorn ton vale ward wick wold"
+).split()
+
+GIVEN_NAMES = pa.array([first + last for first, last in product(_GIVEN_START, _GIVEN_END)])
+FAMILY_NAMES = pa.array([first + last for first, last in product(_FAMILY_START, _FAMILY_END)])
+
+NUMBERS = 1_000_000_000
+"""How many different national numbers there are."""
+
+# Coprime to NUMBERS, so that stepping by it visits every number once before any comes back.
+_STRIDE = 618_033_989
+_DIGIT_AT = (0, 1, 2, 4, 5, 6, 8, 9, 10)
+_WIDTH = 13
+
+_BITS = 32
+_FULL = 1 << _BITS
+
 
 def hospital(rows: int = 10_000, seed: int = 1) -> pa.Table:
     """The first `rows` rows of the made-up hospital that belongs to `seed`.
@@ -108,30 +139,20 @@ def hospital_blocks(rows: int, seed: int = 1) -> Iterator[pa.RecordBatch]:
     )
 
 
-@dataclass(frozen=True)
-class _Wheels:
-    band: Wheel
-    sex: Wheel
-    region: Wheel
-    district: Wheel
-    office: Wheel
-    ethnicity: Wheel
-    disease: Wheel
-
-
 @cache
-def _wheels() -> _Wheels:
+def _wheels() -> dict[str, Wheel]:
     women = np.array(_FEMALE_BY_BAND) * (1 - _SEX_UNSPECIFIED)
     unspecified = np.full_like(women, _SEX_UNSPECIFIED)
-    return _Wheels(
-        band=Wheel.from_weights(_BAND_WEIGHTS),
-        sex=Wheel.from_weights(np.stack([women, 1 - unspecified - women, unspecified], axis=1)),
-        region=Wheel.from_weights(_REGION_WEIGHTS),
-        district=Wheel.from_weights(1 / np.arange(1, _DISTRICTS + 1)),
-        office=Wheel.from_weights(1 / np.arange(1, _OFFICES + 1)),
-        ethnicity=Wheel.from_weights(_ETHNICITY_BY_REGION),
-        disease=Wheel.from_weights(risk_table().reshape(-1, len(DISEASES))),
-    )
+    weights: dict[str, ArrayLike] = {
+        "band": _BAND_WEIGHTS,
+        "sex": np.stack([women, 1 - unspecified - women, unspecified], axis=1),
+        "region": _REGION_WEIGHTS,
+        "district": 1 / np.arange(1, _DISTRICTS + 1),
+        "office": 1 / np.arange(1, _OFFICES + 1),
+        "ethnicity": _ETHNICITY_BY_REGION,
+        "disease": risk_table().reshape(-1, len(DISEASES)),
+    }
+    return {name: Wheel.from_weights(each) for name, each in weights.items()}
 
 
 def _block(seed: int, index: int) -> pa.RecordBatch:
@@ -139,15 +160,15 @@ def _block(seed: int, index: int) -> pa.RecordBatch:
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, index])))
     wheels, anyone = _wheels(), np.zeros(BLOCK, dtype=np.int64)
 
-    band = wheels.band.spin(rng, anyone)
-    sex = wheels.sex.spin(rng, band)
-    region = wheels.region.spin(rng, anyone)
-    district = wheels.district.spin(rng, anyone)
-    office = wheels.office.spin(rng, anyone)
+    band = wheels["band"].spin(rng, anyone)
+    sex = wheels["sex"].spin(rng, band)
+    region = wheels["region"].spin(rng, anyone)
+    district = wheels["district"].spin(rng, anyone)
+    office = wheels["office"].spin(rng, anyone)
     postcode = (region * _DISTRICTS + district) * _OFFICES + office
-    ethnicity = wheels.ethnicity.spin(rng, region)
+    ethnicity = wheels["ethnicity"].spin(rng, region)
     stratum = ((band * len(SEXES) + sex) * len(_REGION_WEIGHTS) + region) * len(ETHNICITIES)
-    disease = wheels.disease.spin(rng, stratum + ethnicity)
+    disease = wheels["disease"].spin(rng, stratum + ethnicity)
     admission = _FIRST_DAY + rng.integers(0, _DAYS, size=BLOCK)
     birth = admission - _age_in_days(rng, band)
     stay = _stay(rng, disease, band)
@@ -203,3 +224,79 @@ def _money(cents: Indices) -> pa.Array:
     pairs = np.zeros((len(cents), 2), dtype="<i8")
     pairs[:, 0] = cents
     return pa.Array.from_buffers(pa.decimal128(10, 2), len(cents), [None, pa.py_buffer(pairs)])
+
+
+# --- draws
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """One wheel of fortune per condition, all laid end to end on a single number line.
+
+    Condition `c` owns the whole numbers from `c * 2**32` up to `(c + 1) * 2**32`, cut into one
+    slot per category in proportion to its weight. A draw is one number and one binary search.
+    Whole numbers make the edges exact: a category of weight zero owns no number, so it is never
+    drawn, and no draw strays into the next condition.
+    """
+
+    ends: NDArray[np.int64]
+    categories: int
+
+    @classmethod
+    def from_weights(cls, weights: ArrayLike) -> Wheel:
+        """Build the wheels from a table of weights, one row per condition.
+
+        >>> Wheel.from_weights([[1, 1], [0, 5]]).categories
+        2
+        """
+        table = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+        running = np.cumsum(table, axis=1)
+        ends = np.rint(running / running[:, -1:] * _FULL).astype(np.int64)
+        starts = np.arange(len(table), dtype=np.int64)[:, None] << _BITS
+        return cls((ends + starts).ravel(), table.shape[1])
+
+    def spin(self, rng: np.random.Generator, condition: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Draw one category for each entry of `condition`.
+
+        >>> wheel = Wheel.from_weights([[1, 0], [0, 1]])
+        >>> wheel.spin(np.random.default_rng(1), np.array([0, 1, 1, 0])).tolist()
+        [0, 1, 1, 0]
+        """
+        ball = rng.integers(0, _FULL, size=len(condition), dtype=np.int64)
+        slot = np.searchsorted(self.ends, (condition << _BITS) + ball, side="right")
+        return slot.astype(np.int64, copy=False) - condition * self.categories
+
+
+def draw_names(rng: np.random.Generator, count: int) -> pa.StringArray:
+    """Draw full names, each a made-up given name and a made-up family name.
+
+    >>> draw_names(np.random.default_rng(1), 2).type
+    DataType(string)
+    """
+    given = GIVEN_NAMES.take(pa.array(rng.integers(0, len(GIVEN_NAMES), size=count)))
+    family = FAMILY_NAMES.take(pa.array(rng.integers(0, len(FAMILY_NAMES), size=count)))
+    return pc.binary_join_element_wise(given, family, " ")
+
+
+def national_ids(first_row: int, count: int, seed: int) -> pa.StringArray:
+    """The national numbers of `count` rows from `first_row` on: nine digits and a check digit.
+
+    No number occurs twice among the first `NUMBERS` rows. The check digit makes the sum of all
+    ten, weighted 3, 1, 3, 1, …, 3, 1, a multiple of ten.
+
+    >>> national_ids(0, 2, seed=1).to_pylist() == national_ids(0, 9, seed=1).to_pylist()[:2]
+    True
+    """
+    start = int(np.random.SeedSequence(seed).generate_state(1)[0]) % NUMBERS
+    row = np.arange(first_row, first_row + count, dtype=np.int64)
+    number = (row * _STRIDE + start) % NUMBERS
+    text = np.full((count, _WIDTH), ord("-"), dtype=np.uint8)
+    check = np.zeros(count, dtype=np.int64)
+    for place in reversed(range(9)):
+        number, digit = np.divmod(number, 10)
+        text[:, _DIGIT_AT[place]] = digit + ord("0")
+        check += digit * (3 if place % 2 == 0 else 1)
+    text[:, _WIDTH - 1] = -check % 10 + ord("0")
+    offsets = np.arange(0, (count + 1) * _WIDTH, _WIDTH, dtype=np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+    return pa.Array.from_buffers(pa.string(), count, buffers)

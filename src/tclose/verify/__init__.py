@@ -5,11 +5,9 @@ down what was attained, and is checked against a fresh count. Nothing here impor
 """
 
 from tclose.verify.audit import Audit, audit_bound
-from tclose.verify.certificate import Certificate, certify
+from tclose.verify.certificate import Certificate, Check, certify, recheck
 from tclose.verify.explanation import Explanation, Share, Step, explain_class
-from tclose.verify.recheck import Check, recheck
-from tclose.verify.verdict import Verdict
-from tclose.verify.worst_classes import ClassReport
+from tclose.verify.verdict import ClassReport, Verdict
 
 __all__ = [
     "Audit",

@@ -22,9 +22,18 @@ from tclose.data.io.records import Form, JsonObject, Layout, LayoutFile, json_ha
 from tclose.data.source import Source
 from tclose.errors import DataError, UsageError
 from tclose.policy.model import Column, Policy, SearchSettings
+from tclose.requirements.identity.k_map import PopulationRequirement
 from tclose.verify.audit import Audit, audit_bound
-from tclose.verify.certificate import Certificate, Hashes, Origin, SizesRecord
-from tclose.verify.recheck import NOT_HERE, Check, compare, compare_requirements
+from tclose.verify.certificate import (
+    NOT_HERE,
+    Certificate,
+    Check,
+    Hashes,
+    Origin,
+    SizesRecord,
+    compare,
+    compare_requirements,
+)
 from tclose.verify.verdict import RequirementRecord
 
 CERTIFICATE = "certificate.json"
@@ -60,7 +69,11 @@ class Recount:
     def holds(self) -> bool:
         """Whether every promise holds, and the tables are what they should be."""
         kept = all(audit.holds for audit in self.audits.values())
-        return bool(self.audits) and kept and all(one.confirmed is not False for one in self.checks)
+        return (
+            bool(self.audits)
+            and kept
+            and all(check.confirmed is not False for check in self.checks)
+        )
 
     @property
     def rows(self) -> int:
@@ -106,16 +119,16 @@ class Recount:
             "rows": self.rows,
             "groups": self.groups,
             "requirements": [record.to_json() for record in self.requirements()],
-            "checks": [vars(one) for one in self.checks],
+            "checks": [vars(check) for check in self.checks],
         }
 
     def __str__(self) -> str:
-        told = "the promise holds" if self.holds else "THE PROMISE DOES NOT HOLD"
-        lines = [f"{self.layout.form}: {self.rows:,} rows in {self.groups:,} groups, {told}"]
+        verdict = "the promise holds" if self.holds else "THE PROMISE DOES NOT HOLD"
+        lines = [f"{self.layout.form}: {self.rows:,} rows in {self.groups:,} groups, {verdict}"]
         for file, audit in self.audits.items():
-            lines += [f"  {file}: {verdict}" for verdict in audit.requirements]
-        wrong = [one for one in self.checks if one.confirmed is False]
-        return "\n".join([*lines, *(f"  {one.line}: {one.counted}" for one in wrong)])
+            lines += [f"  {file}: {judged}" for judged in audit.requirements]
+        wrong = [check for check in self.checks if check.confirmed is False]
+        return "\n".join([*lines, *(f"  {check.line}: {check.counted}" for check in wrong)])
 
 
 def refuse_unjudged(policy: Policy, form: Form) -> None:
@@ -133,11 +146,13 @@ def refuse_unjudged(policy: Policy, form: Form) -> None:
             where="readings",
             hint='promise readings = ["separate"], or publish projections or a release',
         )
-    if policy.k_map is not None or policy.presence is not None:
+    kinds = [kind for kind in policy.requirements if issubclass(kind, PopulationRequirement)]
+    about_people = [kind.key for kind in kinds]
+    if any(getattr(policy, key) is not None for key in about_people):
         raise UsageError(
             "several tables say more about who is in them than one, so nothing about a "
             "population can be promised",
-            where="k_map, presence",
+            where=", ".join(about_people),
             hint="publish one release (`tclose anonymize`)",
         )
 
@@ -150,28 +165,26 @@ def part_policy(policy: Policy, layout: Layout, part: LayoutFile) -> Policy:
     closeness to the table, which implies it: a group that mixes quasi-identifiers has no natural
     superset but the table.
     """
+    changed: dict[str, Any] = {
+        "joint": tuple(each for each in policy.joint if set(each.columns) <= set(part.columns))
+    }
     if part.role == "projection":
         others = {*policy.sensitive} - {*part.columns}
         if part != layout.parts[0]:
             others |= {*policy.with_role("insensitive"), *policy.identifiers}
-        columns = {name: one for name, one in policy.columns.items() if name not in others}
-        joint = tuple(one for one in policy.joint if set(one.columns) <= set(part.columns))
-        return policy.model_copy(update={"columns": columns, "joint": joint}).at(policy.base)
-    columns = {layout.group: Column(role="quasi")}
-    for name, column in policy.columns.items():
-        if column.role == "sensitive" and name in part.columns:
-            columns[name] = column.model_copy(update={"n": None})
-        elif column.role != "sensitive" and part.role != "sensitive":
-            kind = "identifier" if column.role == "identifier" else "insensitive"
-            columns[name] = Column(role=kind)
-    if part.role == "sensitive":
-        columns[layout.count] = Column(role="count")
-    changed: dict[str, Any] = {
-        "columns": columns,
-        "joint": tuple(one for one in policy.joint if set(one.columns) <= set(part.columns)),
-        "search": SearchSettings(),
-    }
-    return policy.model_copy(update=changed).at(policy.base)
+        columns = {name: each for name, each in policy.columns.items() if name not in others}
+    else:
+        columns = {layout.group: Column(role="quasi")}
+        for name, column in policy.columns.items():
+            if column.role == "sensitive" and name in part.columns:
+                columns[name] = column.model_copy(update={"n": None})
+            elif column.role != "sensitive" and part.role != "sensitive":
+                kind = "identifier" if column.role == "identifier" else "insensitive"
+                columns[name] = Column(role=kind)
+        if part.role == "sensitive":
+            columns[layout.count] = Column(role="count")
+        changed["search"] = SearchSettings()
+    return policy.model_copy(update={**changed, "columns": columns}).at(policy.base)
 
 
 def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) -> Recount:
@@ -196,7 +209,7 @@ def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) 
             )
             if lost:
                 continue
-        if any(one.role in ("quasi", "sensitive") for one in rules.columns.values()):
+        if any(each.role in ("quasi", "sensitive") for each in rules.columns.values()):
             audits[part.file] = audit_bound(bind(rules, source), measure_all=False)
     checks += _agreeing(layout, audits)
     return Recount(layout, audits, tuple(checks))
@@ -235,13 +248,12 @@ def _complete(policy: Policy, layout: Layout) -> Iterator[Check]:
     """Whether every sensitive attribute, and every joint promise, has one table."""
     placed = [name for part in layout.parts for name in part.columns]
     right = sorted(placed) == sorted(policy.sensitive)
-    told = f"{len(policy.sensitive)} attributes"
-    yield Check("sensitive attributes, each in one table", told, f"{len(placed)} found", right)
-    for one in policy.joint:
-        inside = any(set(one.columns) <= set(part.columns) for part in layout.parts)
-        if layout.form == "slicing":
-            inside = any(set(one.columns) <= set(names) for names in layout.sets)
-        yield Check(" × ".join(one.columns), "in one table", "yes" if inside else "no", inside)
+    stated = f"{len(policy.sensitive)} attributes"
+    yield Check("sensitive attributes, each in one table", stated, f"{len(placed)} found", right)
+    tables = layout.sets if layout.form == "slicing" else [part.columns for part in layout.parts]
+    for joint in policy.joint:
+        inside = any(set(joint.columns) <= set(names) for names in tables)
+        yield Check(" × ".join(joint.columns), "in one table", "yes" if inside else "no", inside)
 
 
 def _columns(rules: Policy, part: LayoutFile, source: Source) -> Check:
@@ -266,8 +278,8 @@ def _agreeing(layout: Layout, audits: Mapping[str, Audit]) -> Iterator[Check]:
     for file, classes, names in known[1:]:
         _, first, labels = known[0]
         same = names.labels == labels.labels and np.array_equal(classes.size, first.size)
-        told = "the same" if same else "different"
-        yield Check(f"groups of {file} and {known[0][0]}", "the same", told, same)
+        counted = "the same" if same else "different"
+        yield Check(f"groups of {file} and {known[0][0]}", "the same", counted, same)
 
 
 def layout_of_certificate(certificate: Certificate) -> Layout:
@@ -281,10 +293,12 @@ def layout_of_certificate(certificate: Certificate) -> Layout:
     return certificate.form
 
 
-def missing_folder(folder: str | Path) -> DataError:
-    """What is raised where a folder holds no release in several tables."""
-    return DataError(
-        f"there is no {CERTIFICATE} in this folder",
-        where=str(folder),
-        hint="was it made by `tclose split`?",
-    )
+def load_folder_certificate(folder: Path) -> Certificate:
+    """The certificate of a release in several tables; raises where the folder holds none."""
+    if not (folder / CERTIFICATE).is_file():
+        raise DataError(
+            f"there is no {CERTIFICATE} in this folder",
+            where=str(folder),
+            hint="was it made by `tclose split`?",
+        )
+    return Certificate.load(folder / CERTIFICATE)

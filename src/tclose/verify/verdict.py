@@ -1,16 +1,23 @@
-"""What a table attains in one requirement, and how that is written down."""
+"""What a table attains in one requirement, how that is written down, and the worst classes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
+from tclose.data.encode.classes import Classes
 from tclose.data.io.records import JsonObject, Record
-from tclose.requirements import Measurement, Requirement
+from tclose.requirements import Evaluation, Measurement, Requirement
 from tclose.verify.wording import number_text
+
+MOST_REPORTED = 20
+"""Classes that an audit names."""
 
 
 class RequirementRecord(Record):
@@ -73,25 +80,15 @@ class Verdict:
 
     def record(self, table: str | None = None) -> RequirementRecord:
         """The verdict as it is written down, on a table of several if named."""
+        said = {
+            name: getattr(self, name) for name in RequirementRecord.model_fields.keys() - {"table"}
+        }
         finite = math.isfinite(self.achieved)
         exact = None if finite else "infinity"
         if self.achieved_exact is not None:
             exact = str(self.achieved_exact)
-        return RequirementRecord(
-            requirement=self.requirement,
-            attribute=self.attribute,
-            distance=self.distance,
-            reading=self.reading,
-            required=self.required,
-            achieved=self.achieved if finite else None,
-            achieved_exact=exact,
-            holds=self.holds,
-            worst_class=self.worst_class,
-            failing_classes=self.failing_classes,
-            failing_rows=self.failing_rows,
-            note=self.note,
-            table=table,
-        )
+        said |= {"achieved": self.achieved if finite else None, "achieved_exact": exact}
+        return RequirementRecord(**said, table=table)
 
     def to_json(self) -> JsonObject:
         """The verdict as plain values."""
@@ -100,44 +97,62 @@ class Verdict:
     def __str__(self) -> str:
         mark = {True: "holds", False: "FAILS", None: "not decided"}[self.holds]
         asked = f"{self.required} asked, " if self.required is not None else ""
-        told = f"{self.title}: {asked}{self.achieved_text} attained"
+        attained = f"{self.title}: {asked}{self.achieved_text} attained (class {self.worst_class})"
         if self.required is None:
-            return f"{told} (class {self.worst_class})"
+            return attained
         lost = f", {self.failing_classes:,} classes with {self.failing_rows:,} rows break it"
-        return f"{mark}  {told} (class {self.worst_class}){'' if self.holds else lost}"
+        return f"{mark}  {attained}{'' if self.holds else lost}"
 
 
-def make_verdict(
-    requirement: Requirement,
-    measured: Measurement,
-    *,
-    worst_class: int,
-    failing_classes: int,
-    failing_rows: int,
-    alone: float,
-) -> Verdict:
-    """What was measured of a requirement, as it is told.
+@dataclass(frozen=True)
+class Judgement:
+    """What classes attain in one requirement: those of a table, or of one of its parts."""
 
-    `alone` is the share of the rows that stand alone where other sensitive attributes are known.
-    """
-    seen = ""
-    if requirement.adversary == "knows_others":
-        seen = f"{alone:.1%} of the rows stand alone when the other sensitive attributes are known"
-    return Verdict(
-        requirement=requirement.name,
-        attribute=requirement.attribute,
-        distance=requirement.distance,
-        reading=requirement.reading,
-        required=requirement.required,
-        achieved=measured.achieved,
-        achieved_exact=measured.exact,
-        holds=None if failing_classes and not measured.decided else failing_classes == 0,
-        worst_class=worst_class,
-        failing_classes=failing_classes,
-        failing_rows=failing_rows,
-        note="; ".join(note for note in (measured.note, seen) if note),
-        measurement=measured,
-    )
+    measured: Measurement
+    worst: int
+    """The worst class, by its place among the classes."""
+    failing_classes: int
+    failing_rows: int
+    rows_alone: int
+    """Rows that stand alone where the other sensitive attributes are known."""
+
+    @classmethod
+    def of(cls, found: Evaluation[Classes]) -> Judgement:
+        """Adds up what was measured of every class."""
+        measured, seen = found.measured, found.seen
+        return cls(
+            measured,
+            int(seen.origin[measured.worst]),
+            int(np.count_nonzero(measured.fails)),
+            int(seen.class_rows[measured.fails].sum()),
+            int(seen.class_rows[seen.size == 1].sum()),
+        )
+
+    def verdict(self, requirement: Requirement, worst_class: int, n_rows: int) -> Verdict:
+        """The verdict on a table of so many rows, whose worst class has this number."""
+        measured, notes = self.measured, [self.measured.note]
+        if requirement.adversary == "knows_others":
+            notes.append(
+                f"{self.rows_alone / n_rows:.1%} of the rows stand alone when the other sensitive "
+                "attributes are known"
+            )
+        return Verdict(
+            requirement=requirement.name,
+            attribute=requirement.attribute,
+            distance=requirement.distance,
+            reading=requirement.reading,
+            required=requirement.required,
+            achieved=measured.achieved,
+            achieved_exact=measured.exact,
+            holds=None
+            if self.failing_classes and not measured.decided
+            else self.failing_classes == 0,
+            worst_class=worst_class,
+            failing_classes=self.failing_classes,
+            failing_rows=self.failing_rows,
+            note="; ".join(note for note in notes if note),
+            measurement=measured,
+        )
 
 
 def title_requirement(requirement: Requirement) -> str:
@@ -150,3 +165,67 @@ def _title(name: str, attribute: str | None, distance: str | None, reading: str)
     by = f", {distance}" if distance else ""
     how = f" ({reading})" if reading != "separate" else ""
     return f"{name}{about}{by}{how}"
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """A class that breaks a promise (or comes nearest to): who is in it, and by how much."""
+
+    number: int
+    size: int
+    label: dict[str, str]
+    margins: dict[str, float]
+    """For each requirement, how far the class is from breaking it; negative: it does."""
+    breaks: tuple[str, ...]
+
+
+def find_worst(classes: Classes, verdicts: Sequence[Verdict]) -> tuple[ClassReport, ...]:
+    """The classes that break the most promises, then those that break them by most."""
+    plain = {
+        v.title: v.measurement for v in verdicts if v.reading != "cross" and v.required is not None
+    }
+    spreads = [largest_margin(measured.margin) for measured in plain.values()]
+    return tuple(report for _, report in rank_classes(classes, plain, spreads))
+
+
+Rank = tuple[int, float]
+"""Less is worse: of how many promises are broken, negative, and of by how much."""
+
+
+def rank_classes(
+    classes: Classes, measured: Mapping[str, Measurement], spreads: Sequence[float]
+) -> list[tuple[Rank, ClassReport]]:
+    """The worst classes by some requirements, each with its rank.
+
+    The spreads are those of the requirements' margins in the whole table.
+    """
+    if not measured:
+        return []
+    plain = list(measured.values())
+    broken = np.sum([each.fails for each in plain], axis=0)
+    scaled = [
+        # Margins of one requirement on a scale that can be added to those of another: −1 is worst.
+        np.clip(each.margin / (spread or 1.0), -1.0, 1.0)
+        for each, spread in zip(plain, spreads, strict=True)
+    ]
+    slack = np.sum(scaled, axis=0)
+    order = np.lexsort((np.arange(classes.count), slack, -broken))[:MOST_REPORTED]
+    return [
+        (
+            (-int(broken[at]), float(slack[at])),
+            ClassReport(
+                number=int(at) + 1,
+                size=int(classes.class_rows[at]),
+                label=classes.label(int(at)),
+                margins={title: float(each.margin[at]) for title, each in measured.items()},
+                breaks=tuple(title for title, each in measured.items() if each.fails[at]),
+            ),
+        )
+        for at in order
+    ]
+
+
+def largest_margin(margin: NDArray[np.float64]) -> float:
+    """The largest finite margin, whatever its sign."""
+    finite = margin[np.isfinite(margin)]
+    return float(abs(finite).max()) if len(finite) else 0.0

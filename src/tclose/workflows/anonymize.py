@@ -5,18 +5,28 @@ Open, bind the policy to the table, compile constraints, search, recode, write, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from tclose.data.binding import BoundTable, bind
+from tclose.data.encode.cells import Cells
 from tclose.data.io.paths import Address
 from tclose.data.io.reading import AS_FOUND, Reading
+from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
-from tclose.recode import Pseudonyms, Recoding, build_plan, recoded_as_read, with_leftover
+from tclose.recode import (
+    Leftover,
+    Pseudonyms,
+    Recoding,
+    build_plan,
+    recoded_as_read,
+    with_leftover,
+)
 from tclose.release import Release
 from tclose.search import (
     Budget,
@@ -28,20 +38,22 @@ from tclose.search import (
     method_named,
     problem_of,
 )
-from tclose.workflows.budget import budget_of
-from tclose.workflows.inputs import PolicyLike, count_population, open_table
-from tclose.workflows.parts.rows import propose_in_parts
-from tclose.workflows.release.delivery import Unproven, nothing_kept
-from tclose.workflows.release.origin import describe_search
-from tclose.workflows.release.publish import (
+from tclose.search.outcome import Trial
+from tclose.verify.certificate import LeftoverRecord, OptimalityRecord, Origin, TrialRecord
+from tclose.workflows.inputs import PolicyLike, budget_of, count_population, open_table
+from tclose.workflows.parts import propose_in_parts
+from tclose.workflows.publish import (
+    Draft,
     Job,
-    Proposal,
+    Targets,
     confirm,
+    count_by_part,
+    describe_recoding,
+    draft_recoding,
     make_pseudonyms,
+    nothing_kept,
     publish,
-    recode_proposal,
 )
-from tclose.workflows.release.targets import Targets
 
 
 def anonymize(
@@ -79,80 +91,34 @@ def anonymize(
     >>> release.data.column("age").to_pylist()[0], release.holds
     ('[21, 23]', True)
     """
-    targets = Targets.named(output, certificate, plan)
+    targets = Targets.parse(output, certificate, plan)
     pseudonyms = make_pseudonyms(key)
     reading.refuse_idle_query(data)
     table = open_table(data, policy, reading)
-    bound = table.bind_within_limit()
-    rules = table.valid_policy
-    name = method or rules.search.method
+    bound = table.bind_or_summarize()
+    wishes = bound.policy.search
     budget = budget_of(
-        rules.search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
+        wishes, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
     )
-    if bound is None:
-        summary = table.summarize()
-        targets.refuse(summary.example(), table.source.stream(), (data, policy))
-        proposal = propose_in_parts(summary, table.source, targets, name, budget, pseudonyms)
-        job = Job(data, reading, table.source, rules, summary.n_rows, targets, command)
-        return confirm(publish(job, proposal, cancelled))
-    chosen = method_named(name)
+    job = Job(data, reading, table.source, bound.policy, targets, command)
+    if isinstance(bound, TableSummary):
+        targets.refuse(bound.example(), table.source.stream(), (data, policy))
+        draft = propose_in_parts(job, bound, method or wishes.method, budget, pseudonyms)
+        return confirm(publish(job, draft, cancelled))
+    chosen = method_named(method or wishes.method)
     targets.refuse(bound, table.source.stream(), (data, policy, population))
     people = count_population(bound, population, reading)
+    job = replace(job, people=people)
     problem = problem_of(bound, people)
     refuse_infeasible(problem)
-    job = Job(data, reading, table.source, rules, bound.classes.n_rows, targets, command, people)
-    search = ReleaseSearch(job, bound, pseudonyms, on_cancel)
-    release = search.run(chosen, problem, budget)
-    stricter = _without_supersets(rules)
-    if isinstance(release, Unproven) and (stricter != rules or budget.suppression):
-        plain = problem_of(bind(stricter, table.source), people)
-        release = search.run(method_named("auto"), plain, replace(budget, suppression=Fraction(0)))
-    return confirm(release)
-
-
-@dataclass(frozen=True)
-class ReleaseSearch:
-    """Searches of one table for a release, each published if its promise is confirmed."""
-
-    job: Job
-    bound: BoundTable
-    pseudonyms: Pseudonyms
-    on_cancel: Callable[[Outcome], bool] = lambda outcome: False
-
-    def run(self, method: Method, problem: Problem, budget: Budget) -> Release | Unproven:
-        """Searches, recodes and publishes."""
-        outcome = method.run(problem, budget)
-        if outcome.stopped == "cancelled" and not self.on_cancel(outcome):
-            raise nothing_kept()
-        outcome, recoding = recoded_as_read(self.bound, self.job.people, problem, outcome)
-
-        def stopped() -> bool:
-            late = outcome.stopped != "cancelled" and budget.cancelled()
-            return late and not self.on_cancel(outcome)
-
-        return publish(self.job, self.propose(outcome, recoding, budget), stopped)
-
-    def propose(self, outcome: Outcome, recoding: Recoding, budget: Budget) -> Proposal:
-        """What a search found, with its plan and the rows that it left out, to be published."""
-        bound = self.bound
-        recoding, leftover = with_leftover(bound, self.job.people, outcome, recoding)
-        plan = build_plan(bound, outcome, recoding, budget.seed)
-        origin = describe_search(bound, outcome, budget, recoding, leftover)
-        proposal = recode_proposal(bound, recoding, plan, self.pseudonyms, origin)
-        return replace(proposal, outcome=outcome, leftover=leftover)
-
-
-def _without_supersets(policy: Policy) -> Policy:
-    """Closeness to the whole table wherever closeness to a part is promised: it implies the latter.
-
-    A release whose (n, t)-closeness rests on supersets that a recount cannot see from the released
-    values alone is not proved; closeness to the table, the largest superset, always is. Likewise
-    leaving rows out may take the last row of a value with it and change an ordered scale.
-    """
-    columns = {
-        name: column.model_copy(update={"n": None}) for name, column in policy.columns.items()
-    }
-    return policy.model_copy(update={"columns": columns}).at(policy.base)
+    for attempt, limits, using in _list_attempts(bound, people, problem, budget, chosen):
+        found = search(using, attempt, limits, on_cancel)
+        outcome, recoding = recoded_as_read(bound, people, attempt, found)
+        draft = draft_release(bound, people, outcome, recoding, limits, pseudonyms)
+        published = publish(job, draft, _stop_late(outcome, limits, on_cancel))
+        if isinstance(published, Release):
+            break
+    return confirm(published)
 
 
 def refuse_infeasible(problem: Problem) -> None:
@@ -161,3 +127,131 @@ def refuse_infeasible(problem: Problem) -> None:
     if reasons:
         listed = "; ".join(str(reason) for reason in reasons)
         raise UsageError(f"no release can keep this promise: {listed}", where="policy")
+
+
+def _list_attempts(
+    bound: BoundTable, people: Cells | None, problem: Problem, budget: Budget, method: Method
+) -> Iterator[tuple[Problem, Budget, Method]]:
+    """What is searched: the promise as it stands; where it is not proved, one that implies it.
+
+    A release whose (n, t)-closeness rests on supersets that a recount cannot see from the released
+    values alone is not proved; closeness to the table, the largest superset, always is. Likewise
+    leaving rows out may take the last row of a value with it and change an ordered scale.
+    """
+    yield problem, budget, method
+    stricter = _without_supersets(bound.policy)
+    if stricter != bound.policy or budget.suppression:
+        plain = problem_of(bind(stricter, bound.source), people)
+        yield plain, replace(budget, suppression=Fraction(0)), method_named("auto")
+
+
+def _without_supersets(policy: Policy) -> Policy:
+    """Closeness to the whole table wherever closeness to a part is promised."""
+    columns = {
+        name: column.model_copy(update={"n": None}) for name, column in policy.columns.items()
+    }
+    return policy.model_copy(update={"columns": columns}).at(policy.base)
+
+
+def search(
+    method: Method, problem: Problem, budget: Budget, on_cancel: Callable[[Outcome], bool]
+) -> Outcome:
+    """What a method finds; raises where it was cancelled and nothing is to be kept."""
+    outcome = method.run(problem, budget)
+    if outcome.stopped == "cancelled" and not on_cancel(outcome):
+        raise nothing_kept()
+    return outcome
+
+
+def _stop_late(
+    outcome: Outcome, budget: Budget, on_cancel: Callable[[Outcome], bool]
+) -> Callable[[], bool]:
+    """Tells, after the search, whether somebody cancelled and wants nothing."""
+
+    def stopped() -> bool:
+        late = outcome.stopped != "cancelled" and budget.cancelled()
+        return late and not on_cancel(outcome)
+
+    return stopped
+
+
+def draft_release(
+    bound: BoundTable,
+    people: Cells | None,
+    outcome: Outcome,
+    recoding: Recoding,
+    budget: Budget,
+    pseudonyms: Pseudonyms,
+) -> Draft:
+    """What a search found, with its plan and the rows that it left out, to be published."""
+    recoding, leftover = with_leftover(bound, people, outcome, recoding)
+    plan = build_plan(bound, outcome, recoding, budget.seed)
+    origin = _describe_search(bound, outcome, budget, recoding, leftover)
+    draft = draft_recoding(bound, recoding, plan, pseudonyms, origin)
+    return replace(draft, outcome=outcome, leftover=leftover)
+
+
+# --- how the search went, as a certificate tells it
+
+
+def _describe_search(
+    bound: BoundTable,
+    outcome: Outcome,
+    budget: Budget,
+    recoding: Recoding,
+    leftover: Leftover | None,
+) -> Origin:
+    """By what means, how it ended, and how good its result is known to be."""
+    # Central values are at no level, and no bound is about their loss.
+    local = bound.policy.release.recoding == "local"
+    quasi = recoding.quasi
+    return Origin(
+        method=outcome.method,
+        why=outcome.why or None,
+        stopped=outcome.stopped,
+        tried=record_trials(outcome.tried),
+        seed=budget.seed,
+        seconds=budget.seconds,
+        effort=budget.effort,
+        suppression=str(budget.suppression),
+        levels=quasi.name_levels(outcome.levels) if local and outcome.levels is not None else None,
+        optimality=_record_optimality(outcome) if local else None,
+        leftover=None if leftover is None else _record_leftover(bound, recoding, leftover),
+        **describe_recoding(bound, recoding),
+    )
+
+
+def record_trials(tried: Iterable[Trial], *, losses: bool = True) -> tuple[TrialRecord, ...]:
+    """What a search tried; with what each lost, where that is comparable."""
+    return tuple(
+        TrialRecord(
+            step=trial.step,
+            seconds=trial.seconds,
+            loss=float(trial.loss) if losses and math.isfinite(trial.loss) else None,
+        )
+        for trial in tried
+    )
+
+
+def _record_optimality(outcome: Outcome) -> OptimalityRecord | None:
+    if outcome.bound is None:
+        return None
+    return OptimalityRecord(
+        measure=outcome.measure,
+        loss=outcome.loss if outcome.value is None else outcome.value,
+        no_less_than=outcome.bound,
+        optimal=outcome.gap == 0,
+    )
+
+
+def _record_leftover(bound: BoundTable, recoding: Recoding, leftover: Leftover) -> LeftoverRecord:
+    return LeftoverRecord(
+        asked=leftover.asked,
+        rooted=leftover.rooted,
+        hidden=leftover.hidden,
+        generalized=leftover.generalized,
+        dropped=leftover.dropped,
+        merged_classes=leftover.merged,
+        reason=leftover.reason,
+        parts=count_by_part(bound, recoding.quasi, leftover.treated),
+    )

@@ -12,16 +12,17 @@ from tclose.errors import UsageError
 from tclose.recode import Plan, insert_cells
 from tclose.recode.plan.hierarchies import find_changed_hierarchies
 from tclose.release import Applied, Release
-from tclose.workflows.inputs import PolicyLike, check, count_population, embedded_policy
-from tclose.workflows.release.origin import describe_applied
-from tclose.workflows.release.publish import (
+from tclose.verify.certificate import Origin
+from tclose.workflows.inputs import PolicyLike, check, count_population, parse_embedded_policy
+from tclose.workflows.publish import (
     Job,
+    Targets,
     confirm,
+    describe_recoding,
+    draft_recoding,
     make_pseudonyms,
     publish,
-    recode_proposal,
 )
-from tclose.workflows.release.targets import Targets
 
 
 def apply(
@@ -50,8 +51,8 @@ def apply(
     >>> apply(plan, april).data.column("age").to_pylist()[:2]
     ['[21, 23]', '[44, 46]']
     """
-    targets = Targets.named(output, certificate, None)
-    rules = policy if policy is not None else embedded_policy(plan.policy, base, "plan")
+    targets = Targets.parse(output, certificate, None)
+    rules = policy if policy is not None else parse_embedded_policy(plan.policy, base, "plan")
     bound = check(data, rules, reading=reading, unknown_values="keep")
     targets.refuse(bound, bound.source.stream(), (data, policy, population))
     people = count_population(bound, population, reading)
@@ -64,8 +65,16 @@ def apply(
         )
     changed = find_changed_hierarchies(plan, bound)
     applied = Applied(found.way, found.outside, found.held_back, found.widened, changed)
-    origin = describe_applied(bound, plan, applied, found.recoding)
-    proposal = recode_proposal(bound, found.recoding, plan, make_pseudonyms(key), origin)
-    rows = bound.classes.n_rows
-    job = Job(data, reading, bound.source, bound.policy, rows, targets, command, people)
-    return replace(confirm(publish(job, proposal)), applied=applied)
+    origin = Origin(
+        method=f"apply ({plan.method})",
+        seed=plan.seed,
+        way=applied.way,
+        outside=applied.outside,
+        held_back=applied.held_back,
+        widened=applied.widened,
+        changed_hierarchies=applied.changed,
+        **describe_recoding(bound, found.recoding),
+    )
+    draft = draft_recoding(bound, found.recoding, plan, make_pseudonyms(key), origin)
+    job = Job(data, reading, bound.source, bound.policy, targets, command, people)
+    return replace(confirm(publish(job, draft)), applied=applied)

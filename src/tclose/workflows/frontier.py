@@ -1,4 +1,4 @@
-"""frontier: what a stricter or a milder promise would cost."""
+"""frontier and lattice: what other promises, or other levels, would cost; nothing is released."""
 
 from __future__ import annotations
 
@@ -6,17 +6,33 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tclose.data import AS_FOUND, Reading
-from tclose.errors import UsageError
-from tclose.search import Budget, Problem, Progress, method_named, problem_of
+import numpy as np
+import pyarrow as pa
+
+from tclose.data import AS_FOUND, BoundTable, Reading, bind, open_source
+from tclose.errors import UsageError, nearest
+from tclose.recode import Pseudonyms, Rewriter, recoded
+from tclose.search import Budget, Outcome, Problem, Progress, method_named, problem_of
 from tclose.search.frontier.curves import Frontier, Place
 from tclose.search.frontier.retuning import highest_t, promised_t, sweep
 from tclose.search.frontier.thresholds import POINTS, Asked, spread_k, spread_t
-from tclose.workflows.budget import budget_of
-from tclose.workflows.inputs import PolicyLike, check, count_population
-from tclose.workflows.proposed_loss import value_of
+from tclose.search.full_domain.survey import Survey, survey
+from tclose.utility import Measure, Pair, Sizes, class_sizes, pair_of
+from tclose.utility.measures import MEASURES
+from tclose.utility.queries import measure_query_error
+from tclose.workflows.inputs import PolicyLike, budget_of, check, count_population
 
 DEFAULT_T, DEFAULT_K = "0.05:0.5", 20
+BESIDE: dict[str, Callable[[Pair], Measure]] = {
+    **MEASURES,
+    "query-error": measure_query_error,
+}
+"""Every measure, of a release beside its original."""
+SIZED: dict[str, Callable[[Sizes], float]] = {
+    "discernibility": lambda sizes: float(sizes.discernibility),
+    "average-class-size": lambda sizes: sizes.mean,
+}
+"""Those that the sizes of classes are enough for."""
 
 
 def frontier(
@@ -59,7 +75,7 @@ def frontier(
     """
     bound = check(data, policy, reading=reading)
     search = bound.policy.search
-    names = _listed(methods) or [search.method]
+    names = _list_methods(methods) or [search.method]
     for name in names:
         method_named(name)
     problem = problem_of(bound, count_population(bound, population, reading))
@@ -67,12 +83,43 @@ def frontier(
         search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
     )
     ts, ks = _grid(problem, bound.policy.k, t, k, points)
-    value = value_of(loss, bound)
-    announce(_announced(budget, len(ts) * len(ks), names))
+    value = _choose_measure(loss, bound)
+    announce(_describe_budget(budget, len(ts) * len(ks), names))
     own = promised_t(problem), bound.policy.k
     found = sweep(problem, names, ts, ks, budget, own=own, measure=loss, value=value)
     bound.source.close()
     return found
+
+
+def lattice(
+    data: Any,
+    policy: PolicyLike,
+    *,
+    suppression: float | str | None = None,
+    seconds: float | None = None,
+    effort: float | None = None,
+    population: Any = None,
+    reading: Reading = AS_FOUND,
+    progress: Callable[[Progress], None] = lambda step: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Survey:
+    """Which generalizations of whole columns keep the promise, and what each loses.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"sex": list("ffmm"), "ill": list("abab")})
+    >>> rules = {"k": 2, "columns": {"sex": "quasi", "ill": {"role": "sensitive", "t": 0.1}}}
+    >>> found = lattice(table, rules)
+    >>> found.lattice.size, [point.levels for point in found.minimal]
+    (2, [(0,)])
+    """
+    bound = check(data, policy, reading=reading)
+    budget = budget_of(
+        bound.policy.search, seconds, effort, None, suppression,
+        cancelled=cancelled, progress=progress,
+    )  # fmt: skip
+    people = count_population(bound, population, reading)
+    bound.source.close()
+    return survey(problem_of(bound, people), budget)
 
 
 def _grid(
@@ -101,17 +148,53 @@ def _some_k(rows: int) -> Asked:
     return f"2:{min(DEFAULT_K, rows)}" if rows > 2 else [1]
 
 
-def _announced(budget: Budget, points: int, names: Sequence[str]) -> str:
+def _describe_budget(budget: Budget, points: int, names: Sequence[str]) -> str:
     spent = (
         f"{budget.seconds:g} seconds by the clock"
         if budget.effort is None and budget.seconds is not None
         else f"work of {budget.work:g} seconds of an ordinary core"
     )
     curves = f"{len(names)} methods" if len(names) > 1 else f"the method {names[0]}"
-    told = "1 point" if points == 1 else f"{points} points"
-    return f"{spent} for {told} of {curves}; give --effort for more or less"
+    number = "1 point" if points == 1 else f"{points} points"
+    return f"{spent} for {number} of {curves}; give --effort for more or less"
 
 
-def _listed(methods: str | Sequence[str] | None) -> list[str]:
+def _list_methods(methods: str | Sequence[str] | None) -> list[str]:
     given = methods.split(",") if isinstance(methods, str) else list(methods or ())
     return list(dict.fromkeys(name.strip() for name in given if name.strip()))
+
+
+def _choose_measure(name: str, bound: BoundTable) -> Callable[[Outcome], float]:
+    """What a proposal loses by a measure; the less the better.
+
+    Sizes and the house's own loss follow from the proposal itself. For any other measure the rows
+    are recoded in memory and held against the original.
+    """
+    if name == "loss":
+        return lambda outcome: outcome.loss
+    if name in SIZED:
+        return lambda outcome: SIZED[name](_sizes(bound, outcome))
+    if name not in BESIDE:
+        raise UsageError(
+            "there is no such measure of loss",
+            where="--loss",
+            hint=nearest(name, BESIDE) or f"one of {', '.join(BESIDE)}",
+        )
+    return lambda outcome: _measure(name, bound, outcome)
+
+
+def _sizes(bound: BoundTable, outcome: Outcome) -> Sizes:
+    kept = outcome.label >= 0
+    size = np.zeros(outcome.classes, dtype=np.int64)
+    np.add.at(size, outcome.label[kept], bound.cells.rows[kept])
+    return class_sizes(size, bound.classes.n_rows)
+
+
+def _measure(name: str, bound: BoundTable, outcome: Outcome) -> float:
+    rewriter = Rewriter(bound, bound.source.stream(), recoded(bound, outcome), Pseudonyms())
+    released = pa.Table.from_batches(list(rewriter.batches()), rewriter.schema())
+    theirs = bind(bound.policy, open_source(released))
+    measure = BESIDE[name](pair_of(bound, theirs))
+    if measure.overall is None:
+        raise UsageError(f"the measure cannot be taken: {measure.note}", where="--loss")
+    return measure.overall

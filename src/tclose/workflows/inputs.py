@@ -1,4 +1,4 @@
-"""What a caller gives: a table, its policy, the population, and how they are read."""
+"""What a caller gives: a table, its policy, the population, and what a search may spend."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclose.data.binding import BoundTable, UnknownValues, bind, bind_within_limit
 from tclose.data.encode.cells import Cells, count_cells
@@ -15,9 +17,14 @@ from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.open import open_source
 from tclose.data.source import Source
 from tclose.data.summary import TableSummary, summarize_table
+from tclose.distance.numbers import exact
 from tclose.errors import PolicyError, Problem, UsageError, nearest
 from tclose.policy.load import parse_policy, policy_from, read_raw
-from tclose.policy.model import Policy
+from tclose.policy.model import Policy, SearchSettings
+
+if TYPE_CHECKING:
+    from tclose.search import Budget
+    from tclose.search import Progress as SearchProgress
 
 PolicyLike = Policy | str | Path | Mapping[str, Any]
 Progress = Callable[[str], None]
@@ -36,20 +43,10 @@ class OpenTable:
         """Counts the table and ties the policy to it; raises with all that is wrong."""
         return bind(self.policy, self.source, self.problems, unknown_values=unknown_values)
 
-    def bind_within_limit(self) -> BoundTable | None:
-        """The same; None where the table has more cells than are taken into one place."""
-        return bind_within_limit(self.policy, self.source, self.problems)
-
-    def summarize(self) -> TableSummary:
-        """Counts column by column, for a table that is worked on in parts."""
-        return summarize_table(self.policy, self.source, self.problems)
-
-    @property
-    def valid_policy(self) -> Policy:
-        """The policy; raises where its text is wrong."""
-        if self.policy is None or self.problems:
-            raise PolicyError(self.problems)
-        return self.policy
+    def bind_or_summarize(self) -> BoundTable | TableSummary:
+        """The same; a table with too many cells for one place is counted column by column."""
+        bound = bind_within_limit(self.policy, self.source, self.problems)
+        return bound or summarize_table(self.policy, self.source, self.problems)
 
 
 def open_table(
@@ -62,26 +59,23 @@ def open_table(
     progress: Progress = lambda step: None,
 ) -> OpenTable:
     """Opens a path, a frame or a release, with a policy or with names of columns only."""
-    problems: list[Problem] = []
     # Whoever has a release has imported its module, which is slow to import for anybody else.
     module = sys.modules.get("tclose.release")
     if module is not None and isinstance(data, module.Release):
         data = data.path if data.data is None else data.data
+    if policy is not None and (quasi or sensitive):
+        raise UsageError(
+            "give a policy or name the columns, not both",
+            where="arguments",
+            hint="the policy says which columns are quasi and sensitive",
+        )
+    checked, problems = (None, []) if policy is None else _parse(policy)
+    progress("opening the table")
+    named = [*_split(quasi), *_split(sensitive)]
+    declared = named if policy is None else None if checked is None else checked.columns
+    source = open_source(data, reading, declared)
     if policy is None:
-        progress("opening the table")
-        quasi, sensitive = _split(quasi), _split(sensitive)
-        source = open_source(data, reading, [*quasi, *sensitive])
-        checked: Policy | None = _name_columns(source, quasi, sensitive)
-    else:
-        if quasi or sensitive:
-            raise UsageError(
-                "give a policy or name the columns, not both",
-                where="arguments",
-                hint="the policy says which columns are quasi and sensitive",
-            )
-        checked, problems = _parse(policy)
-        progress("opening the table")
-        source = open_source(data, reading, None if checked is None else checked.columns)
+        checked = _name_columns(source, _split(quasi), _split(sensitive))
     progress("counting the classes")
     return OpenTable(checked, tuple(problems), source)
 
@@ -160,7 +154,7 @@ def resolve_policy(policy: PolicyLike) -> Policy:
     return checked
 
 
-def embedded_policy(raw: Mapping[str, Any], base: str | Path, keeper: str) -> Policy:
+def parse_embedded_policy(raw: Mapping[str, Any], base: str | Path, keeper: str) -> Policy:
     """The policy inside a plan or a certificate, whose relative paths start from that one's folder.
 
     Raises where the files that it names did not come along.
@@ -195,3 +189,46 @@ def count_population(bound: BoundTable, population: Any, reading: Reading) -> Ce
             hint="it must have every quasi-identifier",
         )
     return count_cells(source, policy.quasi)
+
+
+def budget_of(
+    search: SearchSettings,
+    seconds: float | None,
+    effort: float | None,
+    seed: int | None,
+    suppression: float | str | None,
+    *,
+    cancelled: Callable[[], bool],
+    progress: Callable[[SearchProgress], None],
+) -> Budget:
+    """What a search may spend. Where any limit is asked for, the policy's limits do not count."""
+    from tclose.search import Budget  # an audit starts without it
+
+    for name, limit in (("seconds", seconds), ("effort", effort)):
+        if limit is not None and not 0 <= limit < inf:
+            raise UsageError("a search is limited by a finite number, 0 or more", where=name)
+    if seconds is None and effort is None:
+        seconds = None if search.seconds is None else float(search.seconds)
+        effort = None if search.effort is None else float(search.effort)
+    share = _parse_share(suppression)
+    return Budget(
+        seconds=seconds,
+        effort=effort,
+        seed=search.seed if seed is None else seed,
+        suppression=search.suppression if share is None else share,
+        cancelled=cancelled,
+        report=progress,
+    )
+
+
+def _parse_share(suppression: float | str | None) -> Fraction | None:
+    """A share of the rows; raises UsageError where it is none."""
+    if suppression is None:
+        return None
+    try:
+        share = exact(suppression)
+    except ValueError:
+        share = Fraction(-1)
+    if not 0 <= share <= 1:
+        raise UsageError("suppression is a share of the rows, in [0, 1]", hint="such as 0.05")
+    return share

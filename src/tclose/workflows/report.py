@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tclose.attacks import attack_release
-from tclose.data import BoundTable, Cells, Reading, bind, open_source
+from tclose.data import BoundTable, Cells, Reading, Source, bind, open_source
 from tclose.data.alignment import align
 from tclose.data.io.files import delimiter_for
 from tclose.data.io.paths import Address
@@ -20,14 +19,6 @@ from tclose.report.render.saving import parse_edition, save_document
 from tclose.report.subject import CountedTable, Kind, Subject
 from tclose.search.frontier.curves import Frontier
 from tclose.verify import Audit, Certificate, Check, audit_bound
-
-
-@dataclass(frozen=True)
-class Original:
-    """The table that a release was made from: how it was read, and how it was bound."""
-
-    reading: Reading
-    bound: BoundTable
 
 
 def audit_report(
@@ -67,46 +58,48 @@ def audit_report(
         checks=tuple(checks),
         hashes=hashes or {},
     )
-    return _saved(compose_document(subject, further), path)
+    return _save(compose_document(subject, further), path)
 
 
 def release_report(
     release: Release,
-    original: Original,
+    original: BoundTable,
+    reading: Reading,
     path: str | Path | None = None,
     *,
     edition: str = "external",
     frontier: Frontier | None = None,
 ) -> Document:
-    """The report on a release beside the table that it was made from, with a frontier if given."""
-    people = release.people
-    now = audit_bound(_bound_anew(release, original), population=people, measure_all=False)
-    held = align(original.bound, now.bound)
-    before = audit_bound(original.bound, population=people, measure_all=False)
+    """The report on a release beside the table that it was made from, with a frontier if given.
+
+    The release is read again as it is now: it was counted under another name while written.
+    """
+    people, policy = release.people, release.audit.bound.policy
+    bound = bind(policy, _open_again(release, original.source.delimiter, reading.memory))
+    now = audit_bound(bound, population=people, measure_all=False)
+    held = align(original, bound)
+    before = audit_bound(original, population=people, measure_all=False)
     subject = Subject(
         kind="release",
-        now=CountedTable(now, attack_release(now.bound, original=held, population=people)),
+        now=CountedTable(now, attack_release(bound, original=held, population=people)),
         edition=parse_edition(edition),
-        before=CountedTable(before, attack_release(original.bound, population=people)),
+        before=CountedTable(before, attack_release(original, population=people)),
         certificate=release.certificate,
     )
     further = () if frontier is None else (make_frontier_section(frontier),)
-    return _saved(compose_document(subject, further), path)
+    return _save(compose_document(subject, further), path)
 
 
-def _saved(document: Document, path: str | Path | None) -> Document:
+def _save(document: Document, path: str | Path | None) -> Document:
     if path is not None:
         save_document(document, path)
     return document
 
 
-def _bound_anew(release: Release, original: Original) -> BoundTable:
-    """The release as it is now, read again: it was counted under another name while written."""
-    policy = release.audit.bound.policy
-    if release.data is not None or release.path is None:
-        return bind(policy, open_source(release.data))
-    if isinstance(release.path, Address):
-        return bind(policy, open_source(release.path))
-    mark = delimiter_for(release.path, original.bound.source.delimiter)
-    reading = Reading(delimiter=mark, memory=original.reading.memory)
-    return bind(policy, open_source(release.path, reading))
+def _open_again(release: Release, delimiter: str, memory: str | None) -> Source:
+    path = release.path
+    if release.data is not None or path is None:
+        return open_source(release.data)
+    if isinstance(path, Address):
+        return open_source(path)
+    return open_source(path, Reading(delimiter=delimiter_for(path, delimiter), memory=memory))

@@ -1,4 +1,10 @@
-"""A release in several tables: Anatomy, slicing, or projections (`projected`)."""
+"""split: a release in several tables, by Anatomy, slicing or projections.
+
+Each projection is searched and proved by itself. Two things would tie their rows together again and
+are kept from doing so: the order of the rows (each projection has its own, see `recode.forms`), and
+columns that are neither quasi-identifiers nor sensitive, which only the first projection has. What
+is left is that classes meet in few people and attributes go together; that is measured and told.
+"""
 
 from __future__ import annotations
 
@@ -11,38 +17,46 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.attacks import Finding
+from tclose.attacks.composition import Projection, compose_projections
 from tclose.attacks.definetti import attack_groups
 from tclose.data import AS_FOUND, BoundTable, Reading, Source, open_source, write_table
+from tclose.data.alignment import locate_rows
 from tclose.data.engines.frames.release import convert_like
 from tclose.data.io.counting import file_hash
 from tclose.data.io.files import refuse_folder, write_folder
 from tclose.data.io.paths import find_files
-from tclose.data.io.records import FORMS, Form, Layout
-from tclose.errors import UnprovenError, UsageError, nearest
-from tclose.recode.forms import Grouped, grouped_rows
+from tclose.data.io.records import FORMS, Form, Layout, LayoutFile
+from tclose.errors import InternalError, UnprovenError, UsageError, nearest
+from tclose.recode import Pseudonyms
+from tclose.recode.forms import Grouped, grouped_rows, in_no_order
+from tclose.release import Release
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.anatomy.association import Sets
 from tclose.search.anatomy.dealing import Groups, deal_groups
 from tclose.verify import Certificate
-from tclose.verify.certificate import Origin
+from tclose.verify.certificate import AttackRecord, Origin, ProjectionRecord
 from tclose.verify.forms import (
     CAVEATS,
     CERTIFICATE,
     Recount,
+    part_policy,
     recount_form,
     refuse_unjudged,
 )
-from tclose.workflows.anonymize import refuse_infeasible
-from tclose.workflows.budget import budget_of
-from tclose.workflows.forms.column_sets import layout_of, sets_of
-from tclose.workflows.forms.projections import project
-from tclose.workflows.inputs import PolicyLike, check
-from tclose.workflows.release.delivery import nothing_kept
-from tclose.workflows.release.origin import describe_split, hash_inputs, record_trials
-from tclose.workflows.release.publish import make_pseudonyms
-from tclose.workflows.release.targets import refuse_empty_texts, refuse_no_promise
-from tclose.workflows.verify import open_part
+from tclose.workflows.anonymize import anonymize, record_trials, refuse_infeasible
+from tclose.workflows.audit import open_split_table
+from tclose.workflows.inputs import PolicyLike, budget_of, check
+from tclose.workflows.publish import (
+    hash_inputs,
+    list_versions,
+    make_pseudonyms,
+    nothing_kept,
+    refuse_empty_texts,
+    refuse_no_promise,
+)
+from tclose.workflows.split_layout import choose_sets, lay_out
 
+Tables = dict[str, pa.Table]
 KINDS = ("csv", "parquet", "arrow")
 
 
@@ -75,7 +89,7 @@ class Split:
     @property
     def notes(self) -> tuple[str, ...]:
         """What this form does not protect, and what its tables tell together."""
-        return (*CAVEATS[self.form], *(one.sentence for one in self.findings))
+        return (*CAVEATS[self.form], *(finding.sentence for finding in self.findings))
 
     def __str__(self) -> str:
         return "\n".join([str(self.recount), *(f"  note: {note}" for note in self.notes)])
@@ -114,102 +128,97 @@ def split(
     >>> made.holds, list(made.tables), made.tables["sensitive-ill"].column("count").to_pylist()
     (True, ['quasi', 'sensitive-ill'], [1, 1, 1, 1])
     """
-    chosen = _form(form)
+    chosen = _parse_form(form)
     if output is not None:
         refuse_folder(output)
     bound = check(data, policy, reading=reading)
-    suffix = _suffix(kind, data)
+    suffix = _choose_suffix(kind, data)
     _refuse(bound, chosen, suffix if output is not None else None)
-    asked = bound.policy.search
-    budget = budget_of(asked, seconds, effort, seed, 0, cancelled=cancelled, progress=progress)
-    layout = layout_of(bound, chosen, sets_of(bound, chosen, sets), suffix)
-    findings: tuple[Finding, ...] = ()
-    if chosen == "projections":
-        tables, findings, projections = project(
-            bound, data, layout, budget, method, reading, make_pseudonyms(key), cancelled
+    wishes = bound.policy.search
+    budget = budget_of(wishes, seconds, effort, seed, 0, cancelled=cancelled, progress=progress)
+    layout = lay_out(bound, chosen, choose_sets(bound, chosen, sets), suffix)
+    make = _project if chosen == "projections" else _group
+    tables, findings, how = make(bound, layout, budget, method, make_pseudonyms(key), reading)
+    origin = Origin(
+        attacks=tuple(
+            AttackRecord.model_validate(found.to_json(), strict=False) for found in findings
         )
-        origin = describe_split(
-            bound, budget, findings, command, method="projections", projections=projections
-        )
-    else:
-        groups = _groups(bound, budget, method)
-        if groups.stopped == "cancelled":
-            raise nothing_kept()
-        pseudonyms = make_pseudonyms(key)
-        made = grouped_rows(bound, bound.source.stream(), groups.label, pseudonyms, budget.seed)
-        tables = dict(_tables(made, layout))
-        findings = tuple(_learned(made)) if chosen == "anatomy" else ()
-        origin = describe_split(
-            bound,
-            budget,
-            findings,
-            command,
-            method=groups.method,
-            stopped=groups.stopped,
-            tried=record_trials(groups.tried, losses=False),
-        )
-    made_split = _publish(_Made(data, bound, layout, tables, origin, findings), output)
-    bound.source.close()
-    return made_split
-
-
-@dataclass(frozen=True)
-class _Made:
-    """Everything about a release but whether it holds."""
-
-    data: Any
-    bound: BoundTable
-    layout: Layout
-    tables: dict[str, pa.Table]
-    origin: Origin
-    findings: tuple[Finding, ...]
+        or None,
+        seed=budget.seed,
+        seconds=budget.seconds,
+        effort=budget.effort,
+        command=command,
+        input_rows=bound.classes.n_rows,
+        versions=list_versions(),
+        **how,
+    )
 
     def certify(
-        self, sources: Mapping[str, Source], files: dict[str, str]
+        sources: Mapping[str, Source], files: dict[str, str]
     ) -> tuple[Recount, Certificate]:
-        """The recount of the tables and its certificate; raises where the promise is broken."""
-        found = recount_form(self.bound.policy, self.layout, sources)
-        if not found.holds:
-            broken = [one.line for one in found.checks if one.confirmed is False]
-            broken += [
-                verdict.title
-                for audit in found.audits.values()
-                for verdict in audit.requirements
-                if not verdict.holds
-            ]
-            raise UnprovenError(
-                f"the written tables do not keep their promise ({', '.join(broken)})"
-            )
-        hashes = hash_inputs(self.bound, self.bound.source).model_copy(update={"files": files})
-        return found, found.certify(self.bound.policy.to_json(), self.origin, hashes)
-
-
-def _publish(made: _Made, output: str | Path | None) -> Split:
-    """Writes the tables into a new folder, or frames them, once they are counted and certified."""
-    form = made.layout.form
-    if output is None:
-        sources = {file: open_source(table) for file, table in made.tables.items()}
-        hashes = {file: source.digest() for file, source in sources.items()}
-        recount, certificate = made.certify(sources, hashes)
-        tables = {
-            Path(file).stem: convert_like(made.data, table) for file, table in made.tables.items()
-        }
-        return Split(form, tables, None, certificate, recount, made.findings)
+        found = recount_form(bound.policy, layout, sources)
+        _refuse_broken(found)
+        hashes = hash_inputs(bound, bound.source).model_copy(update={"files": files})
+        return found, found.certify(bound.policy.to_json(), origin, hashes)
 
     def fill(part: Path) -> tuple[Recount, Certificate]:
-        for file, table in made.tables.items():
+        for file, table in tables.items():
             write_table(part / file, table.schema, table.to_batches())
-        sources = {file: open_part(part / file) for file in made.tables}
-        hashes = {file: file_hash(part / file) for file in made.tables}
-        recount, certificate = made.certify(sources, hashes)
-        certificate.save(part / CERTIFICATE)
-        return recount, certificate
+        sources = {file: open_split_table(part / file) for file in tables}
+        found = certify(sources, {file: file_hash(part / file) for file in tables})
+        found[1].save(part / CERTIFICATE)
+        return found
 
-    recount, certificate = write_folder(output, fill)
-    return Split(form, {}, Path(output), certificate, recount, made.findings)
+    frames: dict[str, Any] = {}
+    if output is None:
+        sources = {file: open_source(table) for file, table in tables.items()}
+        digests = {file: source.digest() for file, source in sources.items()}
+        recount, certificate = certify(sources, digests)
+        frames = {Path(file).stem: convert_like(data, table) for file, table in tables.items()}
+    else:
+        recount, certificate = write_folder(output, fill)
+    bound.source.close()
+    path = None if output is None else Path(output)
+    return Split(chosen, frames, path, certificate, recount, findings)
 
 
-def _groups(bound: BoundTable, budget: Budget, method: str | None) -> Groups:
+def _refuse_broken(found: Recount) -> None:
+    """Raises where written tables do not keep their promise."""
+    if not found.holds:
+        broken = [check.line for check in found.checks if check.confirmed is False]
+        broken += [audit.broken for audit in found.audits.values() if audit.broken]
+        raise UnprovenError(f"the written tables do not keep their promise ({', '.join(broken)})")
+
+
+Made = tuple[Tables, tuple[Finding, ...], dict[str, Any]]
+"""Tables by their file, what they tell together, and what a certificate says of the search."""
+
+
+def _group(
+    bound: BoundTable,
+    layout: Layout,
+    budget: Budget,
+    method: str | None,
+    pseudonyms: Pseudonyms,
+    reading: Reading,
+) -> Made:
+    """The tables of Anatomy or slicing, whose rows are in groups."""
+    groups = _find_groups(bound, budget, method)
+    if groups.stopped == "cancelled":
+        raise nothing_kept()
+    made = grouped_rows(bound, bound.source.stream(), groups.label, pseudonyms, budget.seed)
+    findings: tuple[Finding, ...] = ()
+    if layout.form == "anatomy":
+        findings = tuple(
+            attack_groups(bound, made.cell, made.group - 1, name, made.seed)
+            for name in bound.attributes
+        )
+    tried = record_trials(groups.tried, losses=False)
+    how = {"method": groups.method, "stopped": groups.stopped, "tried": tried}
+    return dict(_write_groups(made, layout)), findings, how
+
+
+def _find_groups(bound: BoundTable, budget: Budget, method: str | None) -> Groups:
     """Groups by dealing, or the classes of another search."""
     problem = problem_of(bound)
     refuse_infeasible(problem)
@@ -220,12 +229,7 @@ def _groups(bound: BoundTable, budget: Budget, method: str | None) -> Groups:
     return Groups(label, outcome.method, outcome.stopped, outcome.tried)
 
 
-def _learned(made: Grouped) -> Iterator[Finding]:
-    for name in made.bound.attributes:
-        yield attack_groups(made.bound, made.cell, made.group - 1, name, made.seed)
-
-
-def _tables(made: Grouped, layout: Layout) -> Iterator[tuple[str, pa.Table]]:
+def _write_groups(made: Grouped, layout: Layout) -> Iterator[tuple[str, pa.Table]]:
     for part in layout.parts:
         if part.role == "quasi":
             yield part.file, made.quasi_table(layout.group)
@@ -233,6 +237,73 @@ def _tables(made: Grouped, layout: Layout) -> Iterator[tuple[str, pa.Table]]:
             yield part.file, made.sensitive_table(part.columns, layout.group, layout.count)
         else:
             yield part.file, made.sliced_table(layout.sets, layout.group)
+
+
+def _project(
+    bound: BoundTable,
+    layout: Layout,
+    budget: Budget,
+    method: str | None,
+    pseudonyms: Pseudonyms,
+    reading: Reading,
+) -> Made:
+    """One anonymized release for every set of sensitive attributes."""
+    rows = bound.source.stream()
+    table = pa.Table.from_batches(list(rows.batches()), rows.schema)
+    tables: Tables = {}
+    projections, records = [], []
+    for at, part in enumerate(layout.parts):
+        release = _search_projection(
+            bound, layout, part, table, budget, method, pseudonyms, reading
+        )
+        found = release.audit.bound
+        label = found.classes.cell_class[locate_rows(found)]
+        projections.append(Projection(part.columns, label))
+        nobody = np.zeros(len(label), dtype=np.int64)
+        order = in_no_order(release.data, nobody, [budget.seed, at])
+        tables[part.file] = release.data.take(pa.array(order))
+        records.append(
+            ProjectionRecord(
+                file=part.file,
+                loss=release.loss.overall,
+                classes=release.classes,
+                method=release.certificate.method,
+                stopped=release.certificate.stopped,
+            )
+        )
+    findings = compose_projections(bound, locate_rows(bound), projections)
+    return tables, findings, {"method": "projections", "projections": tuple(records)}
+
+
+def _search_projection(
+    bound: BoundTable,
+    layout: Layout,
+    part: LayoutFile,
+    table: pa.Table,
+    budget: Budget,
+    method: str | None,
+    pseudonyms: Pseudonyms,
+    reading: Reading,
+) -> Release:
+    rules = part_policy(bound.policy, layout, part)
+    in_order = rules.release.model_copy(update={"rows": "keep"})
+    rules = rules.model_copy(update={"release": in_order}).at(bound.policy.base)
+    release = anonymize(
+        table.select([name for name in table.column_names if name in rules.columns]),
+        rules,
+        method=method,
+        seconds=budget.seconds,
+        effort=budget.effort,
+        seed=budget.seed,
+        suppression=0,
+        key=pseudonyms.key,
+        reading=reading,
+        progress=budget.report,
+        cancelled=budget.cancelled,
+    )
+    if release.left_out:
+        raise InternalError("a projection left rows out", where=part.file)
+    return release
 
 
 def _refuse(bound: BoundTable, form: Form, suffix: str | None) -> None:
@@ -249,7 +320,7 @@ def _refuse(bound: BoundTable, form: Form, suffix: str | None) -> None:
         refuse_empty_texts(bound, written, f"table{suffix}", "parquet (--kind parquet)")
 
 
-def _suffix(kind: str | None, data: Any) -> str:
+def _choose_suffix(kind: str | None, data: Any) -> str:
     """How the files are written: as asked, or like the file that was read."""
     if kind is None:
         kind = find_files(Path(data)).kind if isinstance(data, str | Path) else "text"
@@ -259,7 +330,7 @@ def _suffix(kind: str | None, data: Any) -> str:
     return f".{kind}"
 
 
-def _form(form: str) -> Form:
+def _parse_form(form: str) -> Form:
     for known in FORMS:
         if form == known:
             return known

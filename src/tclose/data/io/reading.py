@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 
 from tclose.data.io.paths import Address
 from tclose.errors import DataError, UsageError, nearest
@@ -22,6 +22,8 @@ class Reading:
 
     >>> Reading(memory="400MB").cell_limit, Reading().cell_limit, Reading().chosen_engine
     (781250, None, 'duckdb')
+    >>> Reading(cells=50) == Reading(max_cells=50)
+    True
     """
 
     delimiter: str | None = None
@@ -37,6 +39,12 @@ class Reading:
     """What is asked of a database whose address names no table: one SELECT."""
     sheet: str | None = None
     """Which sheet of an Excel file is read; the first, if unsaid."""
+    cells: InitVar[int | None] = None
+    """The same as `max_cells`, as it was called at first."""
+
+    def __post_init__(self, cells: int | None) -> None:
+        if cells is not None:
+            object.__setattr__(self, "max_cells", cells)
 
     @property
     def cell_limit(self) -> int | None:

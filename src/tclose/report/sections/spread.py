@@ -29,9 +29,8 @@ from tclose.report.explanation import draw_flow
 from tclose.report.subject import Subject
 from tclose.verify.audit import Audit
 from tclose.verify.explanation import Explanation, explain_class
-from tclose.verify.verdict import Verdict
+from tclose.verify.verdict import ClassReport, Verdict
 from tclose.verify.wording import number_text
-from tclose.verify.worst_classes import ClassReport
 
 Floats = NDArray[np.float64]
 

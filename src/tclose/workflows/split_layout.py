@@ -1,4 +1,4 @@
-"""Which columns are published together, and in which files of a release in several tables."""
+"""Which columns of a release in several tables go together, and which file holds what."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tclose.errors import UsageError, nearest
 from tclose.search.anatomy.association import Sets, associated, joined
 
 
-def sets_of(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] | None) -> Sets:
+def choose_sets(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] | None) -> Sets:
     """The columns that are published together: as given, or those that go together."""
     quasi, sensitive = bound.classes.quasi, tuple(bound.attributes)
     names = (*quasi, *sensitive) if form == "slicing" else sensitive
-    joint = [one.columns for one in bound.policy.joint]
+    joint = [promise.columns for promise in bound.policy.joint]
     if given is not None:
         _refuse_sets(bound, names, given)
         made = joined(names, given)
-        for one in joint:
-            if not any(set(one) <= set(part) for part in made):
+        for columns in joint:
+            if not any(set(columns) <= set(part) for part in made):
                 raise UsageError(
-                    f"a joint promise is about {', '.join(one)}, which are in different sets",
+                    f"a joint promise is about {', '.join(columns)}, which are in different sets",
                     where="sets",
                     hint="name them in one set",
                 )
@@ -33,10 +33,10 @@ def sets_of(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] | None
     return (*associated(bound.cells, quasi), *parted) if form == "slicing" else parted
 
 
-def layout_of(bound: BoundTable, form: Form, sets: Sets, suffix: str) -> Layout:
+def lay_out(bound: BoundTable, form: Form, sets: Sets, suffix: str) -> Layout:
     """The files of a form, their columns, and the columns that are added."""
     taken = set(bound.source.columns)
-    group, count = _fresh("group", taken), _fresh("count", taken)
+    group, count = _find_free("group", taken), _find_free("count", taken)
     sensitive = [names for names in sets if set(names) <= set(bound.attributes)]
     if form == "slicing":
         sliced = LayoutFile(file=f"sliced{suffix}", role="sliced", columns=tuple(bound.attributes))
@@ -47,7 +47,7 @@ def layout_of(bound: BoundTable, form: Form, sets: Sets, suffix: str) -> Layout:
             for at, names in enumerate(sensitive, 1)
         )
         return Layout(form=form, parts=projections, sets=sets)
-    files = _named([f"sensitive-{_plain('-'.join(names))}" for names in sensitive])
+    files = _number_alike([f"sensitive-{_plain('-'.join(names))}" for names in sensitive])
     parts = [LayoutFile(file=f"quasi{suffix}", role="quasi", columns=())]
     parts += [
         LayoutFile(file=f"{file}{suffix}", role="sensitive", columns=names)
@@ -57,14 +57,15 @@ def layout_of(bound: BoundTable, form: Form, sets: Sets, suffix: str) -> Layout:
 
 
 def _refuse_sets(bound: BoundTable, names: Sequence[str], given: Sequence[Sequence[str]]) -> None:
-    told = [name for group in given for name in group]
-    for name in told:
+    listed = [name for group in given for name in group]
+    for name in listed:
         if name not in names:
             raise UsageError(
-                f"{name!r} is no column that can be put into a set", where="sets",
+                f"{name!r} is no column that can be put into a set",
+                where="sets",
                 hint=nearest(name, names),
-            )  # fmt: skip
-    if len(set(told)) < len(told):
+            )
+    if len(set(listed)) < len(listed):
         raise UsageError("a column is named twice", where="sets", hint="sets must be disjoint")
     for group in given:
         inside = [name in bound.attributes for name in group]
@@ -77,9 +78,9 @@ def _refuse_sets(bound: BoundTable, names: Sequence[str], given: Sequence[Sequen
             )
 
 
-def _fresh(name: str, taken: set[str]) -> str:
+def _find_free(name: str, taken: set[str]) -> str:
     """A column's name that the table does not have."""
-    lower = {one.lower() for one in taken}
+    lower = {column.lower() for column in taken}
     while name in lower:
         name += "_"
     return name
@@ -94,10 +95,10 @@ def _plain(name: str) -> str:
     return re.sub(r"[^\w-]+", "-", name, flags=re.ASCII).strip("-").lower() or "attribute"
 
 
-def _named(names: Sequence[str]) -> list[str]:
+def _number_alike(names: Sequence[str]) -> list[str]:
     """The names, numbered where two are alike.
 
-    >>> _named(["a", "b", "a"])
+    >>> _number_alike(["a", "b", "a"])
     ['a', 'b', 'a-2']
     """
     made: list[str] = []

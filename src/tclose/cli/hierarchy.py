@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tclose.cli import options
-from tclose.cli.console import guarded, say
-from tclose.cli.option_groups import Group
+from tclose.cli.console import guard, say
 from tclose.data.io.reading import Reading
 from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
 
@@ -20,17 +19,15 @@ app = typer.Typer(help="Preview or export a generalization hierarchy.", no_args_
 
 FileArgument = Annotated[
     options.Place,
-    typer.Argument(
+    options.table_argument(
         metavar="FILE",
         help="A table (with --column), or a hierarchy file (leaf first, root last).",
-        show_default=False,
-        parser=options.place,
     ),
 ]
 ColumnName = Annotated[str | None, typer.Option("--column", "-c", help="The table's column.")]
 
 
-def _built(
+def _build(
     intervals: Annotated[
         str | None, typer.Option(metavar="5,10,20", help="Build from interval widths.")
     ] = None,
@@ -57,11 +54,11 @@ def _built(
     return given or None
 
 
-Builder = Annotated[dict[str, Any] | None, Group(_built)]
+Builder = Annotated[dict[str, Any] | None, options.Group(_build)]
 
 
 @app.command("preview")
-@guarded
+@guard
 def preview_command(
     file: FileArgument,
     policy: options.PolicyFile = None,
@@ -77,7 +74,7 @@ def preview_command(
 
 
 @app.command("export")
-@guarded
+@guard
 def export_command(
     file: FileArgument,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="CSV", help="Where to write.")],

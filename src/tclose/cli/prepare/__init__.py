@@ -1,1 +1,0 @@
-"""Commands around a release: policies, hierarchies, made-up tables, published experiments."""

@@ -1,1 +1,0 @@
-"""Commands that search for a release, or for what one would lose."""

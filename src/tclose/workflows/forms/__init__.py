@@ -1,1 +1,0 @@
-"""Releases in several tables: which columns go together, and a release for each set of them."""

@@ -1,0 +1,170 @@
+"""A release of a table that is too large for one place: cut into fragments, each searched alone.
+
+`partition_plan` says how it is cut. Every fragment keeps the promise as one class, against the
+distributions of the whole table; those that do not are merged with their neighbours. A search
+within a fragment is then an ordinary one whose classes are compared with the whole table. What is
+written is counted again, part by part.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose.data.cell_store import FRAGMENT, PartResult
+from tclose.data.source import ROWS
+from tclose.data.summary import TableSummary
+from tclose.data.translation import Translation
+from tclose.errors import UsageError
+from tclose.recode import Pseudonyms, recoded
+from tclose.recode.rewrite import released_columns
+from tclose.recode.translate import translation_of
+from tclose.requirements import failing_classes
+from tclose.search import Budget, Progress, method_named, problem_of
+from tclose.search.outcome import Outcome
+from tclose.search.strata import united
+from tclose.utility import LossReport
+from tclose.verify.audit import list_part_requirements
+from tclose.verify.certificate import LeftOutRecord, Origin
+from tclose.workflows.partition_plan import CELLS, CellSketch, PartitionPlan
+from tclose.workflows.publish import Draft, Job, TranslatedRows, describe_loss, hash_inputs
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+FRAGMENT_CELLS = 500_000
+"""Cells of a fragment, more or less: a search on so many takes seconds."""
+METHODS = ("mondrian", "mondrian-median", "mondrian-relaxed", "hybrid")
+
+
+def propose_in_parts(
+    job: Job, summary: TableSummary, method: str, budget: Budget, pseudonyms: Pseudonyms
+) -> Draft:
+    """Cuts a table into fragments that fit one place, and searches every one of them."""
+    chosen = "mondrian" if method == "auto" else method
+    _refuse(job, summary, chosen, budget)
+    source = job.source
+    _announce(budget, "counting the cells")
+    store = source.keep_cells(summary.cell_columns)
+    _announce(budget, f"cutting {store.n_cells:,} cells into fragments")
+    sketch = CellSketch.of(summary, source.max_cells)
+    size = min(FRAGMENT_CELLS, source.max_cells)
+    plan = PartitionPlan.of(sketch, store.sketch(sketch.snap, (ROWS, CELLS)), size)
+    counts = store.cut(plan.locate, list(summary.attributes))
+    label = united(plan.fragments, _judge_fragments(summary, counts))
+    fragments = int(label.max()) + 1
+    _announce(budget, f"searching {fragments:,} fragments")
+    example = _translate_example(summary, pseudonyms)
+    search = partial(_search_fragment, summary, chosen, _share(budget, fragments), pseudonyms)
+    losses = [pickle.loads(loss) for loss in store.work(label, search, example.cell_table.schema)]
+    columns = {name: sum(loss[name] for loss in losses) / summary.n_rows for name in summary.quasi}
+    overall = sum(columns.values()) / max(len(columns), 1)
+    loss = LossReport(overall, columns, np.zeros((0, len(columns))), 0)
+    origin = Origin(
+        method=f"{chosen}, in fragments",
+        fragments=fragments,
+        cells=store.n_cells,
+        seed=budget.seed,
+        seconds=budget.seconds,
+        effort=budget.effort,
+        **describe_loss(summary.n_rows, loss, LeftOutRecord(rows=0, parts={})),
+    )
+    how = replace(example, cell_table=store.translation, rows=summary.n_rows)
+    rows = TranslatedRows(source, source.stream(), how, store)
+    return Draft(rows, summary.n_rows, loss, origin, hash_inputs(summary, source))
+
+
+def _refuse(job: Job, summary: TableSummary, method: str, budget: Budget) -> None:
+    if job.targets.plan is not None:
+        raise UsageError(
+            "a table that is too large for one place is released without a plan",
+            where="plan",
+            hint="leave the plan out, or allow more cells in one place (--cells)",
+        )
+    if method not in METHODS:
+        raise UsageError(
+            f"the method {method!r} needs all cells in one place, and they are too many",
+            where="search.method",
+            hint=f"one of {', '.join(METHODS)}",
+        )
+    if budget.suppression or summary.policy.release.leftover != "drop":
+        raise UsageError(
+            "rows cannot be left out of a table that is too large for one place",
+            where="search.suppression",
+            hint="search without suppression",
+        )
+
+
+def _share(budget: Budget, fragments: int) -> Budget:
+    """What the search of one fragment may spend; it can be sent, so it tells nobody where it is."""
+    seconds = None if budget.seconds is None else budget.seconds / fragments
+    effort = None if budget.effort is None else budget.effort / fragments
+    if seconds is None and effort is None:
+        effort = budget.work  # mondrian ends by itself, and what it may spend is no limit to it
+    return Budget(seconds=seconds, effort=effort, seed=budget.seed)
+
+
+def _announce(budget: Budget, step: str) -> None:
+    budget.report(Progress(0.0, 0.0, None, step))
+
+
+def _search_fragment(
+    summary: TableSummary, method: str, budget: Budget, pseudonyms: Pseudonyms, table: pa.Table
+) -> PartResult:
+    """The released values of every cell of a fragment, and what its rows lose; can be sent."""
+    bound = summary.part(table)
+    outcome = method_named(method).run(problem_of(bound), budget)
+    recoding = recoded(bound, outcome)
+    made = translation_of(bound, recoding, pseudonyms, released_columns(bound), by_cells=True)
+    rows = bound.classes.n_rows
+    loss = {name: each * rows for name, each in recoding.loss.columns.items()}
+    return PartResult(made.cell_table, pickle.dumps(loss))
+
+
+def _translate_example(summary: TableSummary, pseudonyms: Pseudonyms) -> Translation:
+    """A translation of one cell: which columns change, and how."""
+    bound = summary.example()
+    label = np.zeros(1, dtype=np.int64)
+    outcome = Outcome(label, 0.0, "", "finished", (), uses_sensitive=True)
+    recoding = recoded(bound, outcome)
+    return translation_of(bound, recoding, pseudonyms, released_columns(bound), by_cells=True)
+
+
+def _judge_fragments(summary: TableSummary, counts: pa.Table) -> Callable[[Ints], Flags]:
+    """Tells which merged fragments break the promise as one class; raises where the table does."""
+    stated, further = list_part_requirements(summary, measure_all=False)
+    names = list(summary.attributes)
+    codes = summary.codes(counts, names) if names else {}
+    fragment = counts.column(FRAGMENT).to_numpy().astype(np.int64)
+    example = replace(
+        summary.example().classes,
+        cell_codes={name: summary.attributes[name].recode[codes[name]] for name in names},
+        cell_rows=counts.column(ROWS).to_numpy().astype(np.int64),
+    )
+
+    def judge(label: Ints) -> Flags:
+        each = np.arange(int(label.max()) + 1)
+        classes = replace(
+            example,
+            key=np.zeros((len(each), len(summary.quasi)), dtype=np.int64),
+            cell_class=label[fragment],
+            view_of=each,
+            class_of=each,
+            origin=each,
+        )
+        broken = failing_classes([*stated, *further], classes)
+        if classes.count == 1 and broken[0]:
+            raise UsageError(
+                "no release can keep this promise: the whole table as one class breaks it",
+                where="policy",
+                hint="see what the whole table attains, and promise no more than that",
+            )
+        return broken
+
+    return judge

@@ -1,1 +1,0 @@
-"""A recoding becomes a release: where it goes, how it is written, recounted and certified."""
