@@ -25,9 +25,9 @@ from tclose.distance import (
     numeric,
     ordered,
 )
-from tclose.distance.emd import Reference, work_by_kernels, work_by_python
+from tclose.distance.emd import Reference, TreeWork
 from tclose.distance.numbers import compare, to_integers
-from tclose.distance.python_integers import cheapest_flow
+from tclose.distance.transport import find_cheapest_flow
 from tclose.kernels.distance.work import Transport
 
 HAIR = Fraction(1, 10**80)
@@ -211,8 +211,8 @@ def test_compiled_work_is_the_work_in_python_integers(slow: Any, data: Any) -> N
     )
     against = np.arange(len(rows)) % len(wholes)
     given = (metric, Histogram.from_dense(rows), Reference(np.array(wholes), against))
-    total = np.array(wholes).sum(axis=1)
-    assert work_by_kernels(*given, total).tolist() == work_by_python(*given, total).tolist()
+    compiled = TreeWork(*given, np.dtype(np.int64)).by_kernels()
+    assert compiled.tolist() == TreeWork(*given, np.dtype(object)).by_python().tolist()
 
 
 @settings(max_examples=60)
@@ -225,7 +225,8 @@ def test_a_compiled_transport_costs_what_python_integers_say(data: Any) -> None:
     price = st.lists(st.integers(0, 20), min_size=sinks, max_size=sinks)
     cost = np.array(data.draw(st.lists(price, min_size=sources, max_size=sources)))
     found = Transport(np.array(supply), demand, cost)
-    work, flow = cheapest_flow(*(np.array(one, dtype=object) for one in (supply, demand, cost)))
+    whole = (np.array(numbers, dtype=object) for numbers in (supply, demand, cost))
+    work, flow = find_cheapest_flow(*whole)
     assert found.work == work == (found.flow * cost).sum() == (flow * cost).sum()
     for carried in (found.flow, flow):
         assert carried.min() >= 0

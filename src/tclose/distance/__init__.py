@@ -21,25 +21,8 @@ from tclose.distance.numbers import Ratios, exact
 from tclose.distance.transport import Move, actions, transport
 
 __all__ = [
-    "Distance",
-    "Distances",
-    "EarthMover",
-    "Histogram",
-    "JensenShannon",
-    "KullbackLeibler",
-    "MatrixMetric",
-    "Metric",
-    "Move",
-    "Ratios",
-    "Reference",
-    "SmoothedJensenShannon",
-    "TreeMetric",
-    "actions",
-    "equal",
-    "exact",
-    "hierarchical",
-    "matrix",
-    "numeric",
-    "ordered",
+    "Distance", "Distances", "EarthMover", "Histogram", "JensenShannon", "KullbackLeibler",
+    "MatrixMetric", "Metric", "Move", "Ratios", "Reference", "SmoothedJensenShannon",
+    "TreeMetric", "actions", "equal", "exact", "hierarchical", "matrix", "numeric", "ordered",
     "transport",
-]
+]  # fmt: skip

@@ -8,20 +8,20 @@ fraction settles what is far from the threshold, the fraction itself settles the
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import python_integers
 from tclose.distance.ground import MatrixMetric, Metric, TreeMetric
 from tclose.distance.histogram import Counts, Histogram, lexicographic
 from tclose.distance.numbers import Ratios
-from tclose.kernels.distance.work import ChainReferences, ClassCounts, Transport, TreeReferences
-
-FITS = 2**63
+from tclose.distance.transport import FITS, excess, least_flow
+from tclose.kernels.distance.work import ChainReferences, ClassCounts, TreeReferences
 
 
 @dataclass(frozen=True)
@@ -38,24 +38,17 @@ class Reference:
 
 
 class Distances(Protocol):
-    """The distance of every class, as floats to show and as exact answers to decide by."""
+    """The distance of every class: `value` to show and to rank by, the others exact.
+
+    `within` tells whether each is at most a limit, `exact` one of them as a fraction (where it is
+    one), and `largest` the first of the classes that are farthest.
+    """
 
     @property
-    def value(self) -> NDArray[np.float64]:
-        """The distance of each class; for showing and ranking."""
-        ...
-
-    def within(self, limit: Fraction) -> NDArray[np.bool_]:
-        """Whether each class's distance is at most the limit, decided exactly."""
-        ...
-
-    def exact(self, index: int) -> Fraction | None:
-        """One class's distance as a fraction, where it is one."""
-        ...
-
-    def largest(self) -> int:
-        """The first of the classes that are farthest, compared exactly."""
-        ...
+    def value(self) -> NDArray[np.float64]: ...  # noqa: D102
+    def within(self, limit: Fraction) -> NDArray[np.bool_]: ...  # noqa: D102
+    def exact(self, index: int) -> Fraction | None: ...  # noqa: D102
+    def largest(self) -> int: ...  # noqa: D102
 
 
 class Distance:
@@ -94,7 +87,6 @@ class Distance:
 class EarthMover(Distance):
     """Earth mover's distance over a ground metric.
 
-    >>> from fractions import Fraction
     >>> from tclose.distance import ordered
     >>> salaries = Histogram.from_dense([[1, 1, 1, 0, 0, 0, 0, 0, 0]])
     >>> distance = EarthMover(ordered(9)).of(salaries, np.ones(9, dtype=np.int64))
@@ -122,149 +114,128 @@ class EarthMover(Distance):
     def against(self, classes: Histogram, reference: Reference) -> Ratios:
         """The distance of every class from the reference that it names."""
         total = reference.counts.sum(axis=1)
-        if isinstance(self.metric, MatrixMetric):
-            work = _flows(self.metric, classes, reference)
+        if isinstance(self.metric, TreeMetric):
+            work = self._move_along_tree(self.metric, classes, reference, total)
         else:
-            work = _along_tree(self.metric, classes, reference, total)
+            work = self._move_anyhow(self.metric, classes, reference)
         scale = np.full(classes.classes, self.metric.diameter)
         return Ratios((work,), (scale, total[reference.of_class], classes.size))
 
+    def _move_along_tree(
+        self, metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts
+    ) -> Counts:
+        """The work of each class: compiled where all partial sums fit, Python integers beyond."""
+        largest = FITS // (4 * max(metric.span, 1) * max(int(max(total, default=0)), 1))
+        small = np.asarray(classes.size <= largest, dtype=bool)
+        if small.all():
+            return TreeWork(metric, classes, reference, np.dtype(np.int64)).by_kernels()
+        result = np.empty(classes.classes, dtype=object)
+        for fits in (True, False):
+            if len(part := np.flatnonzero(small == fits)):
+                some = Reference(reference.counts, reference.of_class[part])
+                kind: np.dtype[Any] = np.dtype(np.int64 if fits else object)
+                work = TreeWork(metric, classes.take(part), some, kind)
+                result[part] = work.by_kernels() if fits else work.by_python()
+        return result
 
-def _along_tree(
-    metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts
-) -> Counts:
-    """Numerators for a tree metric: compiled where they fit, Python integers beyond."""
-    small = _fits(classes, int(max(total, default=0)), metric.span)
-    if small.all():
-        return work_by_kernels(metric, classes, reference, total)
-    result = np.empty(classes.classes, dtype=object)
-    for part, work in (
-        (np.flatnonzero(small), work_by_kernels),
-        (np.flatnonzero(~small), work_by_python),
-    ):
-        if len(part):
-            some = Reference(reference.counts, reference.of_class[part])
-            result[part] = work(metric, classes.take(part), some, total)
-    return result
-
-
-def _fits(classes: Histogram, total: int, span: int) -> NDArray[np.bool_]:
-    """Which classes' work, partial sums included, stays below 2⁶³."""
-    largest = FITS // (4 * max(span, 1) * max(total, 1))
-    result: NDArray[np.bool_] = np.asarray(classes.size <= largest, dtype=bool)
-    return result
-
-
-def work_by_kernels(
-    metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts
-) -> Counts:
-    """Numerators by the compiled kernels; the caller knows that they fit 64 bits."""
-    laid = _lay_out(metric, classes, reference, np.dtype(np.int64))
-    counts = ClassCounts(
-        classes.start, laid.place, laid.count, classes.size.astype(np.int64), reference.of_class
-    )
-    n = total.astype(np.int64)
-    if metric.chains is None:
-        tree = TreeReferences(metric.leaf, metric.parent, laid.length, laid.below, n, laid.idle)
-        return np.asarray(tree.work(counts))
-    chains = ChainReferences(
-        metric.chains.end, laid.reach, laid.below, laid.moment, n, laid.idle
-    )  # fmt: skip
-    return np.asarray(chains.work(counts))
+    def _move_anyhow(
+        self, metric: MatrixMetric, classes: Histogram, reference: Reference
+    ) -> Counts:
+        """The work of each class over any ground distance: a transportation problem."""
+        result = np.empty(classes.classes, dtype=object)
+        for index, ref in enumerate(reference.of_class):
+            counts = classes.take(np.array([index])).dense()[0]
+            result[index] = least_flow(metric, excess(counts, reference.counts[ref]))[0]
+        return result
 
 
-def work_by_python(
-    metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts
-) -> Counts:
-    """The same numerators in Python integers, whatever their size."""
-    laid = _lay_out(metric, classes, reference, np.dtype(object))
-    place, count, reach = laid.place.tolist(), laid.count.tolist(), laid.reach.tolist()
-    below, moment = laid.below.tolist(), laid.moment.tolist()
-    result = np.empty(classes.classes, dtype=object)
-    for c, ref in enumerate(reference.of_class.tolist()):
-        part = slice(int(classes.start[c]), int(classes.start[c + 1]))
-        entries = list(zip(place[part], count[part], strict=True))
-        sizes = (int(classes.size[c]), int(total[ref]))
+class TreeWork:
+    """Classes and references along the edges of a tree: the numerators of their distances.
+
+    The formula and the names are those of `kernels.distance.work`, which tests hold to the same in
+    Python integers. Numbers are of `kind`: 64 bits, if the caller knows that they fit.
+    """
+
+    def __init__(
+        self, metric: TreeMetric, classes: Histogram, reference: Reference, kind: np.dtype[Any]
+    ) -> None:
+        self.metric, self.classes, self.reference = metric, classes, reference
+        self.total, self.size = reference.counts.sum(axis=1).astype(kind), classes.size.astype(kind)
+        self.count, self.length = classes.count.astype(kind), metric.length.astype(kind)
+        self.below = metric.below(reference.counts.astype(kind))
+        self.idle = (self.below * self.length).sum(axis=1)
+        self.place = classes.code
+        if (chains := metric.chains) is None:
+            return
+        self.place = chains.slot[classes.code]
+        if (np.diff(chains.slot) < 0).any():
+            order = lexicographic(classes.owner(), self.place - self.place.min(initial=0))
+            self.place, self.count = self.place[order], self.count[order]
+        self.below, step = self.below[:, chains.node], self.length[chains.node]
+        start = np.zeros((len(self.below), 1), dtype=kind)
+        self.reach = np.concatenate((start[0], np.cumsum(step)))
+        moment = np.cumsum(self.below * step, axis=1)
+        self.moment = np.concatenate((start, moment), axis=1)
+
+    def by_kernels(self) -> Counts:
+        """The work of each class, compiled."""
+        metric, of_class = self.metric, self.reference.of_class
+        counts = ClassCounts(self.classes.start, self.place, self.count, self.size, of_class)
         if metric.chains is None:
-            result[c] = python_integers.tree_work(
-                entries, *sizes, metric.leaf, metric.parent, laid.length, below[ref],
-                laid.idle[ref],
-            )  # fmt: skip
-        else:
-            result[c] = python_integers.chain_work(
-                entries, *sizes, metric.chains.end, reach, below[ref], moment[ref], laid.idle[ref]
+            tree = TreeReferences(
+                metric.leaf, metric.parent, self.length, self.below, self.total, self.idle
             )
-    return result
+            return np.asarray(tree.work(counts))
+        chains = ChainReferences(
+            metric.chains.end, self.reach, self.below, self.moment, self.total, self.idle
+        )
+        return np.asarray(chains.work(counts))
 
+    def by_python(self) -> Counts:
+        """The work of each class in Python integers, whatever their size."""
+        result = np.empty(self.classes.classes, dtype=object)
+        place, count, start = self.place.tolist(), self.count.tolist(), self.classes.start
+        for c, ref in enumerate(self.reference.of_class.tolist()):
+            part = slice(int(start[c]), int(start[c + 1]))
+            entries = list(zip(place[part], count[part], strict=True))
+            walk = self._walk_up if self.metric.chains is None else self._walk_chains
+            result[c] = self.size[c] * self.idle[ref] + walk(entries, self.size[c], ref)
+        return result
 
-@dataclass(frozen=True)
-class _Layout:
-    """Classes and references along the edges of a tree."""
+    @cached_property
+    def _rows(self) -> tuple[list[int], list[list[int]], list[list[int]]]:
+        """Of chains: reach, below and moment as lists, whose items are quicker to get."""
+        return self.reach.tolist(), self.below.tolist(), self.moment.tolist()
 
-    place: NDArray[np.int64]
-    """By entry of the classes: its value; of chains, the edge above it."""
-    count: Counts
-    length: Counts
-    below: Counts
-    """[references, nodes]; of chains, [references, edges]."""
-    idle: Counts
-    """By reference: Σ length · below."""
-    reach: Counts
-    """Of chains: the lengths of all edges before each."""
-    moment: Counts
-    """Of chains: [references, edges + 1], Σ length · below of all edges before."""
+    def _walk_up(self, entries: list[tuple[int, int]], size: int, ref: int) -> int:
+        """What the touched edges of one class, given by its (value, count), add to idle ones."""
+        leaf, parent, work = self.metric.leaf, self.metric.parent, 0
+        mass: dict[int, int] = {}
+        for value, count in entries:
+            node = int(leaf[value])
+            while parent[node] >= 0:
+                mass[node] = mass.get(node, 0) + count
+                node = int(parent[node])
+        for node, held in mass.items():
+            base = size * self.below[ref, node]
+            work += self.length[node] * (abs(self.total[ref] * held - base) - base)
+        return work
 
-
-def _lay_out(
-    metric: TreeMetric, classes: Histogram, reference: Reference, kind: np.dtype[Any]
-) -> _Layout:
-    below = metric.below(reference.counts.astype(kind))
-    length, count = metric.length.astype(kind), classes.count.astype(kind)
-    idle, none = (below * length).sum(axis=1), np.zeros(0, dtype=kind)
-    chains = metric.chains
-    if chains is None:
-        return _Layout(classes.code, count, length, below, idle, none, none)
-    edge = chains.slot[classes.code]
-    if (np.diff(chains.slot) < 0).any():
-        order = lexicographic(classes.owner(), edge - edge.min(initial=0))
-        edge, count = edge[order], count[order]
-    along, step = below[:, chains.node], length[chains.node]
-    reach = np.concatenate((step[:0].sum(keepdims=True), np.cumsum(step)))
-    start = np.zeros((len(along), 1), dtype=kind)
-    moment = np.concatenate((start, np.cumsum(along * step, axis=1)), axis=1)
-    return _Layout(edge, count, length, along, idle, reach, moment)
-
-
-def _flows(metric: MatrixMetric, classes: Histogram, reference: Reference) -> Counts:
-    """Numerators for an arbitrary ground distance: one transportation problem per class."""
-    result = np.empty(classes.classes, dtype=object)
-    for index in range(classes.classes):
-        ref = reference.of_class[index]
-        counts = classes.take(np.array([index])).dense()[0]
-        surplus = excess(counts, reference.counts[ref])
-        result[index] = least_flow(metric, surplus)[0]
-    return result
-
-
-def excess(counts: Counts, reference: Counts) -> Counts:
-    """n·c_v − r·N_v for every value: what a class has too much (or too little) of, scaled."""
-    mine, theirs = counts.astype(object), reference.astype(object)
-    result: Counts = mine * theirs.sum() - theirs * mine.sum()
-    return result
-
-
-def least_flow(metric: MatrixMetric, surplus: Counts) -> tuple[int, Counts]:
-    """The least work that levels a surplus vector, and the flow [from value, to value] doing it."""
-    source, sink = np.flatnonzero(surplus > 0), np.flatnonzero(surplus < 0)
-    whole_flow = np.zeros((metric.values, metric.values), dtype=object)
-    if not len(source):
-        return 0, whole_flow
-    supply, demand = surplus[source], -surplus[sink]
-    cost = metric.cost[np.ix_(source, sink)]
-    if 4 * int(supply.sum()) * metric.diameter < FITS:
-        found = Transport(*(part.astype(np.int64) for part in (supply, demand, cost)))
-        work, flow = found.work, found.flow
-    else:
-        work, flow = python_integers.cheapest_flow(supply, demand, cost.astype(object))
-    whole_flow[np.ix_(source, sink)] = flow
-    return int(work), whole_flow
+    def _walk_chains(self, entries: list[tuple[int, int]], size: int, ref: int) -> int:
+        """The same of one class given by its (edge, count), where chains meet at the root."""
+        assert self.metric.chains is not None
+        reach, below, moment = self._rows[0], self._rows[1][ref], self._rows[2][ref]
+        total, work = self.total[ref], 0
+        chains: dict[int, list[tuple[int, int]]] = {}
+        for edge, count in entries:
+            if edge >= 0:
+                chains.setdefault(int(self.metric.chains.end[edge]), []).append((edge, count))
+        for stop, chain in chains.items():
+            work -= size * (moment[stop] - moment[chain[0][0]])
+            held, following = 0, [*(edge for edge, _ in chain[1:]), stop]
+            for (at, count), end in zip(chain, following, strict=True):
+                held += count
+                turn = bisect_right(below, total * held // max(size, 1), at, end)
+                work += total * held * (2 * reach[turn] - reach[at] - reach[end])
+                work += size * (moment[end] - 2 * moment[turn] + moment[at])
+        return work

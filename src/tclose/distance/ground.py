@@ -269,14 +269,8 @@ def _hang_on_line(name: str, positions: Sequence[Fraction], missing: bool) -> Tr
     wide = places[-1] - places[0] if places else 0
     if not missing:
         steps = [after - before for before, after in pairwise(places)]
-        parent = [*range(1, len(places)), -1]
-        return TreeMetric(
-            name,
-            np.arange(len(places), dtype=np.int64),
-            np.array(parent, dtype=np.int64),
-            whole([*steps, 0]),
-            max(wide, 1),
-        )
+        parent = np.array([*range(1, len(places)), -1], dtype=np.int64)
+        return TreeMetric(name, np.arange(len(places)), parent, whole([*steps, 0]), max(wide, 1))
     if len(places) < 2:
         star = equal(len(places) + 1)
         return TreeMetric(name, star.leaf, star.parent, star.length, star.diameter)
@@ -315,13 +309,8 @@ def hierarchical(
     >>> tree.between(0, 1), tree.between(0, 2)
     (Fraction(1, 2), Fraction(1, 1))
 
-    A value that is an inner node N (a generalized value) hangs below N as a leaf of its own. It is
-    then as far from every other value as the farthest value it can stand for: height(N) / height of
-    the tree from those below N, and the height of the common ancestor from all others. So whoever
-    reads N as any distribution S over the values below it, the same in all classes, sees classes
-    that are no farther from the table than they count here. For any two values, EMD(S(u), S(v)) is
-    at most the largest distance of a value below u from one below v, which is at most d(u, v);
-    spreading the mass of an optimal flow by S therefore gives a flow of no more work.
+    A value that is an inner node N (a generalized value) hangs below N as a leaf of its own, as far
+    from every other value as the farthest value it can stand for (`docs/mathematics.md` 1.1).
 
     >>> hierarchical([2, 2, 4, 4, -1], [0, 0, 1, 0, 2], [0, 3, 2]).between(0, 2)
     Fraction(1, 2)

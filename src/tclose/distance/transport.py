@@ -13,10 +13,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance.emd import excess, least_flow
 from tclose.distance.ground import MatrixMetric, Metric, TreeMetric
 from tclose.distance.histogram import Counts
+from tclose.kernels.distance.work import Transport
 
+FITS = 2**63
 Pile = deque[tuple[int, int]]
 
 
@@ -50,15 +51,11 @@ def transport(metric: Metric, counts: Counts, reference: Counts) -> tuple[Move, 
         pairs = [(int(i), int(j), int(flow[i, j])) for i, j in np.argwhere(flow > 0)]
     else:
         pairs = _match_on_tree(metric, surplus)
-    return tuple(
-        Move(
-            source,
-            target,
-            Fraction(amount, unit),
-            Fraction(amount, unit) * metric.between(source, target),
-        )
-        for source, target, amount in sorted(pairs)
-    )
+    moves = []
+    for source, target, amount in sorted(pairs):
+        mass = Fraction(amount, unit)
+        moves.append(Move(source, target, mass, mass * metric.between(source, target)))
+    return tuple(moves)
 
 
 def actions(metric: TreeMetric, counts: Counts, reference: Counts) -> tuple[Move, ...]:
@@ -113,3 +110,82 @@ def _use_up(have: Pile, want: Pile) -> list[tuple[int, int, int]]:
         if needed > amount:
             want.appendleft((target, needed - amount))
     return pairs
+
+
+def excess(counts: Counts, reference: Counts) -> Counts:
+    """n·c_v − r·N_v for every value: what a class has too much (or too little) of, scaled."""
+    mine, theirs = counts.astype(object), reference.astype(object)
+    result: Counts = mine * theirs.sum() - theirs * mine.sum()
+    return result
+
+
+def least_flow(metric: MatrixMetric, surplus: Counts) -> tuple[int, Counts]:
+    """The least work that levels a surplus vector, and the flow [from value, to value] doing it."""
+    source, sink = np.flatnonzero(surplus > 0), np.flatnonzero(surplus < 0)
+    whole_flow = np.zeros((metric.values, metric.values), dtype=object)
+    if not len(source):
+        return 0, whole_flow
+    supply, demand = surplus[source], -surplus[sink]
+    cost = metric.cost[np.ix_(source, sink)]
+    if 4 * int(supply.sum()) * metric.diameter < FITS:
+        found = Transport(*(part.astype(np.int64) for part in (supply, demand, cost)))
+        work, flow = found.work, found.flow
+    else:
+        work, flow = find_cheapest_flow(supply, demand, cost.astype(object))
+    whole_flow[np.ix_(source, sink)] = flow
+    return int(work), whole_flow
+
+
+def find_cheapest_flow(supply: Counts, demand: Counts, cost: Counts) -> tuple[int, Counts]:
+    """The least cost of carrying supply to demand, and the flow, by successive shortest paths."""
+    supply, demand = supply.copy(), demand.copy()
+    flow = np.zeros(cost.shape, dtype=object)
+    for source in range(len(supply)):
+        while supply[source] > 0:
+            path = _find_shortest_path(source, demand, cost, flow)
+            back = [flow[j, i] for i, j, forward in path if not forward]
+            amount = min(supply[source], demand[path[-1][1]], *back)
+            for i, j, forward in path:
+                if forward:
+                    flow[i, j] += amount
+                else:
+                    flow[j, i] -= amount
+            supply[source] -= amount
+            demand[path[-1][1]] -= amount
+    return int((flow * cost).sum()), flow
+
+
+def _find_shortest_path(
+    source: int, demand: Counts, cost: Counts, flow: Counts
+) -> list[tuple[int, int, bool]]:
+    """Steps (from, to, forward) to the nearest sink with demand left (Bellman and Ford).
+
+    A forward step goes from a source to a sink, one back along a flow from a sink to a source.
+    """
+    sources, sinks = cost.shape
+    to_source: list[int | None] = [0 if i == source else None for i in range(sources)]
+    to_sink: list[int | None] = [None] * sinks
+    before_source, before_sink = [-1] * sources, [-1] * sinks
+    changed = True
+    while changed:
+        changed = False
+        for i in range(sources):
+            for j in range(sinks):
+                here, there = to_source[i], to_sink[j]
+                if here is not None and (there is None or here + cost[i, j] < there):
+                    to_sink[j], before_sink[j], changed = here + cost[i, j], i, True
+                there = to_sink[j]
+                if flow[i, j] > 0 and there is not None:
+                    here = to_source[i]
+                    if here is None or there - cost[i, j] < here:
+                        to_source[i], before_source[i], changed = there - cost[i, j], j, True
+    reached = [(away, j) for j, away in enumerate(to_sink) if away is not None and demand[j] > 0]
+    sink = min(reached)[1]
+    path: list[tuple[int, int, bool]] = []
+    while True:
+        i = before_sink[sink]
+        path.insert(0, (i, sink, True))
+        if i == source:
+            return path
+        sink = before_source[i]
+        path.insert(0, (sink, i, False))

@@ -10,13 +10,6 @@ from tclose.policy.load import load_policy, parse_policy, policy_schema
 from tclose.policy.model import Column, HierarchySpec, Policy, ReleaseSettings, SearchSettings
 
 __all__ = [
-    "Column",
-    "DistanceSpec",
-    "HierarchySpec",
-    "Policy",
-    "ReleaseSettings",
-    "SearchSettings",
-    "load_policy",
-    "parse_policy",
-    "policy_schema",
-]
+    "Column", "DistanceSpec", "HierarchySpec", "Policy", "ReleaseSettings", "SearchSettings",
+    "load_policy", "parse_policy", "policy_schema",
+]  # fmt: skip

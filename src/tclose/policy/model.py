@@ -26,49 +26,24 @@ COUNTING: tuple[str, ...] = ("count", "weight", "subject")
 """The roles that say what a row counts; a policy has at most one such column."""
 
 SYNONYMS = {
-    "direct identifier": "identifier",
-    "direct-identifier": "identifier",
-    "identifying": "identifier",
-    "id": "identifier",
-    "quasi-identifier": "quasi",
-    "quasi identifier": "quasi",
-    "quasi-identifying": "quasi",
-    "quasi-id": "quasi",
-    "qi": "quasi",
-    "qid": "quasi",
-    "key": "quasi",
-    "key variable": "quasi",
-    "confidential": "sensitive",
-    "confidential attribute": "sensitive",
-    "sensitive attribute": "sensitive",
-    "sa": "sensitive",
-    "non-sensitive": "insensitive",
-    "nonsensitive": "insensitive",
-    "non-confidential": "insensitive",
-    "counts": "count",
-    "frequency": "count",
-    "frequencies": "count",
-    "frequency weight": "count",
-    "number of rows": "count",
-    "rows": "count",
-    "weights": "weight",
-    "survey weight": "weight",
-    "sample weight": "weight",
-    "sampling weight": "weight",
-    "design weight": "weight",
-    "subject id": "subject",
-    "data subject": "subject",
-    "person": "subject",
-    "person id": "subject",
-    "individual": "subject",
-    "individual id": "subject",
-    "patient": "subject",
-    "patient id": "subject",
-    "respondent": "subject",
-    "respondent id": "subject",
-    "participant": "subject",
-    "participant id": "subject",
-    "unit of analysis": "subject",
+    word: role
+    for role, words in {
+        "identifier": "direct identifier, direct-identifier, identifying, id",
+        "quasi": (
+            "quasi-identifier, quasi identifier, quasi-identifying, quasi-id, qi, qid, key, key "
+            "variable"
+        ),
+        "sensitive": "confidential, confidential attribute, sensitive attribute, sa",
+        "insensitive": "non-sensitive, nonsensitive, non-confidential",
+        "count": "counts, frequency, frequencies, frequency weight, number of rows, rows",
+        "weight": "weights, survey weight, sample weight, sampling weight, design weight",
+        "subject": (
+            "subject id, data subject, person, person id, individual, individual id, patient, "
+            "patient id, respondent, respondent id, participant, participant id, unit of "
+            "analysis"
+        ),
+    }.items()
+    for word in words.split(", ")
 }
 
 
@@ -318,19 +293,15 @@ class Policy(PolicyRequirements):
         return self
 
     @model_validator(mode="after")
-    def _refuse_unknown_of_persons(self) -> Policy:
-        wild = [name for name in self.sensitive if self.columns[name].missing == "any"]
-        if self.subject is not None and wild:
+    def _refuse_unknown_values(self) -> Policy:
+        wild = [name for name, column in self.columns.items() if column.missing == "any"]
+        sensitive = [name for name in wild if name in self.sensitive]
+        if self.subject is not None and sensitive:
             raise MisuseError(
-                f"a missing value of {wild[0]!r} may not be any value where rows are counted by "
-                f"person ({self.subject!r})",
+                f"a missing value of {sensitive[0]!r} may not be any value where rows are counted "
+                f"by person ({self.subject!r})",
                 'say missing = "value" or "forbid" there',
             )
-        return self
-
-    @model_validator(mode="after")
-    def _refuse_unknown_of_others(self) -> Policy:
-        wild = [name for name, column in self.columns.items() if column.missing == "any"]
         if "knows_others" in self.adversaries and wild:
             raise ValueError(
                 f'readings: "cross" is not defined where a missing value of {wild[0]!r} may be any'

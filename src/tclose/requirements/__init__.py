@@ -16,13 +16,6 @@ from tclose.requirements.evaluate import (
 from tclose.requirements.requirement import Capabilities, Measurement, ProposedCells, Requirement
 
 __all__ = [
-    "Capabilities",
-    "Evaluation",
-    "Measurement",
-    "ProposedCells",
-    "Requirement",
-    "evaluate",
-    "failing_classes",
-    "list_measurements",
-    "state_requirements",
-]
+    "Capabilities", "Evaluation", "Measurement", "ProposedCells", "Requirement", "evaluate",
+    "failing_classes", "list_measurements", "state_requirements",
+]  # fmt: skip

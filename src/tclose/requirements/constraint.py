@@ -98,19 +98,20 @@ class AttributePool:
         """The number of a sensitive attribute among the fields."""
         classes = self._classes
         whole = None if classes.whole is None else classes.whole[name]
-        return self._add(name, classes.cell_codes[name], classes.attributes[name].values, whole)
+        values = classes.attributes[name].values
+        return self._add(JudgedAttribute(name, classes.cell_codes[name], values, whole))
 
     def add_joint(self, columns: tuple[str, ...]) -> int:
         """The number of the combined values of some sensitive attributes."""
         label, tuples = combine_codes(self._classes, columns)
-        return self._add(" × ".join(columns), label, len(tuples))
+        return self._add(JudgedAttribute(" × ".join(columns), label, len(tuples)))
 
-    def _add(self, name: str, codes: Ints, values: int, whole: Ints | None = None) -> int:
-        for at, known in enumerate(self.fields):
-            if known.name == name:
-                return at
-        self.fields.append(JudgedAttribute(name, codes, values, whole))
-        return len(self.fields) - 1
+    def _add(self, attribute: JudgedAttribute) -> int:
+        names = [field.name for field in self.fields]
+        if attribute.name not in names:
+            self.fields.append(attribute)
+            return len(names)
+        return names.index(attribute.name)
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,10 @@ class Constraint:
     """Whether values that a class lacks are ignored."""
     need: int = 0
     """(n, t)-closeness: the least size of a superset to be close to; 0 otherwise."""
+
+
+Compiled = tuple[Constraint, ...] | None
+"""The constraints that together are a requirement; None where kernels cannot judge it."""
 
 
 @dataclass(frozen=True)

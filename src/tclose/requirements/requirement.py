@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -16,7 +16,7 @@ from tclose.distance.histogram import Counts
 from tclose.distance.numbers import Part
 from tclose.distance.registry import DistanceSpec
 from tclose.requirements.classes import JudgedClasses, SensitiveValues, StatedTable, Tally
-from tclose.requirements.constraint import AttributePool, Constraint
+from tclose.requirements.constraint import AttributePool, Compiled
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -129,6 +129,10 @@ class Capabilities:
     """It needs nothing beyond the classes: no hierarchies, no table of the population."""
     whole_table: bool = False
     """It cannot be judged part by part."""
+    least_size: int = 1
+    """How many rows a class must have, as far as this requirement says so."""
+    least_table: int = 0
+    """How many rows a table must have for any class to keep it, beyond what it measures."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +214,8 @@ class Requirement:
     """The policy's word for it."""
     kind: ClassVar[str] = ""
     """The word below that, where the key has several kinds."""
+    limit_key: ClassVar[str] = "max"
+    """The word for the threshold, where further ones below the key give other fields of this."""
     topic: ClassVar[str] = "Variety of {about}"
     """What it is about, in a few words, for people."""
     sentence: ClassVar[str]
@@ -221,6 +227,8 @@ class Requirement:
     """What a sweep over thresholds varies, if it can vary this one."""
     small_is_bad: ClassVar[bool] = False
     """Whether the threshold is a least value."""
+    suggested: ClassVar[bool] = True
+    """Whether it is worth measuring of every column, whatever was required."""
 
     attribute: str | None = field(default=None, kw_only=True)
     """The sensitive attribute that it is about, if it is about one."""
@@ -254,16 +262,6 @@ class Requirement:
         return Capabilities()
 
     @property
-    def least_size(self) -> int:
-        """How many rows a class must have, as far as this requirement says so."""
-        return 1
-
-    @property
-    def least_table(self) -> int:
-        """How many rows a table must have for any class to keep it, beyond what it measures."""
-        return 0
-
-    @property
     def bounded(self) -> bool:
         """Whether no class attains more than 1."""
         return True
@@ -272,9 +270,7 @@ class Requirement:
         """What the table attains."""
         raise NotImplementedError
 
-    def measure_proposed(
-        self, classes: JudgedClasses, proposal: ProposedCells
-    ) -> Measurement | None:
+    def measure_proposed(self, classes: JudgedClasses, cells: ProposedCells) -> Measurement | None:
         """What classes attain that a search proposes; None where that cannot be told from them."""
         return self.measure(classes)
 
@@ -308,13 +304,11 @@ class Requirement:
             small_is_bad=self.small_is_bad,
         )
 
-    def compile(self, attributes: AttributePool) -> tuple[Constraint, ...] | None:
+    def compile(self, attributes: AttributePool) -> Compiled:
         """The constraints that together are this requirement; None where kernels cannot judge."""
         return None if self.limit is None else self.constrain(attributes, Fraction(self.limit))
 
-    def constrain(
-        self, attributes: AttributePool, limit: Fraction
-    ) -> tuple[Constraint, ...] | None:
+    def constrain(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The same at some threshold."""
         return None
 
@@ -342,17 +336,24 @@ class Requirement:
         """Raises ValueError where what the policy, or a column, says at the key makes no sense."""
 
     @classmethod
-    def from_policy(
-        cls, stated: Statement, table: Table, match_population: Matching
-    ) -> Iterator[Requirement]:
-        """What the policy states of the whole table."""
-        assert isinstance(stated, Fraction | int)
-        yield cls(limit=stated)
+    def read_statement(cls, stated: Statement) -> dict[str, Any]:
+        """The fields of the requirement that a statement gives."""
+        if not isinstance(stated, Part):
+            return {"limit": stated}
+        given = {key: getattr(stated, key) for key in type(stated).model_fields}
+        return {"limit": given.pop(cls.limit_key), **given}
 
     @classmethod
-    def suggest_for_table(cls, table: Table) -> Iterator[Requirement]:
+    def from_policy(
+        cls, stated: Statement, table: Table, match_population: Matching
+    ) -> Iterable[Requirement]:
+        """What the policy states of the whole table."""
+        return (cls(**cls.read_statement(stated)),)
+
+    @classmethod
+    def suggest_for_table(cls, table: Table) -> Iterable[Requirement]:
         """What is worth measuring of a table whatever was required."""
-        yield from ()
+        return ()
 
 
 @dataclass(frozen=True)
@@ -373,15 +374,14 @@ class AttributeRequirement(Requirement):
     @classmethod
     def from_column(
         cls, stated: Statement, values: SensitiveValues, table: Table
-    ) -> Iterator[Requirement]:
+    ) -> Iterable[Requirement]:
         """What the policy states of a sensitive column."""
-        assert isinstance(stated, Fraction | int)
-        yield cls(values.name, limit=stated)
+        return (cls(values.name, **cls.read_statement(stated)),)
 
     @classmethod
-    def suggest_for_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
+    def suggest_for_column(cls, values: SensitiveValues) -> Iterable[Requirement]:
         """What is worth measuring of a sensitive column whatever was required."""
-        yield cls(values.name)
+        return (cls(values.name),) if cls.suggested else ()
 
 
 def write_number(number: Fraction | int | None) -> str | None:

@@ -41,7 +41,7 @@ def infeasible(problem: Problem) -> tuple[Infeasible, ...]:
     found = []
     for requirement in problem.constraints.requirements:
         title = _title(requirement)
-        if (least := requirement.least_table) > (most := problem.classes.everyone):
+        if (least := requirement.capabilities.least_table) > (most := problem.classes.everyone):
             found.append(Infeasible(title, f"n={least}", most, Fraction(most)))
         if problem.overlaps and not requirement.capabilities.overlapping:
             continue  # what the whole table breaks, parts of it may keep

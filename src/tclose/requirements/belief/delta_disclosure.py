@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,16 +12,13 @@ import numpy as np
 
 from tclose.distance.numbers import Number, Part, compare_each, decimal_of, must
 from tclose.requirements.belief.beta_likeness import find_worst_values, measure_gains
-from tclose.requirements.classes import SensitiveValues, Tally
+from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
     Capabilities,
     ColumnPart,
-    Requirement,
     Scores,
-    Statement,
-    Table,
     write_number,
 )
 
@@ -118,11 +114,3 @@ class DeltaDisclosure(AttributeRequirement):
         """The laxer reading is not monotone, so that any value is not the worst of all values."""
         if part.missing == "any" and part.delta is not None and part.delta.absent == "ignore":
             raise ValueError('delta with absent = "ignore" is not defined where missing = "any"')
-
-    @classmethod
-    def from_column(
-        cls, stated: Statement, values: SensitiveValues, table: Table
-    ) -> Iterator[Requirement]:
-        """δ, its logarithm, and what an absent value means."""
-        assert isinstance(stated, Delta)
-        yield cls(values.name, stated.base, stated.absent, limit=stated.max)

@@ -20,6 +20,7 @@ from tclose.requirements.classes import JudgedClasses
 from tclose.requirements.closeness.t_closeness import choose_ground
 from tclose.requirements.constraint import (
     AttributePool,
+    Compiled,
     Constraint,
     ConstraintKind,
     combine_codes,
@@ -106,9 +107,7 @@ class JointCloseness(Requirement):
         found = self._choose_distance(tuples).of(tally.histogram, tally.table)
         return self.summarize(classes, tally.view, Scores.at_most(found, self.limit))
 
-    def constrain(
-        self, attributes: AttributePool, limit: Fraction
-    ) -> tuple[Constraint, ...] | None:
+    def constrain(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The variational distance of the combined values."""
         if self.by != "equal":
             return None

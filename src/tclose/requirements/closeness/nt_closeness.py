@@ -11,6 +11,7 @@ is then "not decided" instead of "fails".
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,7 +24,7 @@ from tclose.errors import PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.requirements.classes import JudgedClasses, SensitiveValues
 from tclose.requirements.closeness.t_closeness import Closeness, ClosenessField, TCloseness
-from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.constraint import AttributePool, Compiled, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     Capabilities,
     Ints,
@@ -42,10 +43,7 @@ Levels = list[Ints]
 
 @dataclass(frozen=True)
 class NTCloseness(Closeness):
-    """Some superset S of n or more rows has D[class, S] ≤ t. Not kept by merging classes.
-
-    A union of two classes, each like its own surroundings, may be like nobody's.
-    """
+    """Some superset S of n or more rows has D[class, S] ≤ t. Not kept by merging classes."""
 
     name = "(n,t)-closeness"
     key = "n"
@@ -53,15 +51,20 @@ class NTCloseness(Closeness):
         "In every class the spread of {about} is as close to that of some large part of the table "
         "as promised ({required}), {by}."
     )
-    capabilities = Capabilities(monotone=False, self_contained=False, whole_table=True)
+    suggested = False
 
     n: int
     trees: Mapping[str, Hierarchy] = field(default_factory=dict)
 
     @property
-    def least_table(self) -> int:
-        """No superset is larger than the table."""
-        return self.n
+    def capabilities(self) -> Capabilities:
+        """A union of two classes, each like its own surroundings, may be like nobody's.
+
+        No superset is larger than the table.
+        """
+        return Capabilities(
+            monotone=False, self_contained=False, whole_table=True, least_table=self.n
+        )
 
     @property
     def required(self) -> str | None:
@@ -70,17 +73,13 @@ class NTCloseness(Closeness):
 
     def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest, over classes, of the distance to the nearest superset."""
-        return self.measure_along(classes, *self._levels(classes))
+        return self.measure_along(classes, *self._find_levels(classes))
 
-    def measure_proposed(
-        self, classes: JudgedClasses, proposal: ProposedCells
-    ) -> Measurement | None:
+    def measure_proposed(self, classes: JudgedClasses, cells: ProposedCells) -> Measurement | None:
         """Judged along the levels of the proposal; its cuts keep it where these are not given."""
-        return None if proposal.climbs is None else self.measure_along(classes, proposal.climbs)
+        return None if cells.climbs is None else self.measure_along(classes, cells.climbs)
 
-    def constrain(
-        self, attributes: AttributePool, limit: Fraction
-    ) -> tuple[Constraint, ...] | None:
+    def constrain(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The distance from a superset; only a search that knows its supersets keeps this."""
         if (tree := self.measure_by.tree) is None:
             return None
@@ -102,7 +101,7 @@ class NTCloseness(Closeness):
     @classmethod
     def from_column(
         cls, stated: Statement, values: SensitiveValues, table: Table
-    ) -> Iterator[Requirement]:
+    ) -> tuple[Requirement, ...]:
         """`t = 0.2` with `n = 1000`."""
         column = values.column
         assert isinstance(stated, int) and isinstance(column, ClosenessField)
@@ -111,12 +110,7 @@ class NTCloseness(Closeness):
             what = '(n, t)-closeness is not defined where a missing value may be "any" value'
             raise PolicyError([Problem(f"columns.{values.name}.n", what, 'say missing = "value"')])
         distance, _ = values.distance(column.distance)
-        yield cls(values.name, distance, stated, table.hierarchies, limit=column.t)
-
-    @classmethod
-    def suggest_for_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
-        """Nothing without an n."""
-        yield from ()
+        return (cls(values.name, distance, stated, table.hierarchies, limit=column.t),)
 
     def measure_along(
         self, classes: JudgedClasses, levels: list[Levels], unseen: Sequence[str] = ()
@@ -130,56 +124,73 @@ class NTCloseness(Closeness):
             if self.limit is not None:
                 close[members] |= distances.within(Fraction(self.limit))
         worst, fails = int(np.argmax(value)), ~close
-        exact = self._measure_nearest(lattice, worst)
         limit = np.inf if self.limit is None else float(self.limit)
         # No superset, seen or unseen, is larger than the table.
         possible = self.n <= classes.everyone
         undecided = bool(fails.any()) and possible and (bool(unseen) or lattice.cut_short)
+        note = f"only {MOST_NODES:,} of the possible supersets were tried"
+        if not lattice.cut_short:
+            columns = ", ".join(repr(name) for name in unseen)
+            note = (
+                f"without a hierarchy that knows every label of {columns}, supersets may exist "
+                "unseen"
+            )
         return Measurement(
-            value=value, fails=fails, achieved=float(value[worst]), exact=exact, worst=worst,
-            margin=limit - value, decided=not undecided,
-            note=_say_why(unseen, lattice.cut_short) if undecided else "",
+            value=value, fails=fails, achieved=float(value[worst]),
+            exact=self._measure_nearest(lattice, worst), worst=worst, margin=limit - value,
+            decided=not undecided, note=note if undecided else "",
         )  # fmt: skip
 
     def _measure_nearest(self, lattice: _Lattice, index: int) -> Fraction | None:
         """The exact distance of one class from its nearest superset."""
-        found = []
+        nearest: list[Fraction] = []
         for members, distances in lattice.compare(self.measure_by, only=index):
-            found += [distances.exact(int(at)) for at in np.flatnonzero(members == index)]
-        whole = [distance for distance in found if distance is not None]
-        return min(whole) if whole and len(whole) == len(found) else None
+            for at in np.flatnonzero(members == index):
+                if (distance := distances.exact(int(at))) is None:
+                    return None
+                nearest.append(distance)
+        return min(nearest, default=None)
 
-    def _levels(self, classes: JudgedClasses) -> tuple[list[Levels], list[str]]:
+    def _find_levels(self, classes: JudgedClasses) -> tuple[list[Levels], list[str]]:
         """Each quasi-identifier's codes at each level, and the columns that cannot be climbed."""
         levels, unseen = [], []
         for at, name in enumerate(classes.quasi):
-            dictionary, tree = classes.dictionaries[name], self.trees.get(name)
-            here = classes.key[:, at]
-            if tree is not None and all(tree.contains(label) for label in dictionary.labels):
-                levels.append(_climb(tree, dictionary.labels, here))
+            labels, tree = classes.dictionaries[name].labels, self.trees.get(name)
+            codes = [classes.key[:, at]]
+            if tree is not None and all(tree.contains(label) for label in labels):
+                codes = [_climb(tree, labels, level)[codes[0]] for level in range(tree.levels)]
             else:
                 unseen.append(name)
-                levels.append([here, np.zeros_like(here)])
+            levels.append([*codes, np.zeros_like(classes.key[:, at])])
         return levels, unseen
 
 
+def _climb(tree: Hierarchy, labels: tuple[str, ...], level: int) -> Ints:
+    """The node of each label at a level of a hierarchy; a missing value stays itself."""
+    return np.array([*(tree.node_at(label, level) for label in labels), len(tree.labels)], np.int64)
+
+
+@dataclass
 class _Lattice:
     """The broader versions of all classes, level vector by level vector."""
 
-    def __init__(
-        self, classes: JudgedClasses, attribute: str, levels: list[Levels], least: int
-    ) -> None:
-        self.classes, self.attribute = classes, attribute
-        self.histogram = classes.histogram(attribute)
-        self.levels = levels
-        self.least = least
-        self.cut_short = False
+    classes: JudgedClasses
+    attribute: str
+    levels: list[Levels]
+    least: int
+    """How many rows a superset must have."""
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether there are more level vectors than can be afforded."""
+        return math.prod(len(codes) for codes in self.levels) > MOST_NODES
 
     def compare(
         self, distance: Distance, only: int | None = None
     ) -> Iterator[tuple[Ints, Distances]]:
         """For every level vector: the classes inside large enough groups, and their distances."""
-        for vector in self._vectors():
+        histogram = self.classes.histogram(self.attribute)
+        for vector in self._list_vectors():
             label, first = group_codes(
                 [codes[at] for codes, at in zip(self.levels, vector, strict=True)]
             )
@@ -194,34 +205,12 @@ class _Lattice:
             place[groups] = np.arange(len(groups))
             merged = self.classes.merge_histogram(self.attribute, place[label], len(groups))
             reference = Reference(merged.dense(), of_class.astype(np.int64))
-            yield members, distance.against(self.histogram.take(members), reference)
+            yield members, distance.against(histogram.take(members), reference)
 
-    def _vectors(self) -> Iterator[tuple[int, ...]]:
-        """Level vectors from the narrowest up, as many as can be afforded."""
+    def _list_vectors(self) -> Iterator[tuple[int, ...]]:
+        """Level vectors from the narrowest up, as many as can be afforded, the broadest last."""
         every = itertools.product(*(range(len(codes)) for codes in self.levels))
-        total = int(np.prod([float(len(codes)) for codes in self.levels]))
-        self.cut_short = total > MOST_NODES
         if not self.cut_short:
-            yield from every
-            return
+            return every
         top = tuple(len(codes) - 1 for codes in self.levels)
-        yield from itertools.islice(every, MOST_NODES - 1)
-        yield top
-
-
-def _climb(tree: Hierarchy, labels: tuple[str, ...], key: Ints) -> Levels:
-    """Codes of the classes' values at each level of a hierarchy; a missing value stays itself."""
-    missing = len(tree.labels)
-    result = []
-    for level in range(tree.levels):
-        node = np.array([tree.node_at(label, level) for label in labels] + [missing], np.int64)
-        result.append(node[key])
-    result.append(np.zeros_like(key))
-    return result
-
-
-def _say_why(unseen: Sequence[str], cut_short: bool) -> str:
-    if cut_short:
-        return f"only {MOST_NODES:,} of the possible supersets were tried"
-    columns = ", ".join(repr(name) for name in unseen)
-    return f"without a hierarchy that knows every label of {columns}, supersets may exist unseen"
+        return itertools.chain(itertools.islice(every, MOST_NODES - 1), [top])

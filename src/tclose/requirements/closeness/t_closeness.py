@@ -12,7 +12,7 @@ from tclose.distance import Distance
 from tclose.distance.numbers import MisuseError, Number
 from tclose.distance.registry import DISTANCES, DIVERGENCES, DistanceSpec
 from tclose.requirements.classes import SensitiveValues, Tally
-from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.constraint import AttributePool, Compiled, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
     ColumnPart,
@@ -83,9 +83,7 @@ class TCloseness(Closeness):
         found = self.measure_by.of(tally.histogram, tally.table)
         return Scores.at_most(found, self.limit, self.note)
 
-    def constrain(
-        self, attributes: AttributePool, limit: Fraction
-    ) -> tuple[Constraint, ...] | None:
+    def constrain(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The distance, where it is one that kernels compute."""
         if not self.measure_by.kernel:
             return None

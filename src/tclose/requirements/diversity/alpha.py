@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -11,17 +10,14 @@ from pydantic import Field
 
 from tclose.distance.numbers import Number, Part, must
 from tclose.errors import UsageError
-from tclose.requirements.classes import JudgedClasses, SensitiveValues
-from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
+from tclose.requirements.classes import JudgedClasses
+from tclose.requirements.constraint import AttributePool, Compiled, Constraint, ConstraintKind
 from tclose.requirements.diversity.probabilistic import find_commonest
 from tclose.requirements.requirement import (
     AttributeRequirement,
     ColumnPart,
     Measurement,
-    Requirement,
     Scores,
-    Statement,
-    Table,
 )
 
 
@@ -67,9 +63,7 @@ class AlphaAnonymity(AttributeRequirement):
         shares = find_commonest(tally, self._find_codes(labels))
         return self.summarize(classes, tally.view, Scores.at_most(shares, self.limit))
 
-    def constrain(
-        self, attributes: AttributePool, limit: Fraction
-    ) -> tuple[Constraint, ...] | None:
+    def constrain(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The share of every protected value, where all of them are known."""
         labels = attributes.labels(self.attribute)
         if not set(self.values or ()) <= set(labels):
@@ -80,11 +74,3 @@ class AlphaAnonymity(AttributeRequirement):
     def _find_codes(self, labels: tuple[str, ...]) -> tuple[int, ...] | None:
         """The codes of the protected values; None for all."""
         return None if self.values is None else tuple(map(labels.index, self.values))
-
-    @classmethod
-    def from_column(
-        cls, stated: Statement, values: SensitiveValues, table: Table
-    ) -> Iterator[Requirement]:
-        """The share, and which values are protected."""
-        assert isinstance(stated, Alpha)
-        yield cls(values.name, stated.values, limit=stated.max)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pydantic import Field
 
-from tclose.requirements.classes import SensitiveValues
 from tclose.requirements.diversity.distinct import DistinctDiversity
-from tclose.requirements.requirement import ColumnPart, Requirement
+from tclose.requirements.requirement import ColumnPart
 
 
 class PField(ColumnPart):
@@ -26,8 +24,4 @@ class PSensitivity(DistinctDiversity):
     key = "p"
     kind = ""
     against_others = False
-
-    @classmethod
-    def suggest_for_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
-        """Nothing beyond distinct l-diversity."""
-        yield from ()
+    suggested = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated
@@ -12,14 +11,11 @@ from pydantic import Field
 
 from tclose.distance import Histogram, Ratios
 from tclose.distance.numbers import Number, Part, must
-from tclose.requirements.classes import SensitiveValues, Tally
+from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
-    Requirement,
     Scores,
-    Statement,
-    Table,
     write_number,
 )
 
@@ -44,6 +40,7 @@ class RecursiveDiversity(AttributeRequirement):
     name = "recursive-(c,l)-diversity"
     key = "l"
     kind = "recursive"
+    limit_key = "c"
     sentence = (
         "In no class is one value of {about} overwhelming, even if some others can be ruled out "
         "({required})."
@@ -68,14 +65,6 @@ class RecursiveDiversity(AttributeRequirement):
         """The commonest value beside the l-th and all rarer ones."""
         at = attributes.add(self.attribute)
         return (Constraint(ConstraintKind.RECURSIVE, at, limit, l=self.l),)
-
-    @classmethod
-    def from_column(
-        cls, stated: Statement, values: SensitiveValues, table: Table
-    ) -> Iterator[Requirement]:
-        """c and l."""
-        assert isinstance(stated, Recursive)
-        yield cls(values.name, stated.l, limit=stated.c)
 
 
 def divide_head_by_tail(histogram: Histogram, l: int) -> Ratios:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,14 +15,10 @@ from tclose.requirements.classes import JudgedClasses
 from tclose.requirements.identity.k_map import PopulationRequirement
 from tclose.requirements.requirement import (
     Capabilities,
-    Matching,
     Measurement,
     PolicyPart,
     ProposedCells,
-    Requirement,
     Scores,
-    Statement,
-    Table,
     write_number,
 )
 
@@ -59,26 +54,26 @@ class DeltaPresence(PopulationRequirement):
         "in it stays uncertain."
     )
 
-    least: Fraction = Fraction(0)
+    min: Fraction = Fraction(0)
 
     @property
     def required(self) -> str | None:
         """The bounds."""
         if self.limit is None:
             return None
-        return f"[{write_number(self.least)}, {write_number(self.limit)}]"
+        return f"[{write_number(self.min)}, {write_number(self.limit)}]"
 
     @property
     def capabilities(self) -> Capabilities:
         """Merging can lower a share below a lower bound, so it is monotone only without one."""
-        free = not self.least
+        free = not self.min
         return Capabilities(monotone=free, overlapping=free, self_contained=False, whole_table=True)
 
     def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest probability of being in the table, with the margin to either bound."""
         measured = super().measure(classes)
         share = Ratios((classes.size,), (self.matches,))
-        below = share.value - float(self.least)
+        below = share.value - float(self.min)
         return replace(measured, margin=np.minimum(measured.margin, below))
 
     def score(self, classes: JudgedClasses) -> Scores:
@@ -90,27 +85,17 @@ class DeltaPresence(PopulationRequirement):
         low = int(np.argmin(share.value))
         note = f"least: {write_number(share.exact(low)) or 'infinite'}"
         scores = Scores.at_most(share, self.limit, note)
-        below = share.under(self.least) & (self.limit is not None)
+        below = share.under(self.min) & (self.limit is not None)
         if below.any() and not scores.fails.any():
             scores = replace(scores, worst=low, exact=share.exact(low))
         return replace(scores, fails=scores.fails | below)
 
-    def measure_proposed(
-        self, classes: JudgedClasses, proposal: ProposedCells
-    ) -> Measurement | None:
+    def measure_proposed(self, classes: JudgedClasses, cells: ProposedCells) -> Measurement | None:
         """Judged by the people who fit a raw class, which are enough for the largest share."""
-        if self.least:
+        if self.min:
             raise UsageError(
                 "a least share of the population cannot be searched for",
                 where="presence.min",
                 hint="promise presence.max only, and verify the least share afterwards",
             )
-        return super().measure_proposed(classes, proposal)
-
-    @classmethod
-    def from_policy(
-        cls, stated: Statement, table: Table, match_population: Matching
-    ) -> Iterator[Requirement]:
-        """Both bounds, and who fits each class."""
-        assert isinstance(stated, Presence)
-        yield cls(match_population(), stated.min, limit=stated.max)
+        return super().measure_proposed(classes, cells)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -40,12 +39,11 @@ class KAnonymity(Requirement):
     )
     axis = "k"
     small_is_bad = True
-    capabilities = Capabilities(overlapping=True)
 
     @property
-    def least_size(self) -> int:
-        """k itself."""
-        return int(self.limit or 1)
+    def capabilities(self) -> Capabilities:
+        """A larger class is never worse."""
+        return Capabilities(overlapping=True, least_size=int(self.limit or 1))
 
     def measure(self, classes: JudgedClasses) -> Measurement:
         """The size of the smallest class."""
@@ -57,6 +55,6 @@ class KAnonymity(Requirement):
         return ()
 
     @classmethod
-    def suggest_for_table(cls, table: Table) -> Iterator[Requirement]:
+    def suggest_for_table(cls, table: Table) -> tuple[Requirement, ...]:
         """The size of the smallest class."""
-        yield cls()
+        return (cls(),)

@@ -5,7 +5,6 @@ A generalized value fits everyone it covers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,11 +46,16 @@ class PopulationRequirement(Requirement):
         """What each of the classes attains."""
         raise NotImplementedError
 
-    def measure_proposed(
-        self, classes: JudgedClasses, proposal: ProposedCells
-    ) -> Measurement | None:
+    def measure_proposed(self, classes: JudgedClasses, cells: ProposedCells) -> Measurement | None:
         """Judged by the people who fit one of the raw classes in each."""
-        return replace(self, matches=proposal.match(self.matches, classes.count)).measure(classes)
+        return replace(self, matches=cells.match(self.matches, classes.count)).measure(classes)
+
+    @classmethod
+    def from_policy(
+        cls, stated: Statement, table: Table, match_population: Matching
+    ) -> tuple[Requirement, ...]:
+        """What is stated, with those who fit each class."""
+        return (cls(match_population(), **cls.read_statement(stated)),)
 
 
 @dataclass(frozen=True)
@@ -68,11 +72,3 @@ class KMap(PopulationRequirement):
     def score(self, classes: JudgedClasses) -> Scores:
         """The number of people that fit each class."""
         return Scores.at_least(self.matches, self.limit)
-
-    @classmethod
-    def from_policy(
-        cls, stated: Statement, table: Table, match_population: Matching
-    ) -> Iterator[Requirement]:
-        """The k, and who fits each class."""
-        assert isinstance(stated, int)
-        yield cls(match_population(), limit=stated)

@@ -41,10 +41,10 @@ def compile_constraints(requirements: Sequence[Requirement], classes: Classes) -
             uncompiled.append(requirement)
         else:
             compiled += made
+    k = max((each.capabilities.least_size for each in requirements), default=1)
     found = Constraints(
-        tuple(requirements), max((each.least_size for each in requirements), default=1),
-        tuple(attributes.fields), tuple(compiled), tuple(uncompiled),
-    )  # fmt: skip
+        tuple(requirements), k, tuple(attributes.fields), tuple(compiled), tuple(uncompiled)
+    )
     if classes.persons is not None:
         return _by_persons(found, classes.persons, len(classes.cell_rows))
     return found if classes.cell_weight is None else _by_mass(found, classes.cell_weight)
