@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
+from tclose.data.binding import open_source
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.release import fill_new_table, refuse_taken
 from tclose.data.io.files import delimiter_for, refuse_unholdable, write_checked_table
 from tclose.data.io.paths import Address
 from tclose.data.io.reading import AS_FOUND, Reading
-from tclose.data.open import open_source
 from tclose.data.source import Source
 from tclose.errors import UnprovenError, UsageError
 from tclose.recode import Leftover, Plan

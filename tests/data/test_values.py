@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import tclose
 from tclose.data import Dictionary
 from tclose.data.encode.classes import group_codes
-from tclose.data.encode.labels import coverage, is_label, span
+from tclose.data.encode.labels import cover_test, is_label, read_interval
 from tclose.errors import DataError
 
 
@@ -132,7 +132,7 @@ COVERS = [
 def test_a_generalized_value_covers_what_it_says(
     label: str, inside: list[str], outside: list[str]
 ) -> None:
-    covers = coverage(label)
+    covers = cover_test(label)
     assert [value for value in inside if not covers(value)] == []
     assert [value for value in outside if covers(value)] == []
     assert label == "*" or covers(label) or "*" in label
@@ -146,7 +146,7 @@ def test_intervals_cover_what_lies_between_their_ends(
     low: int, high: int, value: int, with_low: bool, with_high: bool
 ) -> None:
     label = f"{'[' if with_low else '('}{low}, {high}{']' if with_high else ')'}"
-    found = span(label)
+    found = read_interval(label)
     assert found is not None
     above = value >= low if with_low else value > low
     below = value <= high if with_high else value < high
@@ -154,8 +154,8 @@ def test_intervals_cover_what_lies_between_their_ends(
 
 
 def test_a_text_that_looks_like_a_monstrous_number_is_only_a_text() -> None:
-    assert not coverage("[0, 5]")("1e999999999")
-    assert coverage("1e999999999")("1e999999999")
+    assert not cover_test("[0, 5]")("1e999999999")
+    assert cover_test("1e999999999")("1e999999999")
 
 
 @pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tclose.errors import HierarchyError
 from tclose.hierarchy import Hierarchy, cuts, dates, groups, intervals, prefixes
-from tclose.hierarchy.number import exact, plain
+from tclose.hierarchy.build import read_number, write_number
 
 DECIMALS = st.decimals(-1000, 1000, places=2).map(str)
 
@@ -285,13 +285,14 @@ def test_a_mistyped_period_is_answered_with_the_nearest() -> None:
 
 @given(st.fractions(max_denominator=2000))
 def test_plain_text_of_a_number_is_exact(number: Fraction) -> None:
-    assert Fraction(plain(number)) == number
+    assert Fraction(write_number(number)) == number
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-1e9, max_value=1e9))
 def test_numbers_are_read_exactly(number: Decimal) -> None:
-    assert exact(str(number)) == exact(number) == Fraction(number)
+    assert read_number(str(number)) == read_number(number) == Fraction(number)
 
 
 def test_numbers_of_absurd_size_are_no_numbers() -> None:
-    assert [exact(n) for n in ("1e301", "1e-301", 10**301, Fraction(1, 10**301))] == [None] * 4
+    absurd = ("1e301", "1e-301", 10**301, Fraction(1, 10**301))
+    assert [read_number(number) for number in absurd] == [None] * 4

@@ -118,20 +118,6 @@ def test_lca_of_ranges_equals_lca_of_everything_between(rows: list[list[str]]) -
     assert tree.lca_of_ranges(low, high).tolist() == expected
 
 
-@given(random_chains(), st.data())
-def test_restricting_keeps_what_each_leaf_becomes_on_each_level(
-    rows: list[list[str]], data: st.DataObject
-) -> None:
-    tree = Hierarchy.from_chains(rows, "c")
-    chosen = data.draw(st.lists(st.sampled_from(tree.leaves), min_size=1))
-    small = tree.restrict(chosen)
-    assert small.leaves == tuple(label for label in tree.leaves if label in chosen)
-    assert small.levels == tree.levels
-    for label in small.leaves:
-        for level in range(tree.levels):
-            assert small.generalize(label, level) == tree.generalize(label, level)
-
-
 def test_ragged_rows_give_levels_to_every_node() -> None:
     tree = Hierarchy.from_chains(RAGGED, "kind")
     assert tree.leaves == ("cat", "cow", "oak")
@@ -266,12 +252,6 @@ def test_a_range_of_groups_is_refused() -> None:
         Hierarchy.from_chains(RAGGED, "kind").lca_of_ranges(np.array([0]), np.array([4]))
 
 
-@pytest.mark.parametrize("labels", [[], ["animal"]])
-def test_restricting_to_anything_but_leaves_is_refused(labels: list[str]) -> None:
-    with pytest.raises(HierarchyError, match=r"no leaf would be left|groups, not leaves"):
-        Hierarchy.from_chains(RAGGED, "kind").restrict(labels)
-
-
 BROKEN = {
     "no nodes": ([], [], []),
     "no root": (["a", "*"], [1, 0], [0, 1]),
@@ -299,8 +279,8 @@ def test_arrays_that_are_no_ordered_tree_are_refused(case: str) -> None:
 def test_nothing_of_a_hierarchy_can_be_changed() -> None:
     tree = Hierarchy.from_chains(RAGGED, "kind")
     revived = pickle.loads(pickle.dumps(tree))
-    for one in (tree, revived, tree.restrict(["cat"])):
-        for array in (one.parent, one.height, one.size_below, one.ancestors):
+    for kept in (tree, revived):
+        for array in (kept.parent, kept.height, kept.size_below, kept.ancestors):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 7
     with pytest.raises(AttributeError):

@@ -16,8 +16,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import tclose
-from tclose.data.encode.dictionary import as_text
-from tclose.data.encode.labels import coverage, covers_missing
+from tclose.data.encode.columns import as_text
+from tclose.data.encode.labels import cover_test, covers_missing
 from tclose.learn import Anonymizer
 
 pytestmark = pytest.mark.slow
@@ -73,7 +73,7 @@ def is_true(label: Any, value: Any) -> bool:
     if value != value or value is None:
         return label is None or label != label or covers_missing(label)
     text = value.isoformat() if isinstance(value, pd.Timestamp) else as_text(value)
-    return isinstance(label, str) and coverage(label)(text)
+    return isinstance(label, str) and cover_test(label)(text)
 
 
 @quick

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.data.encode.labels import coverage, covers_missing, set_members
+from tclose.data.encode.labels import cover_test, covers_missing, set_members
 from tclose.recode import Plan, build_plan, recoded, released_values
 from tclose.recode.values import set_member
 from tclose.search import Outcome
@@ -39,10 +39,10 @@ def test_any_texts_in_a_set_are_read_back(members: list[str]) -> None:
     inside = ", ".join(set_member(text) for text in members)
     assert set_members(inside) == members
     label = "{" + inside + "}"
-    assert all(coverage(label)(text) for text in members)
+    assert all(cover_test(label)(text) for text in members)
     assert not covers_missing(label)
     assert covers_missing("{" + inside + ", (missing)}")
-    assert coverage("{" + inside + ", (missing)}")("(missing)") == ("(missing)" in members)
+    assert cover_test("{" + inside + ", (missing)}")("(missing)") == ("(missing)" in members)
 
 
 @given(
@@ -58,7 +58,7 @@ def test_texts_lie_under_their_labels(values: list, classes: list) -> None:
         if value is None:
             assert made[at] is None or covers_missing(made[at])
         else:
-            assert made[at] is not None and coverage(made[at])(value), (made[at], value)
+            assert made[at] is not None and cover_test(made[at])(value), (made[at], value)
 
 
 def test_numbers_and_dates_become_closed_intervals() -> None:
@@ -74,17 +74,17 @@ def test_numbers_and_dates_become_closed_intervals() -> None:
 def test_numbers_with_a_unit_and_moments_are_read_back() -> None:
     (made,) = labels(["3K", "11K", "7K"], [0, 0, 0])
     assert made == "[3K, 11K]"
-    assert coverage(made)("7K") and not coverage(made)("12K") and not coverage(made)("7")
+    assert cover_test(made)("7K") and not cover_test(made)("12K") and not cover_test(made)("7")
     noon = ["2024-01-01T10:00:00", "2024-01-01T12:00:00"]
     (made,) = labels(noon, [0, 0])
-    assert coverage(made)("2024-01-01T11:59:59") and not coverage(made)("2024-01-01T12:00:01")
+    assert cover_test(made)("2024-01-01T11:59:59") and not cover_test(made)("2024-01-01T12:00:01")
     (made,) = labels(pa.array([36_000, 40_000], pa.time32("s")), [0, 0])
-    assert coverage(made)("10:30:00") and not coverage(made)("12:00:00")
+    assert cover_test(made)("10:30:00") and not cover_test(made)("12:00:00")
 
 
 def test_one_number_written_in_two_ways_stays_true_of_both() -> None:
     (made,) = labels(["7", "007"], [0, 0])
-    assert coverage(made)("7") and coverage(made)("007")
+    assert cover_test(made)("7") and cover_test(made)("007")
     assert labels(["7", "007", "8"], [0, 0, 1])[1] == "8"
 
 

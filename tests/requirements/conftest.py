@@ -17,10 +17,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
-from tclose.data.encode.attribute import make_attribute
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import Classes, form_classes
-from tclose.data.encode.dictionary import Dictionary
+from tclose.data.encode.columns import Dictionary, make_attribute
 from tclose.distance import EarthMover, JensenShannon, KullbackLeibler, SmoothedJensenShannon
 from tclose.hierarchy import groups
 from tclose.policy import Column

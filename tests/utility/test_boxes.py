@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tclose.data.encode.boxes import read_boxes
-from tclose.data.encode.dictionary import Dictionary
-from tclose.data.encode.hierarchies import find_covered
+from tclose.data.encode.columns import Dictionary
+from tclose.data.encode.coverage import find_covered, read_boxes
 from tclose.data.encode.labels import covers_missing
 from tclose.hierarchy import Hierarchy
 

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.alignment import Alignment
 from tclose.data.binding import BoundTable
-from tclose.data.encode.boxes import Boxes
 from tclose.data.encode.cells import Cells, split_evenly
 from tclose.data.encode.classes import group_codes
+from tclose.data.encode.coverage import Boxes
 from tclose.verify.wording import rows_text
 
 Ints = NDArray[np.int64]

@@ -105,9 +105,8 @@ def _hierarchy(
         if policy is not None or built is not None:
             raise UsageError("which column?", hint="name it with --column")
         return _from_file(file, reading)
+    from tclose.data.binding import make_hierarchy, open_source
     from tclose.data.encode.cells import count_cells
-    from tclose.data.encode.hierarchies import resolve
-    from tclose.data.open import open_source
     from tclose.policy.load import parse_policy, read_raw
 
     base = Path() if policy is None else policy.parent
@@ -138,7 +137,7 @@ def _hierarchy(
             hint="add one there, or try a builder such as --intervals 5,10,20",
         )
     labels = count_cells(source, [column]).dictionaries[column].labels
-    return resolve(declared.hierarchy, column, labels, base)
+    return make_hierarchy(declared.hierarchy, column, labels, base)
 
 
 def _from_file(file: options.Place, reading: Reading) -> Hierarchy:

@@ -150,8 +150,8 @@ def init(
 
     Suggestions end in a question mark, and the draft does not run until they are confirmed.
     """
+    from tclose.data.binding import open_source
     from tclose.data.io.files import refuse_overwriting, write_text
-    from tclose.data.open import open_source
     from tclose.data.profile import profile_columns
     from tclose.policy.draft import draft
 

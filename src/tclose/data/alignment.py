@@ -14,11 +14,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import MISSING, Attribute
+from tclose.data.encode.cells import locate_batches
 from tclose.data.encode.classes import group_codes
+from tclose.data.encode.columns import MISSING, Attribute, Dictionary
 from tclose.data.encode.coverage import Covering, cover_classes
-from tclose.data.encode.dictionary import Dictionary
-from tclose.data.encode.rows import RowIndex
 from tclose.data.source import Source
 from tclose.errors import DataError, nearest
 
@@ -169,16 +168,9 @@ def translate_codes(mine: Attribute, theirs: Attribute) -> Ints:
 
 def locate_rows(bound: BoundTable) -> Ints:
     """The cell of every row of a table, in its own order."""
-    index = RowIndex(bound.cells, [*bound.classes.quasi, *bound.attributes])
-    parts = [index.locate(batch) for batch in bound.source.stream().batches()]
-    result = np.concatenate(parts)
-    if (result < 0).any():
-        raise DataError(
-            "the table gave other rows when it was read again",
-            where=bound.source.name,
-            hint="has it changed meanwhile?",
-        )
-    return result
+    batches = bound.source.stream().batches()
+    located = locate_batches(bound.cells, bound.cell_columns, batches, bound.source.name)
+    return np.concatenate([cell for _, cell in located])
 
 
 def _row_counts(bound: BoundTable) -> Ints:
@@ -198,8 +190,7 @@ def _read_keys(source: Source, key: str) -> pa.ChunkedArray:
             where=source.name,
             hint="name a column that both tables have",
         )
-    parts = [batch.column(key) for batch in source.stream().batches()]
-    column = pa.chunked_array([part.cast(pa.string()) for part in parts])
+    column = _read_column(source, key).cast(pa.string())
     if column.null_count or pc.count_distinct(column).as_py() < len(column):
         raise DataError(
             f"column {key!r} does not tell rows apart: some keys are missing or stand twice",
@@ -226,5 +217,8 @@ def encode_rows(source: Source, column: str) -> tuple[Dictionary, Ints]:
             where=source.name,
             hint=nearest(column, source.columns),
         )
-    parts = [batch.column(column) for batch in source.stream().batches()]
-    return Dictionary.encode(pa.chunked_array(parts), column)
+    return Dictionary.encode(_read_column(source, column), column)
+
+
+def _read_column(source: Source, column: str) -> pa.ChunkedArray:
+    return pa.chunked_array([batch.column(column) for batch in source.stream().batches()])

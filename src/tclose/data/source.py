@@ -11,18 +11,128 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from tclose.data.cell_store import CellStore
 from tclose.data.io.counting import fingerprint
 from tclose.data.io.paths import Address
-from tclose.data.translation import Translation
 from tclose.errors import DataError, InternalError, TooManyCells
 
-T = TypeVar("T")
+KEY, NEW = "__tclose_key_{}", "__tclose_new_{}"
+Kind = Literal["same", "text", "hidden", "mask", "pseudonym"]
 
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of one column.
+
+    same: nothing. text: the cell's text in column `at` of the translation. hidden: no value where
+    that column is true. mask: one text for all. pseudonym: see `Translation.pseudonyms`.
+    """
+
+    name: str
+    kind: Kind
+    at: str = ""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The released rows: those whose key is in `cell_table`, with some columns changed.
+
+    `cell_table` has one row for each key: columns `KEY` (a missing value is null and equals itself;
+    NaN is missing; −0 is 0), in the order of `keys`, and the columns that `changes` name.
+    """
+
+    keys: tuple[str, ...]
+    cell_table: Any
+    """An Arrow table, or the engine's own kind of table where it made the cells itself."""
+    changes: tuple[Change, ...]
+    """The released columns, in order; columns of the table that are not named are dropped."""
+    pseudonyms: Callable[[pa.Array], pa.Array]
+    """From an identifier's values to what is released in their place."""
+    mask: str
+    shuffle: bool
+    """Whether the order of the rows must not be foretold."""
+    rows: int
+    """How many rows the release has."""
+
+
+Ints = NDArray[np.int64]
+ORDER = "__tclose_order__"
+STRATUM = "__tclose_stratum__"
+FIRST = "__tclose_first__"
+DEALS = "__tclose_deals__"
+FRAGMENT = "__tclose_fragment__"
+TIE = "__tclose_tie_{}"
+
+
+class CellPositions(NamedTuple):
+    """Where cells lie: their place on the curve, their stratum, and what decides between equals."""
+
+    order: Ints
+    stratum: Ints
+    first: Ints
+    deals: Ints
+    """The cells of a stratum go to so many fragments in turn, from the first on."""
+    ties: tuple[Ints, ...]
+    """One cell and no other has all of these numbers."""
+
+    def columns(self) -> dict[str, Ints]:
+        """The same as columns of a table."""
+        ties = {TIE.format(at): tie for at, tie in enumerate(self.ties)}
+        mine = {ORDER: self.order, STRATUM: self.stratum, FIRST: self.first, DEALS: self.deals}
+        return mine | ties
+
+
+class PartResult(NamedTuple):
+    """What the work on a fragment gave: lines of a translation, and a report on it."""
+
+    cell_table: pa.Table
+    report: bytes
+
+
+class CellStore(ABC):
+    """The cells of a table where the engine keeps them.
+
+    Nothing may depend on how many workers an engine has: cells are cut in an order that their
+    values alone determine, and reports come in the order of the fragments.
+    """
+
+    @property
+    @abstractmethod
+    def n_cells(self) -> int:
+        """How many cells there are."""
+
+    @abstractmethod
+    def sketch(self, snap: Callable[[pa.Table], pa.Table], numbers: Sequence[str]) -> pa.Table:
+        """Cells as `snap` makes them, equal ones united: their `numbers` add up."""
+
+    @abstractmethod
+    def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
+        """Deals the cells of every stratum out to its fragments, in turn along the order.
+
+        Returns the rows (`WEIGHT`) of every fragment (`FRAGMENT`) with each tuple of some columns.
+        """
+
+    @abstractmethod
+    def work(
+        self, united: Ints, work: Callable[[pa.Table], PartResult], schema: pa.Schema
+    ) -> list[bytes]:
+        """Works on fragments, some of them united (`united[fragment]` is the number of the union).
+
+        The lines of all fragments together (of this schema) are kept as a translation.
+        """
+
+    @property
+    @abstractmethod
+    def translation(self) -> Any:
+        """The lines of all fragments, as the engine's own kind of table."""
+
+
+T = TypeVar("T")
 ROWS = "__tclose_rows__"
 BATCH = 131_072
 """Rows that are looked at together at most."""
@@ -31,7 +141,6 @@ READ = 8_192
 PIECE = 16 << 20
 """Bytes that are looked at together at most, more or less: of long rows there are fewer."""
 NO_LIMIT = 2**62
-
 Spread = Callable[[Callable[[pa.Table], bytes]], list[bytes]]
 """Works on every part of what was counted once, in the order of the parts."""
 

@@ -7,7 +7,7 @@ and compared with the whole table's distributions: it can be searched and judged
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,16 +16,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable, find_columns, resolve_columns
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.cells import Cells, merge_equal
+from tclose.data.encode.cells import Cells, look_up_codes, merge_equal
 from tclose.data.encode.classes import form_classes
-from tclose.data.encode.dictionary import Dictionary
-from tclose.data.encode.rows import look_up_codes
+from tclose.data.encode.columns import Attribute, Dictionary
 from tclose.data.source import ROWS, Rows, Source
-from tclose.distance.histogram import Counts, lexicographic
+from tclose.distance.histogram import Counts
 from tclose.errors import DataError, InternalError, PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Policy
+from tclose.requirements import state_requirements
 
 Ints = NDArray[np.int64]
 
@@ -61,6 +60,10 @@ class TableSummary:
         """How many rows the table has."""
         return int(next(iter(self.value_rows.values())).sum())
 
+    def match_population(self, population: Source) -> Ints:
+        """Nobody: what is promised about a population cannot be judged in parts."""
+        return np.zeros(1, dtype=np.int64)
+
     @cached_property
     def whole(self) -> Mapping[str, Counts]:
         """The counts of each sensitive attribute's values in the whole table."""
@@ -79,12 +82,8 @@ class TableSummary:
 
     def part(self, table: pa.Table) -> BoundTable:
         """Some cells (values and weights, as an engine counts them), bound like a table."""
-        codes = self.codes(table)
-        order = lexicographic(*codes.values())
-        codes = {name: code[order] for name, code in codes.items()}
-        weight = table.column(ROWS).to_numpy().astype(np.int64)[order]
-        cells = merge_equal(self.dictionaries, codes, weight)[0]
-        return self.bound(cells)
+        rows = table.column(ROWS).to_numpy().astype(np.int64)
+        return self.bound(merge_equal(self.dictionaries, self.codes(table), rows)[0])
 
     def codes(self, table: pa.Table, columns: Sequence[str] = ()) -> dict[str, Ints]:
         """The codes of some cells' values in the whole table; of all columns, or of those given."""
@@ -141,7 +140,10 @@ def summarize_table(
         raise PolicyError(problems)
     found = list(problems)
     usable = find_columns(policy, source, found)
-    _refuse(policy)
+    reasons = [] if policy.counting is None else [f"a {policy.counting[0]} column"]
+    if any(policy.columns[name].missing == "any" for name in policy.quasi):
+        reasons.append('quasi-identifiers with missing = "any"')
+    _refuse(reasons)
     margins = _Margins({}, {})
     roomy = replace(source, max_cells=max(source.max_cells, VALUES))
     for name in usable:
@@ -151,7 +153,7 @@ def summarize_table(
         np.add.at(weight, code, table.column(ROWS).to_numpy().astype(np.int64))
         margins.dictionaries[name], margins.value_rows[name] = dictionary, weight
     trees, attributes = resolve_columns(policy, margins, usable, found)
-    return TableSummary(
+    summary = TableSummary(
         policy,
         source.name,
         source.columns,
@@ -160,24 +162,17 @@ def summarize_table(
         trees,
         attributes,
     )
+    stated = state_requirements(summary, source)
+    _refuse(each.name for each in stated if each.capabilities.whole_table)
+    return summary
 
 
-def _refuse(policy: Policy) -> None:
-    """Raises where a part cannot be judged without the others."""
-    reasons = []
-    if policy.counting is not None:
-        reasons.append(f"a {policy.counting[0]} column")
-    if any(policy.columns[name].missing == "any" for name in policy.quasi):
-        reasons.append('quasi-identifiers with missing = "any"')
-    if policy.joint:
-        reasons.append("joint closeness")
-    if any(column.n is not None for column in policy.columns.values()):
-        reasons.append("(n, t)-closeness")
-    if policy.k_map is not None or policy.presence is not None:
-        reasons.append("promises about a population")
-    if reasons:
+def _refuse(reasons: Iterable[str]) -> None:
+    """Raises where something in the policy cannot be judged in a part without the others."""
+    named = list(dict.fromkeys(reasons))
+    if named:
         raise UsageError(
-            f"the table has too many cells for one place, and {', '.join(reasons)} cannot be "
+            f"the table has too many cells for one place, and {', '.join(named)} cannot be "
             "judged part by part",
             where="policy",
             hint="allow more cells (--cells), generalize columns beforehand, or promise without it",

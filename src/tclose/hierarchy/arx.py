@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from tclose.errors import HierarchyError
-from tclose.hierarchy.place import place
-from tclose.hierarchy.tree import Hierarchy
+from tclose.hierarchy.tree import Hierarchy, locate
 
 _SNIFFED_ROWS = 1000
 _UTF8_HINT = "save the file as UTF-8 text"
@@ -33,7 +32,7 @@ def read(
     ('cat', 'dog', 'oak', 'animal', '*')
     """
     text = _text(source, column)
-    mark = _sniffed(text) if delimiter is None else _checked(delimiter, column)
+    mark = _sniff(text) if delimiter is None else _check_delimiter(delimiter, column)
     rows = list(_rows(text, mark, column))
     lines, chains = [line for line, _ in rows], [cells for _, cells in rows]
     return Hierarchy.from_chains(chains, column, lines=lines)
@@ -53,12 +52,12 @@ def write(hierarchy: Hierarchy, path: str | os.PathLike[str], delimiter: str = "
     oak;oak;*
     <BLANKLINE>
     """
-    text = _formatted(hierarchy, _checked(delimiter, hierarchy.column))
+    text = _format(hierarchy, _check_delimiter(delimiter, hierarchy.column))
     try:
         _replace(Path(path), text.encode("utf-8"))
     except UnicodeEncodeError:
         raise HierarchyError(
-            "a label cannot be written as UTF-8", where=place(hierarchy.column)
+            "a label cannot be written as UTF-8", where=locate(hierarchy.column)
         ) from None
     except (OSError, ValueError) as error:
         raise _file_error("written", error, hierarchy.column) from error
@@ -73,12 +72,12 @@ def _text(source: str | os.PathLike[str] | TextIO, column: str) -> str:
     except UnicodeDecodeError:
         # The decoder's own error quotes the bytes of the file, hence `from None`.
         raise HierarchyError(
-            "the file is not UTF-8 text", where=place(column), hint=_UTF8_HINT
+            "the file is not UTF-8 text", where=locate(column), hint=_UTF8_HINT
         ) from None
     except (OSError, ValueError) as error:
         raise _file_error("read", error, column) from error
     if not _is_plain(text):
-        raise HierarchyError("the file is not plain text", where=place(column), hint=_UTF8_HINT)
+        raise HierarchyError("the file is not plain text", where=locate(column), hint=_UTF8_HINT)
     return text.removeprefix("\ufeff")
 
 
@@ -91,22 +90,22 @@ def _file_error(done: str, error: Exception, column: str) -> HierarchyError:
     reason = error.strerror if isinstance(error, OSError) else "it is closed or has no valid name"
     return HierarchyError(
         f"the file cannot be {done}: {reason}",
-        where=place(column),
+        where=locate(column),
         hint="check the path and who may use it",
     )
 
 
-def _checked(delimiter: str, column: str) -> str:
+def _check_delimiter(delimiter: str, column: str) -> str:
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
         raise HierarchyError(
             "the delimiter must be one character, neither a quote nor a line end",
-            where=place(column),
+            where=locate(column),
             hint="use ; or ,",
         )
     return delimiter
 
 
-def _sniffed(text: str) -> str:
+def _sniff(text: str) -> str:
     """`;` if half of the rows split on it, else `,` if any does.
 
     Not symmetric: interval labels such as `[20, 25)` make commas common in `;` files, whereas a
@@ -145,7 +144,7 @@ def _rows(text: str, delimiter: str, column: str) -> Iterator[tuple[int, list[st
                 if not cell.strip():
                     raise HierarchyError(
                         "the cell is empty, but cells after it are not",
-                        where=place(column, line=line, level=level),
+                        where=locate(column, line=line, level=level),
                         hint="repeat the label before it, or fill in the missing one",
                     )
             if cells:
@@ -154,15 +153,15 @@ def _rows(text: str, delimiter: str, column: str) -> Iterator[tuple[int, list[st
     except csv.Error:
         raise HierarchyError(
             "the quotes of the row do not close, or a cell is far too long",
-            where=place(column, line=line),
+            where=locate(column, line=line),
             hint='write a quote inside a quoted cell twice: ""',
         ) from None
 
 
-def _formatted(hierarchy: Hierarchy, delimiter: str) -> str:
+def _format(hierarchy: Hierarchy, delimiter: str) -> str:
     """The file's text; all cells are quoted when bare ones would be read differently."""
     text = _csv(hierarchy, delimiter, csv.QUOTE_MINIMAL)
-    misread = delimiter in ";," and _sniffed(text) != delimiter
+    misread = delimiter in ";," and _sniff(text) != delimiter
     # The csv module leaves a bare carriage return unquoted, and a reader drops a byte order mark.
     if misread or "\r" in text or text.startswith("\ufeff"):
         return _csv(hierarchy, delimiter, csv.QUOTE_ALL)

@@ -16,15 +16,14 @@ from functools import cache
 from itertools import pairwise
 from typing import TypeAlias
 
-from tclose.distance.numbers import Written
+from tclose.distance.numbers import Written, exact
 from tclose.errors import HierarchyError, nearest
-from tclose.hierarchy.number import exact, plain
-from tclose.hierarchy.place import place
-from tclose.hierarchy.tree import Hierarchy
+from tclose.hierarchy.tree import Hierarchy, locate
 
 ROOT = "*"
 Groups: TypeAlias = "Mapping[str, Groups | Sequence[str]]"
 
+_MOST_DIGITS = 301  # within a float's range
 _ISO_DATE = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}([T ].+)?")
 
 _PERIODS: Mapping[str, Callable[[datetime], str]] = {
@@ -54,7 +53,7 @@ def intervals(
     @cache
     def label(level: int, position: int) -> str:
         low = start + position * steps[level]
-        return f"[{plain(low)}, {plain(low + steps[level])})"
+        return f"[{write_number(low)}, {write_number(low + steps[level])})"
 
     def chain(number: Fraction, text: str) -> list[str]:
         finest = (number - start) // steps[0]
@@ -92,7 +91,7 @@ def prefixes(values: Iterable[str], keep: Sequence[int], *, column: str) -> Hier
     >>> [codes.generalize("12345", level) for level in range(codes.levels)]
     ['12345', '123**', '12***', '*']
     """
-    kept = _kept(keep, column)
+    kept = _check_kept(keep, column)
 
     def chain(text: str) -> list[str]:
         masked = (text[:count] + "*" * (len(text) - count) for count in kept)
@@ -142,7 +141,7 @@ def _tree(chains: Iterable[Sequence[str]], column: str) -> Hierarchy:
     if taken:
         raise HierarchyError(
             f"{taken} of {len(rows)} values read like a group of other values",
-            where=place(column),
+            where=locate(column),
             hint="name groups differently from values, and write all values in the same form",
         )
     return hierarchy
@@ -151,23 +150,23 @@ def _tree(chains: Iterable[Sequence[str]], column: str) -> Hierarchy:
 def _domain(values: Iterable[str], column: str) -> list[str]:
     """The distinct values, all text."""
     if isinstance(values, str):
-        raise HierarchyError("the values are one text, not a list", where=place(column))
+        raise HierarchyError("the values are one text, not a list", where=locate(column))
     distinct = list(dict.fromkeys(values))
     strange = sum(not isinstance(value, str) for value in distinct)
     if strange:
         raise HierarchyError(
             f"{strange} of {len(distinct)} distinct values are not text",
-            where=place(column),
+            where=locate(column),
             hint="give numbers and dates in their text form",
         )
     if not distinct:
-        raise HierarchyError("there are no values to build a hierarchy from", where=place(column))
+        raise HierarchyError("there are no values to build a hierarchy from", where=locate(column))
     return distinct
 
 
 def _numbers(values: Iterable[str], column: str) -> list[tuple[Fraction, str]]:
     """The distinct values with their numbers, by size."""
-    parsed = [(exact(text), text) for text in _domain(values, column)]
+    parsed = [(read_number(text), text) for text in _domain(values, column)]
     _refuse_failures([number for number, _ in parsed], "a finite number", column)
     pairs = [(number, text) for number, text in parsed if number is not None]
     # Rounding keeps the order, and comparing floats first spares most comparisons of fractions.
@@ -179,15 +178,15 @@ def _refuse_failures(parsed: Sequence[object], kind: str, column: str) -> None:
     if failed:
         raise HierarchyError(
             f"{failed} of {len(parsed)} distinct values cannot be read as {kind}",
-            where=place(column),
+            where=locate(column),
             hint="clean or leave out these values, or group them by name with `groups`",
         )
 
 
 def _number(number: Written, what: str, column: str, level: int | None = None) -> Fraction:
-    value = exact(number)
+    value = read_number(number)
     if value is None:
-        raise HierarchyError(what, where=place(column, level=level))
+        raise HierarchyError(what, where=locate(column, level=level))
     return value
 
 
@@ -197,11 +196,11 @@ def _widths(widths: Sequence[Written], column: str) -> list[Fraction]:
     for level, width in enumerate(widths, start=1):
         step = _number(width, "the width is not a finite number", column, level)
         if step <= 0:
-            raise HierarchyError("the width is not positive", where=place(column, level=level))
+            raise HierarchyError("the width is not positive", where=locate(column, level=level))
         if steps and (step <= steps[-1] or (step / steps[-1]).denominator != 1):
             raise HierarchyError(
                 "the width is not a larger multiple of the one before",
-                where=place(column, level=level),
+                where=locate(column, level=level),
                 hint="intervals must nest, as in [5, 10, 20]",
             )
         steps.append(step)
@@ -212,7 +211,7 @@ def _cut_points(cuts: Sequence[Sequence[Written]], column: str) -> list[list[Fra
     _refuse_nothing(cuts, "level of cuts", column)
     points: list[list[Fraction]] = []
     for level, row in enumerate(cuts, start=1):
-        where = place(column, level=level)
+        where = locate(column, level=level)
         if not _is_list(row) or not row:
             raise HierarchyError("a level of cuts must be a list of numbers", where=where)
         now = [_number(cut, "a cut is not a finite number", column, level) for cut in row]
@@ -238,24 +237,24 @@ def _is_count(count: object) -> bool:
 
 def _between(points: Sequence[Fraction]) -> list[str]:
     """The names of the intervals that cut points leave, from left to right."""
-    texts = [plain(point) for point in points]
+    texts = [write_number(point) for point in points]
     inner = [f"[{left}, {right})" for left, right in pairwise(texts)]
     return [f"(-∞, {texts[0]})", *inner, f"[{texts[-1]}, ∞)"]
 
 
-def _kept(keep: Sequence[int], column: str) -> list[int]:
+def _check_kept(keep: Sequence[int], column: str) -> list[int]:
     """The numbers of characters kept, without the 0 that stands for the root."""
     _refuse_nothing(keep, "number of kept characters", column)
     for level, count in enumerate(keep, start=1):
         if not _is_count(count):
             raise HierarchyError(
                 "the number of kept characters is not a whole number from 0",
-                where=place(column, level=level),
+                where=locate(column, level=level),
             )
         if level > 1 and count >= keep[level - 2]:
             raise HierarchyError(
                 "the number of kept characters does not fall",
-                where=place(column, level=level),
+                where=locate(column, level=level),
                 hint="keep fewer characters on each level, as in [4, 3, 2, 0]",
             )
     return [count for count in keep if count > 0]
@@ -264,18 +263,18 @@ def _kept(keep: Sequence[int], column: str) -> list[int]:
 def _periods(levels: Sequence[str], column: str) -> list[Callable[[datetime], str]]:
     if isinstance(levels, str):
         raise HierarchyError(
-            "the levels are one text, not a list", where=place(column), hint='as in ["month"]'
+            "the levels are one text, not a list", where=locate(column), hint='as in ["month"]'
         )
     _refuse_nothing(levels, "period", column)
     ranks = list(_PERIODS)
     for level, name in enumerate(levels, start=1):
         if name not in ranks:
-            where = place(column, level=level)
+            where = locate(column, level=level)
             raise HierarchyError("no such period", where=where, hint=nearest(str(name), ranks))
         if level > 1 and ranks.index(name) <= ranks.index(levels[level - 2]):
             raise HierarchyError(
                 "the period is not longer than the one before",
-                where=place(column, level=level),
+                where=locate(column, level=level),
                 hint=f"the order is {', '.join(ranks)}",
             )
     return [_PERIODS[name] for name in levels]
@@ -293,7 +292,7 @@ def _moment(text: str) -> datetime | None:
 
 def _refuse_nothing(items: Sequence[object], kind: str, column: str) -> None:
     if len(items) == 0:
-        raise HierarchyError(f"at least one {kind} is needed", where=place(column))
+        raise HierarchyError(f"at least one {kind} is needed", where=locate(column))
 
 
 def _members(spec: object, above: list[str], column: str) -> Iterator[list[str]]:
@@ -302,13 +301,57 @@ def _members(spec: object, above: list[str], column: str) -> Iterator[list[str]]
     if isinstance(spec, str) or not isinstance(spec, Mapping | Sequence):
         raise HierarchyError(
             f"a group is neither a list of values nor made of groups ({depth} groups deep)",
-            where=place(column),
+            where=locate(column),
             hint='as in {"animal": ["cat", "dog"], "plant": ["oak"]}',
         )
     if not spec:
-        raise HierarchyError(f"a group is empty ({depth} groups deep)", where=place(column))
+        raise HierarchyError(f"a group is empty ({depth} groups deep)", where=locate(column))
     if isinstance(spec, Mapping):
         for name, members in spec.items():
             yield from _members(members, [name, *above], column)
     else:
         yield from ([value, *above] for value in spec)
+
+
+def read_number(number: Written) -> Fraction | None:
+    """The exact value of a number or of its text; None if it is no finite number.
+
+    A float means its shortest text: 0.1 is a tenth. A text with a slash may be a date.
+
+    >>> read_number("2.50"), read_number(0.1), read_number("n/a"), read_number("12/2020")
+    (Fraction(5, 2), Fraction(1, 10), None, None)
+    """
+    if isinstance(number, str) and "/" in number:
+        return None
+    try:
+        value = exact(number)
+    except ValueError:
+        return None
+    within = max(abs(value.numerator), value.denominator) < 10**_MOST_DIGITS
+    return value if within else None
+
+
+def write_number(number: Fraction) -> str:
+    """The shortest exact text of a number: decimal if that ends, else a fraction.
+
+    >>> write_number(Fraction(5, 2)), write_number(Fraction(-20)), write_number(Fraction(1, 3))
+    ('2.5', '-20', '1/3')
+    """
+    places = _decimal_places(number.denominator)
+    if places is None or places == 0:
+        return str(number)
+    digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
+    sign = "-" if number < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+
+
+def _decimal_places(denominator: int) -> int | None:
+    """The fewest decimal places that show a fraction with this denominator exactly."""
+    powers = []
+    for prime in (2, 5):
+        power = 0
+        while denominator % prime == 0:
+            denominator //= prime
+            power += 1
+        powers.append(power)
+    return max(powers) if denominator == 1 else None

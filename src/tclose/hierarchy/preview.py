@@ -7,8 +7,7 @@ from collections import deque
 import numpy as np
 
 from tclose.errors import HierarchyError
-from tclose.hierarchy.place import place
-from tclose.hierarchy.tree import Hierarchy
+from tclose.hierarchy.tree import Hierarchy, locate
 
 
 def preview(hierarchy: Hierarchy, *, limit: int = 4, lines: int = 60) -> str:
@@ -27,8 +26,8 @@ def preview(hierarchy: Hierarchy, *, limit: int = 4, lines: int = 60) -> str:
     └─ oak
     """
     if limit < 1 or lines < 1:
-        raise HierarchyError("a preview needs at least one line", where=place(hierarchy.column))
-    opened = _opened(hierarchy, limit, lines)
+        raise HierarchyError("a preview needs at least one line", where=locate(hierarchy.column))
+    opened = _choose_open(hierarchy, limit, lines)
     drawn = [_summary(hierarchy), _name(hierarchy, hierarchy.root)]
     _draw(hierarchy, hierarchy.root, "", opened, drawn)
     return "\n".join(drawn)
@@ -50,7 +49,7 @@ def _name(hierarchy: Hierarchy, node: int) -> str:
     return shown if hierarchy.height[node] == 0 else f"{shown} ({hierarchy.size_below[node]})"
 
 
-def _opened(hierarchy: Hierarchy, limit: int, lines: int) -> dict[int, tuple[list[int], int]]:
+def _choose_open(hierarchy: Hierarchy, limit: int, lines: int) -> dict[int, tuple[list[int], int]]:
     """For each group that is drawn open: the members shown, and how many are not."""
     opened: dict[int, tuple[list[int], int]] = {}
     waiting, used = deque([hierarchy.root]), 2

@@ -2,24 +2,38 @@
 
 Nodes are numbered so that arithmetic replaces searching: leaves first, in depth-first order (the
 leaves of any node are one contiguous range), then inner nodes by height, the root last. A parent's
-number is therefore always larger than its child's.
+number is therefore always larger than its child's. A tree is made of rows of labels (value first,
+root last); every contradiction between them is refused here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import HierarchyError
-from tclose.hierarchy.chains import link
-from tclose.hierarchy.place import place
 
 Nodes = NDArray[np.int32]
+
+_ROOT_HINT = "end every row with the same label, for example a last column `*`"
+
+
+def locate(column: str, *, line: int | None = None, level: int | None = None) -> str:
+    """Names a place in a hierarchy without quoting what stands there.
+
+    >>> locate("age", line=3, level=1)
+    "hierarchy of column 'age', line 3, level 1"
+    """
+    parts = [f"hierarchy of column {column!r}"]
+    parts += [] if line is None else [f"line {line}"]
+    parts += [] if level is None else [f"level {level}"]
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,10 +48,14 @@ class Hierarchy:
     >>> kinds = Hierarchy.from_chains(rows, "kind")
     >>> kinds
     Hierarchy(column='kind', leaves=3, levels=3)
-    >>> kinds.labels
-    ('cat', 'dog', 'oak', 'animal', '*')
+    >>> kinds.labels, kinds.leaves
+    (('cat', 'dog', 'oak', 'animal', '*'), ('cat', 'dog', 'oak'))
     >>> kinds.parent.tolist(), kinds.height.tolist()
     ([3, 3, 4, 4, -1], [0, 0, 0, 1, 2])
+    >>> kinds.first_below.tolist(), kinds.size_below.tolist()
+    ([0, 1, 2, 0, 0], [1, 1, 1, 2, 3])
+    >>> kinds.ancestors.tolist()
+    [[0, 3, 4], [1, 3, 4], [2, 2, 4]]
     """
 
     labels: tuple[str, ...]
@@ -46,18 +64,17 @@ class Hierarchy:
     column: str
 
     def __post_init__(self) -> None:
-        """Freeze the arrays and check that they describe one tree in the promised order."""
+        """Freezes the arrays and checks that they describe one tree in the promised order."""
         object.__setattr__(self, "labels", tuple(self.labels))
-        object.__setattr__(self, "parent", _frozen(np.array(self.parent, dtype=np.int32)))
-        object.__setattr__(self, "height", _frozen(np.array(self.height, dtype=np.int32)))
+        object.__setattr__(self, "parent", _freeze(np.array(self.parent, dtype=np.int32)))
+        object.__setattr__(self, "height", _freeze(np.array(self.height, dtype=np.int32)))
         if not _is_ordered_tree(self.parent, self.height, len(self.labels)):
-            raise HierarchyError(
+            raise self._error(
                 "parents and heights do not describe one tree in depth-first order",
-                where=place(self.column),
-                hint="build it with Hierarchy.from_chains",
+                "build it with Hierarchy.from_chains",
             )
         if len(self._numbers) != len(self.labels):
-            raise HierarchyError("two nodes have the same label", where=place(self.column))
+            raise self._error("two nodes have the same label")
 
     @classmethod
     def from_chains(
@@ -67,7 +84,7 @@ class Hierarchy:
         *,
         lines: Iterable[int] | None = None,
     ) -> Hierarchy:
-        """Build the tree from rows that lead from a value to the root.
+        """Builds the tree from rows that lead from a value to the root.
 
         Equal neighbours in a row are padding; rows may differ in length. Groups and leaves keep
         the order in which they first appear, the leaves of a group side by side. `lines` are the
@@ -77,9 +94,11 @@ class Hierarchy:
         >>> Hierarchy.from_chains(rows, "n").leaves
         ('1', '3', '2')
         """
-        links = link(chains, column, lines)
-        labels, parent, height = _arranged(links.parent, links.root)
+        labels, parent, height = _arrange(*_link_chains(chains, column, lines))
         return cls(labels, parent, height, column)
+
+    def _error(self, what: str, hint: str = "") -> HierarchyError:
+        return HierarchyError(what, where=locate(self.column), hint=hint)
 
     @cached_property
     def _numbers(self) -> Mapping[str, int]:
@@ -94,60 +113,36 @@ class Hierarchy:
             starts = _starts(nodes)
             first[nodes[starts]] = starts
             size[nodes[starts]] = np.diff(starts, append=len(nodes))
-        return _frozen(first), _frozen(size)
+        return _freeze(first), _freeze(size)
 
     @property
     def leaf_count(self) -> int:
-        """How many leaves there are; they are the nodes 0 .. leaf_count - 1.
-
-        >>> Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind").leaf_count
-        2
-        """
+        """How many leaves there are; they are the nodes 0 .. leaf_count - 1."""
         return int(np.count_nonzero(self.height == 0))
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
-        """The labels of the leaves, in the order of their node numbers.
-
-        >>> Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind").leaves
-        ('cat', 'dog')
-        """
+        """The labels of the leaves, in the order of their node numbers."""
         return self.labels[: self.leaf_count]
 
     @property
     def root(self) -> int:
-        """The node above all others: the last one.
-
-        >>> Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind").root
-        2
-        """
+        """The node above all others: the last one."""
         return len(self.labels) - 1
 
     @property
     def levels(self) -> int:
-        """How many levels of detail there are: 0 is the value itself, levels - 1 the root.
-
-        >>> Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind").levels
-        2
-        """
+        """How many levels of detail there are: 0 is the value itself, levels - 1 the root."""
         return int(self.height[-1]) + 1
 
     @property
     def size_below(self) -> Nodes:
-        """How many leaves each node stands for (1 for a leaf).
-
-        >>> Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind").size_below.tolist()
-        [1, 1, 2]
-        """
+        """How many leaves each node stands for (1 for a leaf)."""
         return self._spans[1]
 
     @property
     def first_below(self) -> Nodes:
-        """The first leaf below each node; the others follow it without a gap.
-
-        >>> Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind").first_below.tolist()
-        [0, 1, 0]
-        """
+        """The first leaf below each node; the others follow it without a gap."""
         return self._spans[0]
 
     @cached_property
@@ -155,42 +150,33 @@ class Hierarchy:
         """Entry [leaf, level] is the highest ancestor of the leaf whose height is at most level.
 
         Heights grow strictly on the way up, so going one level higher climbs at most one edge.
-
-        >>> Hierarchy.from_chains([["cat", "animal", "*"], ["oak", "*"]], "kind").ancestors.tolist()
-        [[0, 2, 3], [1, 1, 3]]
         """
-        return _ancestors(self.parent, self.height)
+        return _list_ancestors(self.parent, self.height)
 
     def contains(self, label: str) -> bool:
-        """Whether the label is a node of the tree, leaf or not.
-
-        >>> Hierarchy.from_chains([["cat", "*"]], "kind").contains("dog")
-        False
-        """
+        """Whether the label is a node of the tree, leaf or not."""
         return label in self._numbers
 
-    def index(self, label: str) -> int:
-        """The node of a label.
+    def find(self, labels: Iterable[str]) -> Nodes:
+        """The nodes of many labels; −1 for those that are none.
 
-        >>> Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind").index("dog")
-        1
+        >>> Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind").find(["*", "oak"]).tolist()
+        [2, -1]
         """
+        return np.array([self._numbers.get(label, -1) for label in labels], dtype=np.int32)
+
+    def index(self, label: str) -> int:
+        """The node of a label."""
         return int(self.indices([label])[0])
 
     def indices(self, labels: Iterable[str]) -> Nodes:
-        """The nodes of many labels; the refusal counts the unknown ones and does not show them.
-
-        >>> kinds = Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind")
-        >>> kinds.indices(["*", "cat"]).tolist()
-        [2, 0]
-        """
-        nodes = np.array([self._numbers.get(label, -1) for label in labels], dtype=np.int32)
+        """The nodes of many labels; the refusal counts the unknown ones and does not show them."""
+        nodes = self.find(labels)
         missing = int(np.count_nonzero(nodes < 0))
         if missing:
-            raise HierarchyError(
+            raise self._error(
                 f"{missing} of {len(nodes)} values are not in the hierarchy",
-                where=place(self.column),
-                hint="add a row for each of them; blanks and spelling count",
+                "add a row for each of them; blanks and spelling count",
             )
         return nodes
 
@@ -204,12 +190,14 @@ class Hierarchy:
         (2, 1, 2)
         """
         if not 0 <= level < self.levels:
-            raise HierarchyError(
+            raise self._error(
                 f"there is no level {level}",
-                where=place(self.column),
-                hint=f"levels go from 0 (the value itself) to {self.levels - 1} (the root)",
+                f"levels go from 0 (the value itself) to {self.levels - 1} (the root)",
             )
-        return self._climb(self.index(label), lambda node: int(self.height[node]) <= level)
+        node = self.index(label)
+        while (above := int(self.parent[node])) >= 0 and self.height[above] <= level:
+            node = above
+        return node
 
     def generalize(self, label: str, level: int) -> str:
         """What a label becomes on a level.
@@ -220,31 +208,14 @@ class Hierarchy:
         """
         return self.labels[self.node_at(label, level)]
 
-    def _climb(self, node: int, allowed: Callable[[int], bool]) -> int:
-        """The highest node above `node` that is reached over allowed nodes only."""
-        above = int(self.parent[node])
-        while above >= 0 and allowed(above):
-            node, above = above, int(self.parent[above])
-        return node
-
     def leaves_below(self, node: int) -> Nodes:
-        """The leaves of a node, a contiguous range of node numbers.
-
-        >>> rows = [["cat", "animal", "*"], ["oak", "*"], ["dog", "animal", "*"]]
-        >>> Hierarchy.from_chains(rows, "kind").leaves_below(3).tolist()
-        [0, 1]
-        """
+        """The leaves of a node, a contiguous range of node numbers."""
         self._check_nodes(np.array([node]))
         first, size = self._spans
         return np.arange(first[node], first[node] + size[node], dtype=np.int32)
 
     def children(self, node: int) -> Nodes:
-        """The nodes right below a node, in the order of their leaves.
-
-        >>> kinds = Hierarchy.from_chains([["cat", "animal", "*"], ["oak", "*"]], "kind")
-        >>> kinds.children(3).tolist()
-        [2, 1]
-        """
+        """The nodes right below a node, in the order of their leaves."""
         self._check_nodes(np.array([node]))
         below = np.flatnonzero(self.parent == node).astype(np.int32)
         return below[np.argsort(self._spans[0][below], kind="stable")]
@@ -271,21 +242,12 @@ class Hierarchy:
 
     def _check_nodes(self, nodes: NDArray[Any]) -> None:
         if nodes.size == 0:
-            raise HierarchyError("no nodes were given", where=place(self.column))
+            raise self._error("no nodes were given")
         if nodes.min() < 0 or nodes.max() > self.root:
-            raise HierarchyError(
-                "there is no such node",
-                where=place(self.column),
-                hint=f"nodes go from 0 to {self.root}",
-            )
+            raise self._error("there is no such node", f"nodes go from 0 to {self.root}")
 
     def lca_of_labels(self, labels: Iterable[str]) -> str:
-        """The label of the lowest node that stands above all the given labels.
-
-        >>> rows = [["cat", "animal", "*"], ["dog", "animal", "*"], ["oak", "*"]]
-        >>> Hierarchy.from_chains(rows, "kind").lca_of_labels(["cat", "dog"])
-        'animal'
-        """
+        """The label of the lowest node that stands above all the given labels."""
         return self.labels[self.lca(self.indices(labels))]
 
     def lca_of_ranges(self, low: NDArray[Any], high: NDArray[Any]) -> Nodes:
@@ -302,31 +264,11 @@ class Hierarchy:
         """
         ends = np.array([low, high], dtype=np.int64)
         if ends.size and (ends.min() < 0 or ends.max() >= self.leaf_count):
-            raise HierarchyError("a range does not consist of leaves", where=place(self.column))
+            raise self._error("a range does not consist of leaves")
         left, right = self.ancestors[ends[0]], self.ancestors[ends[1]]
         level = np.argmax(left == right, axis=1)
         lowest: Nodes = left[np.arange(len(left)), level]
         return lowest
-
-    def restrict(self, labels: Iterable[str]) -> Hierarchy:
-        """The tree over some of the leaves. Heights, and so the meaning of a level, are kept.
-
-        >>> rows = [["cat", "animal", "*"], ["dog", "animal", "*"], ["oak", "*"]]
-        >>> small = Hierarchy.from_chains(rows, "kind").restrict(["oak"])
-        >>> small.labels, small.height.tolist()
-        (('oak', '*'), [0, 2])
-        """
-        chosen = self.indices(labels)
-        if chosen.size == 0 or chosen.max() >= self.leaf_count:
-            what = "some labels are groups, not leaves" if chosen.size else "no leaf would be left"
-            raise HierarchyError(what, where=place(self.column))
-        # A node is on the level of its own height in `ancestors`, so no ancestor is missed.
-        kept = np.unique(self.ancestors[chosen])
-        renumbered = np.full(len(self.labels) + 1, -1, dtype=np.int32)
-        renumbered[kept] = np.arange(len(kept))
-        parent = renumbered[self.parent[kept]]  # the root's -1 reads the spare last entry, -1
-        labels_kept = tuple(self.labels[node] for node in kept)
-        return Hierarchy(labels_kept, parent, self.height[kept], self.column)
 
     def __eq__(self, other: object) -> bool:
         """Equal trees: the same labels, parents and heights; the column's name does not matter."""
@@ -347,11 +289,11 @@ class Hierarchy:
         return f"Hierarchy(column={self.column!r}, leaves={self.leaf_count}, levels={self.levels})"
 
     def __reduce__(self) -> tuple[type[Hierarchy], tuple[tuple[str, ...], Nodes, Nodes, str]]:
-        """Rebuild on unpickling: numpy would hand back writeable arrays."""
+        """Rebuilds on unpickling: numpy would hand back writeable arrays."""
         return Hierarchy, (self.labels, self.parent, self.height, self.column)
 
 
-def _frozen(array: Nodes) -> Nodes:
+def _freeze(array: Nodes) -> Nodes:
     array.setflags(write=False)
     return array
 
@@ -361,7 +303,7 @@ def _starts(nodes: Nodes) -> NDArray[np.intp]:
     return np.flatnonzero(np.concatenate(([True], nodes[1:] != nodes[:-1])))
 
 
-def _ancestors(parent: Nodes, height: Nodes) -> Nodes:
+def _list_ancestors(parent: Nodes, height: Nodes) -> Nodes:
     leaves = int(np.count_nonzero(height == 0))
     matrix = np.empty((leaves, int(height[-1]) + 1), dtype=np.int32)
     matrix[:, 0] = np.arange(leaves)
@@ -370,7 +312,7 @@ def _ancestors(parent: Nodes, height: Nodes) -> Nodes:
         above = parent[node]
         climbs = (above >= 0) & (height[above] <= level)
         matrix[:, level] = np.where(climbs, above, node)
-    return _frozen(matrix)
+    return _freeze(matrix)
 
 
 def _is_ordered_tree(parent: Nodes, height: Nodes, count: int) -> bool:
@@ -386,12 +328,12 @@ def _is_ordered_tree(parent: Nodes, height: Nodes, count: int) -> bool:
         return False
     if not (np.all(height[above] > height[child]) and np.all(np.diff(height) >= 0)):
         return False
-    runs = (nodes[_starts(nodes)] for nodes in _ancestors(parent, height).T)
+    runs = (nodes[_starts(nodes)] for nodes in _list_ancestors(parent, height).T)
     return all(len(np.unique(run)) == len(run) for run in runs)
 
 
-def _arranged(parent: Mapping[str, str], root: str) -> tuple[tuple[str, ...], Nodes, Nodes]:
-    """Number the labels of a tree: depth-first, then stably by height."""
+def _arrange(parent: Mapping[str, str], root: str) -> tuple[tuple[str, ...], Nodes, Nodes]:
+    """Numbers the labels of a tree: depth-first, then stably by height."""
     labels = [root, *parent]
     number = {label: node for node, label in enumerate(labels)}
     above = [-1, *(number[label] for label in parent.values())]
@@ -419,3 +361,134 @@ def _preorder(above: Sequence[int]) -> list[int]:
         order.append(node)
         stack.extend(reversed(below[node]))
     return order
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """All rows: as they were given, without their padding, and the line of each."""
+
+    given: Sequence[Sequence[str]]
+    paths: Sequence[Sequence[str]]
+    lines: Sequence[int]
+    column: str
+
+    def error(self, what: str, row: int, level: int, hint: str) -> HierarchyError:
+        where = locate(self.column, line=self.lines[row], level=level)
+        return HierarchyError(what, where=where, hint=hint)
+
+
+def _link_chains(
+    chains: Iterable[Sequence[str]], column: str, lines: Iterable[int] | None
+) -> tuple[Mapping[str, str], str]:
+    """The label above each label, in order of first appearance, and the one above all.
+
+    Every row ends in the same root and every other label has exactly one label above it, so walking
+    up from any label follows a row to the root: there can be no cycle.
+    """
+    rows = _read_rows(list(chains), column, lines)
+    # The end of the first row that has something above its value; else the only label there is.
+    root = next((path[-1] for path in rows.paths if len(path) > 1), rows.paths[0][-1])
+    parent: dict[str, str] = {}
+    first: dict[str, int] = {}
+    for row, path in enumerate(rows.paths):
+        if path[-1] != root:
+            raise _second_root(row, root, rows)
+        earlier = first.setdefault(path[0], row)
+        if earlier != row:
+            raise _second_row(earlier, row, rows)
+        for child, above in pairwise(path):
+            if parent.setdefault(child, above) != above:
+                raise _second_parent(child, above, row, rows, parent)
+    return parent, root
+
+
+def _read_rows(given: Sequence[Sequence[str]], column: str, lines: Iterable[int] | None) -> _Rows:
+    if not given:
+        raise HierarchyError("the hierarchy is empty", where=locate(column), hint=_ROOT_HINT)
+    numbers = range(1, len(given) + 1) if lines is None else list(lines)
+    if len(numbers) != len(given):
+        raise HierarchyError("there must be one line number per row", where=locate(column))
+    for line, row in zip(numbers, given, strict=True):
+        if not row or isinstance(row, str):
+            what = "the row is one text, not a list" if row else "the row holds no labels"
+            raise HierarchyError(what, where=locate(column, line=line))
+    _check_labels(given, column, numbers)
+    paths = [_path(row, line, column) for row, line in zip(given, numbers, strict=True)]
+    return _Rows(given, paths, numbers, column)
+
+
+def _check_labels(given: Sequence[Sequence[str]], column: str, lines: Sequence[int]) -> None:
+    """Refuses labels that are no readable text. Each is looked at once, a bad one then found."""
+    faults = {label: _fault(label) for label in set(chain.from_iterable(given))}
+    if not any(faults.values()):
+        return
+    for line, row in zip(lines, given, strict=True):
+        for level, label in enumerate(row):
+            if faults[label]:
+                raise HierarchyError(
+                    f"the label {faults[label]}",
+                    where=locate(column, line=line, level=level),
+                    hint="labels are text; give numbers and dates in their text form",
+                )
+
+
+def _fault(label: object) -> str:
+    if not isinstance(label, str):
+        return "is not text"
+    if not label.strip():
+        return "is blank"
+    return "holds a NUL character" if "\0" in label else ""
+
+
+def _path(row: Sequence[str], line: int, column: str) -> Sequence[str]:
+    """The row without its padding; no label may return after another one."""
+    distinct = len(set(row))
+    if distinct == len(row):
+        return row
+    path = [label for label, _ in groupby(row)]
+    if len(path) != distinct:
+        changes = (at for at in range(2, len(row)) if row[at] != row[at - 1])
+        level = next(at for at in changes if row[at] in row[:at])
+        raise HierarchyError(
+            "a cycle: the label stands above itself in this row",
+            where=locate(column, line=line, level=level),
+            hint="use a label on neighbouring levels only",
+        )
+    return path
+
+
+def _second_root(row: int, root: str, rows: _Rows) -> HierarchyError:
+    if len(rows.paths[row]) == 1:
+        what = "the row holds a value and nothing above it"
+    else:
+        other = next(i for i, path in enumerate(rows.paths) if path[-1] == root)
+        what = f"there is more than one root: the row does not end like line {rows.lines[other]}"
+    return rows.error(what, row, len(rows.given[row]) - 1, _ROOT_HINT)
+
+
+def _second_row(earlier: int, row: int, rows: _Rows) -> HierarchyError:
+    same = list(rows.paths[earlier]) == list(rows.paths[row])
+    also = "an identical one" if same else "and the two disagree"
+    what = f"the value has a row on line {rows.lines[earlier]} already, {also}"
+    return rows.error(what, row, 0, "keep one row per value")
+
+
+def _second_parent(
+    child: str, above: str, row: int, rows: _Rows, parent: Mapping[str, str]
+) -> HierarchyError:
+    earlier = next(i for i, path in enumerate(rows.paths) if child in path[:-1])
+    seen = f"line {rows.lines[earlier]}, level {rows.given[earlier].index(child)}"
+    if _stands_above(child, above, parent):
+        what = f"a cycle: the label is below another here, and above it elsewhere (see {seen})"
+    else:
+        what = f"the label has two different labels above it, here and on {seen}"
+    hint = "every label has one label above it; give two different groups different names"
+    return rows.error(what, row, rows.given[row].index(child), hint)
+
+
+def _stands_above(upper: str, lower: str, parent: Mapping[str, str]) -> bool:
+    """Whether walking up from `lower` meets `upper`; the links so far are a forest, so it ends."""
+    label: str | None = lower
+    while label is not None and label != upper:
+        label = parent.get(label)
+    return label is not None

@@ -10,10 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data import BoundTable, count_cells, form_classes, open_source
-from tclose.data.encode.dictionary import NUMBER, Dictionary
-from tclose.data.encode.hierarchies import resolve
+from tclose.data.binding import make_hierarchy
+from tclose.data.encode.cells import RowIndex
+from tclose.data.encode.columns import NUMBER, Dictionary
 from tclose.data.encode.labels import ANYTHING
-from tclose.data.encode.rows import RowIndex
 from tclose.hierarchy import Hierarchy
 from tclose.learn.roles import without
 from tclose.policy.model import Policy
@@ -114,7 +114,7 @@ class Recoder:
             spec = self.policy.columns[name].hierarchy
             if spec is not None and name not in trees:
                 labels = cells.dictionaries[name].labels
-                trees[name] = resolve(spec, name, labels, self.policy.base)
+                trees[name] = make_hierarchy(spec, name, labels, self.policy.base)
         return BoundTable(self.policy, source, cells, form_classes(cells, quasi, {}), trees)
 
 

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
+from tclose.data.encode.cells import RowIndex
 from tclose.data.encode.classes import group_codes
-from tclose.data.encode.rows import RowIndex
 from tclose.data.source import Rows
 from tclose.errors import DataError
 from tclose.recode.identifiers import Pseudonyms, masked

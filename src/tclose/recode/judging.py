@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tclose.data.binding import BoundTable, narrow
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.classes import form_classes
-from tclose.data.encode.dictionary import Dictionary
+from tclose.data.encode.columns import Dictionary
 from tclose.errors import PolicyError
 from tclose.recode.values import Released
 from tclose.requirements import failing_classes, state_requirements

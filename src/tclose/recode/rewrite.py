@@ -11,10 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.rows import RowIndex
+from tclose.data.encode.cells import RowIndex
 from tclose.data.engines.frames.release import make_frame
-from tclose.data.source import Rows
-from tclose.data.translation import Translation
+from tclose.data.source import Rows, Translation
 from tclose.errors import DataError
 from tclose.recode.identifiers import Pseudonyms, masked
 from tclose.recode.recoding import Recoding, Sensitive

@@ -9,8 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable, narrow
-from tclose.data.encode.attribute import Attribute
-from tclose.data.encode.dictionary import Dictionary
+from tclose.data.encode.columns import Attribute, Dictionary
 from tclose.recode.recoding import Sensitive
 
 Ints = NDArray[np.int64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import group_codes
-from tclose.data.translation import KEY, NEW, Change, Translation
+from tclose.data.source import KEY, NEW, Change, Translation
 from tclose.recode.identifiers import MASK, Pseudonyms
 from tclose.recode.recoding import Recoding
 

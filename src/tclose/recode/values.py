@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.dictionary import NUMBER, UNIT, Dictionary
+from tclose.data.encode.columns import NUMBER, UNIT, Dictionary
 from tclose.data.encode.labels import ANYTHING, MISSING
 from tclose.utility import ColumnLoss, Quasi
 from tclose.utility.loss import ends

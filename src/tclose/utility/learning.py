@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.alignment import encode_rows, locate_rows
-from tclose.data.encode.boxes import Boxes
-from tclose.data.encode.dictionary import Dictionary
+from tclose.data.encode.columns import Dictionary
+from tclose.data.encode.coverage import Boxes
 from tclose.errors import DataError, UsageError
 from tclose.utility.pair import Measure, Pair
 

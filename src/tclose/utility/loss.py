@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.dictionary import Dictionary
+from tclose.data.encode.columns import Dictionary
 from tclose.distance.histogram import Counts
 from tclose.errors import PolicyError, Problem
 from tclose.hierarchy import Hierarchy

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.boxes import Boxes
 from tclose.data.encode.classes import group_codes
+from tclose.data.encode.coverage import Boxes
 from tclose.distance.histogram import Counts
 from tclose.kernels.boxes.reconstruction import spread_rows
 from tclose.utility.learning import measure_learning, refuse_target

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.attribute import Attribute
 from tclose.data.encode.classes import Classes
+from tclose.data.encode.columns import Attribute
 from tclose.distance import EarthMover, Histogram, Move, TreeMetric, actions, transport
 from tclose.distance.histogram import Counts
 from tclose.errors import UsageError, nearest

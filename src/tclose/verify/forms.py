@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tclose.data.binding import bind
-from tclose.data.encode.row_counts import count_invalid
+from tclose.data.encode.cells import count_invalid
 from tclose.data.io.counting import file_hash
 from tclose.data.io.records import Form, JsonObject, Layout, LayoutFile, json_hash
 from tclose.data.source import Source

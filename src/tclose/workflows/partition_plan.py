@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.cell_store import CellPositions
 from tclose.data.encode.cells import merge_equal, split_evenly
-from tclose.data.source import ROWS
+from tclose.data.source import ROWS, CellPositions
 from tclose.data.summary import TableSummary
 from tclose.distance.histogram import lexicographic
 from tclose.search import Budget, method_named, problem_of

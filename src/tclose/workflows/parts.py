@@ -17,10 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.cell_store import FRAGMENT, PartResult
-from tclose.data.source import ROWS
+from tclose.data.source import FRAGMENT, ROWS, PartResult, Translation
 from tclose.data.summary import TableSummary
-from tclose.data.translation import Translation
 from tclose.errors import UsageError
 from tclose.recode import Pseudonyms, recoded
 from tclose.recode.rewrite import released_columns

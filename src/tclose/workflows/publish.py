@@ -19,10 +19,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import BoundTable
-from tclose.data.cell_store import CellStore
+from tclose.data.binding import BoundTable, hash_hierarchy, open_source
 from tclose.data.encode.cells import Cells
-from tclose.data.encode.hierarchies import hash_hierarchy
 from tclose.data.engines.duckdb.release import shuffle_rows
 from tclose.data.engines.frames.release import make_frame
 from tclose.data.engines.postgres.release import refuse_taken
@@ -36,10 +34,8 @@ from tclose.data.io.files import (
 from tclose.data.io.paths import Address
 from tclose.data.io.reading import Reading
 from tclose.data.io.records import json_hash
-from tclose.data.open import open_source
-from tclose.data.source import Rows, Source
+from tclose.data.source import CellStore, Rows, Source, Translation
 from tclose.data.summary import TableSummary
-from tclose.data.translation import Translation
 from tclose.errors import UnprovenError, UsageError
 from tclose.policy.model import Policy
 from tclose.recode import Leftover, Plan, Pseudonyms, Recoding, Rewriter

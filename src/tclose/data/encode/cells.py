@@ -1,21 +1,35 @@
-"""Distinct quasi-identifier × sensitive tuples with their number of rows: the table as integers."""
+"""Distinct quasi-identifier × sensitive tuples with their number of rows: the table as integers.
+
+What a row counts, the policy may say:
+
+- a *count* column: the row stands for that many rows;
+- a *weight* column: distributions are weighted, exactly: decimal weights become whole numbers over
+  a common denominator. Rows are still counted one by one;
+- a *subject* column: it names the person, and several rows of one person are one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tclose.data.encode.dictionary import Dictionary
+from tclose.data.encode.columns import NUMBER, Dictionary, decode_column
 from tclose.data.encode.persons import Persons
 from tclose.data.source import ROWS, Source
-from tclose.distance.histogram import Counts, lexicographic
+from tclose.distance.histogram import Counts, group_codes
+from tclose.distance.numbers import to_integers
 from tclose.errors import DataError, TooManyCells
 
 Ints = NDArray[np.int64]
+LARGEST = 2**62
+"""What all rows together may count for."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +40,13 @@ class Cells:
     """
 
     dictionaries: dict[str, Dictionary]
-    codes: dict[str, NDArray[np.int64]]
-    rows: NDArray[np.int64]
+    codes: dict[str, Ints]
+    rows: Ints
     weight: Counts | None = None
     """The survey weight of the rows of each cell, where they have weights; whole numbers."""
     persons: Persons | None = None
     """Whose the rows are, where several may be of one person."""
-    records: NDArray[np.int64] | None = None
+    records: Ints | None = None
     """The records that the table has of each cell, where each of them stands for several rows."""
 
     @property
@@ -41,7 +55,7 @@ class Cells:
         return int(self.rows.sum())
 
     @property
-    def table_rows(self) -> NDArray[np.int64]:
+    def table_rows(self) -> Ints:
         """How many rows the table itself has of each cell."""
         return self.rows if self.records is None else self.records
 
@@ -66,7 +80,7 @@ class Cells:
 def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     """Counts the distinct tuples of some columns: one pass over the rows, in the engine.
 
-    >>> from tclose.data.open import open_source
+    >>> from tclose.data import open_source
     >>> import pyarrow as pa
     >>> cells = count_cells(open_source(pa.table({"a": [1, 1, None]})), ["a"])
     >>> cells.n_rows, cells.missing("a"), len(cells.rows)
@@ -85,46 +99,246 @@ def count_cells_within_limit(source: Source, columns: Sequence[str]) -> Cells | 
         return None
     if table.num_rows == 0:
         raise DataError("the table has no rows", where=source.name, hint="is the right file named?")
-    dictionaries, codes = encode_columns(table, columns)
-    rows = table.column(ROWS).to_numpy().astype(np.int64)
+    dictionaries, codes = _encode_columns(table, columns)
+    rows = _read_rows(table)
     del table
-    order = lexicographic(*codes.values())
-    for name in columns:
-        codes[name] = codes[name][order]
-    return merge_equal(dictionaries, codes, rows[order])[0]
+    return merge_equal(dictionaries, codes, rows)[0]
 
 
-def encode_columns(
+def _encode_columns(
     table: pa.Table, columns: Sequence[str]
-) -> tuple[dict[str, Dictionary], dict[str, NDArray[np.int64]]]:
-    """Some columns of a table as dictionaries and codes."""
-    dictionaries: dict[str, Dictionary] = {}
-    codes: dict[str, NDArray[np.int64]] = {}
-    for name in columns:
-        dictionaries[name], codes[name] = Dictionary.encode(table.column(name), name)
-    return dictionaries, codes
+) -> tuple[dict[str, Dictionary], dict[str, Ints]]:
+    encoded = {name: Dictionary.encode(table.column(name), name) for name in columns}
+    dictionaries = {name: dictionary for name, (dictionary, _) in encoded.items()}
+    return dictionaries, {name: code for name, (_, code) in encoded.items()}
+
+
+def _read_rows(table: pa.Table) -> Ints:
+    """How many rows each tuple of a counted table has."""
+    rows: Ints = table.column(ROWS).to_numpy().astype(np.int64)
+    return rows
 
 
 def merge_equal(
     dictionaries: dict[str, Dictionary],
-    codes: dict[str, NDArray[np.int64]],
-    rows: NDArray[np.int64],
+    codes: dict[str, Ints],
+    rows: Ints,
     weight: Counts | None = None,
 ) -> tuple[Cells, Ints]:
-    """Cells from tuples in order, equal ones as one, and the cell of each of the tuples.
+    """Cells from tuples in any order, equal ones as one, and the cell of each of the tuples.
 
     NaN and null are both missing, so that tuples may be equal which an engine counted apart.
     """
-    fresh = np.zeros(len(rows), dtype=bool)
-    fresh[:1] = True
-    for column in codes.values():
-        fresh[1:] |= column[1:] != column[:-1]
-    if not fresh.all():
-        first = np.flatnonzero(fresh)
-        codes = {name: column[first] for name, column in codes.items()}
-        rows = np.add.reduceat(rows, first)
-        weight = None if weight is None else np.add.reduceat(weight, first)
-    return Cells(dictionaries, codes, rows, weight), np.cumsum(fresh) - 1
+    cell, first = group_codes(list(codes.values()))
+    merged = {name: code[first] for name, code in codes.items()}
+    weights = None if weight is None else _add_up(weight, cell, first)
+    return Cells(dictionaries, merged, _add_up(rows, cell, first), weights), cell
+
+
+def _add_up(amount: Counts, cell: Ints, first: Ints) -> Counts:
+    """The amounts of each cell's tuples together."""
+    if len(first) == len(amount):
+        return amount[first]
+    total = np.zeros(len(first), dtype=amount.dtype)
+    np.add.at(total, cell, amount)
+    return total
+
+
+# --- rows that stand for several, weigh, or belong to persons
+
+
+def count_weighted_cells(
+    source: Source, columns: Sequence[str], counting: tuple[str, str]
+) -> Cells:
+    """Counts the distinct tuples of some columns; `counting` is a role and the column that has it.
+
+    >>> from tclose.data import open_source
+    >>> table = open_source(pa.table({"a": ["x", "x", "y"], "w": ["0.5", "0.5", "1"]}))
+    >>> cells = count_weighted_cells(table, ["a"], ("weight", "w"))
+    >>> cells.rows.tolist(), cells.weight.tolist()
+    ([2, 1], [1, 1])
+    """
+    role, name = counting
+    if not source.is_scalar(name):
+        raise DataError(
+            f"a {role} column must hold plain values, not lists, bytes or durations",
+            where=f"column {name!r}",
+        )
+    table = source.group([*columns, name])
+    if table.num_rows == 0:
+        return count_cells(source, columns)
+    rows = _read_rows(table)
+    own, code = Dictionary.encode(table.column(name), name)
+    dictionaries, codes = _encode_columns(table, columns)
+    del table
+    if role == "subject":
+        _refuse_nobody(name, own, code, rows)
+        cells, cell = merge_equal(dictionaries, codes, rows)
+        once = group_codes([cell, code])[1]
+        return replace(cells, persons=Persons(cell[once], code[once]))
+    counts = _read_numbers(role, name, own, code, rows)[code] * rows
+    if role == "count":
+        cells, cell = merge_equal(dictionaries, codes, _refuse_many(counts, name))
+        records = np.zeros(len(cells.rows), dtype=np.int64)
+        np.add.at(records, cell, rows)
+        return replace(cells, records=records)
+    cells = merge_equal(dictionaries, codes, rows, counts)[0]
+    return replace(cells, weight=_reduce_weight(cells))
+
+
+def count_invalid(source: Source, role: str, name: str) -> int:
+    """How many rows do not say what they count for."""
+    table = source.group([name])
+    own, code = Dictionary.encode(table.column(name), name)
+    return _count_wrong(role, _read_exactly(own), code, _read_rows(table))
+
+
+def _read_numbers(role: str, name: str, own: Dictionary, code: Ints, rows: Ints) -> Counts:
+    """The number that each value of the column stands for, as whole numbers; one for a missing."""
+    numbers = _read_exactly(own)
+    wrong = _count_wrong(role, numbers, code, rows)
+    if wrong:
+        wanted = "whole number from 1 on" if role == "count" else "positive number"
+        raise DataError(
+            f"{wrong:,} row{' has' if wrong == 1 else 's have'} no {wanted} in the {role} column",
+            where=f"column {name!r}",
+            hint="mend or leave out these rows; a missing value is no number",
+        )
+    whole, _ = to_integers([number for number in numbers if number is not None])
+    small = max(whole, default=0) * int(rows.sum()) < LARGEST
+    return np.array([*whole, 0], dtype=np.int64 if small else object)
+
+
+def _count_wrong(role: str, numbers: Sequence[Fraction | None], code: Ints, rows: Ints) -> int:
+    good = [
+        number is not None
+        and (number >= 1 and number.denominator == 1 if role == "count" else number > 0)
+        for number in numbers
+    ]
+    return int(rows[~np.array([*good, False])[code]].sum())
+
+
+def _read_exactly(own: Dictionary) -> list[Fraction | None]:
+    """The numbers as they are written; of short floats, as these are written."""
+    texts: Sequence[str] = own.labels
+    if pa.types.is_float32(own.values.type) or pa.types.is_float16(own.values.type):
+        texts = [str(value) for value in own.values.to_numpy(zero_copy_only=False)]
+    return [Fraction(Decimal(text)) if NUMBER.match(text) else None for text in texts]
+
+
+def _refuse_many(counts: Counts, name: str) -> Ints:
+    """The rows that each tuple stands for; raises where they are too many to be counted."""
+    if counts.dtype == object and sum(counts.tolist()) >= LARGEST:
+        raise DataError(
+            "the counts add up to more rows than can be counted",
+            where=f"column {name!r}",
+            hint="is it the right column?",
+        )
+    result: Ints = counts.astype(np.int64)
+    return result
+
+
+def _refuse_nobody(name: str, own: Dictionary, who: Ints, rows: Ints) -> None:
+    nobody = int(rows[who >= own.known].sum())
+    if nobody:
+        raise DataError(
+            f"{nobody:,} row{' names' if nobody == 1 else 's name'} nobody in the subject column",
+            where=f"column {name!r}",
+            hint="give each its person, or leave these rows out",
+        )
+
+
+def _reduce_weight(cells: Cells) -> Counts | None:
+    """The weights without a common factor; none where they are the numbers of rows."""
+    assert cells.weight is not None
+    weight = cells.weight // np.gcd.reduce(cells.weight)
+    if weight.dtype == object and sum(weight.tolist()) < LARGEST:
+        weight = weight.astype(np.int64)
+    return None if np.array_equal(weight, cells.rows) else weight
+
+
+# --- the cell of every row
+
+
+class RowIndex:
+    """Finds the cell of each row by looking its values up, column by column.
+
+    Codes are folded into one number per row; where that number would not fit 64 bits, what is
+    folded so far is replaced by its rank among the cells.
+
+    >>> from tclose.data import open_source
+    >>> table = pa.table({"a": ["x", None, "x"], "b": [1, 2, 1]})
+    >>> cells = count_cells(open_source(table), ["a", "b"])
+    >>> at = RowIndex(cells, ["a", "b"]).locate(table.to_batches()[0])
+    >>> bool(at[0] == at[2] != at[1])
+    True
+    """
+
+    def __init__(self, cells: Cells, columns: Sequence[str]) -> None:
+        self.cells = cells
+        self.columns = list(columns)
+        self.ranks: list[Ints | None] = []
+        key = np.zeros(len(cells.rows), dtype=np.int64)
+        span = 1
+        for name in self.columns:
+            wide = cells.dictionaries[name].known + 1
+            known: Ints | None = None
+            if span * wide >= 2**62:
+                known, key = np.unique(key, return_inverse=True)
+                span = len(known)
+            self.ranks.append(known)
+            key, span = key * wide + cells.codes[name], span * wide
+        self.order = np.argsort(key, kind="stable")
+        self.key = key[self.order]
+
+    def locate(self, batch: pa.RecordBatch) -> Ints:
+        """The cell of each row of a batch; −1 where there is none."""
+        key = np.zeros(batch.num_rows, dtype=np.int64)
+        lost = np.zeros(batch.num_rows, dtype=bool)
+        for name, known in zip(self.columns, self.ranks, strict=True):
+            if known is not None:
+                at = np.searchsorted(known, key).clip(max=len(known) - 1)
+                lost |= known[at] != key
+                key = at
+            code, unknown = look_up_codes(self.cells.dictionaries[name], batch.column(name))
+            lost |= unknown
+            key = key * (self.cells.dictionaries[name].known + 1) + code
+        at = np.searchsorted(self.key, key).clip(max=len(self.key) - 1)
+        lost |= self.key[at] != key
+        return np.where(lost, -1, self.order[at])
+
+
+def locate_batches(
+    cells: Cells, columns: Sequence[str], batches: Iterable[pa.RecordBatch], name: str
+) -> Iterator[tuple[pa.RecordBatch, Ints]]:
+    """A table's rows once more, each with its cell; raises where they are others than before."""
+    index = RowIndex(cells, columns)
+    for batch in batches:
+        cell = index.locate(batch)
+        if (cell < 0).any():
+            raise DataError(
+                "the table gave other rows when it was read again",
+                where=name,
+                hint="has it changed meanwhile?",
+            )
+        yield batch, cell
+
+
+def look_up_codes(
+    dictionary: Dictionary, column: pa.Array | pa.ChunkedArray
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """Dictionary codes of a column's values, and which of them are not in the dictionary."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    values = dictionary.values
+    column = decode_column(column if column.type == values.type else column.cast(values.type))
+    code = pc.index_in(column, value_set=values).fill_null(-1)
+    missing = np.asarray(column.is_null())
+    result = np.where(missing, dictionary.known, np.asarray(code).astype(np.int64))
+    return np.maximum(result, 0), result < 0
+
+
+# --- codes in few parts
 
 
 def split_evenly(rows: NDArray[np.number], parts: int) -> Ints:

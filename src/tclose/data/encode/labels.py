@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from fractions import Fraction
 
-from tclose.data.encode.dictionary import UNIT, days_of
+from tclose.data.encode.columns import UNIT, days_of
 from tclose.distance.numbers import exact
 
 ANYTHING = "*"
 MISSING = "(missing)"
-
 INTERVAL = re.compile(r"([\[(])\s*(\S[^,;]*?|)\s*[,;]\s*(\S[^,;]*?|)\s*([\])])$")
 DASH = re.compile(r"(\d+(?:\.\d+)?)\s*[-–]\s*(\d+(?:\.\d+)?)$")
 SIDE = re.compile(r"(>=|≥|>|<=|≤|<)\s*(\S.*)$")
@@ -33,7 +32,7 @@ INFINITE = {"", "-∞", "∞", "+∞", "-inf", "inf"}
 
 
 @dataclass(frozen=True)
-class Span:
+class Interval:
     """Numbers between two ends; None is no end."""
 
     low: Fraction | None
@@ -45,7 +44,7 @@ class Span:
 
     def covers(self, value: str) -> bool:
         """Whether the number (or date) written lies between the ends."""
-        at = place(value) if self.unit is None else _without(self.unit, value)
+        at = read_position(value, self.unit)
         if at is None:
             return False
         above = self.low is None or at > self.low or (self.with_low and at == self.low)
@@ -53,8 +52,17 @@ class Span:
         return above and under
 
 
-def place(text: str) -> Fraction | None:
-    """A number, an ISO date (a moment of it) or a time of day on the number line."""
+def read_position(text: str, unit: tuple[str, str] | None = None) -> Fraction | None:
+    """A number, an ISO date (a moment of it) or a time of day on the number line.
+
+    With a unit, the number in a text that has this unit.
+
+    >>> read_position("3K", ("", "K")), read_position("3", ("", "K")), read_position("0.5")
+    (Fraction(3, 1), None, Fraction(1, 2))
+    """
+    if unit is not None:
+        found = UNIT.match(text)
+        return exact(found[2]) if found and (found[1], found[3]) == unit else None
     try:
         return exact(text)
     except ValueError:
@@ -67,37 +75,36 @@ def place(text: str) -> Fraction | None:
     return None
 
 
-def _without(unit: tuple[str, str], text: str) -> Fraction | None:
-    """The number in a text that has this unit, or None."""
+def unit_of(text: str) -> tuple[str, str] | None:
+    """What stands before and after the number in a text."""
     found = UNIT.match(text)
-    return exact(found[2]) if found and (found[1], found[3]) == unit else None
+    return (found[1], found[3]) if found else None
 
 
-def span(label: str) -> Span | None:
+def read_interval(label: str) -> Interval | None:
     """The interval that a label writes, or None.
 
-    >>> span("[25, 37]").covers("37"), span("[20, 25)").covers("25"), span("flu")
-    (True, False, None)
+    >>> read_interval("[25, 37]").covers("37"), read_interval("[20, 25)").covers("25")
+    (True, False)
     """
     if found := INTERVAL.match(label):
-        ends = [place(end) for end in (found[2], found[3])]
+        ends = [read_position(end) for end in (found[2], found[3])]
         known = [
             end is not None or text in INFINITE
             for end, text in zip(ends, found.group(2, 3), strict=True)
         ]
         if all(known):
-            return Span(ends[0], ends[1], found[1] == "[", found[4] == "]")
-        if measure := UNIT.match(found[2]):
-            unit = (measure[1], measure[3])
-            low, high = (_without(unit, end) for end in found.group(2, 3))
+            return Interval(ends[0], ends[1], found[1] == "[", found[4] == "]")
+        if unit := unit_of(found[2]):
+            low, high = (read_position(end, unit) for end in found.group(2, 3))
             if low is not None and high is not None:
-                return Span(low, high, found[1] == "[", found[4] == "]", unit)
+                return Interval(low, high, found[1] == "[", found[4] == "]", unit)
     if (found := DASH.match(label)) and Fraction(found[1]) <= Fraction(found[2]):
-        return Span(Fraction(found[1]), Fraction(found[2]), True, True)
-    if (found := SIDE.match(label)) and (at := place(found[2])) is not None:
+        return Interval(Fraction(found[1]), Fraction(found[2]), True, True)
+    if (found := SIDE.match(label)) and (at := read_position(found[2])) is not None:
         closed = found[1] in (">=", "≥", "<=", "≤")
         upward = found[1] in (">", ">=", "≥")
-        return Span(at if upward else None, None if upward else at, closed, closed)
+        return Interval(at if upward else None, None if upward else at, closed, closed)
     return None
 
 
@@ -107,12 +114,12 @@ def raw_values(label: str) -> list[str]:
     >>> raw_values("[25, 37]"), raw_values("{a, b}"), raw_values("≥ 40"), raw_values("*")
     (['25', '37'], ['a', 'b'], ['40'], [])
     """
-    if span(label) is None:
+    if read_interval(label) is None:
         found = SET.match(label)
         return set_members(found[1]) if found else [] if label.strip("*") == "" else [label]
     for form in (INTERVAL, DASH, SIDE):
         if found := form.match(label):
-            return [part for part in found.groups() if part and place(part) is not None]
+            return [part for part in found.groups() if part and read_position(part) is not None]
     return []
 
 
@@ -122,19 +129,19 @@ def is_label(text: str) -> bool:
     >>> is_label("476**"), is_label("≥ 40"), is_label("{a, b}"), is_label("flu")
     (True, True, True, False)
     """
-    return "*" in text or span(text) is not None or SET.match(text) is not None
+    return "*" in text or read_interval(text) is not None or SET.match(text) is not None
 
 
-def coverage(label: str) -> Callable[[str], bool]:
+def cover_test(label: str) -> Callable[[str], bool]:
     """The test of whether a raw value lies under a generalized one.
 
-    >>> covers = coverage("476**")
-    >>> covers("47677"), covers("47905"), coverage("*")("anything")
+    >>> covers = cover_test("476**")
+    >>> covers("47677"), covers("47905"), cover_test("*")("anything")
     (True, False, True)
     """
     if label == "*":
         return lambda value: True
-    if (interval := span(label)) is not None:
+    if (interval := read_interval(label)) is not None:
         return lambda value: value == label or interval.covers(value)
     if found := SET.match(label):
         members = {text for text, quoted in _members(found[1]) if quoted or text != MISSING}

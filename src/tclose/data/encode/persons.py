@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.distance import Histogram
-from tclose.distance.histogram import lexicographic
+from tclose.distance.histogram import group_codes
 
 Ints = NDArray[np.int64]
 
@@ -60,7 +60,7 @@ class Persons:
 
         Whatever cells are taken together, nobody counts for more than the unit there.
         """
-        alike = _number(code[self.cell], self.who)
+        alike, _ = group_codes([code[self.cell], self.who])
         each = np.maximum(unit // np.bincount(alike), 1)
         total = np.bincount(self.cell, each[alike], len(code))
         return total.astype(np.int64)
@@ -83,23 +83,5 @@ def distinct_histogram(owner: Ints, code: Ints, who: Ints, groups: int, values: 
 def _first(owner: Ints, *others: Ints) -> Ints:
     """Where each combination occurs first; those whose group is −1 are left out."""
     kept = np.flatnonzero(owner >= 0)
-    columns = [column[kept] for column in (owner, *others)]
-    order = lexicographic(*columns)
-    fresh = np.zeros(len(order), dtype=bool)
-    fresh[:1] = True
-    for column in columns:
-        along = column[order]
-        fresh[1:] |= along[1:] != along[:-1]
-    return kept[order[fresh]]
-
-
-def _number(*columns: Ints) -> Ints:
-    """The number of each combination of values."""
-    order = lexicographic(*columns)
-    fresh = np.zeros(len(order), dtype=bool)
-    for column in columns:
-        along = column[order]
-        fresh[1:] |= along[1:] != along[:-1]
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.cumsum(fresh)
-    return number
+    first: Ints = kept[group_codes([column[kept] for column in (owner, *others)])[1]]
+    return first

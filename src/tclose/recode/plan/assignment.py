@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import group_codes
 from tclose.data.encode.labels import ANYTHING
-from tclose.data.encode.labels import place as number_of
+from tclose.data.encode.labels import read_position as number_of
 from tclose.errors import UsageError
 from tclose.recode.plan.cuts import border_labels, classify
 from tclose.recode.plan.hierarchies import extend_hierarchy

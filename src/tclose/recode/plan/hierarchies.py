@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tclose.data.binding import BoundTable
-from tclose.data.encode.hierarchies import hash_hierarchy, resolve
-from tclose.data.encode.labels import ANYTHING, span
+from tclose.data.binding import BoundTable, hash_hierarchy, make_hierarchy
+from tclose.data.encode.labels import ANYTHING, read_interval
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.model import HierarchySpec
@@ -50,7 +49,7 @@ def extend_hierarchy(released: Released, bound: BoundTable, borders: Sequence[st
     if lacking and not is_fixed(spec):
         labels = bound.cells.dictionaries[name].labels
         seeds = sorted(_seed(label, spec) for label in lacking)
-        tree = resolve(spec, name, [*labels, *seeds], bound.policy.base)
+        tree = make_hierarchy(spec, name, [*labels, *seeds], bound.policy.base)
         lacking = [label for label in lacking if not tree.contains(label)]
     if lacking:
         raise UsageError(
@@ -63,7 +62,7 @@ def extend_hierarchy(released: Released, bound: BoundTable, borders: Sequence[st
 
 def _seed(label: str, spec: HierarchySpec) -> str:
     """A value or label from which the builder makes a branch with this label."""
-    interval = span(label) if spec.kind in ("intervals", "cuts") else None
+    interval = read_interval(label) if spec.kind in ("intervals", "cuts") else None
     if interval is None:
         return label
     if interval.low is not None and interval.with_low:

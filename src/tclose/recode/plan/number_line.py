@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from tclose.data.encode.dictionary import UNIT
-from tclose.data.encode.labels import ANYTHING, INTERVAL, span
-from tclose.data.encode.labels import place as number_of
+from tclose.data.encode.columns import UNIT
+from tclose.data.encode.labels import ANYTHING, INTERVAL, read_interval
+from tclose.data.encode.labels import read_position as number_of
 from tclose.distance.numbers import exact
 from tclose.errors import UsageError
 
@@ -57,7 +57,7 @@ class Line:
             return 0, len(self.texts) - 1
         first, last = interval_ends(label)
         low, high = self.position(first), self.position(last)
-        if span(label) is None:
+        if read_interval(label) is None:
             return self._codes[first], self._codes[last]
         return bisect_left(self.positions, low), bisect_right(self.positions, high) - 1
 
@@ -88,5 +88,5 @@ def interval_ends(label: str) -> tuple[str, str]:
     >>> interval_ends("[25, 37]"), interval_ends("41")
     (('25', '37'), ('41', '41'))
     """
-    found = INTERVAL.match(label) if span(label) is not None else None
+    found = INTERVAL.match(label) if read_interval(label) is not None else None
     return (found[2], found[3]) if found else (label, label)

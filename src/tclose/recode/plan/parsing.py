@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.dictionary import Dictionary
+from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import ANYTHING, SET, covers_missing, set_members
 from tclose.hierarchy import Hierarchy
 from tclose.recode.plan.hierarchies import extend_hierarchy

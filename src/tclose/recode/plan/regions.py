@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.labels import ANYTHING, MISSING, covers_missing
-from tclose.hierarchy.number import exact, plain
+from tclose.hierarchy.build import read_number, write_number
 from tclose.recode.plan.cuts import border_labels
 from tclose.recode.plan.model import Plan, PlanClass, PlanNode
 from tclose.recode.plan.number_line import Line, interval_ends
@@ -120,10 +120,10 @@ def halfway(left: str | None, right: str | None, line: Line, *, whole: bool) -> 
     if right is None:
         return Border(left, left)
     middle = (line.position(left) + line.position(right)) / 2
-    if line.unit is not None or exact(left) is not None:
+    if line.unit is not None or read_number(left) is not None:
         before, after = line.unit or ("", "")
         ends = (Fraction(middle // 1), Fraction(middle // 1) + 1) if whole else (middle, middle)
-        return Border(*(f"{before}{plain(end)}{after}" for end in ends))
+        return Border(*(f"{before}{write_number(end)}{after}" for end in ends))
     try:
         start, stop = datetime.fromisoformat(left), datetime.fromisoformat(right)
     except ValueError:  # times of day: each side reaches to where the other begins

@@ -12,20 +12,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tclose.data.cell_store import (
+from tclose.data.engines.duckdb.source import explain_error
+from tclose.data.io.files import Scratch
+from tclose.data.source import (
+    BATCH,
     DEALS,
     FIRST,
     FRAGMENT,
     ORDER,
+    ROWS,
     STRATUM,
     TIE,
     CellPositions,
     CellStore,
     PartResult,
+    quote_name,
 )
-from tclose.data.engines.duckdb.source import explain_error
-from tclose.data.io.files import Scratch
-from tclose.data.source import BATCH, ROWS, quote_name
 
 Ints = NDArray[np.int64]
 

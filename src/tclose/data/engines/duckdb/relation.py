@@ -17,8 +17,7 @@ from tclose.data.engines.duckdb.source import DuckSource, explain_error, quote_t
 from tclose.data.io.counting import fingerprint
 from tclose.data.io.paths import KINDS, suffix_of
 from tclose.data.io.reading import refuse_ambiguous
-from tclose.data.source import BATCH, Rows, quote_name
-from tclose.data.translation import KEY, Change, Translation
+from tclose.data.source import BATCH, KEY, Change, Rows, Translation, quote_name
 from tclose.errors import DataError
 
 ROW, NAME, VALUE = "__tclose_row__", "__tclose_name_{}", "__tclose_value_{}"

@@ -20,8 +20,7 @@ import pyarrow.parquet as pq
 from tclose.data.engines.duckdb.partitioned import plain, store
 from tclose.data.io.counting import connect, note_failure
 from tclose.data.io.files import Scratch
-from tclose.data.source import READ, quote_name, resize_batches
-from tclose.data.translation import KEY, Translation
+from tclose.data.source import KEY, READ, Translation, quote_name, resize_batches
 from tclose.errors import InternalError
 
 PLACE, HASH = "__tclose_place__", "__tclose_hash__"

@@ -13,12 +13,21 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from tclose.data.cell_store import CellStore
 from tclose.data.io.counting import coarsen_times, connect, is_countable
 from tclose.data.io.files import LINE
 from tclose.data.io.reading import bytes_of
-from tclose.data.source import BATCH, NO_LIMIT, READ, ROWS, Rows, Source, Spread, quote_name
-from tclose.data.translation import Translation
+from tclose.data.source import (
+    BATCH,
+    NO_LIMIT,
+    READ,
+    ROWS,
+    CellStore,
+    Rows,
+    Source,
+    Spread,
+    Translation,
+    quote_name,
+)
 from tclose.errors import DataError
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from tclose.data.encode.dictionary import as_text
+from tclose.data.encode.columns import as_text
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import open_dataset
 from tclose.data.io.counting import file_hash

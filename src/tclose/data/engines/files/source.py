@@ -22,7 +22,6 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
-from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.source import (
     DuckSource,
     columns_of,
@@ -34,8 +33,7 @@ from tclose.data.io.counting import connect, hash_files
 from tclose.data.io.files import ArrowWriter, Scratch
 from tclose.data.io.paths import Files, find_files
 from tclose.data.io.reading import refuse_ambiguous
-from tclose.data.source import READ, Rows, Source, Spread, quote_name
-from tclose.data.translation import Translation
+from tclose.data.source import READ, CellStore, Rows, Source, Spread, Translation, quote_name
 from tclose.errors import DataError
 
 types = pa.types

@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.relation import collect_cell_table
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import open_parquet
@@ -22,8 +21,18 @@ from tclose.data.io.counting import coarsen_times, connect
 from tclose.data.io.files import Scratch
 from tclose.data.io.paths import find_files
 from tclose.data.io.reading import refuse_ambiguous
-from tclose.data.source import BATCH, NO_LIMIT, ROWS, Rows, Source, Spread
-from tclose.data.translation import KEY, Change, Translation
+from tclose.data.source import (
+    BATCH,
+    KEY,
+    NO_LIMIT,
+    ROWS,
+    CellStore,
+    Change,
+    Rows,
+    Source,
+    Spread,
+    Translation,
+)
 from tclose.errors import DataError
 
 ROW = "__tclose_row__"

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from tclose.data.engines.duckdb.relation import collect_cell_table
 from tclose.data.engines.postgres.release import join_query, upload, uploads
 from tclose.data.engines.postgres.source import PostgresSource
-from tclose.data.translation import Change, Translation
+from tclose.data.source import Change, Translation
 from tclose.errors import DataError
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tclose.data.cell_store import CellStore
 from tclose.data.engines.duckdb.relation import open_relation
 from tclose.data.engines.files.source import Spooling
 from tclose.data.engines.postgres.connection import BorrowedLink
@@ -22,8 +21,7 @@ from tclose.data.engines.postgres.copy import collect_within_limit
 from tclose.data.engines.postgres.source import open_query
 from tclose.data.io.counting import combine_sums, sum_hashes
 from tclose.data.io.reading import refuse_ambiguous
-from tclose.data.source import BATCH, ROWS, Rows, Source, Spread
-from tclose.data.translation import Translation
+from tclose.data.source import BATCH, ROWS, CellStore, Rows, Source, Spread, Translation
 from tclose.errors import DataError, TcloseError
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from tclose.data.engines.postgres.copy import copy_in
 from tclose.data.engines.postgres.source import PostgresSource, open_table
 from tclose.data.engines.postgres.types import declare_columns, known_types, refuse_long, zero_of
 from tclose.data.io.paths import Address
-from tclose.data.source import Source, T, quote_name
-from tclose.data.translation import Change, Translation
+from tclose.data.source import Change, Source, T, Translation, quote_name
 from tclose.errors import DataError, TcloseError, UsageError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tclose.data.source import ROWS, Rows, Source, T, quote_name
 from tclose.errors import DataError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from tclose.data.translation import Translation
+    from tclose.data.source import Translation
 
 ASKS = re.compile(
     r"\s*(--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(select|with|values|table)\b", re.I | re.S

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions, types
 
 from tclose.data.engines.spark.rows import map_batches, replace_columns
-from tclose.data.translation import Translation
+from tclose.data.source import Translation
 from tclose.errors import DataError
 
 if TYPE_CHECKING:

@@ -19,20 +19,20 @@ from pyspark import StorageLevel
 from pyspark.sql import Window, functions
 from pyspark.sql import types as kinds
 
-from tclose.data.cell_store import (
+from tclose.data.engines.spark.frames import explain_errors
+from tclose.data.engines.spark.rows import Batches, cast_batch, map_batches
+from tclose.data.source import (
     DEALS,
     FIRST,
     FRAGMENT,
     ORDER,
+    ROWS,
     STRATUM,
     TIE,
     CellPositions,
     CellStore,
     PartResult,
 )
-from tclose.data.engines.spark.frames import explain_errors
-from tclose.data.engines.spark.rows import Batches, cast_batch, map_batches
-from tclose.data.source import ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, GroupedData

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import functions, types
 
-from tclose.data.cell_store import CellStore
 from tclose.data.engines.spark.files import read_path, read_place
 from tclose.data.engines.spark.frames import (
     SCALAR,
@@ -32,8 +31,7 @@ from tclose.data.engines.spark.rows import sum_partitions, unpack
 from tclose.data.io.counting import combine_sums
 from tclose.data.io.paths import Address
 from tclose.data.io.reading import Reading, refuse_ambiguous
-from tclose.data.source import ROWS, Rows, Source, Spread, T
-from tclose.data.translation import KEY, Change, Translation
+from tclose.data.source import KEY, ROWS, CellStore, Change, Rows, Source, Spread, T, Translation
 from tclose.errors import DataError, TooManyCells
 
 if TYPE_CHECKING:
