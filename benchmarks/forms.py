@@ -18,7 +18,7 @@ import numpy as np
 
 import tclose
 from tclose.search import Budget, problem_of
-from tclose.search.anatomy.dealing import deal_groups
+from tclose.search.anatomy import deal_groups
 from tclose.utility import pair_of
 from tclose.utility.queries import LEAST, count_actual, draw_workload, estimate_counts
 
@@ -55,10 +55,10 @@ def measure(folder: Path, t: str, queries: int) -> None:
     release = tclose.anonymize(file, rules, effort=5)
     searching = time.perf_counter() - start
     pair = pair_of(bound, release.audit.bound)
-    print(f"occupation, equal, t = {t}, k = 5: {problem.rows:,} rows, {queries} queries")
+    print(f"occupation, equal, t = {t}, k = 5: {problem.n_rows:,} rows, {queries} queries")
     print(f"  anatomy        {groups.count:>6,} groups,  {dealing:.1f} s")
     print(f"  generalization {release.classes:>6,} classes, {searching:.1f} s (effort 5)")
-    row = np.repeat(np.arange(problem.cells), problem.weight)
+    row = np.repeat(np.arange(problem.n_cells), problem.rows)
     place = pair.covering.places(bound.cells)[row]
     code = bound.classes.cell_codes["occupation"][row]
     held = np.zeros((groups.count, bound.attributes["occupation"].values + 1))
@@ -72,7 +72,7 @@ def measure(folder: Path, t: str, queries: int) -> None:
             inside = ((place >= work.low[at]) & (place < work.high[at])).all(axis=1)
             low, high = work.part[at]
             anatomy_says[at] = (upto[:, high] - upto[:, low])[groups.label[inside]].sum()
-        least = np.maximum(actual, LEAST * problem.rows)
+        least = np.maximum(actual, LEAST * problem.n_rows)
         one, two = (np.median(abs(x - actual) / least) for x in (anatomy_says, release_says))
         print(
             f"  {columns_asked} columns: median relative error {one:.1%} (anatomy), "

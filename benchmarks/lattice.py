@@ -31,10 +31,10 @@ import pyarrow as pa
 import tclose
 from search import occupation
 from tclose.search import Budget, problem_of
-from tclose.search.budget import Clock
-from tclose.search.full_domain.generalization import domain_of
+from tclose.search.full_domain.domain import domain_of
 from tclose.search.full_domain.incognito import minimal_nodes
-from tclose.search.full_domain.optimal import least_loss
+from tclose.search.full_domain.optimal import optimal
+from tclose.search.outcome import Clock
 
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"]
 CASES = [("equal", "0.2"), ("equal", "0.15"), ("hierarchical", "0.2"), ("hierarchical", "0.15")]
@@ -178,7 +178,7 @@ def on_adult(adult: Path, other: Callable[..., tuple[float, str]] | None) -> Non
         for share, reference in ((0, "released"), (FEW, "table"), (FEW, "released")):
             budget = Budget(suppression=Fraction(share))
             took, busy, found = timed(
-                lambda p=problem, b=budget, r=reference: least_loss(p, b, reference=r)
+                lambda p=problem, b=budget, r=reference: optimal(p, b, reference=r)
             )
             what = "least loss" + (f", 5 % {reference}" if share else "")
             line = f"{case:20}{what:26}{took:>7.3f}{busy:>7.3f}{'':>7}{found.classes:>9}"
@@ -224,7 +224,7 @@ def huge(seconds: float) -> None:
     print(f"{'left out':>9}{'s':>8}{'loss':>8}{'bound':>8}{'gap':>6}{'classes':>9}{'peak MB':>9}")
     for share in (Fraction(0), FEW):
         start = time.perf_counter()
-        found = least_loss(problem, Budget(seconds=seconds, suppression=share))
+        found = optimal(problem, Budget(seconds=seconds, suppression=share))
         took = time.perf_counter() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(

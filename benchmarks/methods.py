@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 import tclose
 from tclose.sample.folder import HOSPITAL_POLICY, write_hospital
 from tclose.search import METHODS, Budget, Outcome, Problem, method_named, problem_of
-from tclose.search.exact_judge import Judge
+from tclose.search.judge import Judge
 
 TREES = ["workclass", "education", "native-country", "marital-status", "race", "sex"]
 ADULT_LIMITS = [
@@ -80,7 +80,7 @@ def main() -> None:
         for case in (*adult_cases(adult), *hospital_cases(Path(folder), asked.rows)):
             print(f"\n{case.title}, effort {asked.effort:g}")
             told = ", ".join(f"{name} ({KINDS[name]}) {t}" for name, t in case.limits.items())
-            print(f"{told}; k = 5, {case.problem.rows:,} rows in {case.problem.cells:,} cells")
+            print(f"{told}; k = 5, {case.problem.n_rows:,} rows in {case.problem.n_cells:,} cells")
             print("| method | loss | classes | mean EMD/t | worst EMD/t | seconds |")
             print("|---|---|---|---|---|---|", flush=True)
             for name in names:
@@ -110,7 +110,7 @@ def check(name: str, outcome: Outcome, problem: Problem) -> None:
     """Stops where a promise is broken, or one class of everything would have lost less."""
     if Judge(problem).failing(outcome.label, problem.constraints.requirements).any():
         raise SystemExit(f"{name} broke the promise")
-    whole = problem.loss(np.zeros(problem.cells, dtype=np.int64)).overall
+    whole = problem.loss(np.zeros(problem.n_cells, dtype=np.int64)).overall
     if outcome.levels is None and outcome.loss > whole + 1e-12:
         raise SystemExit(f"{name} lost more than one class of everything")
 

@@ -101,7 +101,7 @@ def report(
     start = time.perf_counter()
     outcome = run(seconds)
     took = time.perf_counter() - start
-    out = int(problem.weight[outcome.label < 0].sum()) / int(problem.weight.sum())
+    out = int(problem.rows[outcome.label < 0].sum()) / int(problem.rows.sum())
     classes = int(outcome.label.max()) + 1
     print(
         f"{case:22}{method:12}{out:>9.1%}{outcome.loss:>8.4f}{classes:>9,}{took:>8.3f}{reference:>10}",

@@ -118,7 +118,7 @@ def test_a_release_that_does_not_hold_is_never_made(
     """A search that is wrong: every row a group of its own."""
     import numpy as np
 
-    from tclose.search.anatomy.dealing import Groups
+    from tclose.search.anatomy import Groups
     from tclose.workflows import split as forms
 
     alone = Groups(np.arange(48), "wrong", "finished", ())

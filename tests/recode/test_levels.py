@@ -23,7 +23,7 @@ from tclose.data.encode.classes import group_codes
 from tclose.errors import UsageError
 from tclose.recode import Plan, recoded
 from tclose.search import Budget, Outcome, method_named, problem_of
-from tclose.search.outcome import numbered
+from tclose.search.outcome import number_classes
 
 pytestmark = pytest.mark.slow
 
@@ -123,7 +123,7 @@ def test_every_value_is_released_as_its_group(
         )
         for at in range(len(cells.rows))
     ]
-    label = numbered(np.array([by_raw[key] for key in raw]))
+    label = number_classes(np.array([by_raw[key] for key in raw]))
     outcome = Outcome(label, 0.0, "by hand", "finished", (), False, levels=(of_n, of_g, of_w))
     made = recoded(bound, outcome)
     for name, one in zip("ngw", made.released, strict=True):

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose.search import Budget, Problem, method_named, problem_of
-from tclose.search.portfolio import EXTRA, challengers_of
-from tclose.search.registry import suited
+from tclose.search.registry import EXTRA, choose_method, list_challengers
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +62,7 @@ def test_it_is_never_worse_on_random_promises(data: st.DataObject, tables: Any, 
     bound = case.bound()
     problem = problem_of(bound)
     budget = Budget(effort=0.5, seed=data.draw(st.integers(0, 3)))
-    assert suited(problem, budget) == "hybrid"
+    assert choose_method(problem, budget)[0] == "hybrid"
     alone, both = (method_named(name).run(problem, budget) for name in ("hybrid", "auto"))
     assert both.loss <= alone.loss
     assert both.why
@@ -92,13 +91,13 @@ def test_it_says_what_was_tried_and_what_that_lost(tables: Any) -> None:
     ],
 )
 def test_who_challenges(limits: list[str], names: list[str], tables: Any) -> None:
-    found = challengers_of(people(tables, 400, limits), Budget(effort=1.0))
-    assert [one.name for one in found] == names
+    found = list_challengers(people(tables, 400, limits), Budget(effort=1.0))
+    assert list(found) == names
 
 
 def test_a_table_too_large_for_the_effort_is_left_to_the_default_search(tables: Any) -> None:
     problem = people(tables, 400, ["0.05", "0.05"])
-    assert challengers_of(problem, Budget(effort=0.01)) == ()
+    assert list_challengers(problem, Budget(effort=0.01)) == {}
 
 
 def test_challengers_cost_a_fifth_more_at_most() -> None:

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from tclose.errors import UsageError
 from tclose.search import Budget, infeasible, method_named, problem_of
-from tclose.search.baselines.frequency import _build as deal_by_frequency
-from tclose.search.baselines.wang import (
-    _group_by_clusters,
-    _group_by_component,
+from tclose.search.by_construction.baselines import (
+    deal_by_frequency,
     find_coordinates,
+    group_by_clusters,
+    group_by_component,
     measure_from_sites,
     rank_along_component,
 )
-from tclose.search.budget import Clock
 from tclose.search.by_construction.construct import Construction, split_into_rows
 from tclose.search.by_construction.emd_bounds import find_emd_constraints
-from tclose.search.microaggregation.subsets import count_subset_rows
+from tclose.search.by_construction.quotas import count_subset_rows
+from tclose.search.outcome import Clock
 
 quick = settings(
     max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -40,7 +40,7 @@ def test_every_promise_is_kept(name: str, data: st.DataObject, tables: Any, brut
     brute.kept(data.draw(tables.close(kinds, more=True)), name)
 
 
-@pytest.mark.parametrize("make_buckets", [_group_by_clusters, _group_by_component])
+@pytest.mark.parametrize("make_buckets", [group_by_clusters, group_by_component])
 @quick
 @given(data=st.data())
 def test_groups_part_all_rows_and_are_of_equal_size(
@@ -48,11 +48,11 @@ def test_groups_part_all_rows_and_are_of_equal_size(
 ) -> None:
     problem = problem_of(data.draw(tables.close(SEVERAL)).bound())
     made = Construction(problem, Clock(Budget(effort=1.0)))
-    groups = data.draw(st.integers(1, min(8, problem.rows)))
+    groups = data.draw(st.integers(1, min(8, problem.n_rows)))
     bucket = make_buckets(made, groups)
     assert (
         np.bincount(bucket, minlength=groups).tolist()
-        == count_subset_rows(problem.rows, groups).tolist()
+        == count_subset_rows(problem.n_rows, groups).tolist()
     )
 
 
@@ -62,7 +62,7 @@ def test_clusters_of_plainly_separate_values_are_found(tables: Any) -> None:
     spec = {"role": "sensitive", "distance": "numeric", "t": "0.5"}
     policy = {"k": 2, "columns": {"age": "quasi", "pay": spec, "days": spec}}
     problem = problem_of(tables.Case(rows, policy).bound())
-    for make_buckets in (_group_by_clusters, _group_by_component):
+    for make_buckets in (group_by_clusters, group_by_component):
         made = Construction(problem, Clock(Budget(effort=1.0)))
         bucket = make_buckets(made, 2)
         pay = problem.sensitive[made.cell, 0]
@@ -79,7 +79,7 @@ def test_coordinates_and_distances_are_those_of_the_ground(
 ) -> None:
     case = data.draw(tables.close(SEVERAL))
     problem = split_into_rows(problem_of(case.bound()))
-    closeness = find_emd_constraints(problem, problem.coded_table().constraints.arrays)
+    closeness = find_emd_constraints(problem, problem.make_coded_table().constraints.arrays)
     first = [int(np.argmax(closeness.tuple_of == one)) for one in range(len(closeness.rows))]
     for at, attribute in enumerate(closeness.attributes):
         values = sorted({str(value) for value in case.columns[f"s{at}"]})
@@ -100,7 +100,7 @@ def test_no_direction_spreads_the_rows_more_than_the_component(
     data: st.DataObject, tables: Any
 ) -> None:
     problem = problem_of(data.draw(tables.close(SEVERAL)).bound())
-    closeness = find_emd_constraints(problem, problem.coded_table().constraints.arrays)
+    closeness = find_emd_constraints(problem, problem.make_coded_table().constraints.arrays)
     place = np.concatenate([find_coordinates(one) for one in closeness.attributes], axis=1)
     rows = np.repeat(np.arange(len(closeness.rows)), closeness.rows)
     found = np.var(rank_along_component(closeness)[rows] * 1e-9)

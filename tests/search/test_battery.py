@@ -46,12 +46,12 @@ def test_the_promise_is_kept_exactly(
     outcome = method_named(name).run(problem, budget)
     label = outcome.label
     judged(outcome.classes > 1, "more than one class", least=0.05)
-    assert label.shape == (problem.cells,) and label.dtype == np.int64
+    assert label.shape == (problem.n_cells,) and label.dtype == np.int64
     assert brute.broken(case, bound, label) == []
-    left_out = int(problem.weight[label < 0].sum())
-    assert left_out <= share * problem.rows
+    left_out = int(problem.rows[label < 0].sum())
+    assert left_out <= share * problem.n_rows
     assert left_out == 0 or METHODS[name].suppression
-    whole = np.zeros(problem.cells, dtype=np.int64)
+    whole = np.zeros(problem.n_cells, dtype=np.int64)
     if outcome.levels is None:
         assert outcome.loss <= problem.loss(whole).overall + 1e-12
         assert outcome.loss == problem.loss(label).overall
@@ -85,7 +85,7 @@ def test_the_order_of_the_cells_does_not_matter(
     name: str, data: st.DataObject, tables: Any, judged: Any
 ) -> None:
     problem = draw_suited(data, tables, name, judged)[2]
-    turned = problem.reordered(np.arange(problem.cells)[::-1].copy())
+    turned = problem.reorder(np.arange(problem.n_cells)[::-1].copy())
     one, other = (
         method_named(name).run(some, Budget(effort=LITTLE)).label for some in (problem, turned)
     )
@@ -138,7 +138,7 @@ def test_what_is_called_infeasible_is_broken_by_the_whole_table_and_nothing_else
     case = data.draw(tables.cases())
     bound = case.bound()
     problem = problem_of(bound)
-    whole = np.zeros(problem.cells, dtype=np.int64)
+    whole = np.zeros(problem.n_cells, dtype=np.int64)
     assert bool(infeasible(problem)) == bool(brute.broken(case, bound, whole))
 
 

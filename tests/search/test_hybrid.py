@@ -33,7 +33,7 @@ def test_rows_are_left_out_where_that_lowers_the_loss(tables: Any) -> None:
     kept = hybrid.run(problem, Budget(effort=0.3))
     left = hybrid.run(problem, Budget(effort=0.3, suppression=Fraction(1, 50)))
     assert left.loss < kept.loss
-    assert 0 < problem.weight[left.label < 0].sum() <= problem.rows // 50
+    assert 0 < problem.rows[left.label < 0].sum() <= problem.n_rows // 50
 
 
 def test_nothing_is_left_out_where_that_would_raise_the_loss(tables: Any) -> None:
@@ -64,7 +64,7 @@ def test_more_effort_never_stops_sooner(tables: Any) -> None:
 def test_fragments_are_runs_along_their_order(tables: Any, sensitive: int) -> None:
     """A grid of quantiles, or single values: coarser with every bit less, and always a run of the
     order, so that the cells of a stratum lie side by side; equal tuples share a fragment."""
-    arrays = made(tables, sensitive=sensitive).coded_table().arrays
+    arrays = made(tables, sensitive=sensitive).make_coded_table().arrays
     for curve, rank in enumerate(arrays.order_rank):
         along = np.argsort(rank)
         grid, tied = arrays.order_fragment[curve][along], arrays.order_tie[curve][along]

@@ -24,7 +24,7 @@ def test_merging_mends_every_class_and_splits_none_also_in_a_hurry(
     bound = case.bound()
     problem = problem_of(bound)
     assert not infeasible(problem)
-    cells = problem.cells
+    cells = problem.n_cells
     label = np.array(data.draw(st.lists(st.integers(0, 6), min_size=cells, max_size=cells)))
     label = np.unique(label, return_inverse=True)[1]
     spent: list[int] = []
@@ -34,7 +34,7 @@ def test_merging_mends_every_class_and_splits_none_also_in_a_hurry(
         spent.append(looks)
         return len(spent) > after
 
-    found = merge(label, np.arange(cells), problem.coded_table(), is_hurried)
+    found = merge(label, np.arange(cells), problem.make_coded_table(), is_hurried)
     assert sum(spent) == found.looks and all(few <= 2 for few in spent[after + 1 :])
     assert brute.broken(case, bound, found.label) == [] and found.all_keep
     assert found.label.max() == label.max() - found.merges

@@ -14,16 +14,15 @@ from hypothesis import strategies as st
 from tclose.kernels.records.gathering import RecordPool
 from tclose.kernels.records.growing_box import measure_distances
 from tclose.search import Budget, problem_of
-from tclose.search.budget import Clock
 from tclose.search.by_construction.construct import Construction, split_into_rows
 from tclose.search.by_construction.emd_bounds import find_emd_constraints
-from tclose.search.microaggregation.subsets import (
-    assign_subsets,
+from tclose.search.by_construction.quotas import (
     count_subset_rows,
     count_subsets_needed,
     make_subset_bound,
     take_one_of_each,
 )
+from tclose.search.outcome import Clock
 
 NAMES = ["mdav", "micro-merge", "micro-swap", "micro-t-first"]
 quick = settings(
@@ -49,9 +48,9 @@ def test_gathered_classes_have_k_to_two_k_records_and_the_nearest_ones(
 ) -> None:
     case = data.draw(tables.close(data.draw(tables.kinds(1, 1)), (4, 40)))
     problem = split_into_rows(problem_of(case.bound()))
-    k = data.draw(st.integers(1, min(6, problem.rows)))
+    k = data.draw(st.integers(1, min(6, problem.n_rows)))
     made = Construction(problem, Clock(Budget(effort=1.0)))
-    block = data.draw(st.sampled_from([problem.rows, max(3 * k, 7)]))
+    block = data.draw(st.sampled_from([problem.n_rows, max(3 * k, 7)]))
     pool = RecordPool(made.table, made.cell, k, block, 0)
     label = pool.label
     while not pool.is_empty:
@@ -81,7 +80,7 @@ def test_the_farthest_records_are_gathered_first(tables: Any) -> None:
     rows = {"age": [1, 2, 3, 50, 51, 52, 97, 98, 105], "ill": ["a", "b", "c"] * 3}
     policy = {"k": 3, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 1}}}
     problem = problem_of(tables.Case(rows, policy).bound())
-    problem = problem.reordered(problem.natural_order())
+    problem = problem.reorder(problem.natural_order())
     made = Construction(problem, Clock(Budget(effort=1.0)))
     pool = RecordPool(made.table, made.cell, 3, 9, 0)
     pool.gather(10**9)
@@ -103,16 +102,16 @@ def test_exchanges_bring_a_class_nearer_to_the_table(
     made = Construction(problem, Clock(Budget(effort=1.0)))
     values = sorted({str(value) for value in case.columns["s0"]})
     cost = programs.ground(kind, values)
-    table = np.bincount(problem.sensitive[:, 0], minlength=len(values)) / problem.rows
+    table = np.bincount(problem.sensitive[:, 0], minlength=len(values)) / problem.n_rows
 
     def first_class(candidates: int) -> float:
-        pool = RecordPool(made.table, made.cell, 4, problem.rows, candidates)
+        pool = RecordPool(made.table, made.cell, 4, problem.n_rows, candidates)
         pool.gather(1)
         mine = problem.sensitive[made.cell[pool.label == 0], 0]
         share = np.bincount(mine, minlength=len(values)) / len(mine)
         return float(programs.transport(share, table, cost))
 
-    plain, exchanged = first_class(0), first_class(problem.rows)
+    plain, exchanged = first_class(0), first_class(problem.n_rows)
     assert exchanged <= plain + 1e-9
 
 
@@ -142,14 +141,14 @@ def test_no_choice_of_records_is_farther_than_the_bound(
     problem = split_into_rows(problem_of(case.bound()))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     attribute = made.closeness.attributes[0]
-    subsets = data.draw(st.integers(1, min(4, problem.rows)))
+    subsets = data.draw(st.integers(1, min(4, problem.n_rows)))
     values = sorted({str(value) for value in case.columns["s0"]})
     cost = programs.ground(kind, values)
     code = problem.sensitive[made.cell, 0]
-    table = np.bincount(code, minlength=len(values)) / problem.rows
-    bucket = assign_subsets(made, attribute.rank, subsets)
+    table = np.bincount(code, minlength=len(values)) / problem.n_rows
+    bucket = made.assign_runs(attribute.rank, count_subset_rows(made.problem.n_rows, subsets))
     bound = make_subset_bound(made.closeness, attribute, subsets)
-    for counts in take_one_of_each(problem.rows, subsets).counts:
+    for counts in take_one_of_each(problem.n_rows, subsets).counts:
         ways = [
             {tuple(sorted(some)) for some in combinations(code[bucket == b].tolist(), int(many))}
             for b, many in enumerate(counts)
@@ -170,7 +169,7 @@ def test_the_bound_counts_ties_where_the_published_one_does_not(tables: Any) -> 
     problem = problem_of(
         tables.Case(rows, {"k": 2, "columns": {"age": "quasi", "pay": spec}}).bound()
     )
-    closeness = find_emd_constraints(problem, problem.coded_table().constraints.arrays)
+    closeness = find_emd_constraints(problem, problem.make_coded_table().constraints.arrays)
     published = Fraction(8 - 2, 2 * (8 - 1) * 2)
     assert published < Fraction("0.22")
     bound = make_subset_bound(closeness, closeness.attributes[0], 2)
@@ -193,7 +192,7 @@ def test_classes_of_single_rows_are_close_though_the_subsets_do_not_divide_them(
     attribute = made.closeness.attributes[0]
     subsets = count_subsets_needed(made.closeness, attribute, 2)
     made.least = np.inf
-    bucket = assign_subsets(made, attribute.rank, subsets)
+    bucket = made.assign_runs(attribute.rank, count_subset_rows(made.problem.n_rows, subsets))
     made.fill_from_buckets("test", bucket, take_one_of_each(n, subsets), n)
     assert made.best.max() + 1 == n // subsets, "nothing had to be united"
     for number in range(made.best.max() + 1):

@@ -156,7 +156,7 @@ def test_close_to_a_region_is_close_enough(tables: Any, three_thousand: Any) -> 
     _, plain = run(tables, three_thousand, people(None, "0.1"), "mondrian")
     assert plain.classes == 1
     problem, outcome = run(tables, three_thousand, people(1000, "0.1"), "nt-mondrian")
-    sizes = sorted(int(problem.weight[outcome.label == one].sum()) for one in range(3))
+    sizes = sorted(int(problem.rows[outcome.label == one].sum()) for one in range(3))
     assert (outcome.classes, sizes) == (3, [400, 600, 2000])
 
 
@@ -231,9 +231,9 @@ def test_counts_beyond_64_bits_are_judged_on_the_safe_side(name: str, tables: An
     }
     case = tables.Case(rows, policy)
     problem = problem_of(case.bound())
-    heavy = problem.weight * np.array([10**12 + at for at in range(problem.cells)])
+    heavy = problem.rows * np.array([10**12 + at for at in range(problem.n_cells)])
     raw = problem.classes
-    big = replace(problem, weight=heavy, classes=replace(raw, cell_rows=heavy))
+    big = replace(problem, rows=heavy, classes=replace(raw, cell_rows=heavy))
     if method_named(name).cannot(big):
         with pytest.raises(UsageError):
             method_named(name).run(big, Budget(effort=0.05))

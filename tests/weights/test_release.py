@@ -19,8 +19,7 @@ from tclose.errors import TcloseError
 from tclose.recode import recoded, recoded_as_read
 from tclose.recode.judging import failing_cells
 from tclose.search import Outcome, problem_of
-from tclose.search.exact_judge import Judge
-from tclose.search.finalize import mend
+from tclose.search.judge import Judge, merge_refused
 from tclose.search.registry import METHODS
 
 pytestmark = pytest.mark.slow
@@ -385,6 +384,6 @@ def test_thousands_of_broken_classes_are_mended_in_a_few_rounds(weighed: Any) ->
     ]  # fmt: skip
     table = weighed.Table(rows, "subject", ("q", "r"))
     problem = problem_of(tclose.check(table.arrow(), table.policy(k=3, t="1/2")))
-    mended = mend(problem, np.arange(problem.cells))
+    mended = merge_refused(problem, np.arange(problem.n_cells))
     assert not Judge(problem).failing(mended, problem.constraints.requirements).any()
     assert 500 < mended.max() + 1 < 4000

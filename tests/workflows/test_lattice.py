@@ -19,10 +19,10 @@ from tclose.cli import app
 from tclose.report.lattice import draw_lattice, summarize_lattice
 from tclose.report.render.terminal import render_parts
 from tclose.search import Budget, Progress, method_named, problem_of
-from tclose.search.budget import Clock
-from tclose.search.full_domain.generalization import domain_of
+from tclose.search.full_domain.domain import domain_of
 from tclose.search.full_domain.incognito import minimal_nodes
 from tclose.search.full_domain.optimal import optimal
+from tclose.search.outcome import Clock
 
 SVG = "{http://www.w3.org/2000/svg}"
 GROUPS = {"low": ["a", "b"], "high": ["c", "d"]}

@@ -24,7 +24,7 @@ from tclose.data.engines.frames.release import update_frame
 from tclose.errors import PolicyError, UsageError
 from tclose.recode import Pseudonyms, recoded
 from tclose.search import Budget, Outcome, method_named, problem_of
-from tclose.search.outcome import numbered
+from tclose.search.outcome import number_classes
 from tclose.workflows.anonymize import draft_release
 from tclose.workflows.inputs import AS_FOUND
 from tclose.workflows.publish import Job, Targets, confirm, publish
@@ -109,7 +109,7 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     label[[cell for cell in gone if cell < len(label)]] = -1
     if not (label >= 0).any():
         return None
-    label = numbered(label)
+    label = number_classes(label)
     job = Job(table, AS_FOUND, bound.source, bound.policy, Targets())
     without = replace(outcome, label=label, cuts=None)
     recoding = recoded(bound, without)

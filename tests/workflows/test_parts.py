@@ -26,7 +26,7 @@ from tclose.data import open_source
 from tclose.data.summary import summarize_table
 from tclose.errors import TooManyCells, UsageError
 from tclose.policy import Policy
-from tclose.search.strata import curve, united
+from tclose.search.curve import interleave_coordinates, merge_fragments
 
 pytestmark = pytest.mark.slow
 
@@ -291,7 +291,7 @@ def test_the_commands_go_on_part_by_part(
 def test_neighbours_on_the_curve_differ_in_one_step() -> None:
     side = np.arange(4)
     across, up = (one.ravel() for one in np.meshgrid(side, side))
-    order = curve([across, up])
+    order = interleave_coordinates([across, up])
     assert sorted(order.tolist()) == list(range(16))
     quarter = {
         (int(x) // 2, int(y) // 2) for x, y, at in zip(across, up, order, strict=True) if at < 4
@@ -302,6 +302,6 @@ def test_neighbours_on_the_curve_differ_in_one_step() -> None:
 @given(sizes=st.lists(st.integers(0, 5), min_size=1, max_size=12))
 def test_united_fragments_do_not_fail(sizes: list[int]) -> None:
     rows = np.array(sizes)
-    label = united(len(rows), lambda label: np.bincount(label, rows) < 4)
+    label = merge_fragments(len(rows), lambda label: np.bincount(label, rows) < 4)
     assert (np.diff(label) >= 0).all() and label[0] == 0 and (np.diff(label) <= 1).all()
     assert label.max() == 0 or (np.bincount(label, rows) >= 4).all()

@@ -381,6 +381,6 @@ def _list_abilities(method: Method) -> list[str]:
         "(n, t)-closeness": method.supersets,
         "leaving rows out": method.suppression,
         "overlapping classes": method.local,
-        "losses, weights and levels": method.aims,
+        "losses, weights and levels": method.takes_objective,
     }
     return [word for word, able in words.items() if able]

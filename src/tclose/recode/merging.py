@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.search import problem_of
+from tclose.search.curve import rank_along_curve
 from tclose.search.merging import merge_failing
-from tclose.search.outcome import numbered
-from tclose.search.space_filling_curve import rank_along_curve
+from tclose.search.outcome import number_classes
 
 Ints = NDArray[np.int64]
 
@@ -25,8 +25,8 @@ def merged(bound: BoundTable, population: Cells | None, label: Ints) -> Ints | N
     constraints = problem.constraints
     if constraints.uncompiled or constraints.supersets or not constraints.monotone:
         return None
-    named = numbered(label)
-    table = problem.coded_table(ordered=False)
+    named = number_classes(label)
+    table = problem.make_coded_table(ordered=False)
     problem.refer_to_released(table, named)
-    found = merge_failing(named, rank_along_curve(problem.codes, problem.weight), table)
+    found = merge_failing(named, rank_along_curve(problem.codes, problem.rows), table)
     return found.label if found.all_keep else None

@@ -17,8 +17,8 @@ from tclose.recode.levels import levelled
 from tclose.recode.recoding import Recoding
 from tclose.recode.values import Released, merge_equal, released_values
 from tclose.search import Outcome, Problem
-from tclose.search.finalize import mend
-from tclose.search.outcome import numbered
+from tclose.search.judge import merge_refused
+from tclose.search.outcome import number_classes
 from tclose.utility import Quasi, code_quasi, partition_loss
 from tclose.utility.loss import weigh_loss
 
@@ -52,8 +52,8 @@ def recoded_as_read(
         if not failing_cells(bound, population, label, recoding.released).any():
             break
         name = np.append(merge_equal(recoding.released)[1], -1)
-        merged = mend(problem, numbered(name[label]))
-        if np.array_equal(merged, numbered(label)):
+        merged = merge_refused(problem, number_classes(name[label]))
+        if np.array_equal(merged, number_classes(label)):
             break
         loss = problem.loss(merged).overall
         outcome = replace(outcome, label=merged, loss=loss, cuts=None)

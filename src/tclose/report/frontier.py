@@ -23,7 +23,7 @@ from tclose.report.charts.plots import (
 )
 from tclose.report.charts.svg import line, picture, text
 from tclose.report.document import Document, Paragraph, Part, Picture, Section, Table, Tone
-from tclose.search.frontier.curves import Curve, Frontier, Point, place_text, shown_number
+from tclose.search.frontier.curves import Curve, Frontier, Point, place_text, show_number
 
 KNEE_RULE = (
     "The knee is the point farthest below the straight line between the ends of a curve, both axes "
@@ -40,7 +40,7 @@ def name_frontier(frontier: Frontier) -> str:
 def describe_frontier(frontier: Frontier) -> Iterator[str]:
     """What the marks mean, in sentences."""
     if len(set(frontier.thresholds.values())) > 1 and frontier.across == "t":
-        parts = (f"{name} {shown_number(part)} of it" for name, part in frontier.thresholds.items())
+        parts = (f"{name} {show_number(part)} of it" for name, part in frontier.thresholds.items())
         yield f"t is the largest of those promised; the others keep their part: {', '.join(parts)}."
     if frontier.chosen is None:
         yield "The policy's own promise is not among the points."
@@ -90,7 +90,7 @@ def list_points(curve: Curve) -> Iterator[tuple[Point, tuple[str, ...]]]:
         if point.loss is not None:
             far = "" if point.worst is None else f"{point.worst:.4f}"
             counts = (f"{point.classes:,}", f"{point.left_out:,}", far)
-        place = shown_number(getattr(point, curve.across))
+        place = show_number(getattr(point, curve.across))
         marks = ["the policy's own"] * point.chosen + ["knee (suggested)"] * (point is curve.knee)
         yield point, (place, write_loss(point.loss), *counts, ", ".join(marks))
 
@@ -134,7 +134,7 @@ def _draw_plot(frontier: Frontier, plot: Plot) -> Iterator[str]:
     yield from plot.draw_below(marks, AXES[frontier.across])
     if frontier.chosen is not None:
         x, top = across.place(_place(frontier, frontier.chosen)), plot.top - 4
-        own = shown_number(getattr(frontier.chosen, frontier.across))
+        own = show_number(getattr(frontier.chosen, frontier.across))
         yield line(x, top, x, plot.floor, SOFT, dash="4 4")
         yield text(x + 12, top - 6, f"the policy's own {frontier.across}={own}", fill=SOFT)
     yield from draw_curves([_plot(frontier, each) for each in frontier.curves], plot, across, up)

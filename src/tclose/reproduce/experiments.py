@@ -23,10 +23,9 @@ from tclose.reproduce import paper
 from tclose.reproduce.census import Census, CensusColumn
 from tclose.reproduce.paper import PaperMeasure, five
 from tclose.search import Budget, Problem
-from tclose.search.budget import Clock
-from tclose.search.full_domain.generalization import domain_of
+from tclose.search.full_domain.domain import domain_of
 from tclose.search.full_domain.incognito import Minimal, minimal_nodes
-from tclose.search.outcome import numbered
+from tclose.search.outcome import Clock, number_classes
 
 Ints = NDArray[np.int64]
 Progress = Callable[[str], None]
@@ -192,7 +191,7 @@ def _run_search(census: Census, case: _PlannedRun, repeats: int) -> PaperRun:
         _find_minimal(problem, case)
         best = min(best, time.perf_counter() - start)
     return PaperRun(
-        case.measure, case.parameter, case.size, problem.rows,
+        case.measure, case.parameter, case.size, problem.n_rows,
         tuple(column.name for column in problem.columns),
         count_tables(problem, found, census.group), found.judged, best,
     )  # fmt: skip
@@ -216,10 +215,10 @@ def count_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[Minimal
     few = len(group) // LARGEST
     tables = []
     for levels in found.nodes:
-        label = numbered(domain.roller.label(levels))
+        label = number_classes(domain.roller.label(levels))
         if (label < 0).any():
             raise InternalError("a class of a minimal table breaks the measure")
-        size = np.bincount(label, problem.weight).astype(np.int64)
+        size = np.bincount(label, problem.rows).astype(np.int64)
         similar = _count_different(label, group[code]) == 1
         poor = _count_different(label, code) <= few
         tables.append(

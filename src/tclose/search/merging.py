@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tclose.kernels.base.table import CodedTable
 from tclose.kernels.partition.merging import ClassMerger
 from tclose.kernels.partition.state import PartitionState
-from tclose.search.outcome import numbered
+from tclose.search.outcome import number_classes
 
 Ints = NDArray[np.int64]
 IsHurried = Callable[[int], bool]
@@ -43,6 +43,10 @@ class Merged:
     merges: int
     looks: int
     """At neighbours of classes."""
+
+
+Merge = Callable[[Ints, Ints, CodedTable, IsHurried], Merged]
+"""`merge_failing` or `merge_farthest`."""
 
 
 def merge_failing(
@@ -93,11 +97,11 @@ def merge_marked(label: Ints, marked: NDArray[np.bool_], curve: Ints, table: Cod
     along = np.zeros(len(marked), dtype=bool)
     along[rank] = marked
     merger.merge_marked(along, NEIGHBOURS)
-    return numbered(merger.state.read_labels())
+    return number_classes(merger.state.read_labels())
 
 
 def _read_off(merger: ClassMerger, merges: int, looks: int) -> Merged:
-    label = numbered(merger.state.read_labels())
+    label = number_classes(merger.state.read_labels())
     return Merged(label, merger.state.count_failing() == 0, merges, looks)
 
 

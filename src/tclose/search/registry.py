@@ -1,36 +1,58 @@
-"""The methods by name: what each does, what it can promise, and how to run it."""
+"""The methods by name: what each does, what it can promise, how to run it, and which one suits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
 
 from tclose.errors import UsageError, nearest
-from tclose.search.baselines.frequency import frequency_deal
-from tclose.search.baselines.wang import wang_cluster, wang_pca
-from tclose.search.budget import Budget
+from tclose.search.by_construction.baselines import (
+    build_groups,
+    deal_by_frequency,
+    group_by_clusters,
+    group_by_component,
+)
+from tclose.search.by_construction.construct import Construction, construct
 from tclose.search.by_construction.emd_bounds import lie_on_lines, select_emd_constraints
-from tclose.search.by_construction.fragments import fragments, fragments_thesis
-from tclose.search.by_construction.matching import matching
-from tclose.search.by_construction.sabre import sabre, sabre_curve
-from tclose.search.full_domain.cover import cover
+from tclose.search.by_construction.fragments import (
+    build_buckets,
+    build_fragments,
+    build_fragments_as_published,
+)
+from tclose.search.by_construction.matching import build_matchings
+from tclose.search.by_construction.microaggregation import (
+    CANDIDATES,
+    build_t_first,
+    gather_classes,
+)
 from tclose.search.full_domain.incognito import incognito
 from tclose.search.full_domain.optimal import optimal
-from tclose.search.local_search.hybrid import hybrid
-from tclose.search.microaggregation.microaggregation import (
-    mdav,
-    micro_merge,
-    micro_swap,
-    micro_t_first,
-)
-from tclose.search.mondrian.mondrian import mondrian, mondrian_median, mondrian_relaxed, nt_mondrian
-from tclose.search.outcome import Outcome
-from tclose.search.portfolio import portfolio
+from tclose.search.local_search import cover, hybrid
+from tclose.search.merging import merge_farthest
+from tclose.search.mondrian import mondrian
+from tclose.search.outcome import Budget, Outcome, Trial
 from tclose.search.problem import Problem
+
+SearchFunction = Callable[[Problem, Budget], Outcome]
 
 MANY_CELLS = 2_000_000
 MOST_ROWS = 50_000_000
 TINY_BUDGET = 0.5
+BUILDING, REPAIRING = 0.14, 0.06
+"""What all challengers get, and the best of them on top, as shares of the effort of `hybrid`."""
+EXTRA = BUILDING + REPAIRING
+NEAR = 1.05
+"""A partition that loses so many times the least is worth repairs."""
+SMALL = Fraction(3, 50)
+"""A t at which methods that are close by construction may win."""
+ROWS = 20_000
+"""Rows for which a second of effort is enough to try challengers."""
+COMBINATIONS = 1_000
+"""Combinations of sensitive values that `fragments` can plan with in no time."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +61,7 @@ class Method:
 
     name: str
     summary: str
-    search: Callable[[Problem, Budget], Outcome]
+    search: SearchFunction
     any_requirement: bool = False
     """Judges requirements that cannot be compiled, by asking them; slowly."""
     non_monotone: bool = False
@@ -50,7 +72,7 @@ class Method:
     """Knows (n, t)-closeness."""
     local: bool = False
     """May part rows with equal quasi-identifiers."""
-    aims: bool = False
+    takes_objective: bool = False
     """Recodes whole columns to levels, and takes a loss, weights and level limits."""
     close: range | None = None
     """Chooses row by row: how many promises of closeness by a tree distance it takes."""
@@ -63,7 +85,7 @@ class Method:
         if self.name == "auto":
             return self.search(problem, budget)
         order = problem.natural_order()
-        return self.search(problem.reordered(order), budget).restored(order)
+        return self.search(problem.reorder(order), budget).restore_order(order)
 
     def refuse(self, problem: Problem) -> None:
         """Raises UsageError where the promise is more than the method can judge."""
@@ -84,25 +106,24 @@ class Method:
             reasons.append("does not know (n, t)-closeness")
         if not constraints.monotone and not constraints.supersets and not self.non_monotone:
             reasons.append("needs a promise that merging classes keeps")
-        if problem.aims.given and not self.aims:
-            given = ", ".join(f"search.{name}" for name in problem.aims.given)
+        if problem.objective.given and not self.takes_objective:
+            given = ", ".join(f"search.{name}" for name in problem.objective.given)
             reasons.append(f"does not recode whole columns, and takes no {given}")
         if self.close is not None:
-            reasons += self._unsuited(problem)
+            reasons += self._list_unsuitable(problem, self.close)
         return tuple(reasons)
 
-    def _unsuited(self, problem: Problem) -> list[str]:
+    def _list_unsuitable(self, problem: Problem, allowed: range) -> list[str]:
         """Why a promise cannot be kept by construction."""
-        taken, given = self.close or range(0), len(select_emd_constraints(problem.constraints))
-        reasons = []
-        if given not in taken:
-            many = f"exactly {taken[0]}" if len(taken) == 1 else f"at least {taken[0]}"
-            attributes = "attribute" if taken[0] == 1 else "attributes"
+        given, reasons = len(select_emd_constraints(problem.constraints)), []
+        if given not in allowed:
+            many = f"exactly {allowed[0]}" if len(allowed) == 1 else f"at least {allowed[0]}"
+            attributes = "attribute" if allowed[0] == 1 else "attributes"
             reasons.append(
                 f"needs t-closeness by ordered, numeric, equal or hierarchical distances of {many} "
                 f"{attributes}, and it is promised of {given}"
             )
-        if problem.rows > MOST_ROWS:
+        if problem.n_rows > MOST_ROWS:
             reasons.append(f"chooses row by row, and there are more than {MOST_ROWS:,} rows")
         if self.lines and not lie_on_lines(problem.constraints):
             reasons.append("takes ordered and numeric distances without missing values only")
@@ -110,31 +131,116 @@ class Method:
 
 
 def auto(problem: Problem, budget: Budget) -> Outcome:
-    """The method that suits the problem, or the best of several (`portfolio`)."""
-    name, why = _suited(problem, budget)
+    """The method that suits the problem, or the best of several (`run_portfolio`)."""
+    name, why = choose_method(problem, budget)
     if name == "hybrid":
-        return portfolio(problem, budget)
+        return run_portfolio(problem, budget)
     return replace(METHODS[name].run(problem, budget), why=f"{name}: {why}")
 
 
-def suited(problem: Problem, budget: Budget) -> str:
-    """The name of the method that `auto` runs; other methods may challenge `hybrid`."""
-    return _suited(problem, budget)[0]
-
-
-def _suited(problem: Problem, budget: Budget) -> tuple[str, str]:
+def choose_method(problem: Problem, budget: Budget) -> tuple[str, str]:
+    """The method that `auto` runs, and why; other methods may challenge `hybrid`."""
     if problem.constraints.supersets:
         return "nt-mondrian", "(n, t)-closeness is promised"
-    if problem.aims.given:
+    if problem.objective.given:
         return "optimal", "a loss, weights or levels of whole columns are asked for"
     if METHODS["hybrid"].cannot(problem):
         return "mondrian", "the promise has to be judged by the requirements themselves"
     if budget.expected < TINY_BUDGET:
         return "mondrian", "there is little time"
-    if problem.cells > MANY_CELLS:
+    if problem.n_cells > MANY_CELLS:
         return "mondrian", f"the table has more than {MANY_CELLS:,} cells"
     return "hybrid", "it loses least on most tables"
 
+
+def list_challengers(problem: Problem, budget: Budget) -> dict[str, str]:
+    """The methods that may beat `hybrid` on such a promise, and why; the most promising first.
+
+    Measured (`docs/methods.md`): where t is not small, `matching` and `fragments` lose far more.
+    """
+    constraints = select_emd_constraints(problem.constraints)
+    if len(constraints) < 2 or problem.n_rows > ROWS * budget.expected:
+        return {}
+    several = {"cover": "several attributes"}
+    if min(constraint.threshold for constraint in constraints) > SMALL:
+        return several
+    if len(constraints) == 2 and lie_on_lines(problem.constraints):
+        return {"matching": "two ordered ones, a small t"} | several
+    if len(np.unique(problem.sensitive, axis=0)) <= COMBINATIONS:
+        return {"fragments": "several with a small t"} | several
+    return several
+
+
+def run_portfolio(problem: Problem, budget: Budget) -> Outcome:
+    """The least loss of `hybrid` and its challengers, if it has any.
+
+    `hybrid` runs first, with all of the effort, exactly as it would alone. Its challengers then get
+    `BUILDING` on top, and the best of them `REPAIRING`, in which `hybrid` improves it, if it comes
+    near. So the outcome is never worse than what `hybrid` alone finds with the same effort and
+    seed. Where the clock limits the search (`seconds`), everything has to fit, and nothing is
+    promised.
+    """
+    challengers, order = list_challengers(problem, budget), problem.natural_order()
+    problem = problem.reorder(order)
+    if not challengers:
+        found = hybrid(problem, budget).restore_order(order)
+        return replace(found, why="hybrid: it loses least on most tables")
+    used, total = (1.0, 1.0 + EXTRA) if budget.seconds is None else (1.0 - EXTRA, 1.0)
+    outcomes = [hybrid(problem, budget.portion(used, 0.0, total))]
+    share = BUILDING / len(challengers)
+    for name in challengers:
+        if outcomes[-1].stopped != "cancelled":
+            part = budget.portion(share, used, total)
+            outcomes.append(METHODS[name].search(problem, part))
+            used += share
+    if outcomes[-1].stopped != "cancelled":
+        built = min(outcomes[1:], key=lambda outcome: outcome.loss)
+        if built.loss <= NEAR * outcomes[0].loss:
+            part = budget.portion(REPAIRING, used, total)
+            repaired = hybrid(problem, part, start=built.label)
+            outcomes.append(replace(repaired, method=built.method))
+    best = min(outcomes, key=lambda outcome: outcome.loss)
+    stopped = "cancelled" if outcomes[-1].stopped == "cancelled" else best.stopped
+    why = _explain_choice(best, outcomes, challengers)
+    best = replace(best, stopped=stopped, tried=_list_trials(outcomes), why=why)
+    return best.restore_order(order)
+
+
+def _explain_choice(best: Outcome, outcomes: list[Outcome], challengers: dict[str, str]) -> str:
+    """What each lost, and what the challengers were tried for."""
+    words = [f"{best.method}: hybrid lost {outcomes[0].loss:.4f}"]
+    for name, why in challengers.items():
+        losses = [outcome.loss for outcome in outcomes[1:] if outcome.method == name]
+        if losses:
+            words.append(f"{name} {min(losses):.4f} (tried for {why})")
+    return ", ".join(words)
+
+
+def _list_trials(outcomes: list[Outcome]) -> tuple[Trial, ...]:
+    """Everything that was tried, in a row; the steps of challengers by their names."""
+    trials: list[Trial] = []
+    for at, outcome in enumerate(outcomes):
+        before = trials[-1].seconds if trials else 0.0
+        name = f"{outcome.method}: " if at > 0 else ""
+        trials += [replace(each, step=name + each.step, seconds=before + each.seconds)
+                   for each in outcome.tried]  # fmt: skip
+    return tuple(trials)
+
+
+def _by_construction(
+    name: str,
+    summary: str,
+    build: Callable[[Construction], None],
+    close: range,
+    *,
+    lines: bool = False,
+) -> Method:
+    """A method whose classes are close by the way they are built."""
+    search = partial(construct, name, build)
+    return Method(name, summary, search, local=True, close=close, lines=lines)
+
+
+_ONE, _TWO, _SOME, _ANY = range(1, 2), range(2, 3), range(1, 1_000), range(1_000)
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -142,170 +248,121 @@ METHODS: dict[str, Method] = {
         Method(
             "hybrid",
             "plain and stratified cuts, many starts, then repairs and swaps until time is up",
-            hybrid,
-            suppression=True,
-            local=True,
+            hybrid, suppression=True, local=True,
         ),
         Method(
             "mondrian",
             "strict cuts, each the allowed one that saves the most loss",
-            mondrian,
-            any_requirement=True,
-            non_monotone=True,
+            mondrian, any_requirement=True, non_monotone=True,
         ),
         Method(
             "mondrian-median",
             "strict cuts at the median of the widest column that allows it, as published",
-            mondrian_median,
-            any_requirement=True,
-            non_monotone=True,
+            partial(mondrian, method="mondrian-median", rule="median"),
+            any_requirement=True, non_monotone=True,
         ),
         Method(
             "mondrian-relaxed",
             "median cuts that may part rows with equal values",
-            mondrian_relaxed,
-            any_requirement=True,
-            non_monotone=True,
-            local=True,
+            partial(mondrian, method="mondrian-relaxed", rule="relaxed"),
+            any_requirement=True, non_monotone=True, local=True,
         ),
         Method(
             "nt-mondrian",
             "strict cuts for (n, t)-closeness: near the table or any large enough part above",
-            nt_mondrian,
-            any_requirement=True,
-            non_monotone=True,
-            supersets=True,
+            partial(mondrian, method="nt-mondrian"),
+            any_requirement=True, non_monotone=True, supersets=True,
         ),
         Method(
             "optimal",
             "whole columns recoded to the levels with the least loss, proved or with a bound",
-            optimal,
-            any_requirement=True,
-            non_monotone=True,
-            suppression=True,
-            aims=True,
-            supersets=True,
+            optimal, any_requirement=True, non_monotone=True, suppression=True,
+            takes_objective=True, supersets=True,
         ),
         Method(
             "incognito",
             "all minimal levels of whole columns, subset by subset, as published; the best of them",
-            incognito,
-            any_requirement=True,
-            non_monotone=True,
-            aims=True,
+            incognito, any_requirement=True, non_monotone=True, takes_objective=True,
             supersets=True,
         ),
         Method(
             "cover",
             "classes of whole-column levels round by round, then cuts, repairs and swaps in them",
-            cover,
-            suppression=True,
-            local=True,
+            cover, suppression=True, local=True,
         ),
-        Method(
+        _by_construction(
             "fragments",
             "close by construction: fragments of several sensitive attributes, dealt to classes",
-            fragments,
-            local=True,
-            close=range(1, 1_000),
+            build_fragments, _SOME,
         ),
-        Method(
+        _by_construction(
             "fragments-thesis",
             "fragments with the bound and the class sizes as published, to compare",
-            fragments_thesis,
-            local=True,
-            close=range(1, 1_000),
-            lines=True,
+            build_fragments_as_published, _SOME, lines=True,
         ),
-        Method(
+        _by_construction(
             "matching",
             "close by construction: one record per bucket of two sensitive attributes",
-            matching,
-            local=True,
-            close=range(2, 3),
+            build_matchings, _TWO,
         ),
-        Method(
+        _by_construction(
             "sabre",
             "close by construction: buckets of one sensitive attribute, nearest records",
-            sabre,
-            local=True,
-            close=range(1, 2),
+            build_buckets, _ONE,
         ),
-        Method(
+        _by_construction(
             "sabre-curve",
             "the same with records next to each other on a space-filling curve: fast",
-            sabre_curve,
-            local=True,
-            close=range(1, 2),
+            partial(build_buckets, along=True), _ONE,
         ),
-        Method(
+        _by_construction(
             "mdav",
             "microaggregation: the farthest record and its nearest, in turn; broken classes united",
-            mdav,
-            local=True,
-            close=range(1_000),
+            gather_classes, _ANY,
         ),
-        Method(
+        _by_construction(
             "micro-merge",
             "microaggregation, then the class farthest from the table merged with the nearest",
-            micro_merge,
-            local=True,
-            close=range(1, 1_000),
+            partial(gather_classes, merge=merge_farthest), _SOME,
         ),
-        Method(
+        _by_construction(
             "micro-swap",
             "microaggregation that exchanges records while a class is formed, until it is close",
-            micro_swap,
-            local=True,
-            close=range(1, 1_000),
+            partial(gather_classes, merge=merge_farthest, candidates=CANDIDATES), _SOME,
         ),
-        Method(
+        _by_construction(
             "micro-t-first",
             "one near record from each subset of one sensitive attribute's values",
-            micro_t_first,
-            local=True,
-            close=range(1, 2),
+            build_t_first, _ONE,
         ),
-        Method(
+        _by_construction(
             "wang-cluster",
             "one near record from each fuzzy cluster of sensitive values, to compare",
-            wang_cluster,
-            local=True,
-            close=range(1, 1_000),
+            partial(build_groups, group=group_by_clusters), _SOME,
         ),
-        Method(
+        _by_construction(
             "wang-pca",
             "one near record from each run along the first principal component, to compare",
-            wang_pca,
-            local=True,
-            close=range(1, 1_000),
+            partial(build_groups, group=group_by_component), _SOME,
         ),
-        Method(
+        _by_construction(
             "frequency-deal",
             "values of one sensitive attribute dealt to classes, the commonest first, to compare",
-            frequency_deal,
-            local=True,
-            close=range(1, 2),
+            deal_by_frequency, _ONE,
         ),
         Method(
             "auto",
             "the method that suits the promise, the table and the time, or the best of several",
-            auto,
-            any_requirement=True,
-            non_monotone=True,
-            suppression=True,
-            supersets=True,
-            local=True,
-            aims=True,
+            auto, any_requirement=True, non_monotone=True, suppression=True, supersets=True,
+            local=True, takes_objective=True,
         ),
     )
-}
+}  # fmt: skip
 
 
 def method_named(name: str) -> Method:
     """A method by its name."""
     if name not in METHODS:
-        raise UsageError(
-            "there is no such method", where="search.method", hint=nearest(name, METHODS)
-        )
+        hint = nearest(name, METHODS)
+        raise UsageError("there is no such method", where="search.method", hint=hint)
     return METHODS[name]

@@ -14,8 +14,15 @@ from tclose.errors import UsageError, nearest
 from tclose.recode import Pseudonyms, Rewriter, recoded
 from tclose.search import Budget, Outcome, Problem, Progress, method_named, problem_of
 from tclose.search.frontier.curves import Frontier, Place
-from tclose.search.frontier.retuning import highest_t, promised_t, sweep
-from tclose.search.frontier.thresholds import POINTS, Asked, spread_k, spread_t
+from tclose.search.frontier.sweep import (
+    POINTS,
+    Asked,
+    highest_t,
+    largest_t,
+    spread_k,
+    spread_t,
+    sweep,
+)
 from tclose.search.full_domain.survey import Survey, survey
 from tclose.utility import Measure, Pair, Sizes, class_sizes, pair_of
 from tclose.utility.measures import MEASURES
@@ -85,7 +92,7 @@ def frontier(
     ts, ks = _grid(problem, bound.policy.k, t, k, points)
     value = _choose_measure(loss, bound)
     announce(_describe_budget(budget, len(ts) * len(ks), names))
-    own = promised_t(problem), bound.policy.k
+    own = largest_t(problem), bound.policy.k
     found = sweep(problem, names, ts, ks, budget, own=own, measure=loss, value=value)
     bound.source.close()
     return found
@@ -126,9 +133,9 @@ def _grid(
     problem: Problem, own_k: int | None, t: Asked, k: Asked, points: int
 ) -> tuple[list[Fraction | None], list[int | None]]:
     """Every t and every k to look at; one each where the policy's own stays."""
-    own: Place = promised_t(problem), own_k
+    own: Place = largest_t(problem), own_k
     if t is None and k is None:
-        t, k = (DEFAULT_T, None) if own[0] is not None else (None, _some_k(problem.rows))
+        t, k = (DEFAULT_T, None) if own[0] is not None else (None, _some_k(problem.n_rows))
     if t is not None and own[0] is None:
         raise UsageError(
             "no attribute promises t, so there is no t to vary",
@@ -140,7 +147,7 @@ def _grid(
         ts = [*spread_t(t, points, own[0], highest_t(problem))]
     ks: list[int | None] = [own[1]]
     if k is not None:
-        ks = [*spread_k(k, points, own[1], problem.rows)]
+        ks = [*spread_k(k, points, own[1], problem.n_rows)]
     return ts, ks
 
 

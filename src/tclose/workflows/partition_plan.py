@@ -21,7 +21,7 @@ from tclose.data.source import ROWS, CellPositions
 from tclose.data.summary import TableSummary
 from tclose.distance.histogram import lexicographic
 from tclose.search import Budget, method_named, problem_of
-from tclose.search.strata import coordinates, curve, strata
+from tclose.search.curve import divide_into_strata, find_coordinates, interleave_coordinates
 
 Ints = NDArray[np.int64]
 
@@ -134,7 +134,9 @@ class PartitionPlan:
         deals = np.maximum(-(-cells // size), 1)
         first = np.append(0, np.cumsum(deals))
         names = list(summary.attributes)
-        groups = strata([_count_with_missing(summary, name) for name in names], int(first[-1]))
+        groups = divide_into_strata(
+            [_count_with_missing(summary, name) for name in names], int(first[-1])
+        )
         named = dict(zip(names, groups, strict=True))
         return cls(sketch, _place_values(summary), named, keys, label[at], first)
 
@@ -143,7 +145,7 @@ class PartitionPlan:
         summary = self.sketch.summary
         codes = summary.codes(table)
         part = self.part[np.searchsorted(self.keys, self.sketch.keys(codes))]
-        order = curve([self.places[name][codes[name]] for name in summary.quasi])
+        order = interleave_coordinates([self.places[name][codes[name]] for name in summary.quasi])
         stratum = part
         for name, group in self.strata.items():
             code = summary.attributes[name].recode[codes[name]]
@@ -173,7 +175,7 @@ def _place_values(summary: TableSummary) -> dict[str, Ints]:
     """For each quasi-identifier, the coordinate of each of its values on the curve."""
     along = {name: _rank_values(summary, name) for name in summary.quasi}
     rows = [summary.value_rows[name][np.argsort(rank)] for name, rank in along.items()]
-    places = coordinates(rows, len(rows))
+    places = find_coordinates(rows, len(rows))
     return {name: place[along[name]] for name, place in zip(along, places, strict=True)}
 
 

@@ -25,8 +25,8 @@ from tclose.recode.rewrite import released_columns
 from tclose.recode.translate import translation_of
 from tclose.requirements import failing_classes
 from tclose.search import Budget, Progress, method_named, problem_of
+from tclose.search.curve import merge_fragments
 from tclose.search.outcome import Outcome
-from tclose.search.strata import united
 from tclose.utility import LossReport
 from tclose.verify.audit import list_part_requirements
 from tclose.verify.certificate import LeftOutRecord, Origin
@@ -55,7 +55,7 @@ def propose_in_parts(
     size = min(FRAGMENT_CELLS, source.max_cells)
     plan = PartitionPlan.of(sketch, store.sketch(sketch.snap, (ROWS, CELLS)), size)
     counts = store.cut(plan.locate, list(summary.attributes))
-    label = united(plan.fragments, _judge_fragments(summary, counts))
+    label = merge_fragments(plan.fragments, _judge_fragments(summary, counts))
     fragments = int(label.max()) + 1
     _announce(budget, f"searching {fragments:,} fragments")
     example = _translate_example(summary, pseudonyms)

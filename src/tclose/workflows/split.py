@@ -31,8 +31,7 @@ from tclose.recode import Pseudonyms
 from tclose.recode.forms import Grouped, grouped_rows, in_no_order
 from tclose.release import Release
 from tclose.search import Budget, Progress, method_named, problem_of
-from tclose.search.anatomy.association import Sets
-from tclose.search.anatomy.dealing import Groups, deal_groups
+from tclose.search.anatomy import Groups, Sets, deal_groups
 from tclose.verify import Certificate
 from tclose.verify.certificate import AttackRecord, Origin, ProjectionRecord
 from tclose.verify.forms import (
@@ -225,7 +224,7 @@ def _find_groups(bound: BoundTable, budget: Budget, method: str | None) -> Group
     if method in (None, "dealing"):
         return deal_groups(problem, budget)
     outcome = method_named(method or "").run(problem, budget)
-    label = np.repeat(outcome.label, problem.weight)
+    label = np.repeat(outcome.label, problem.rows)
     return Groups(label, outcome.method, outcome.stopped, outcome.tried)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tclose.data import BoundTable
 from tclose.data.io.records import Form, Layout, LayoutFile
 from tclose.errors import UsageError, nearest
-from tclose.search.anatomy.association import Sets, associated, joined
+from tclose.search.anatomy import Sets, find_associated, join_columns
 
 
 def choose_sets(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] | None) -> Sets:
@@ -18,7 +18,7 @@ def choose_sets(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] | 
     joint = [promise.columns for promise in bound.policy.joint]
     if given is not None:
         _refuse_sets(bound, names, given)
-        made = joined(names, given)
+        made = join_columns(names, given)
         for columns in joint:
             if not any(set(columns) <= set(part) for part in made):
                 raise UsageError(
@@ -28,9 +28,9 @@ def choose_sets(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] | 
                 )
         return made
     if form == "anatomy":
-        return joined(names, joint)
-    parted = associated(bound.cells, sensitive, joint)
-    return (*associated(bound.cells, quasi), *parted) if form == "slicing" else parted
+        return join_columns(names, joint)
+    parted = find_associated(bound.cells, sensitive, joint)
+    return (*find_associated(bound.cells, quasi), *parted) if form == "slicing" else parted
 
 
 def lay_out(bound: BoundTable, form: Form, sets: Sets, suffix: str) -> Layout:

@@ -44,7 +44,7 @@ class Seen:
     def __init__(self, problem: Problem, policy: dict[str, Any], programs: Any) -> None:
         self.problem, self.transport = problem, programs.transport
         self.closeness: EmdConstraints = find_emd_constraints(
-            problem, problem.coded_table().constraints.arrays
+            problem, problem.make_coded_table().constraints.arrays
         )
         first = np.array(
             [int(np.argmax(self.closeness.tuple_of == at)) for at in range(self.tuples)]
@@ -234,7 +234,7 @@ def test_a_missing_value_takes_one_fragment_more(kind: str, target: float, table
         policy = {"columns": {"q": "quasi", "s": spec}}
         problem = problem_of(tables.Case({"q": values, "s": values}, policy).bound())
         return cut_into_fragments(
-            find_emd_constraints(problem, problem.coded_table().constraints.arrays), [target]
+            find_emd_constraints(problem, problem.make_coded_table().constraints.arrays), [target]
         ).count
 
     days: list[Any] = list(range(1, 42))

@@ -14,13 +14,13 @@ from tclose.data import bind, open_source
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.search import METHODS, Budget, Problem, infeasible, method_named, problem_of
-from tclose.search.budget import Clock
 from tclose.search.by_construction.construct import Construction, split_into_rows
 from tclose.search.by_construction.emd_bounds import find_emd_constraints, make_emd_bounds
 from tclose.search.by_construction.fragmentation import OWN_WIDTH, cut_into_fragments
 from tclose.search.by_construction.fragments import plan_fragments
 from tclose.search.by_construction.matching import match_buckets
 from tclose.search.by_construction.quotas import count_most_classes, deal_rows, divide_in_proportion
+from tclose.search.outcome import Clock
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def test_every_method_takes_three_and_four_attributes_of_mixed_kinds(
     assert method_named(name).cannot(problem) == () and not infeasible(problem)
     outcome = method_named(name).run(problem, Budget(effort=0.1))
     assert brute.broken(case, bound, outcome.label) == []
-    whole = problem.loss(np.zeros(problem.cells, dtype=np.int64)).overall
+    whole = problem.loss(np.zeros(problem.n_cells, dtype=np.int64)).overall
     assert outcome.levels is not None or outcome.loss <= whole
 
 
@@ -73,11 +73,11 @@ def test_classes_of_single_rows_keep_closeness_without_any_mending(
     )
     assert not infeasible(problem)
     made = Construction(problem, Clock(Budget(effort=1.0)))
-    for found, classes in plan_fragments(made.closeness, made.k):
-        reach = data.draw(st.sampled_from([1, 2, problem.rows]))
-        made.best, made.least = np.zeros(problem.cells, dtype=np.int64), np.inf
-        made.fill_from_fragments("test", found.of_tuple, deal_rows(found.rows, classes), reach)
-        assert made.best.max() + 1 == classes, "nothing had to be united"
+    for found, quotas in plan_fragments(made.closeness, made.k):
+        reach = data.draw(st.sampled_from([1, 2, problem.n_rows]))
+        made.best, made.least = np.zeros(problem.n_cells, dtype=np.int64), np.inf
+        made.fill_from_fragments("test", found.of_tuple, quotas, reach)
+        assert made.best.max() + 1 == quotas.classes, "nothing had to be united"
 
 
 @quick
@@ -90,21 +90,21 @@ def test_matched_classes_of_single_rows_have_one_record_per_bucket(
         case.policy["columns"][name]["t"] = "1"
     case.policy["k"] = 1
     problem = split_into_rows(problem_of(case.bound()))
-    divisors = [count for count in range(1, problem.rows + 1) if problem.rows % count == 0]
-    buckets = data.draw(st.integers(1, problem.rows) | st.sampled_from(divisors))
+    divisors = [count for count in range(1, problem.n_rows + 1) if problem.n_rows % count == 0]
+    buckets = data.draw(st.integers(1, problem.n_rows) | st.sampled_from(divisors))
     made = Construction(problem, Clock(Budget(effort=1.0)))
     made.least = np.inf
     match_buckets(made, buckets)
     size = np.bincount(made.best)
-    spare = problem.rows % buckets
-    assert sorted(size.tolist()) == [1] * spare + [buckets] * (problem.rows // buckets) or (
+    spare = problem.n_rows % buckets
+    assert sorted(size.tolist()) == [1] * spare + [buckets] * (problem.n_rows // buckets) or (
         buckets == 1 and set(size.tolist()) == {1}
     )
     if not judged(spare == 0, least=0.25):
         return
     for attribute in made.closeness.attributes:
         rank = attribute.rank[made.closeness.tuple_of]
-        every, r = np.sort(rank), problem.rows // buckets
+        every, r = np.sort(rank), problem.n_rows // buckets
         low, high = every.reshape(buckets, r).min(axis=1), every.reshape(buckets, r).max(axis=1)
         for number in range(len(size)):
             mine = np.sort(rank[made.best == number])
@@ -164,7 +164,7 @@ def worst_distances(problem: Problem, label: np.ndarray) -> list[float]:
     found = []
     for codes in problem.sensitive.T:
         count = np.zeros((label.max() + 1, codes.max() + 1))
-        np.add.at(count, (label, codes), problem.weight)
+        np.add.at(count, (label, codes), problem.rows)
         table = count.sum(axis=0) / count.sum()
         gap = np.cumsum(count / count.sum(axis=1, keepdims=True) - table, axis=1)[:, :-1]
         found.append(float(np.abs(gap).sum(axis=1).max() / gap.shape[1]))
@@ -175,7 +175,7 @@ def test_the_corrected_bound_needs_few_fragments_where_the_published_one_needs_a
     adult: Any,
 ) -> None:
     problem = adult("0.2")
-    closeness = find_emd_constraints(problem, problem.coded_table().constraints.arrays)
+    closeness = find_emd_constraints(problem, problem.make_coded_table().constraints.arrays)
     assert cut_into_fragments(closeness, [0.2, 0.2]).count == 7
     published = cut_into_fragments(closeness, [0.2, 0.2], OWN_WIDTH)
     assert published.count == 1486
@@ -185,7 +185,7 @@ def test_the_corrected_bound_needs_few_fragments_where_the_published_one_needs_a
 @pytest.mark.parametrize(("t", "most"), [("0.1", 11.0), ("0.15", 7.5), ("0.2", 6.0)])
 def test_small_classes_are_guaranteed_on_adult(adult: Any, t: str, most: float) -> None:
     problem = adult(t)
-    closeness = find_emd_constraints(problem, problem.coded_table().constraints.arrays)
+    closeness = find_emd_constraints(problem, problem.make_coded_table().constraints.arrays)
     sizes = []
     for share in (0.2, 0.3, 0.4):
         found = cut_into_fragments(closeness, [share * one.t for one in closeness.attributes])
@@ -195,7 +195,7 @@ def test_small_classes_are_guaranteed_on_adult(adult: Any, t: str, most: float) 
         assert counts.counts.sum(axis=1).min() >= 5
         for bound, one in zip(bounds, closeness.attributes, strict=True):
             assert bound.evaluate(counts.counts).max() <= one.t
-        sizes.append(problem.rows / classes)
+        sizes.append(problem.n_rows / classes)
     assert min(sizes) <= most
 
 
@@ -216,7 +216,7 @@ def test_whole_cells_on_adult(adult: Any, name: str, t: str, most: float) -> Non
     outcome = method_named(name).run(problem, Budget(effort=3.0))
     assert max(worst_distances(problem, outcome.label)) <= float(t) + 1e-9
     assert outcome.loss <= most
-    assert np.bincount(outcome.label, weights=problem.weight).min() >= 5
+    assert np.bincount(outcome.label, weights=problem.rows).min() >= 5
 
 
 @pytest.mark.parametrize("t", ["0.05", "0.1", "0.2"])

@@ -16,7 +16,7 @@ from tclose.kernels.records.filling import Assignment, QuotaFilling
 from tclose.kernels.records.growing_box import measure_distances
 from tclose.kernels.records.hilbert import hilbert_keys
 from tclose.search import Problem, problem_of
-from tclose.search.space_filling_curve import rank_along_curve
+from tclose.search.curve import rank_along_curve
 
 quick = settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -42,7 +42,7 @@ def test_more_columns_than_the_curve_has_bits_for_are_no_problem() -> None:
 
 def pair_loss(problem: Problem, x: int, y: int) -> float:
     """What two cells lose together, by the loss itself: a sum over the columns."""
-    label = np.full(problem.cells, -1)
+    label = np.full(problem.n_cells, -1)
     label[[x, y]] = 0
     return float(problem.loss(label).classes.sum()) if x != y else 0.0
 
@@ -53,10 +53,10 @@ def test_the_distance_of_two_cells_is_what_they_lose_together(
     data: st.DataObject, tables: Any
 ) -> None:
     problem = problem_of(data.draw(tables.cases()).bound())
-    table, every = problem.coded_table(), np.arange(problem.cells)
-    x = data.draw(st.integers(0, problem.cells - 1))
+    table, every = problem.make_coded_table(), np.arange(problem.n_cells)
+    x = data.draw(st.integers(0, problem.n_cells - 1))
     found = measure_distances(x, every, table)
-    expected = [pair_loss(problem, x, y) for y in range(problem.cells)]
+    expected = [pair_loss(problem, x, y) for y in range(problem.n_cells)]
     assert np.allclose(found, expected)
 
 
@@ -74,7 +74,7 @@ def test_numbers_dates_categories_and_missing_values_add_up(tables: Any) -> None
     problem = problem_of(tables.Case(rows, policy).bound())
     cell = {int(age): at for at, age in enumerate(problem.codes[:, 0])}
     others = np.array([cell[1], cell[2], cell[3]])
-    found = measure_distances(cell[0], others, problem.coded_table())
+    found = measure_distances(cell[0], others, problem.make_coded_table())
     assert found == pytest.approx([10 / 50 + 5 / 20 + 1 / 2, 1 + 1 + 1, 1 + 0 + 0])
 
 
@@ -84,14 +84,14 @@ def test_filling_one_class_takes_the_cells_that_widen_it_least(
     data: st.DataObject, tables: Any
 ) -> None:
     problem = problem_of(data.draw(tables.cases()).bound())
-    n = problem.cells
+    n = problem.n_cells
     bucket = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
-    rank = rank_along_curve(problem.codes, problem.weight)
+    rank = rank_along_curve(problem.codes, problem.rows)
     cell = np.argsort(rank)
     quota = np.array([[data.draw(st.integers(0, int((bucket == g).any()))) for g in range(3)]])
     quota[0, bucket[0]] = max(quota[0, bucket[0]], quota.sum() == 0)
     kind = np.zeros(1, dtype=np.int64)
-    filling = QuotaFilling(problem.coded_table(), bucket, cell, quota, kind)
+    filling = QuotaFilling(problem.make_coded_table(), bucket, cell, quota, kind)
     filling.fill(0, 1, n)
     label = filling.label
     assert np.bincount(bucket[label == 0], minlength=3).tolist() == quota[0].tolist()

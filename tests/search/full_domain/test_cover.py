@@ -10,10 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose.search import Budget, method_named, problem_of
-from tclose.search.budget import Clock
-from tclose.search.full_domain.cover import PRICES
-from tclose.search.full_domain.covering import covered
-from tclose.search.local_search.hybrid import Run
+from tclose.search.full_domain.covering import cover_cells
+from tclose.search.local_search import PRICES, LocalSearch
+from tclose.search.outcome import Clock
 
 quick = settings(
     max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -28,13 +27,13 @@ def test_every_row_is_in_a_class_that_keeps_the_promise(
     case = data.draw(tables.suited(method_named("cover")))
     bound = case.bound()
     problem = problem_of(bound)
-    label = covered(problem, Clock(Budget()), price, 1.0)
+    label = cover_cells(problem, Clock(Budget()), price, 1.0)
     assert (label >= 0).all()
     assert brute.broken(case, bound, label) == []
     seen: dict[tuple[int, ...], int] = {}
     for codes, one in zip(problem.codes.tolist(), label.tolist(), strict=True):
         assert seen.setdefault(tuple(codes), one) == one, "covering never parts equal cells"
-    run = Run(problem, Clock(Budget()))
+    run = LocalSearch(problem, Clock(Budget()))
     finer = run.split_top_down(label, 0)
     assert brute.broken(case, bound, finer) == []
     assert len(set(zip(finer.tolist(), label.tolist(), strict=True))) == finer.max() + 1
@@ -54,7 +53,7 @@ def test_a_region_like_the_table_is_published_at_fine_levels(tables: Any) -> Non
         rows["ill"] += [ill] * 8
     columns = {"age": "quasi", "town": "quasi", "ill": {"role": "sensitive", "t": "0.1"}}
     problem = problem_of(tables.Case(rows, {"k": 4, "columns": columns}).bound())
-    label = covered(problem, Clock(Budget()), 0.7, 1.0)
+    label = cover_cells(problem, Clock(Budget()), 0.7, 1.0)
     fine = problem.codes[:, 0] < 4
     assert label.max() + 1 == 9, "eight fine classes and the rest"
     assert len(np.unique(label[fine])) == 8 and len(np.unique(label[~fine])) == 1

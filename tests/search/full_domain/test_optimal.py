@@ -18,7 +18,7 @@ from tclose.policy.model import Policy
 from tclose.search import METHODS, Budget, Outcome, Problem, method_named, problem_of
 from tclose.search.full_domain import optimal as optimal_module
 from tclose.search.full_domain.measures import MEASURES
-from tclose.search.full_domain.optimal import least_loss
+from tclose.search.full_domain.optimal import optimal
 
 quick = settings(
     max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -42,7 +42,7 @@ def aimed(case: Any, data: st.DataObject) -> tuple[Any, dict[str, Any]]:
 def least(problem: Problem, share: Fraction) -> Outcome | None:
     """The least loss with all the time it takes, if any generalization keeps the promise."""
     try:
-        return least_loss(problem, Budget(suppression=share))
+        return optimal(problem, Budget(suppression=share))
     except UsageError:
         return None
 
@@ -79,9 +79,9 @@ def test_no_node_is_better(
     problem = problem_of(bound)
     if not judged(bool(losses), least=0.3):
         with pytest.raises(UsageError, match="no generalization"):
-            least_loss(problem, Budget(suppression=share), reference=reference)
+            optimal(problem, Budget(suppression=share), reference=reference)
         return
-    outcome = least_loss(problem, Budget(suppression=share), reference=reference)
+    outcome = optimal(problem, Budget(suppression=share), reference=reference)
     best = float(min(losses.values()))
     assert lost(outcome) == pytest.approx(best, rel=1e-12, abs=1e-12)
     assert float(losses[outcome.levels]) == pytest.approx(best, rel=1e-12, abs=1e-12)
@@ -107,7 +107,7 @@ def test_what_is_proved_before_time_is_up_is_true(
     left = iter([False] * looks)
     stopped = Budget(suppression=share, cancelled=lambda: next(left, True))
     try:
-        early = least_loss(problem, stopped)
+        early = optimal(problem, stopped)
     except UsageError as error:
         assert "in time" in str(error)
         return
@@ -127,7 +127,7 @@ def test_little_memory_for_boxes_and_tags_keeps_the_bound_sound(
         patch.setattr(optimal_module, "MOST_BOXES", 2)
         patch.setattr(optimal_module, "MOST_TAGS", 1)
         patch.setattr(optimal_module, "MOST_KNOWN", 1)
-        narrow = least_loss(problem, Budget(suppression=share), memory=0)
+        narrow = optimal(problem, Budget(suppression=share), memory=0)
     check_bound(full, narrow)
 
 
@@ -145,14 +145,14 @@ def test_requirements_and_compiled_rules_come_to_the_same(
     found = []
     for one in (problem, asked):
         try:
-            outcome = least_loss(one, Budget(suppression=share), reference=reference)
+            outcome = optimal(one, Budget(suppression=share), reference=reference)
             found.append((outcome.levels, outcome.label.tolist(), outcome.loss))
         except UsageError:
             found.append(None)
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if not one.aims])
+@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if not one.takes_objective])
 @pytest.mark.parametrize(
     "search", [{"loss": "precision"}, {"weights": {"a": 2}}, {"levels": {"a": [0, 0]}}]
 )
@@ -250,6 +250,6 @@ def test_adult_has_the_optimum_that_the_reference_tool_finds(
     }  # fmt: skip
     policy = Policy.model_validate({"k": 5, "columns": columns})
     problem = problem_of(bind(policy, open_source(str(adult_dir / "adult.csv"))))
-    outcome = least_loss(problem, Budget(suppression=Fraction(share)), reference=reference)
+    outcome = optimal(problem, Budget(suppression=Fraction(share)), reference=reference)
     assert outcome.classes == classes and outcome.gap == 0
     assert outcome.loss == pytest.approx(loss, abs=5e-4)

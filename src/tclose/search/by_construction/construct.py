@@ -25,17 +25,17 @@ from tclose.kernels.base.random import RandomStream
 from tclose.kernels.partition.state import PartitionState, fits_code_cells
 from tclose.kernels.partition.swaps import CellSwaps
 from tclose.kernels.records.filling import MatchingFilling, QuotaFilling
-from tclose.search.best import Best
-from tclose.search.budget import Budget, Clock
 from tclose.search.by_construction.emd_bounds import EmdConstraints, find_emd_constraints
 from tclose.search.by_construction.quotas import Quotas
-from tclose.search.merging import merge_failing
-from tclose.search.outcome import Outcome, numbered
+from tclose.search.curve import rank_along_curve
+from tclose.search.judge import Best
+from tclose.search.merging import Merge, merge_failing
+from tclose.search.outcome import Budget, Clock, Outcome, number_classes
 from tclose.search.problem import Problem
-from tclose.search.space_filling_curve import rank_along_curve
 
 Ints = NDArray[np.int64]
 
+GOLDEN = 0.6180339887498949
 LEAST_REACH = 16
 """Neighbours on the curve that are looked at on either side, however little time there is."""
 CHUNK = 4_000_000
@@ -51,21 +51,21 @@ def split_into_rows(problem: Problem) -> Problem:
 
     A release of it needs rows of one cell to be dealt to several classes.
     """
-    order = np.repeat(np.arange(problem.cells), problem.weight)
-    single = problem.reordered(order)
+    order = np.repeat(np.arange(problem.n_cells), problem.rows)
+    single = problem.reorder(order)
     ones = np.ones(len(order), dtype=np.int64)
-    return replace(single, weight=ones, classes=replace(single.classes, cell_rows=ones))
+    return replace(single, rows=ones, classes=replace(single.classes, cell_rows=ones))
 
 
-def run(
-    name: str, build: Callable[[Construction], None], problem: Problem, budget: Budget
+def construct(
+    method: str, build: Callable[[Construction], None], problem: Problem, budget: Budget
 ) -> Outcome:
     """Builds classes, swaps cells, and finalizes the best partition."""
     made = Construction(problem, Clock(budget))
-    made.spend(ROW * problem.rows)
+    made.spend(ROW * problem.n_rows)
     build(made)
     made.swap()
-    return made.settled(name)
+    return made.finalize(method)
 
 
 @dataclass
@@ -85,20 +85,20 @@ class Construction(Best):
     @cached_property
     def curve(self) -> Ints:
         """The rank of each cell on the space-filling curve."""
-        return rank_along_curve(self.problem.codes, self.problem.weight)
+        return rank_along_curve(self.problem.codes, self.problem.rows)
 
     @cached_property
     def cell(self) -> Ints:
         """The cell of each row, rows in the order of the curve."""
         order = np.argsort(self.curve)
-        return np.repeat(order, self.problem.weight[order])
+        return np.repeat(order, self.problem.rows[order])
 
     def choose_reach(self, buckets: int, share: float) -> int:
         """How many neighbours on the curve to look at, so that a share of the budget suffices.
 
         Looking at all costs half a bucket for each row.
         """
-        rows = self.problem.rows
+        rows = self.problem.n_rows
         looks = share * self.clock.budget.expected / LOOK
         if rows * rows / (2 * buckets) <= looks:
             return rows
@@ -108,12 +108,24 @@ class Construction(Best):
         """Offers classes by quotas, from the fragment of each tuple."""
         self.fill_from_buckets(step, fragment[self.closeness.tuple_of][self.cell], quotas, reach)
 
+    def order_rows(self, rank: Ints) -> Ints:
+        """The rows by the rank of their tuples; equal ones by turns along the curve, so that every
+        run of them has records everywhere."""
+        key = rank[self.closeness.tuple_of][self.cell]
+        return np.lexsort([np.arange(len(key)) * GOLDEN % 1.0, key])
+
+    def assign_runs(self, rank: Ints, rows: Ints) -> Ints:
+        """The run of each row, where runs of so many rows follow each other along the ranks."""
+        run = np.empty(len(self.cell), dtype=np.int64)
+        run[self.order_rows(rank)] = np.repeat(np.arange(len(rows)), rows)
+        return run
+
     def fill_from_buckets(self, step: str, bucket: Ints, quotas: Quotas, reach: int) -> None:
         """Offers classes by quotas, from the bucket of each row, rows in the order of the curve."""
         kind = quotas.kind[_scatter(quotas.classes)]
         filling = QuotaFilling(self.table, bucket, self.cell, quotas.counts, kind)
         self.fill_all(step, quotas.classes, reach, filling)
-        self.offer(step, self.merge_failing(filling.label))
+        self.offer(step, self.merge_classes(filling.label))
 
     def fill_all(
         self, step: str, classes: int, reach: int, filling: QuotaFilling | MatchingFilling
@@ -121,21 +133,20 @@ class Construction(Best):
         """Fills all classes, a few at a time; when time is up, the rest as quickly as can be."""
         done, many = 0, 1
         while done < classes:
-            reach = 1 if self.clock.over(step) else reach
+            reach = 1 if self.clock.is_over(step) else reach
             looks = filling.fill(done, min(done + many, classes), reach)
             self.spend(LOOK * looks)
             done += many
             many = max(1, min(classes, many * CHUNK // max(looks, 1)))
 
-    def merge_failing(self, label: Ints) -> Ints:
-        """The classes of rows as classes of cells, merged where they fail."""
-        whole = self.join_rows(label)
-        return merge_failing(whole, self.curve, self.table, self.is_hurried).label
+    def merge_classes(self, label: Ints, merge: Merge = merge_failing) -> Ints:
+        """The classes of rows as classes of cells, merged where they fail.
 
-    def join_rows(self, label: Ints) -> Ints:
-        """The classes of rows as classes of cells: each cell in the one with most of its rows."""
+        Each cell goes to the class with most of its rows.
+        """
         self.spend(ROW * len(label))
-        return numbered(join_rows(label, self.cell, self.problem.cells))
+        whole = number_classes(join_rows(label, self.cell, self.problem.n_cells))
+        return merge(whole, self.curve, self.table, self.is_hurried).label
 
     def is_hurried(self, looks: int) -> bool:
         """Counts looks at classes that might be merged; says whether the rest has to be brief.
@@ -143,18 +154,18 @@ class Construction(Best):
         Each look may add up two histograms and the rows.
         """
         self.spend(UNION * looks * (self.table.constraints.n_slots + 1))
-        return self.clock.over("merging")
+        return self.clock.is_over("merging")
 
     def swap(self) -> None:
         """Swaps and moves of cells until the budget is spent."""
         if self.best.max() == 0 or not fits_code_cells(self.table, self.best):
             return
         state = PartitionState(self.table, self.best, histograms=True, code_cells=True)
-        swaps = CellSwaps(state, RandomStream(self.clock.budget.seed, 4000))
-        while not self.clock.over("swapping"):
+        swaps = CellSwaps(state, RandomStream(self.seed, 4000))
+        while not self.clock.is_over("swapping"):
             _, looks = swaps.improve(5000, 60)
             self.spend(SWAP * looks)
-        self.offer("swaps and moves", numbered(state.label))
+        self.offer("swaps and moves", number_classes(state.label))
 
 
 def join_rows(label: Ints, cell: Ints, cells: int) -> Ints:
@@ -173,5 +184,4 @@ def join_rows(label: Ints, cell: Ints, cells: int) -> Ints:
 
 def _scatter(classes: int) -> Ints:
     """Class numbers in an order in which every stretch has a fair share of all."""
-    golden = 0.6180339887498949
-    return np.argsort(np.arange(classes) * golden % 1.0, kind="stable").astype(np.int64)
+    return np.argsort(np.arange(classes) * GOLDEN % 1.0, kind="stable").astype(np.int64)

@@ -3,28 +3,16 @@
 An *attribute* here is one constraint EMD ≤ t by a tree metric. Records with equal values of all
 such attributes are alike to these methods, so everything is counted by *tuples* of values.
 
-**Theorem A.** For a ground distance d and a distribution P on a set B of values, the farthest that
-any distribution on B can be from P is D(P, B) = max_{v ∈ B} Σ_i P(i)·d(i, v).
+**Theorem A** (`docs/mathematics.md` 3.1). The farthest that any distribution on a set B of values
+can be from P is D(P, B) = max_{v ∈ B} Σ_i P(i)·d(i, v).
 
-*Proof.* EMD(P, ·) is the optimal value of a linear program in its right-hand side, hence convex; a
-convex function on a simplex is largest at a vertex, a point mass at some v; and the only plan to a
-point mass moves everything there, which costs Σ P(i)·d(i, v). ∎ Along a line Σ P(i)·|i − v| is
-convex in v, so only the two ends of B count: D = max(g − a, b − g) with g the mean. For the equal
-distance D = 1 − min_v P(v), if B has two values or more.
-
-**Theorem B.** Let the records be parted into fragments F with distributions R_F, and let a class E
-of r records take c_F of them from F, whichever. Then
+**Theorem B** (3.2). Let the records be parted into fragments F with distributions R_F, and let a
+class E of r records take c_F of them from F, whichever. Then
 
     EMD(E, Q) ≤ U(c) := Σ_F (c_F / r)·D(R_F)  +  EMD(Σ_F (c_F / r)·R_F, Q).
 
-*Proof.* Put mix = Σ (c_F / r)·R_F. By the triangle inequality EMD(E, Q) ≤ EMD(E, mix) +
-EMD(mix, Q). Moving within fragments only, EMD(E, mix) ≤ Σ (c_F / r)·EMD(E_F, R_F), and each of
-those is at most D(R_F) by Theorem A, since E_F lives on the values that F has. ∎
-
-Nothing was said about the number of attributes: c is one vector of counts, and U is computed for
-each attribute by itself, on the fragments or on any coarser partition of the records (c of a union
-is the sum), whichever bound is the least. If c_F / r is each fragment's share of the table, the
-second term is 0. It is known before any record is chosen.
+It holds for each attribute by itself, on the fragments or on any coarser partition of the records,
+whichever bound is the least, and is known before any record is chosen.
 """
 
 from __future__ import annotations
@@ -39,7 +27,7 @@ from numpy.typing import NDArray
 from tclose.data.encode.classes import group_codes
 from tclose.kernels.records.bounds import CutBounds, least_bounds
 from tclose.requirements.constraint import Constraint, ConstraintKind, Constraints
-from tclose.search.compile.constraint_arrays import ConstraintArrays
+from tclose.search.kernel_arrays import ConstraintArrays
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -67,8 +55,7 @@ class EmdAttribute:
     @cached_property
     def position(self) -> Floats | None:
         """The place of each node where all values lie on one line, else None."""
-        nodes = len(self.parent)
-        if not np.array_equal(self.parent[:-1], np.arange(1, nodes)):
+        if not _is_line(self.parent):
             return None
         return np.append(0.0, np.cumsum(self.stretch[:-1]))
 
@@ -101,6 +88,10 @@ class EmdAttribute:
         for node in range(len(self.parent) - 1):
             result[:, self.parent[node]] += result[:, node]
         return result
+
+    def weigh_edges(self, share: Floats) -> Floats:
+        """[groups, edges]: the share below each edge, times the edge's length."""
+        return self.sum_below(share)[:, :-1] * self.stretch[:-1]
 
     def find_worst_cost(self, mass: Floats) -> Floats:
         """Σ_i mass(i)·d(i, v) of each row of masses at its worst value v (Theorem A).
@@ -136,23 +127,41 @@ class EmdConstraints:
         """How many rows there are."""
         return int(self.rows.sum())
 
+    def cut_into_runs(self, attribute: EmdAttribute, borders: NDArray[np.number]) -> Floats:
+        """[runs, nodes]: the rows of runs along an attribute that end at these borders.
+
+        A value that a border cuts through is in both runs, each with its part.
+        """
+        order = np.argsort(attribute.rank, kind="stable")
+        ends = np.cumsum(self.rows[order])
+        stops = np.union1d(ends, borders)
+        owner, run = np.searchsorted(ends, stops), np.searchsorted(borders, stops)
+        nodes = len(attribute.parent)
+        spot = run * nodes + attribute.node[order][owner]
+        held = np.bincount(spot, np.diff(stops, prepend=0), len(borders) * nodes)
+        return held.astype(np.float64).reshape(len(borders), nodes)
+
 
 def select_emd_constraints(constraints: Constraints) -> tuple[Constraint, ...]:
     """The constraints that say EMD ≤ t against the whole table."""
-    return tuple(rule for rule in constraints.compiled if _is_closeness(rule))
+    return tuple(constraint for constraint in constraints.compiled if _is_closeness(constraint))
 
 
-def _is_closeness(rule: Constraint) -> bool:
-    return rule.kind == ConstraintKind.EMD and not rule.need
+def _is_closeness(constraint: Constraint) -> bool:
+    return constraint.kind == ConstraintKind.EMD and not constraint.need
+
+
+def _is_line(parent: Ints) -> bool:
+    return np.array_equal(parent[:-1], np.arange(1, len(parent)))
 
 
 def lie_on_lines(constraints: Constraints) -> bool:
     """Whether all required closeness is about numbers or ranks, and no value is missing."""
     return all(
-        rule.metric is not None
-        and np.array_equal(rule.metric.parent[:-1], np.arange(1, len(rule.metric.parent)))
-        and not constraints.fields[rule.field].hides
-        for rule in select_emd_constraints(constraints)
+        constraint.metric is not None
+        and _is_line(constraint.metric.parent)
+        and not constraints.fields[constraint.field].hides
+        for constraint in select_emd_constraints(constraints)
     )
 
 
@@ -163,11 +172,11 @@ def find_emd_constraints(problem: Problem, arrays: ConstraintArrays) -> EmdConst
     a plan, not a guarantee; the exact rules have the last word about it.
     """
     constraints = problem.constraints
-    chosen = [at for at, rule in enumerate(constraints.compiled) if _is_closeness(rule)]
+    chosen = [at for at, constraint in enumerate(constraints.compiled) if _is_closeness(constraint)]
     fields = sorted({constraints.compiled[at].field for at in chosen})
     tuple_of, first = group_codes([constraints.fields[field].codes for field in fields])
     rows = np.zeros(len(first), dtype=np.int64)
-    np.add.at(rows, tuple_of, problem.weight)
+    np.add.at(rows, tuple_of, problem.rows)
     made = [_make_attribute(constraints, at, first, rows, arrays) for at in chosen]
     return EmdConstraints(tuple(made), tuple_of, rows)
 
@@ -175,8 +184,8 @@ def find_emd_constraints(problem: Problem, arrays: ConstraintArrays) -> EmdConst
 def _make_attribute(
     constraints: Constraints, at: int, first: Ints, rows: Ints, arrays: ConstraintArrays
 ) -> EmdAttribute:
-    rule, row = constraints.compiled[at], arrays.rows[at]
-    field = constraints.fields[rule.field]
+    constraint, row = constraints.compiled[at], arrays.rows[at]
+    field = constraints.fields[constraint.field]
     low, high = int(row["first_node"]), int(row["end_node"])
     begin = int(row["first_value"])
     leaf = arrays.leaf_node[begin : begin + field.values] - low
@@ -190,7 +199,7 @@ def _make_attribute(
         code = np.where(code < 0, field.values, code)
     node = leaf[code]
     return EmdAttribute(
-        field.name, float(rule.threshold), node, parent.astype(np.int64), stretch,
+        field.name, float(constraint.threshold), node, parent.astype(np.int64), stretch,
         _rank_values(node, parent, code, rows),
     )  # fmt: skip
 
@@ -258,21 +267,27 @@ def make_emd_bounds(
     """
     made = []
     for attribute, groupings in zip(closeness.attributes, coarser, strict=True):
-        table = attribute.count_rows(closeness.rows, np.zeros_like(fragment), 1) / closeness.total
-        ways = [_make_way(closeness, attribute, fragment, group) for group in groupings]
-        far, edge = (np.stack(parts) for parts in zip(*ways, strict=True))
-        below = attribute.sum_below(table)[0, :-1] * attribute.stretch[:-1]
-        made.append(EmdBound(attribute.t, far, edge, below))
+        ways = [
+            (attribute.count_rows(closeness.rows, group[fragment], int(group.max()) + 1), group)
+            for group in groupings
+        ]
+        made.append(make_emd_bound(closeness, attribute, ways))
     return tuple(made)
 
 
-def _make_way(
-    closeness: EmdConstraints, attribute: EmdAttribute, fragment: Ints, group: Ints
-) -> tuple[Floats, Floats]:
-    held = attribute.count_rows(closeness.rows, group[fragment], int(group.max()) + 1)
-    share = held / held.sum(axis=1, keepdims=True)
-    below = attribute.sum_below(share)[:, :-1] * attribute.stretch[:-1]
-    return attribute.find_worst_cost(share)[group], below[group]
+def make_emd_bound(
+    closeness: EmdConstraints, attribute: EmdAttribute, ways: Sequence[tuple[Floats, Ints]]
+) -> EmdBound:
+    """The bound of an attribute; a way is the rows of each group [groups, nodes], and the group of
+    each fragment."""
+    far, edge = [], []
+    for held, group in ways:
+        share = held / held.sum(axis=1, keepdims=True)
+        far.append(attribute.find_worst_cost(share)[group])
+        edge.append(attribute.weigh_edges(share)[group])
+    table = attribute.count_rows(closeness.rows, np.zeros_like(closeness.rows), 1)
+    whole = attribute.weigh_edges(table / closeness.total)[0]
+    return EmdBound(attribute.t, np.stack(far), np.stack(edge), whole)
 
 
 def are_within(bounds: Sequence[EmdBound], counts: Ints) -> bool:

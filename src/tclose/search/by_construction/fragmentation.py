@@ -7,21 +7,11 @@ fragment of everything, the best fragment is cut in two along the best attribute
 
     X_a = Σ_F w_F · D(R_{F,a}) ≤ target_a        (w_F the fragment's share of the rows)
 
-holds for every attribute a. By Theorem B X_a bounds the EMD of every class that takes its
-records from the fragments in proportion.
-
-What is corrected in the published method for two numerical attributes (`docs/mathematics.md` 3.5):
-
-- distances stay those of the whole table. It divided each fragment's by the fragment's own width,
-  so that no bound could fall below half the share of fragments with two values or more, and a cut
-  could raise both bounds (its Proposition 6 is false). With the common width a cut along an
-  attribute never raises that attribute's bound: the worst value over a part is no worse than over
-  the whole, and the parts add up;
-- only values that a fragment really has count as its ends;
-- a class that is right on fragments is right on every coarser partition, so each attribute keeps
-  the least bound met on the way, and fragments with the same ends are taken together.
-
-`OWN_WIDTH` is the published bound, for comparison.
+holds for every attribute a. By Theorem B (`emd_bounds`) X_a bounds the EMD of every class that
+takes its records from the fragments in proportion. A class that is right on fragments is right on
+every coarser partition, so each attribute keeps the least bound met on the way, and fragments with
+the same ends are taken together. What is corrected in the published method for two numerical
+attributes: `docs/mathematics.md` 3.5; `OWN_WIDTH` is the published bound, for comparison.
 """
 
 from __future__ import annotations
@@ -52,10 +42,6 @@ MOST_FRAGMENTS, MOST_ROOM = 10_000, 20_000_000
 bounds then are; they are computed as they are, so nothing rests on the targets being met."""
 
 
-FREEDOM = 0.7
-"""How much few fragments count for against many classes; ¾ or so was best on twelve policies."""
-
-
 @dataclass(frozen=True)
 class Fragmentation:
     """A partition of the tuples of sensitive values into fragments, numbered along the cuts."""
@@ -72,11 +58,6 @@ class Fragmentation:
     def count(self) -> int:
         """How many fragments there are."""
         return len(self.rows)
-
-    def worth(self, classes: int) -> float:
-        """What to prefer of several plans: many classes, but few fragments, which leave a class
-        more records to choose from."""
-        return float(classes / self.count**FREEDOM)
 
 
 @dataclass
@@ -136,7 +117,7 @@ class _Cutting:
             if (now := self._open()).tolist() != open_.tolist():
                 open_ = now
                 heap = self._heap(open_)
-        return self._made()
+        return self._finish()
 
     def _open(self) -> NDArray[np.bool_]:
         """Which attributes are still beyond their targets."""
@@ -207,7 +188,7 @@ class _Cutting:
         node.after = np.concatenate(after)
         self.nodes.append(node)
 
-    def _made(self) -> Fragmentation:
+    def _finish(self) -> Fragmentation:
         order: list[int] = []
         todo = [0]
         while todo:

@@ -3,19 +3,12 @@
 Sort the records by the first attribute and cut the row into K buckets of s records, likewise by the
 second. A record is an edge between its two buckets, so the records are the edges of a bipartite
 multigraph in which every bucket has s edges. A class is a *perfect matching*: K records, one from
-every bucket of either attribute.
-
-**Never stuck.** A regular bipartite multigraph is a union of perfect matchings (König), so every
-edge lies in one; taking one away leaves a regular multigraph. Hence whatever record is the seed, a
-class with it exists, and so does a partition of all that are left. ∎
-
-**Guarantee.** A class takes one record of each of K buckets of equal size, so by Theorem B
-(`emd_bounds`) with the buckets as fragments its counts are in proportion and
+every bucket of either attribute. It is never stuck: whatever record is the seed, a class with it
+exists, and so does a partition of all that are left; and every class is within
 
     EMD ≤ Σ_b (1/K) · D(bucket b)
 
-in both attributes, with classes of K records, not K². For ordered and numeric distances that is at
-most 1/K, since the buckets' widths add up to at most 1. ∎ Three attributes have no such theorem.
+in both attributes, at most 1/K for ordered and numeric distances (`docs/mathematics.md` 3.4).
 
 Of all classes with a given seed the one nearest to it is found by the Hungarian method over the
 nearest record left in every pair of buckets. Rows beyond a multiple of K, fewer than K and spread
@@ -28,11 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.records.filling import MatchingFilling
-from tclose.search.budget import Budget
-from tclose.search.by_construction.construct import Construction, run
+from tclose.search.by_construction.construct import Construction
 from tclose.search.by_construction.emd_bounds import ROUNDING, EmdAttribute, EmdConstraints
-from tclose.search.outcome import Outcome
-from tclose.search.problem import Problem
+from tclose.search.by_construction.quotas import find_sufficient
 
 Ints = NDArray[np.int64]
 
@@ -47,17 +38,13 @@ TURNS = (0.6180339887498949, 0.41421356237309515)
 bucket then has records everywhere, and near ones can be matched."""
 
 
-def matching(problem: Problem, budget: Budget) -> Outcome:
+def build_matchings(made: Construction) -> None:
     """Classes by perfect matchings, with as many buckets as closeness needs, or fewer."""
-    return run("matching", _build, problem, budget)
-
-
-def _build(made: Construction) -> None:
-    needed, most = count_buckets_needed(made.closeness, made.k), made.problem.rows
+    needed, most = count_buckets_needed(made.closeness, made.k), made.problem.n_rows
     tried = {min(max(made.k, round(share * needed)), most) for share in LADDER}
     for at, buckets in enumerate(sorted(tried, reverse=True)):
         before = made.least
-        if at > 0 and made.clock.over("matching", BUILDING):
+        if at > 0 and made.clock.is_over("matching", BUILDING):
             return
         match_buckets(made, buckets)
         if made.least >= before:
@@ -65,49 +52,22 @@ def _build(made: Construction) -> None:
 
 
 def count_buckets_needed(closeness: EmdConstraints, k: int) -> int:
-    """A number of buckets that keeps both close whatever the records, or the most that is tried.
+    """A number of buckets that keeps both close whatever the records, or the most that is tried."""
 
-    Found by doubling and bisecting; the bound falls with the number of buckets but for rounding, so
-    this may be a little more than the least.
-    """
-    most = min(MOST_BUCKETS, closeness.total)
-    high = min(max(k, 1), most)
-    while high < most and not _keeps_closeness(closeness, high):
-        high = min(2 * high, most)
-    low = max(high // 2, k) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _keeps_closeness(closeness, middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    def suffices(buckets: int) -> bool:
+        return all(
+            measure_bucket_bound(closeness, attribute, buckets) <= attribute.t - ROUNDING
+            for attribute in closeness.attributes
+        )
 
-
-def _keeps_closeness(closeness: EmdConstraints, buckets: int) -> bool:
-    return all(
-        measure_bucket_bound(closeness, attribute, buckets) <= attribute.t - ROUNDING
-        for attribute in closeness.attributes
-    )
+    return find_sufficient(k, min(MOST_BUCKETS, closeness.total), suffices)
 
 
 def measure_bucket_bound(closeness: EmdConstraints, attribute: EmdAttribute, buckets: int) -> float:
-    """Σ_b (1/K) · D(bucket b): how far a class of one record per bucket can be at most.
-
-    Values that a border cuts through are in both buckets with their parts.
-    """
-    order = np.argsort(attribute.rank, kind="stable")
-    ends = np.cumsum(closeness.rows[order])
+    """Σ_b (1/K) · D(bucket b): how far a class of one record per bucket can be at most."""
     borders = closeness.total * np.arange(1, buckets + 1) / buckets
-    stops = np.unique(np.concatenate([ends, borders]))
-    mass = np.diff(stops, prepend=0.0)
-    middle = stops - mass / 2
-    owner = np.minimum(np.searchsorted(ends, middle, side="right"), len(ends) - 1)
-    bucket = np.minimum((middle * buckets / closeness.total).astype(np.int64), buckets - 1)
-    nodes = len(attribute.parent)
-    spot = bucket * nodes + attribute.node[order][owner]
-    held = np.asarray(np.bincount(spot, mass, buckets * nodes), dtype=np.float64)
-    return float(attribute.find_worst_cost(held.reshape(buckets, nodes)).sum() / closeness.total)
+    held = closeness.cut_into_runs(attribute, borders)
+    return float(attribute.find_worst_cost(held).sum() / closeness.total)
 
 
 def match_buckets(made: Construction, buckets: int) -> None:
@@ -136,4 +96,4 @@ def match_buckets(made: Construction, buckets: int) -> None:
     label = np.empty(len(of), dtype=np.int64)
     label[rows] = filling.label
     label[~kept] = classes + np.arange(spare)
-    made.offer(step, made.merge_failing(label))
+    made.offer(step, made.merge_classes(label))

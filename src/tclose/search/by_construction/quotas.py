@@ -2,42 +2,41 @@
 
 A class of whole records cannot be in proportion to all fragments. The published way out is as many
 classes as the greatest common divisor of the fragments' sizes, which is one class almost surely
-(`divide_in_proportion`). Here records are dealt, or classes halved, and the bound of Theorem B
-(`emd_bounds`) says for which counts every choice of records is close.
+(`divide_in_proportion`). Here Theorem B (`emd_bounds`) says for which counts every choice of
+records is close, and records are
 
-**Dealing lemma.** Lay n records in a row, fragments side by side, and give position p to class p
-mod q. Every run of L positions is split into ⌊L/q⌋ or ⌈L/q⌉ records per class, and for a class of r
-records |count/r − L/n| < 1/r for every run from the start.
-
-*Proof.* A class gets every q-th position, so a run of L holds ⌊L/q⌋ or ⌈L/q⌉ of them. Write
-L = q·a + u and n = q·b + s with 0 ≤ u, s < q; class j gets a + [j < u] of the run and
-r = b + [j < s] in all. Then count − r·L/n = e − (L/n)·f with e = [j < u] − u/q and
-f = [j < s] − s/q, both in (−1, 1), which lies between e and e − f, for L/n is in [0, 1]. Where e
-and f have the same sign, e − f is in (−1, 1) too. If e > 0 ≥ f, then s ≤ j < u and
-e − f = 1 − (u − s)/q < 1; if e ≤ 0 < f, then u ≤ j < s and e − f = −1 + (s − u)/q > −1. ∎
-
-Hence dealing along one ordered attribute alone keeps EMD < 1/r: by the lemma each prefix is off by
-less than 1/r, and the EMD is the mean of those errors over the m − 1 borders. With fragments of
-several attributes at most |F| + 1 different vectors of counts occur, however many classes there
-are: class j changes only where j passes a border modulo q.
+- dealt in turn to the classes: every run of L records along the fragments is then split into
+  ⌊L/q⌋ or ⌈L/q⌉ per class (`docs/mathematics.md` 3.3), and at most |F| + 1 different vectors of
+  counts occur, however many classes there are;
+- or halved, and halved again (`halve_rows`);
+- or taken one from each of K runs along one attribute, of nearly equal length. With n = q·K + e
+  there are q classes; e < K runs, spread evenly, have one record more, and the classes take those
+  in turn. That is right with ties, and where K does not divide n.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.search.by_construction.emd_bounds import EmdBound, are_within
+from tclose.search.by_construction.emd_bounds import (
+    EmdAttribute,
+    EmdBound,
+    EmdConstraints,
+    are_within,
+    make_emd_bound,
+)
 
 Ints = NDArray[np.int64]
 Bounds = Sequence[EmdBound]
 
 FINEST = 128
 """Numbers of classes are tried in steps of one part in so many."""
+MOST_SUBSETS = 512
 
 
 @dataclass(frozen=True)
@@ -112,13 +111,84 @@ def halve_rows(rows: Ints, bounds: Bounds, k: int) -> Quotas:
             extra = np.cumsum(counts % 2)
             left = counts // 2 + (counts % 2) * (extra % 2)
             halves = np.stack([left, counts - left])
-            small = halves.sum(axis=1).min() < max(k, 1)
-            target, parts = (done, [counts]) if small else (following, list(halves))
-            if not small and not are_within(bounds, halves):
-                target, parts = done, [counts]
+            is_large = halves.sum(axis=1).min() >= max(k, 1)
+            target, parts = done, [counts]
+            if is_large and are_within(bounds, halves):
+                target, parts = following, list(halves)
             for part in parts:
                 known = target.get(part.tobytes(), (part, 0))[1]
                 target[part.tobytes()] = (part, known + times)
         todo = following
     kinds = np.stack([counts for counts, _ in done.values()])
     return Quotas(kinds, np.repeat(np.arange(len(kinds)), [times for _, times in done.values()]))
+
+
+def take_one_of_each(rows: int, subsets: int) -> Quotas:
+    """One record per subset for every class, and the rows beyond a multiple spread over both.
+
+    >>> made = take_one_of_each(8, 3)
+    >>> made.counts[made.kind].tolist()
+    [[2, 1, 1], [1, 1, 2]]
+    """
+    classes = max(rows // subsets, 1)
+    spare = rows - classes * subsets
+    where = (2 * np.arange(spare) + 1) * subsets // (2 * max(spare, 1))
+    counts = np.ones((min(spare + 1, classes), subsets), dtype=np.int64)
+    np.add.at(counts, (np.arange(spare) % classes, where), 1)
+    return Quotas(counts, np.minimum(np.arange(classes), len(counts) - 1))
+
+
+def count_subset_rows(rows: int, subsets: int) -> Ints:
+    """How many rows each subset has, so that the classes can take what `take_one_of_each` says.
+
+    >>> count_subset_rows(8, 3).tolist()
+    [3, 2, 3]
+    """
+    quotas = take_one_of_each(rows, subsets)
+    count: Ints = np.bincount(quotas.kind, minlength=len(quotas.counts)) @ quotas.counts
+    return count
+
+
+def make_subset_bound(closeness: EmdConstraints, attribute: EmdAttribute, subsets: int) -> EmdBound:
+    """U for classes that take records from each of the runs along an attribute.
+
+    Along a line it is at most 1/K where K divides the rows: two runs share an end at most. The
+    published (n − K) / (2(n − 1)K) counts on all values being distinct (`docs/mathematics.md` 3.5).
+    """
+    borders = np.cumsum(count_subset_rows(closeness.total, subsets))
+    held = closeness.cut_into_runs(attribute, borders)
+    return make_emd_bound(closeness, attribute, [(held, np.arange(subsets))])
+
+
+def count_subsets_needed(closeness: EmdConstraints, attribute: EmdAttribute, k: int) -> int:
+    """A number of subsets that keeps closeness whichever the records are, or the most there may be.
+
+    U falls with the number of subsets but for rounding.
+    """
+
+    def suffices(subsets: int) -> bool:
+        counts = take_one_of_each(closeness.total, subsets).counts
+        return are_within([make_subset_bound(closeness, attribute, subsets)], counts)
+
+    return find_sufficient(k, min(MOST_SUBSETS, closeness.total), suffices)
+
+
+def find_sufficient(least: int, most: int, suffices: Callable[[int], bool]) -> int:
+    """A number that suffices, by doubling and bisecting, or the most that is tried.
+
+    Where larger numbers do not always suffice, it may be a little more than the least.
+
+    >>> find_sufficient(2, 100, lambda number: number >= 11), find_sufficient(2, 5, lambda _: False)
+    (11, 5)
+    """
+    high = min(max(least, 1), most)
+    while high < most and not suffices(high):
+        high = min(2 * high, most)
+    low = max(high // 2, min(least, most)) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if suffices(middle):
+            high = middle
+        else:
+            low = middle
+    return high

@@ -100,10 +100,10 @@ class Frontier:
         other: Literal["t", "k"] = "k" if self.across == "t" else "t"
         several = len({getattr(point, other) for point in self.points}) > 1
         found = []
-        ordered = sorted(self.points, key=lambda one: (_rank(self.points, one), _at(one, other)))
-        for (method, _), group in groupby(ordered, lambda one: (one.method, _at(one, other))):
-            points = tuple(sorted(group, key=lambda one: _at(one, self.across)))
-            fixed = f"{other}={shown_number(getattr(points[0], other))}" if several else ""
+        ordered = sorted(self.points, key=lambda at: (_rank(self.points, at), _at(at, other)))
+        for (method, _), group in groupby(ordered, lambda at: (at.method, _at(at, other))):
+            points = tuple(sorted(group, key=lambda at: _at(at, self.across)))
+            fixed = f"{other}={show_number(getattr(points[0], other))}" if several else ""
             found.append(Curve(method, fixed, self.across, points))
         return tuple(found)
 
@@ -178,14 +178,14 @@ def knee_of(places: Sequence[float], losses: Sequence[float]) -> int | None:
 def place_text(place: Place) -> str:
     """Where a point is, in words."""
     t, k = place
-    told = [] if t is None else [f"t={shown_number(t)}"]
-    return ", ".join(told if k is None else [*told, f"k={k}"])
+    words = [] if t is None else [f"t={show_number(t)}"]
+    return ", ".join(words if k is None else [*words, f"k={k}"])
 
 
-def shown_number(number: Fraction | int | None) -> str:
+def show_number(number: Fraction | int | None) -> str:
     """A short decimal.
 
-    >>> shown_number(Fraction(1, 20)), shown_number(Fraction(1, 3)), shown_number(5)
+    >>> show_number(Fraction(1, 20)), show_number(Fraction(1, 3)), show_number(5)
     ('0.05', '0.3333', '5')
     """
     return "none" if number is None else f"{float(number):.4g}"
@@ -197,4 +197,4 @@ def _at(point: Point, axis: str) -> Fraction:
 
 def _rank(points: Sequence[Point], point: Point) -> int:
     """The place of a point's method in the order that was asked for."""
-    return [one.method for one in points].index(point.method)
+    return [each.method for each in points].index(point.method)

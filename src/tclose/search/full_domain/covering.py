@@ -17,12 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.search.budget import Clock
-from tclose.search.full_domain.lattice import Lattice
-from tclose.search.full_domain.levels import Ladder, Levels, ladders_of
-from tclose.search.full_domain.measures import ByColumns, house_loss
+from tclose.search.full_domain.lattice import Ladder, Lattice, Levels, ladders_of
+from tclose.search.full_domain.measures import house_loss
 from tclose.search.full_domain.rollup import Roller
-from tclose.search.outcome import numbered
+from tclose.search.outcome import Clock, number_classes
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -30,66 +28,56 @@ Ints = NDArray[np.int64]
 ROUNDS = 12
 
 
-def covered(problem: Problem, clock: Clock, price: float, until: float) -> Ints:
+def cover_cells(problem: Problem, clock: Clock, price: float, until: float) -> Ints:
     """A class for each cell: classes at the levels of some rounds, and the rest as one more.
 
     `price` is what a row costs that is left for later; `until` the share of the budget to spend.
     """
     ladders = ladders_of(problem)
-    label = np.full(problem.cells, -1, dtype=np.int64)
+    label = np.full(problem.n_cells, -1, dtype=np.int64)
     made = 0
     for _ in range(ROUNDS):
         rest = np.flatnonzero(label < 0)
-        if not len(rest) or clock.over("covering", until):
+        if not len(rest) or clock.is_over("covering", until):
             break
-        view = _CoverView.of(problem, ladders, rest, price, clock, until)
-        best = view.climb()
+        cover = _Round(problem.part(rest), problem, ladders, price, clock, until)
+        best = cover.climb()
         if best is None:
             break
-        found = numbered(view.roller.label(best, view.problem.rows))
+        found = number_classes(cover.roller.label(best, cover.part.n_rows))
         label[rest] = np.where(found >= 0, found + made, -1)
         made += int(found.max()) + 1
-    return numbered(np.where(label < 0, made, label))
+    return number_classes(np.where(label < 0, made, label))
 
 
 @dataclass
-class _CoverView:
+class _Round:
     """The cells that are not covered yet, judged against the whole table."""
 
+    part: Problem
     problem: Problem
-    house: ByColumns
-    lattice: Lattice
-    roller: Roller
+    ladders: tuple[Ladder, ...]
     price: float
     clock: Clock
     until: float
 
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        ladders: tuple[Ladder, ...],
-        cells: Ints,
-        price: float,
-        clock: Clock,
-        until: float,
-    ) -> _CoverView:
-        """The given cells of a problem."""
-        part = problem.part(cells)
-        house = house_loss(part, ladders)
-        each = [(price - one.loss).ravel() / (max(part.rows, 1) * len(ladders)) for one in ladders]
-        roller = Roller(
-            part, ladders, np.concatenate([np.zeros(0), *each]), reference="table", whole=problem
-        )
-        top = tuple(one.levels - 1 for one in ladders)
-        return cls(part, house, Lattice((0,) * len(ladders), top), roller, price, clock, until)
+    def __post_init__(self) -> None:
+        cost = max(self.part.n_rows, 1) * len(self.ladders)
+        prices = [(self.price - ladder.loss).ravel() / cost for ladder in self.ladders]
+        self.house = house_loss(self.part, self.ladders)
+        self.roller = Roller(
+            self.part, self.ladders, np.concatenate([np.zeros(0), *prices]), reference="table",
+            whole=self.problem,
+        )  # fmt: skip
+        highest = tuple(ladder.levels - 1 for ladder in self.ladders)
+        self.lattice = Lattice((0,) * len(self.ladders), highest)
 
     def climb(self) -> Levels | None:
         """The node with the least cost that single steps lead to; None where nothing is won."""
         known: dict[Levels, float] = {}
         path = self.house.path(self.lattice.low, self.lattice.high)
         best = min(path, key=lambda node: (self._cost(node, known), node))
-        while not self.clock.over("covering", self.until):
+        while not self.clock.is_over("covering", self.until):
             near = [*self.lattice.predecessors(best), *self.lattice.successors(best)]
             step = min(near, key=lambda node: (self._cost(node, known), node), default=best)
             if self._cost(step, known) >= self._cost(best, known):
@@ -101,7 +89,7 @@ class _CoverView:
         """Per row: what covered classes lose, and the price of the others."""
         if node not in known:
             before = self.roller.effort
-            verdict = self.roller.look(node, self.problem.rows)
+            verdict = self.roller.look(node, self.part.n_rows)
             self.clock.spend(self.roller.effort - before)
             known[node] = np.inf
             if verdict.feasible and self.roller.rest_holds():

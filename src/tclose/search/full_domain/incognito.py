@@ -17,11 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tclose.errors import UsageError
-from tclose.search.budget import Budget, Clock
-from tclose.search.full_domain.generalization import Domain, domain_of, nothing_found
-from tclose.search.full_domain.lattice import below
-from tclose.search.full_domain.levels import Levels
-from tclose.search.outcome import Outcome
+from tclose.search.full_domain.domain import Domain, domain_of, nothing_found
+from tclose.search.full_domain.lattice import Levels, is_below
+from tclose.search.outcome import Budget, Clock, Outcome
 from tclose.search.problem import Problem
 
 MOST_JUDGED = 1_000_000
@@ -66,9 +64,9 @@ def _minimal(domain: Domain) -> Minimal:
     least: list[Levels] = []
     for node in sorted(holding, key=lambda node: (sum(node), node)):
         if domain.problem.monotone:
-            if not any(one in holding for one in domain.lattice.predecessors(node)):
+            if holding.isdisjoint(domain.lattice.predecessors(node)):
                 least.append(node)
-        elif not any(below(one, node) for one in least):
+        elif not any(is_below(finer, node) for finer in least):
             least.append(node)
     return Minimal(tuple(sorted(least)), True, domain.roller.looks)
 
@@ -113,10 +111,10 @@ def _holding(
     held: set[Levels] = set()
     for node in sorted(candidates, key=lambda node: (sum(node), node)):
         finer = ((*node[:at], level - 1, *node[at + 1 :]) for at, level in enumerate(node) if level)
-        if any(one in held for one in finer):
+        if not held.isdisjoint(finer):
             held.add(node)
             continue
-        if domain.clock.over("judging subsets of the columns"):
+        if domain.clock.is_over("judging subsets of the columns"):
             return None
         whole = _spread(domain, columns, node)
         if whole not in known:
@@ -144,7 +142,7 @@ def _one_by_one(domain: Domain) -> set[Levels] | None:
         )
     held = set()
     for node in domain.lattice.nodes():
-        if domain.clock.over("judging every node"):
+        if domain.clock.is_over("judging every node"):
             return None
         if domain.look(node).feasible:
             held.add(node)

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import UsageError, nearest
-from tclose.search.full_domain.levels import Ladder, Levels
+from tclose.search.full_domain.lattice import Ladder, Levels
 from tclose.search.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -38,37 +37,6 @@ class NodeTally:
     """Σ over the rows left out of what leaving them out costs beyond the node's own loss."""
 
 
-class Measure(Protocol):
-    """A loss, and how it bounds itself."""
-
-    @property
-    def name(self) -> str:
-        """Its name in a policy."""
-        ...
-
-    @property
-    def price(self) -> Floats:
-        """What leaving out a row adds, laid out like the groups of `levels.Rungs`."""
-        ...
-
-    @property
-    def by_columns(self) -> bool:
-        """Whether the floor needs no grouping."""
-        ...
-
-    def floor(self, levels: Levels) -> float:
-        """At most what any release at the node or above it loses."""
-        ...
-
-    def bound(self, levels: Levels, tally: NodeTally, room: int) -> float:
-        """The same once the node is grouped; `room` rows may be left out."""
-        ...
-
-    def value(self, levels: Levels, tally: NodeTally) -> float:
-        """What the release at the node loses."""
-        ...
-
-
 @dataclass(frozen=True)
 class ByColumns:
     """A weighted mean over rows and columns; `totals[column][level]` is what a column adds."""
@@ -76,7 +44,9 @@ class ByColumns:
     name: str
     totals: tuple[tuple[float, ...], ...]
     price: Floats
+    """What leaving out a row adds, by column, level and code, laid out like the ladders' groups."""
     by_columns: bool = True
+    """Whether the floor needs no grouping."""
 
     def floor(self, levels: Levels) -> float:
         """What the node loses with all rows."""
@@ -150,19 +120,24 @@ class ClassSize:
         return (self.rows - tally.left_rows) / max(tally.classes - tally.left_classes, 1)
 
 
+LossMeasure = ByColumns | Discernibility | ClassSize
+"""A loss, and how it bounds itself: `floor` is at most what any release at the node or above it
+loses, `bound` the same once the node is grouped, `value` what the release at the node loses."""
+
+
 def iyengar(problem: Problem, ladders: Sequence[Ladder], share: Sequence[float]) -> ByColumns:
     """The house's loss: leaves below a value's node; a row left out loses 1 in every column."""
     loss = [ladder.loss for ladder in ladders]
-    return _by_columns("iyengar", problem, loss, [1.0 - one for one in loss], share)
+    return _by_columns("iyengar", problem, loss, [1.0 - table for table in loss], share)
 
 
 def precision(problem: Problem, ladders: Sequence[Ladder], share: Sequence[float]) -> ByColumns:
     """The level over the highest level (Sweeney 2002); a row left out loses 1 in every column."""
     loss = [
-        np.repeat(np.arange(one.levels)[:, None] / max(one.levels - 1, 1), one.values, axis=1)
-        for one in ladders
+        np.repeat(np.arange(ladder.levels)[:, None] / max(ladder.levels - 1, 1), ladder.values, 1)
+        for ladder in ladders
     ]
-    return _by_columns("precision", problem, loss, [1.0 - one for one in loss], share)
+    return _by_columns("precision", problem, loss, [1.0 - table for table in loss], share)
 
 
 def entropy(problem: Problem, ladders: Sequence[Ladder], share: Sequence[float]) -> ByColumns:
@@ -173,13 +148,13 @@ def entropy(problem: Problem, ladders: Sequence[Ladder], share: Sequence[float])
     """
     loss, price = [], []
     for at, ladder in enumerate(ladders):
-        count = np.bincount(problem.codes[:, at], problem.weight, ladder.values)
+        count = np.bincount(problem.codes[:, at], problem.rows, ladder.values)
         inside = np.stack(
             [np.bincount(group, count, ladder.values)[group] for group in ladder.group]
         )
         bits = np.log2(np.maximum(inside, 1))
-        lost, whole = bits - np.log2(np.maximum(count, 1)), np.log2(max(problem.rows, 1))
-        most = float((whole - np.log2(np.maximum(count, 1))) @ count) / max(problem.rows, 1)
+        lost, whole = bits - np.log2(np.maximum(count, 1)), np.log2(max(problem.n_rows, 1))
+        most = float((whole - np.log2(np.maximum(count, 1))) @ count) / max(problem.n_rows, 1)
         loss.append(lost / (most or 1.0))
         price.append((whole - bits) / (most or 1.0))
     return _by_columns("entropy", problem, loss, price, share)
@@ -188,42 +163,41 @@ def entropy(problem: Problem, ladders: Sequence[Ladder], share: Sequence[float])
 def _by_columns(
     name: str, problem: Problem, loss: list[Floats], price: list[Floats], share: Sequence[float]
 ) -> ByColumns:
-    totals = []
-    for at, (table, part) in enumerate(zip(loss, share, strict=True)):
-        count = np.bincount(problem.codes[:, at], problem.weight, table.shape[1])
-        totals.append(tuple((table @ count * (part / max(problem.rows, 1))).tolist()))
-    each = [
-        one.ravel() * (part / max(problem.rows, 1)) for one, part in zip(price, share, strict=True)
-    ]
-    return ByColumns(name, tuple(totals), np.concatenate([np.zeros(0), *each]))
+    totals, prices = [], [np.zeros(0)]
+    for at, part in enumerate(share):
+        count = np.bincount(problem.codes[:, at], problem.rows, loss[at].shape[1])
+        per_row = part / max(problem.n_rows, 1)
+        totals.append(tuple((loss[at] @ count * per_row).tolist()))
+        prices.append(price[at].ravel() * per_row)
+    return ByColumns(name, tuple(totals), np.concatenate(prices))
 
 
 COLUMNS: Mapping[str, Callable[[Problem, Sequence[Ladder], Sequence[float]], ByColumns]] = {
     "iyengar": iyengar, "precision": precision, "entropy": entropy,
 }  # fmt: skip
-SIZES: Mapping[str, Callable[[int, Floats], Measure]] = {
+SIZES: Mapping[str, Callable[[int, Floats], Discernibility | ClassSize]] = {
     "discernibility": Discernibility, "class-size": ClassSize,
 }  # fmt: skip
 MEASURES = (*COLUMNS, *SIZES)
 
 
-def measure_of(problem: Problem, ladders: Sequence[Ladder]) -> Measure:
-    """The measure that the problem's aims name."""
-    aims = problem.aims
-    if aims.loss in SIZES:
-        if aims.weights:
+def measure_of(problem: Problem, ladders: Sequence[Ladder]) -> LossMeasure:
+    """The measure that the problem's objective names."""
+    objective = problem.objective
+    if objective.loss in SIZES:
+        if objective.weights:
             raise UsageError(
-                f"{aims.loss} does not look at columns, so they have no weights",
+                f"{objective.loss} does not look at columns, so they have no weights",
                 where="search.weights",
                 hint=f"weights go with {', '.join(COLUMNS)}",
             )
         room = sum(ladder.group.size for ladder in ladders)
-        return SIZES[aims.loss](problem.rows, np.zeros(room))
-    if aims.loss not in COLUMNS:
+        return SIZES[objective.loss](problem.n_rows, np.zeros(room))
+    if objective.loss not in COLUMNS:
         raise UsageError(
-            "there is no such loss", where="search.loss", hint=nearest(aims.loss, MEASURES)
+            "there is no such loss", where="search.loss", hint=nearest(objective.loss, MEASURES)
         )
-    return COLUMNS[aims.loss](problem, ladders, _shares(problem, aims.weights))
+    return COLUMNS[objective.loss](problem, ladders, _shares(problem, objective.weights))
 
 
 def house_loss(problem: Problem, ladders: Sequence[Ladder]) -> ByColumns:
@@ -239,4 +213,4 @@ def _shares(problem: Problem, weights: Mapping[str, Fraction]) -> list[float]:
     total = sum(each, Fraction(0))
     if total <= 0:
         raise UsageError("all weights are 0, so nothing would be lost", where="search.weights")
-    return [float(one / total) for one in each]
+    return [float(weight / total) for weight in each]

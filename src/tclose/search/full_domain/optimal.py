@@ -28,11 +28,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tclose.search.budget import Budget, Clock
-from tclose.search.full_domain.generalization import Domain, domain_of, nothing_found
-from tclose.search.full_domain.levels import Levels
+from tclose.search.full_domain.domain import Domain, domain_of, nothing_found
+from tclose.search.full_domain.lattice import Levels
 from tclose.search.full_domain.rollup import NodeVerdict, Reference
-from tclose.search.outcome import Outcome, Trial
+from tclose.search.outcome import Budget, Clock, Outcome, Trial
 from tclose.search.problem import Problem
 
 MOST_BOXES = 100_000
@@ -44,21 +43,18 @@ Box = tuple[float, int, Levels, Levels, bool]
 the box can be tagged."""
 
 
-def optimal(problem: Problem, budget: Budget) -> Outcome:
-    """The full-domain generalization with the least loss."""
-    return least_loss(problem, budget)
-
-
-def least_loss(
+def optimal(
     problem: Problem,
     budget: Budget,
     *,
     reference: Reference = "released",
     memory: int | None = None,
 ) -> Outcome:
-    """The same; reference "table" only to compare with tools that reckon so, not to publish."""
-    clock = Clock(budget)
-    search = _Search(domain_of(problem, clock, reference=reference, memory=memory))
+    """The full-domain generalization with the least loss.
+
+    Reference "table" is only to compare with tools that reckon so, not to publish.
+    """
+    search = _Search(domain_of(problem, Clock(budget), reference=reference, memory=memory))
     search.run()
     if search.best is None:
         raise nothing_found(finished=search.finished)
@@ -101,7 +97,7 @@ class _Search:
         if self._holds(lattice.high):
             self._raise()
             while self._open and self._open[0][0] < self.least:
-                if self.domain.clock.over("searching the lattice"):
+                if self.domain.clock.is_over("searching the lattice"):
                     return
                 self._visit(heapq.heappop(self._open))
         self._open.clear()
@@ -113,8 +109,9 @@ class _Search:
         low, high = self.domain.lattice.low, self.domain.lattice.high
         lowest = list(low)
         for at in range(len(low)):
-            column = [(*high[:at], one, *high[at + 1 :]) for one in range(low[at], high[at] + 1)]
-            if self.domain.clock.over("searching the lattice"):
+            levels = range(low[at], high[at] + 1)
+            column = [(*high[:at], level, *high[at + 1 :]) for level in levels]
+            if self.domain.clock.is_over("searching the lattice"):
                 return
             lowest[at] += self._bisect(column)
         self._open.clear()
@@ -183,11 +180,11 @@ class _Search:
         self._polishing, node = True, None
         while node != self.best and self.best is not None:
             node = self.best
-            for one in self._near(node):
-                if self.best != node or self.domain.clock.over("searching the lattice"):
+            for near in self._near(node):
+                if self.best != node or self.domain.clock.is_over("searching the lattice"):
                     break
-                if self.domain.measure.floor(one) < self.least and self._tag(one, one) is None:
-                    self._holds(one)
+                if self.domain.measure.floor(near) < self.least and self._tag(near, near) is None:
+                    self._holds(near)
         self._polishing = False
 
     def _near(self, node: Levels) -> list[Levels]:
@@ -221,8 +218,8 @@ class _Search:
 
     def _split(self, low: Levels, high: Levels, gone: Levels, *, swept: bool) -> None:
         """What is left of a box without the nodes below `gone`: boxes that do not overlap."""
-        for one, other in _rest(low, high, gone, self._order(low, high, gone)):
-            self._push(one, other, swept=swept)
+        for lowest, highest in _rest(low, high, gone, self._order(low, high, gone)):
+            self._push(lowest, highest, swept=swept)
 
     def _order(self, low: Levels, high: Levels, gone: Levels) -> list[int]:
         """Columns in which a box goes on above a node, the dearest step first."""

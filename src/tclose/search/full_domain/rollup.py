@@ -15,17 +15,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.kernels.base.constraints import ConstraintSet
 from tclose.kernels.lattice.grouping import Grouping, NodeGrouping
-from tclose.search.compile.constraint_arrays import count_slots
-from tclose.search.exact_judge import Judge
-from tclose.search.full_domain.constraint_pair import ConstraintPair
-from tclose.search.full_domain.levels import Ladder, Levels, lay_out_keys, pack_keys
+from tclose.requirements.constraint import ConstraintKind, Constraints
+from tclose.search.full_domain.lattice import Ladder, Levels, lay_out_keys, pack_keys
 from tclose.search.full_domain.measures import NodeTally
+from tclose.search.judge import Judge
+from tclose.search.kernel_arrays import CLEARANCE, MARGIN, count_slots, make_constraint_set
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -38,6 +39,8 @@ STEP, PER_CLASS, PER_ENTRY = 1e-4, 5e-8, 2e-8
 """Seconds of an ordinary core: a look at a node, a source class grouped, an entry added up."""
 SURE_ROWS = 1e-3
 """Far above what rounding can add to a sum of distances over all classes."""
+_IN_WHOLE_NUMBERS = (ConstraintKind.EMD, ConstraintKind.SHARE, ConstraintKind.GAIN)
+_BY_LOGARITHMS = (ConstraintKind.ENTROPY, ConstraintKind.BAND, ConstraintKind.KL, ConstraintKind.JS)
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,56 @@ class NodeVerdict:
     tally: NodeTally
 
 
-@dataclass
-class _Kept:
+class _Kept(NamedTuple):
     """A grouping that is kept as a source."""
 
     levels: Levels
     grouping: Grouping
+
+
+class ConstraintPair:
+    """Constraints twice: `strict`, and `lenient` by what rounding may have cost.
+
+    What the strict ones accept is kept, and what the lenient ones refuse is broken; in between the
+    requirements decide. The lenient set is empty where the strict one is exact. Closeness to a
+    superset is in neither.
+    """
+
+    def __init__(self, constraints: Constraints, rows: Ints, *, lenient: bool) -> None:
+        compiled = tuple(each for each in constraints.compiled if not each.need)
+        total = constraints.rows(rows)
+        self.strict: ConstraintSet = make_constraint_set(constraints, compiled, total)
+        needed = lenient and self._rounds(total)
+        self.lenient: ConstraintSet = make_constraint_set(
+            constraints, compiled if needed else (), total
+        )
+
+    def _rounds(self, total: int) -> bool:
+        """Whether a constraint is decided by rounded numbers."""
+        kinds = self.strict.arrays.rows["kind"]
+        beyond = self.strict.arrays.rows["largest_exact"] < total
+        in_whole_numbers = np.isin(kinds, _IN_WHOLE_NUMBERS)
+        return bool(np.isin(kinds, _BY_LOGARITHMS).any() or (in_whole_numbers & beyond).any())
+
+    def refer_to(self, slot_rows: Ints) -> None:
+        """Makes released rows (by slot) what classes are compared with."""
+        strict, lenient = self.strict.arrays, self.lenient.arrays
+        strict.refer_to(slot_rows)
+        if not len(lenient.rows):
+            return
+        lenient.refer_to(slot_rows)
+        lenient.share_lower[:] = strict.share_lower * (1 - 3 * CLEARANCE)
+        lenient.share_upper[:] = strict.share_upper * (1 + 3 * CLEARANCE)
+        for row, exact in zip(lenient.rows, strict.rows, strict=True):
+            row["threshold"] = _relax(int(exact["kind"]), float(exact["threshold"]))
+
+
+def _relax(kind: int, threshold: float) -> float:
+    if kind == ConstraintKind.ENTROPY:
+        return threshold - 3 * MARGIN
+    if kind in (ConstraintKind.KL, ConstraintKind.JS):
+        return threshold + 3 * MARGIN
+    return threshold * (1 + 3 * CLEARANCE) + 3 * CLEARANCE
 
 
 @dataclass
@@ -65,10 +112,10 @@ class Roller:
     problem: Problem
     ladders: Sequence[Ladder]
     price: NDArray[np.float64]
-    """What a row left out costs, by column, level and code (`Measure.price`)."""
+    """What a row left out costs, by column, level and code (`ByColumns.price`)."""
     reference: Reference = "released"
     memory: int | None = None
-    """Bytes of groupings that are kept; None: as many as the problem's aims say."""
+    """Bytes of groupings that are kept; None: as many as the problem's objective says."""
     whole: Problem | None = None
     """The problem that this one is a part of, if classes are compared with all its cells. What the
     rules cannot decide then fails: requirements judge whole tables only."""
@@ -81,18 +128,18 @@ class Roller:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        self.room = problem.aims.memory if self.memory is None else self.memory
+        self.room = problem.objective.memory if self.memory is None else self.memory
         top = problem if self.whole is None else self.whole
         self._literal = self.whole is None and not problem.constraints.exact
-        self._pair = ConstraintPair(top.constraints, top.weight, lenient=self.whole is None)
-        self._table = count_slots(top.constraints, top.constraints.masses(top.weight))
+        self._pair = ConstraintPair(top.constraints, top.rows, lenient=self.whole is None)
+        self._table = count_slots(top.constraints, top.constraints.masses(top.rows))
         self._pair.refer_to(self._table)
         layout = lay_out_keys(self.ladders)
-        slots = problem.constraints.places(problem.cells)
+        slots = problem.constraints.places(problem.n_cells)
         cells, fields = slots.shape
-        weights = np.broadcast_to(problem.constraints.masses(problem.weight), (fields, cells))
+        weights = np.broadcast_to(problem.constraints.masses(problem.rows), (fields, cells))
         self._cells = Grouping(
-            pack_keys(problem.codes, layout), problem.weight.astype(np.int64),
+            pack_keys(problem.codes, layout), problem.rows.astype(np.int64),
             np.arange(cells + 1, dtype=np.int64) * fields, slots.ravel().astype(np.int32),
             weights.T.ravel(),
         )  # fmt: skip
@@ -127,7 +174,7 @@ class Roller:
         if worth:
             self._store(levels)
         surely = small > room or (self._node.failed_rows > room and not self._node.n_unsure)
-        if surely or not self._settle(levels, room):
+        if surely or not self._drop_failing(levels, room):
             return NodeVerdict(False, lost, tally)
         return NodeVerdict(True, lost, self._add_failed(levels, tally))
 
@@ -140,13 +187,13 @@ class Roller:
         problem = self.problem
         self._roll(_Kept(self._bottom, self._cells), levels)
         self.looks += 1
-        groups, owner = self._node.made.n_classes, self._node.owner[: problem.cells].copy()
+        groups, owner = self._node.made.n_classes, self._node.owner[: problem.n_cells].copy()
         tally, persons = NodeTally(groups, self._node.sum_of_squares), problem.classes.persons
         lost = self._node.small_rows
         if persons is not None:
             few = persons.sizes(owner, groups) < problem.constraints.k
-            lost = int(problem.weight[few[owner]].sum())
-        if lost > room or not self._settle(levels, room, owner):
+            lost = int(problem.rows[few[owner]].sum())
+        if lost > room or not self._drop_failing(levels, room, owner):
             return NodeVerdict(False, lost, tally)
         return NodeVerdict(True, lost, self._add_failed(levels, tally))
 
@@ -161,10 +208,10 @@ class Roller:
 
     def label(self, levels: Levels, room: int = 0) -> Ints:
         """The class of each cell at a node; −1 for cells that leave."""
-        cells = self.problem.cells
+        cells = self.problem.n_cells
         self._roll(_Kept(self._bottom, self._cells), levels)
-        self._merge(self._cells, self.problem.rows, whole=True)
-        self._settle(levels, room, self._node.owner[:cells].copy())
+        self._merge(self._cells, self.problem.n_rows, whole=True)
+        self._drop_failing(levels, room, self._node.owner[:cells].copy())
         label: Ints = self._node.label_cells(cells)
         return label
 
@@ -189,11 +236,11 @@ class Roller:
         self.effort += PER_ENTRY * source.n_entries
         self._node.merge(source, room, whole, bounding)
 
-    def _settle(self, levels: Levels, room: int, owner: Ints | None = None) -> bool:
+    def _drop_failing(self, levels: Levels, room: int, owner: Ints | None = None) -> bool:
         """Lets failing classes leave until none fails; whether some rows are left, and enough."""
         constraints = self.problem.constraints
         if self._literal or self._node.n_unsure or constraints.uncompiled or constraints.supersets:
-            return self._settle_by_requirements(levels, room, owner)
+            return self._drop_by_requirements(levels, room, owner)
         if not self._node.n_failed or self.reference == "table":
             return self._enough(room)
         failing = self._node.n_failed
@@ -203,23 +250,23 @@ class Roller:
             self.effort += STEP
         self._pair.refer_to(self._table)
         if self._node.n_unsure:
-            return self._settle_by_requirements(levels, room, owner)
+            return self._drop_by_requirements(levels, room, owner)
         return self._enough(room)
 
     def _enough(self, room: int) -> bool:
         return self._node.failed_rows <= room and self._node.n_failed < self._node.made.n_classes
 
-    def _settle_by_requirements(self, levels: Levels, room: int, owner: Ints | None) -> bool:
+    def _drop_by_requirements(self, levels: Levels, room: int, owner: Ints | None) -> bool:
         """The same by the requirements themselves."""
         problem, requirements = self.problem, self.problem.constraints.requirements
         if owner is None:
             self._roll(_Kept(self._bottom, self._cells), levels)
-            owner = self._node.owner[: problem.cells].copy()
+            owner = self._node.owner[: problem.n_cells].copy()
         groups = self._node.made.n_classes
-        judge, size = self._judge, np.bincount(owner, problem.weight, groups).astype(np.int64)
+        judge, size = self._judge, np.bincount(owner, problem.rows, groups).astype(np.int64)
         gone = np.zeros(groups, dtype=bool)
         while True:
-            self.effort += 10 * STEP + PER_CLASS * problem.cells
+            self.effort += 10 * STEP + PER_CLASS * problem.n_cells
             rank = np.cumsum(~gone) - 1
             label = np.where(gone[owner], -1, rank[owner])
             alive = np.flatnonzero(~gone)

@@ -11,11 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from tclose.search.budget import Budget, Clock
-from tclose.search.full_domain.generalization import Domain, domain_of
-from tclose.search.full_domain.lattice import Lattice
-from tclose.search.full_domain.levels import Levels
+from tclose.search.full_domain.domain import Domain, domain_of
+from tclose.search.full_domain.lattice import Lattice, Levels
 from tclose.search.full_domain.optimal import optimal
+from tclose.search.outcome import Budget, Clock
 from tclose.search.problem import Problem
 
 MOST_NODES = 20_000
@@ -109,14 +108,15 @@ def _survey(
 def _points(domain: Domain) -> tuple[LatticePoint, ...] | None:
     """Every node, judged; None where time was up before."""
     found: list[LatticePoint] = []
-    covered: dict[Levels, bool] = {}
+    has_holding: dict[Levels, bool] = {}
+    """Whether a node or something finer holds."""
     for node in sorted(domain.lattice.nodes(), key=lambda node: (sum(node), node)):
-        if domain.clock.over("looking at every node", LOOKING):
+        if domain.clock.is_over("looking at every node", LOOKING):
             return None
         verdict = domain.look(node)
         tally = verdict.tally
-        finer = any(covered[one] for one in domain.lattice.predecessors(node))
-        covered[node] = finer or verdict.feasible
+        finer = any(has_holding[below] for below in domain.lattice.predecessors(node))
+        has_holding[node] = finer or verdict.feasible
         left = tally.left_rows if verdict.feasible else 0
         loss = domain.measure.bound(node, tally, 0)
         if verdict.feasible:

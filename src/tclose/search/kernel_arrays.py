@@ -1,22 +1,26 @@
-"""Constraints laid out as arrays for the kernels, and what in them follows the reference."""
+"""Constraints and tables laid out as arrays for the kernels, and what follows the reference."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.base.constraints import ConstraintSet
+from tclose.kernels.base.table import CodedTable
 from tclose.requirements.constraint import (
     Constraint,
     ConstraintKind,
     Constraints,
     JudgedAttribute,
 )
+from tclose.search.curve import find_quantiles, interleave_bits
+from tclose.utility.loss import ColumnLoss
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -27,20 +31,32 @@ MARGIN = 1e-9
 """What logarithms keep away from their threshold, as in `kernels.base.constraints`."""
 CLEARANCE = 1e-11
 """What quotients of large numbers keep away from theirs."""
+LARGEST_LOSS_TABLE = 512
+"""Codes of a hierarchy up to which losses stand in a table by lowest and highest code."""
+INTERVAL, TREE_TABLE, TREE_CLIMB, SET = range(4)
+"""`LossForm` of the kernels."""
+NO_CODE = 1 << 30
+"""Beyond every code: where a column has no missing values."""
+NO_INTS = np.zeros(0, np.int64)
 
+
+def make_record(names: str) -> np.dtype[np.void]:
+    """A record of 64-bit integers, as the kernels declare it."""
+    return np.dtype([(name, "i8") for name in names.split()])
+
+
+COLUMN = make_record("form n_codes missing_code first_loss first_node")
+"""`Column` of the kernels."""
 ROW = np.dtype(
     [
-        *(
-            (name, "i8")
-            for name in (
-                "kind", "first_slot", "n_values", "hidden_slot", "first_value", "first_node",
-                "end_node", "numerator", "denominator", "largest_exact", "l", "ignores_absent",
-                "known_rows", "superset_rows", "whole_first", "whole_end",
-            )
-        ),
+        *make_record(
+            "kind first_slot n_values hidden_slot first_value first_node end_node numerator "
+            "denominator largest_exact l ignores_absent known_rows superset_rows whole_first "
+            "whole_end"
+        ).descr,
         ("threshold", "f8"),
     ]
-)  # fmt: skip
+)
 """`ConstraintRow` of the kernels; its fields are described there."""
 
 
@@ -98,7 +114,7 @@ def make_constraint_set(
     rows = np.zeros(len(compiled), dtype=ROW)
     trees = [_contract_tree(each, fields[each.field]) for each in compiled]
     value, node = 0, 0
-    leaf, parent = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    leaf, parent = [], []
     for row, constraint, tree in zip(rows, compiled, trees, strict=True):
         field = fields[constraint.field]
         row["kind"] = constraint.kind
@@ -119,9 +135,9 @@ def make_constraint_set(
             rows=rows,
             share_lower=np.zeros(value),
             share_upper=np.zeros(value),
-            leaf_node=np.concatenate(leaf),
-            node_parent=np.concatenate(parent),
-            node_length=np.concatenate([np.zeros(0, np.int64), *(tree.length for tree in trees)]),
+            leaf_node=_join(leaf),
+            node_parent=_join(parent),
+            node_length=_join([tree.length for tree in trees]),
             node_rows=np.zeros(node, np.int64),
             node_relative_length=np.concatenate([np.zeros(0), *(tree.relative for tree in trees)]),
             slot_rows=np.zeros(int(base[-1]), np.int64),
@@ -203,9 +219,7 @@ class _Tree:
     fits: bool
 
 
-_NO_TREE = _Tree(
-    np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), 1, True
-)
+_NO_TREE = _Tree(NO_INTS, NO_INTS, NO_INTS, np.zeros(0), 1, True)
 
 
 def _contract_tree(constraint: Constraint, field: JudgedAttribute) -> _Tree:
@@ -226,12 +240,12 @@ def _contract_tree(constraint: Constraint, field: JudgedAttribute) -> _Tree:
     if field.whole is not None:
         held[metric.leaf[np.flatnonzero(field.whole)]] = True
     number, parent, length = _drop_nodes(metric.parent.tolist(), lengths, held.tolist())
-    diameter = metric.diameter // scale
+    root, diameter = len(parent) - 1, metric.diameter // scale
     fits = sum(length) < FITS and diameter < FITS
     return _Tree(
-        leaf=_ints([number.get(int(node), len(parent) - 1) for node in metric.leaf]),
-        parent=_ints(parent),
-        length=_ints(length if fits else [0] * len(length)),
+        leaf=np.array([number.get(node, root) for node in metric.leaf.tolist()], np.int64),
+        parent=np.array(parent, np.int64),
+        length=np.array(length if fits else [0] * len(length), np.int64),
         relative=np.array([float(Fraction(edge, diameter)) for edge in length]),
         diameter=diameter if fits else 1,
         fits=fits,
@@ -288,5 +302,158 @@ def _set_threshold(row: np.void, constraint: Constraint, tree: _Tree, total: int
     row["largest_exact"] = largest
 
 
-def _ints(numbers: Sequence[int]) -> Ints:
-    return np.array(numbers, dtype=np.int64)
+@dataclass(frozen=True)
+class TableArrays:
+    """The memory that a `CodedTable` reads; its fields are described in `kernels.base.table`."""
+
+    codes: NDArray[np.int32]
+    columns: NDArray[np.void]
+    losses: Floats
+    tree_leaf: Ints
+    tree_parent: Ints
+    tree_last_code: Ints
+    rows: Ints
+    weights: Ints
+    slots: Ints
+    order_rank: Ints
+    order_tie: Ints
+    order_fragment: Ints
+
+
+def make_coded_table(
+    columns: Sequence[ColumnLoss],
+    codes: Ints,
+    rows: Ints,
+    constraints: Constraints,
+    *,
+    ordered: bool = True,
+) -> CodedTable:
+    """Lays a problem out for the kernels; with orders along the sensitive values, or without."""
+    weights, slots = constraints.masses(rows), constraints.places(len(codes))
+    made = make_constraint_set(constraints, constraints.compiled, constraints.rows(rows))
+    made.arrays.refer_to(count_slots(constraints, weights))
+    forms = [_choose_form(column) for column in columns]
+    head = np.zeros(len(columns), dtype=COLUMN)
+    head["form"] = [form.form for form in forms]
+    head["n_codes"] = [column.values for column in columns]
+    head["missing_code"] = [
+        column.values - 1 if column.has_missing else NO_CODE for column in columns
+    ]
+    head["first_loss"] = _starts([form.losses for form in forms])
+    head["first_node"] = starts = _starts([form.leaf for form in forms])
+    sensitive = (slots - constraints.base[:-1])[:, : constraints.sensitive_fields * ordered]
+    rank, tie, fragment = _orders(sensitive, rows)
+    return CodedTable(
+        TableArrays(
+            codes=np.ascontiguousarray(codes, dtype=np.int32),
+            columns=head,
+            losses=np.concatenate([np.zeros(0), *(form.losses for form in forms)]),
+            tree_leaf=_join([form.leaf + at for form, at in zip(forms, starts, strict=True)]),
+            tree_parent=_join([form.parent + at for form, at in zip(forms, starts, strict=True)]),
+            tree_last_code=_join([form.last_code for form in forms]),
+            rows=np.ascontiguousarray(rows, dtype=np.int64),
+            weights=weights,
+            slots=slots,
+            order_rank=rank,
+            order_tie=tie,
+            order_fragment=fragment,
+        ),
+        made,
+    )
+
+
+def select_cells(table: CodedTable, cells: Ints) -> CodedTable:
+    """Some cells of a coded table, judged by the same constraints."""
+    arrays = table.arrays
+    by_cell = {name: getattr(arrays, name)[cells] for name in ("codes", "rows", "slots")}
+    by_order = {
+        name: np.ascontiguousarray(getattr(arrays, name)[:, cells])
+        for name in ("weights", "order_rank", "order_tie", "order_fragment")
+    }
+    return CodedTable(replace(arrays, **by_cell, **by_order), table.constraints)
+
+
+class _ColumnForm(NamedTuple):
+    """One column's share of the arrays."""
+
+    form: int
+    losses: Floats
+    leaf: Ints = NO_INTS
+    parent: Ints = NO_INTS
+    last_code: Ints = NO_INTS
+
+
+def _choose_form(column: ColumnLoss) -> _ColumnForm:
+    if column.kind == "set":
+        return _ColumnForm(SET, column.of_sets(np.arange(column.values + 2)))
+    if column.kind == "interval":
+        place = column.place if len(column.place) else np.zeros(1)
+        width = float(place[-1] - place[0]) or 1.0
+        return _ColumnForm(INTERVAL, np.append((place - place[0]) / width, 1.0))
+    if column.values <= LARGEST_LOSS_TABLE:
+        low, high = np.indices((column.values, column.values), dtype=np.int64).reshape(2, -1)
+        table = column.between(np.minimum(low, high), np.maximum(low, high))
+        return _ColumnForm(TREE_TABLE, table)
+    return _make_climb(column)
+
+
+def _make_climb(column: ColumnLoss) -> _ColumnForm:
+    """A large hierarchy: the leaf of each code, and for each node its parent and its reach."""
+    tree = column.hierarchy
+    assert tree is not None
+    leaf, nodes = column.place.astype(np.int64), len(tree.labels)
+    last_code = np.full(nodes, -1, dtype=np.int64)
+    last_code[leaf] = np.arange(len(leaf))
+    for node in np.argsort(tree.height, kind="stable"):
+        if (parent := int(tree.parent[node])) >= 0:
+            last_code[parent] = max(last_code[parent], last_code[node])
+    padding = np.zeros(nodes + 1 - len(leaf), dtype=np.int64)
+    loss = (tree.size_below - 1) / max(tree.leaf_count - 1, 1)
+    return _ColumnForm(
+        TREE_CLIMB,
+        loss.astype(np.float64),
+        np.append(leaf, padding),
+        np.append(np.maximum(tree.parent, 0), 0),
+        np.append(last_code, 0),
+    )
+
+
+def _starts(parts: Sequence[NDArray[np.generic]]) -> Ints:
+    return np.cumsum([0, *(len(part) for part in parts)])[:-1]
+
+
+def _join(parts: Sequence[Ints]) -> Ints:
+    return np.concatenate([NO_INTS, *parts])
+
+
+def _orders(sensitive: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
+    """Orders of the cells along their sensitive values: the value order, or Morton curves.
+
+    Neighbours in such an order are near in every sensitive attribute, so splitting along it keeps
+    all distributions. With several attributes each gets a curve in which it leads, whose fragments
+    are a grid of quantiles, twice as coarse in one attribute with each bit less; and an order by
+    its own values first, whose fragments are its values, or runs of them.
+    """
+    cells, fields = sensitive.shape
+    if fields == 0:
+        nothing = np.zeros((1, cells), dtype=np.int64)
+        return np.arange(cells)[None], nothing, nothing.copy()
+    fragments = list(sensitive.T)
+    turns = [np.roll(np.arange(fields), shift) for shift in range(fields)] * 2
+    if fields > 1:
+        grid = [(find_quantiles(each, rows) * 255).astype(np.int64) for each in sensitive.T]
+        bits = range(7, 7 - max(1, min(8, 62 // fields)), -1)
+        curves = [interleave_bits([grid[at] for at in turn], bits) for turn in turns[:fields]]
+        fragments = curves + fragments
+    ranks, ties = [], []
+    for fragment, turn in zip(fragments, turns, strict=False):
+        columns = [sensitive[:, at] for at in turn[::-1]]
+        order = np.lexsort([*columns, fragment])
+        rank = np.empty(cells, dtype=np.int64)
+        rank[order] = np.arange(cells)
+        fresh = np.append(True, (sensitive[order][1:] != sensitive[order][:-1]).any(axis=1))
+        tie = np.empty(cells, dtype=np.int64)
+        tie[order] = np.cumsum(fresh[:cells]) - 1
+        ranks.append(rank)
+        ties.append(tie)
+    return np.array(ranks), np.array(ties), np.array(fragments)

@@ -11,45 +11,48 @@ proportion to it: the steward's own weighing of the attributes is part of the pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.distance.numbers import exact
 from tclose.errors import InternalError, UsageError
 from tclose.requirements import Requirement
 from tclose.requirements.identity.k_anonymity import KAnonymity
-from tclose.search.budget import Budget, Progress
-from tclose.search.compile.constraints import compile_constraints
-from tclose.search.exact_judge import Judge
-from tclose.search.feasibility import infeasible
 from tclose.search.frontier.curves import Frontier, Place, Point, place_text
-from tclose.search.local_search.hybrid import hybrid
-from tclose.search.outcome import Outcome
-from tclose.search.problem import Problem
-from tclose.search.registry import method_named, suited
+from tclose.search.judge import Judge, infeasible
+from tclose.search.local_search import hybrid
+from tclose.search.outcome import Budget, Outcome, Progress
+from tclose.search.problem import Problem, compile_constraints
+from tclose.search.registry import choose_method, method_named
 
 Ints = NDArray[np.int64]
 Value = Callable[[Outcome], float]
 Worth = tuple[float, Outcome]
 """What a partition loses by the measure, and the partition."""
-AIMS = {"discernibility": "discernibility", "average-class-size": "class-size"}
+OBJECTIVES = {"discernibility": "discernibility", "average-class-size": "class-size"}
 """Measures that full-domain searches make least themselves, by their names there."""
 MOST = Fraction(1_000_000)
 """More than any divergence that is not bounded by itself."""
+Asked = str | float | Fraction | Iterable[float | str | Fraction] | None
+"""A range such as `0.05:0.5`, values with commas between, one value, or values."""
+POINTS, MOST_POINTS = 10, 200
+FINE = 10_000
+"""Points between the ends are multiples of its inverse, so that what is printed can be promised."""
 
 
-def promised_t(problem: Problem) -> Fraction | None:
+def largest_t(problem: Problem) -> Fraction | None:
     """The largest t that is promised; None where no closeness is."""
-    return max((t for _, t in _stated_limits(problem)), default=None)
+    return max((t for _, t in _list_limits(problem)), default=None)
 
 
 def highest_t(problem: Problem) -> Fraction:
     """The largest t worth a place on the axis: there, one that cannot be above 1 is 1."""
-    largest, most = promised_t(problem), Fraction(0)
-    for requirement, t in _stated_limits(problem):
+    largest, most = largest_t(problem), Fraction(0)
+    for requirement, t in _list_limits(problem):
         if requirement.bounded:
             most = max(most, _part(t, largest))
     return 1 / most if most else MOST
@@ -57,16 +60,16 @@ def highest_t(problem: Problem) -> Fraction:
 
 def proportions(problem: Problem) -> dict[str, Fraction]:
     """Each t that is promised, as a part of the largest; 1 where all of them are 0."""
-    largest = promised_t(problem)
-    return {_title(each): _part(t, largest) for each, t in _stated_limits(problem)}
+    largest = largest_t(problem)
+    return {_title(each): _part(t, largest) for each, t in _list_limits(problem)}
 
 
-def retuned(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
+def retune(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
     """The same problem with another t, in proportion where several are promised, or another k.
 
     None leaves what the policy says.
     """
-    largest, requirements, sized = promised_t(problem), [], False
+    largest, requirements, sized = largest_t(problem), [], False
     for requirement in problem.constraints.requirements:
         if requirement.axis == "t" and requirement.limit is not None and t is not None:
             requirement = requirement.at_limit(t * _part(Fraction(requirement.limit), largest))
@@ -97,14 +100,14 @@ def sweep(
 
     `own` is what the policy itself promises, and `value` what an outcome loses by the measure.
     """
-    names = list(dict.fromkeys(_named(one, problem, budget) for one in methods))
+    names = list(dict.fromkeys(_choose(name, problem, budget) for name in methods))
     run = _Run(problem, budget, len(names) * len(ts) * len(ks), measure, value, own)
     points = [point for name in names for point in run.curve(name, ts, ks)]
     if all(point.loss is None for point in points):
         raise UsageError(f"no release can keep any of these promises: {run.reason}", where="policy")
     only_k = len(ts) == 1 and (len(ks) > 1 or ts[0] is None)
     return Frontier(
-        measure, tuple(points), "k" if only_k else "t", proportions(problem), problem.rows,
+        measure, tuple(points), "k" if only_k else "t", proportions(problem), problem.n_rows,
         budget.expected, budget.seed, not run.stopped,
     )  # fmt: skip
 
@@ -128,37 +131,38 @@ class _Run:
     ) -> Iterator[Point]:
         """One method at every promise, so that stricter ones come before milder ones."""
         best: dict[tuple[int, int], Worth] = {}
-        for row, k in enumerate(sorted(ks, key=lambda one: -(one or 0))):
-            for column, t in enumerate(sorted(ts, key=lambda one: one or Fraction(0))):
+        for row, k in enumerate(sorted(ks, key=lambda k: -(k or 0))):
+            for column, t in enumerate(sorted(ts, key=lambda t: t or Fraction(0))):
                 if self.stopped:
                     return
                 stricter = [best[at] for at in ((row - 1, column), (row, column - 1)) if at in best]
                 problem = self._problem(method, (t, k))
-                found = self._found(method, problem, (t, k), [one for _, one in stricter])
+                known = [outcome for _, outcome in stricter]
+                found = self._search(method, problem, (t, k), known)
                 self.done += 1
-                kept = min([*found, *stricter], key=lambda one: one[0], default=None)
+                kept = min([*found, *stricter], key=lambda worth: worth[0], default=None)
                 if kept is not None:
                     best[row, column] = kept
-                known = [one.label for _, one in stricter]
                 yield self._point(problem, method, (t, k), kept, known)
 
     def _problem(self, method: str, place: Place) -> Problem:
-        problem, aims = retuned(self.problem, *place), self.problem.aims
-        if method_named(method).aims and self.measure in AIMS and "loss" not in aims.given:
-            return replace(problem, aims=replace(aims, loss=AIMS[self.measure]))
-        return problem
+        problem, objective = retune(self.problem, *place), self.problem.objective
+        if not method_named(method).takes_objective or "loss" in objective.given:
+            return problem
+        loss = OBJECTIVES.get(self.measure, objective.loss)
+        return replace(problem, objective=replace(objective, loss=loss))
 
-    def _found(
+    def _search(
         self, method: str, problem: Problem, place: Place, stricter: Sequence[Outcome]
     ) -> list[Worth]:
         """What a search finds, if anything."""
         method_named(method).refuse(problem)
-        start = min(stricter, key=lambda one: one.loss, default=None)
+        start = min(stricter, key=lambda outcome: outcome.loss, default=None)
         label = None if start is None else start.label
         try:
             for reason in infeasible(problem):
                 raise UsageError(str(reason))
-            outcome = _searched(method, problem, self._budget(method, place), label)
+            outcome = _run_method(method, problem, self._budget(method, place), label)
         except UsageError as error:
             self.reason = error.what
             return []
@@ -167,13 +171,13 @@ class _Run:
 
     def _budget(self, method: str, place: Place) -> Budget:
         """An even share of the budget, which reports how far the whole sweep is."""
-        share = _shared(self.budget, self.points)
+        share = _share_out(self.budget, self.points)
         begun, total = self.done * share.expected, self.points * share.expected
-        told = f"{method} at {place_text(place)} ({self.done + 1} of {self.points})"
+        where = f"{method} at {place_text(place)} ({self.done + 1} of {self.points})"
 
         def report(step: Progress) -> None:
             used = begun + min(step.seconds_used, share.expected)
-            self.budget.report(Progress(used, total, step.loss, told))
+            self.budget.report(Progress(used, total, step.loss, where))
 
         return replace(share, report=report)
 
@@ -183,26 +187,26 @@ class _Run:
         method: str,
         place: Place,
         kept: Worth | None,
-        known: Sequence[Ints],
+        known: Sequence[Outcome],
     ) -> Point:
         chosen = place == self.own
         if kept is None:
             return Point(method, *place, None, chosen=chosen)
         loss, outcome = kept
         label = outcome.label
-        left_out = int(problem.weight[label < 0].sum())
+        left_out = int(problem.rows[label < 0].sum())
         return Point(
             method, *place, loss, outcome.classes, left_out, _distances(problem, label),
-            any(np.array_equal(label, one) for one in known), chosen, label,
+            any(np.array_equal(label, each.label) for each in known), chosen, label,
         )  # fmt: skip
 
 
-def _searched(method: str, problem: Problem, budget: Budget, start: Ints | None) -> Outcome:
+def _run_method(method: str, problem: Problem, budget: Budget, start: Ints | None) -> Outcome:
     """One search; the default method begins with a partition that is known to keep the promise."""
     if method != "hybrid" or start is None:
         return method_named(method).run(problem, budget)
     order = problem.natural_order()
-    return hybrid(problem.reordered(order), budget, start[order]).restored(order)
+    return hybrid(problem.reorder(order), budget, start[order]).restore_order(order)
 
 
 def _distances(problem: Problem, label: Ints) -> dict[str, float]:
@@ -218,7 +222,7 @@ def _distances(problem: Problem, label: Ints) -> dict[str, float]:
     return found
 
 
-def _stated_limits(problem: Problem) -> list[tuple[Requirement, Fraction]]:
+def _list_limits(problem: Problem) -> list[tuple[Requirement, Fraction]]:
     """The requirements of closeness, each with its t."""
     return [
         (requirement, Fraction(requirement.limit))
@@ -236,12 +240,83 @@ def _part(t: Fraction, largest: Fraction | None) -> Fraction:
     return t / largest if largest else Fraction(1)
 
 
-def _shared(budget: Budget, points: int) -> Budget:
+def _share_out(budget: Budget, points: int) -> Budget:
     seconds = None if budget.seconds is None else budget.seconds / points
     limited = budget.effort is not None or budget.seconds is None
     return replace(budget, seconds=seconds, effort=budget.work / points if limited else None)
 
 
-def _named(method: str, problem: Problem, budget: Budget) -> str:
+def _choose(method: str, problem: Problem, budget: Budget) -> str:
     """The method that is run, so that a curve says what it shows."""
-    return suited(problem, budget) if method == "auto" else method_named(method).name
+    return choose_method(problem, budget)[0] if method == "auto" else method_named(method).name
+
+
+def spread_t(asked: Asked, points: int, own: Fraction | None, highest: Fraction) -> list[Fraction]:
+    """The t that were asked for, in order.
+
+    >>> [str(t) for t in spread_t("0:0.5", 3, Fraction(1, 5), Fraction(1))]
+    ['0', '1/5', '1/4', '1/2']
+    """
+    ends, values = _read(asked, points, "t", "such as 0.05:0.5 or 0.1,0.2,0.3")
+    for value in (*ends, *values):
+        if not 0 <= value <= highest:
+            raise UsageError(
+                f"t must lie in [0, {float(highest):g}]",
+                where="--t",
+                hint="a distance between distributions is at most 1, in proportion where "
+                "attributes promise different t",
+            )
+    if ends:
+        low, high = ends
+        steps = [low + (high - low) * at / (points - 1) for at in range(1, points - 1)]
+        values = [low, *(Fraction(round(step * FINE), FINE) for step in steps), high]
+        values = [value for value in values if low <= value <= high]
+        values += [own] if own is not None and low <= own <= high else []
+    return sorted(set(values))
+
+
+def spread_k(asked: Asked, points: int, own: int | None, rows: int) -> list[int]:
+    """The k that were asked for, in order.
+
+    >>> spread_k("2:20", 4, 5, 100), spread_k([3, 2], 4, 5, 100)
+    ([2, 5, 8, 14, 20], [2, 3])
+    """
+    ends, values = _read(asked, points, "k", "such as 2:20 or 2,5,10")
+    for value in (*ends, *values):
+        if value.denominator > 1 or value < 1:
+            raise UsageError("k is a whole number, at least 1", where="--k", hint="such as 2:20")
+        if value > rows:
+            raise UsageError(
+                f"k is larger than the table, which has {rows:,} rows", where="--k",
+                hint="no class can have more rows than the table",
+            )  # fmt: skip
+    whole = [int(value) for value in values]
+    if ends:
+        low, high = (int(end) for end in ends)
+        whole = [low + round(Fraction((high - low) * at, points - 1)) for at in range(points)]
+        whole += [own] if own is not None and low <= own <= high else []
+    return sorted(set(whole))
+
+
+def _read(
+    asked: Asked, points: int, name: str, hint: str
+) -> tuple[tuple[Fraction, ...], list[Fraction]]:
+    """The two ends of a range, or values."""
+    if not 2 <= points <= MOST_POINTS:
+        raise UsageError(f"a curve has 2 to {MOST_POINTS} points", where="--points")
+    given: Sequence[object]
+    if isinstance(asked, str):
+        given = asked.split(":") if ":" in asked else asked.split(",")
+    else:
+        given = list(asked) if isinstance(asked, Iterable) else [asked]
+    try:
+        numbers = [exact(number) for number in given]  # type: ignore[arg-type]
+    except (ValueError, TypeError):
+        numbers = []
+    ranged = isinstance(asked, str) and ":" in asked
+    if not numbers or (ranged and (len(numbers) != 2 or numbers[0] >= numbers[1])):
+        what = "a range goes from a lower to a higher number" if ranged else "no numbers are given"
+        raise UsageError(what, where=f"--{name}", hint=hint)
+    if len(numbers) > MOST_POINTS:
+        raise UsageError(f"a curve has at most {MOST_POINTS} points", where=f"--{name}")
+    return (tuple(numbers), []) if ranged else ((), numbers)

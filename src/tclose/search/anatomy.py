@@ -1,4 +1,4 @@
-"""Groups of rows whose quasi-identifiers do not matter: as many as the policy allows.
+"""Groups of rows for Anatomy and slicing, and which columns stay together in a slice.
 
 A form that publishes exact quasi-identifiers loses nothing by mixing them, so its groups need only
 be close in their sensitive values, and the smaller they are the more they tell.
@@ -19,23 +19,25 @@ along an order are broken by chance: who of those with one value is in which gro
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.data.encode.cells import Cells, bin_codes
 from tclose.errors import UsageError
 from tclose.kernels.base.random import RandomStream
 from tclose.kernels.records.halving import GroupHalving
-from tclose.search.budget import Budget, Clock, Stopped
 from tclose.search.by_construction.construct import split_into_rows
-from tclose.search.compile.coded_table import make_coded_table, select_cells
-from tclose.search.exact_judge import Judge
+from tclose.search.judge import Judge
+from tclose.search.kernel_arrays import make_coded_table, select_cells
 from tclose.search.merging import merge_failing
-from tclose.search.outcome import Trial, numbered
+from tclose.search.outcome import Budget, Clock, Stopped, Trial, number_classes
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
+Sets = tuple[tuple[str, ...], ...]
 
 LARGER = 1.08
 """Sizes of groups are tried in steps of this factor."""
@@ -49,6 +51,10 @@ ROOM = 20_000_000
 """Entries of the histograms that merging keeps at once."""
 LOOK = 3e-8
 """Seconds of an ordinary core for each row looked at."""
+PARTS = 16
+"""Columns with more values are cut into so many parts before they are compared."""
+TOGETHER = 0.1
+"""Columns that tell of each other at least so strongly are in one set."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +82,13 @@ def deal_groups(problem: Problem, budget: Budget) -> Groups:
     """
     rows = split_into_rows(problem)
     clock = Clock(budget)
-    mixed = np.random.default_rng(budget.seed).permutation(rows.cells)
-    dealing = _Dealing(rows.reordered(mixed), clock)
+    mixed = np.random.default_rng(budget.seed).permutation(rows.n_cells)
+    dealing = _Dealing(rows.reorder(mixed), clock)
     label = _finalize(dealing.problem, dealing.find_best())
-    clock.tell("done", now=True)
+    clock.report("done", now=True)
     in_order = np.empty_like(label)
     in_order[mixed] = label
-    return Groups(numbered(in_order), "dealing", clock.stopped, tuple(dealing.tried))
+    return Groups(number_classes(in_order), "dealing", clock.stopped, tuple(dealing.tried))
 
 
 class _Dealing:
@@ -92,17 +98,17 @@ class _Dealing:
         self.problem = problem
         self.clock = clock
         self.tried: list[Trial] = []
-        no_codes = np.zeros((problem.cells, 0), dtype=np.int64)
-        self.table = make_coded_table((), no_codes, problem.weight, problem.constraints)
+        no_codes = np.zeros((problem.n_cells, 0), dtype=np.int64)
+        self.table = make_coded_table((), no_codes, problem.rows, problem.constraints)
         self.along = np.argsort(self.table.arrays.order_rank, axis=1, kind="stable")
         self.halving = GroupHalving(self.table, RandomStream(clock.budget.seed, 7000))
         self.slots = self.table.constraints.n_slots
 
     def find_best(self) -> Ints:
         """The labels with the most groups of all that were tried."""
-        found = np.zeros(self.problem.cells, dtype=np.int64)
+        found = np.zeros(self.problem.n_cells, dtype=np.int64)
         for at, (order, groups) in enumerate(self._promising()):
-            if at > 0 and self.clock.over("dealing"):
+            if at > 0 and self.clock.is_over("dealing"):
                 break
             label = self.halve(self.merge_failing(self.deal(order, groups)))
             self._note(f"{groups} groups dealt", label)
@@ -112,7 +118,7 @@ class _Dealing:
 
     def _promising(self) -> list[tuple[int, int]]:
         """Orders and numbers of groups, those first of which most groups keep the constraints."""
-        rows, k = self.problem.cells, max(self.problem.constraints.k, 1)
+        rows, k = self.problem.n_cells, max(self.problem.constraints.k, 1)
         scores: list[tuple[int, int, int]] = []
         for order in range(len(self.along)):
             size, best = float(k), 0
@@ -122,7 +128,7 @@ class _Dealing:
                 good = groups - int(fails.sum())
                 scores.append((good, order, groups))
                 best = max(best, good)
-                if groups == 1 or groups <= best or self.clock.over("sizing"):
+                if groups == 1 or groups <= best or self.clock.is_over("sizing"):
                     break
                 size = max(size * LARGER, size + 1)
         scores.sort(key=lambda score: (-score[0], score[1], score[2]))
@@ -131,8 +137,8 @@ class _Dealing:
 
     def deal(self, order: int, groups: int) -> Ints:
         """The rows along an order, dealt to so many groups."""
-        label = np.empty(self.problem.cells, dtype=np.int64)
-        label[self.along[order]] = np.arange(self.problem.cells) % groups
+        label = np.empty(self.problem.n_cells, dtype=np.int64)
+        label[self.along[order]] = np.arange(self.problem.n_cells) % groups
         return label
 
     def find_failing(self, label: Ints) -> NDArray[np.bool_]:
@@ -152,10 +158,10 @@ class _Dealing:
             chosen[np.flatnonzero(~fails)[:partners]] = True
             rows = np.flatnonzero(chosen[label])
             chosen_table = select_cells(self.table, rows)
-            merged = merge_failing(numbered(label[rows]), np.arange(len(rows)), chosen_table)
+            merged = merge_failing(number_classes(label[rows]), np.arange(len(rows)), chosen_table)
             label = label.copy()
             label[rows] = merged.label + len(fails)
-            label = numbered(label)
+            label = number_classes(label)
             self.clock.spend(LOOK * (len(rows) + merged.looks * self.slots))
             before, fails = len(fails), self.find_failing(label)
             if len(fails) == before:
@@ -168,7 +174,7 @@ class _Dealing:
         first = np.append(0, np.cumsum(np.bincount(label)))
         halves, looks = self.halving.halve(first, along)
         self.clock.spend(LOOK * looks)
-        return numbered(halves)
+        return number_classes(halves)
 
     def _note(self, step: str, label: Ints) -> None:
         self.tried.append(Trial(step, 1.0 / (int(label.max()) + 1), self.clock.used))
@@ -196,5 +202,60 @@ def _finalize(problem: Problem, label: Ints) -> Ints:
             owner[partners] = bad[-1]
         while (owner[owner] != owner).any():
             owner = owner[owner]
-        label, many = numbered(owner[label]), 2 * many
+        label, many = number_classes(owner[label]), 2 * many
     return label
+
+
+def measure_contingency(column: Ints, other: Ints, rows: Ints) -> float:
+    """φ² = Σ (f_ij − f_i·f_j)² / (f_i·f_j) / (min(values) − 1) of two columns of codes.
+
+    The mean-square contingency that slicing uses (Li, Li, Zhang and Molloy 2012), from 0
+    (independent) to 1 (one column tells the other).
+
+    >>> half, rows = np.array([0, 0, 1, 1]), np.ones(4, int)
+    >>> measure_contingency(half, half, rows), measure_contingency(half, half * 0, rows)
+    (1.0, 0.0)
+    """
+    _, first = np.unique(column, return_inverse=True)
+    _, second = np.unique(other, return_inverse=True)
+    high, wide = int(first.max()) + 1, int(second.max()) + 1
+    if min(high, wide) < 2:
+        return 0.0
+    table = np.bincount(first * wide + second, rows, high * wide).reshape(high, wide)
+    share = table / table.sum()
+    expected = share.sum(axis=1)[:, None] * share.sum(axis=0)[None, :]
+    gap = np.where(expected > 0, (share - expected) ** 2 / np.where(expected > 0, expected, 1), 0)
+    return float(gap.sum() / (min(high, wide) - 1))
+
+
+def find_associated(
+    cells: Cells, names: Sequence[str], bound: Iterable[Sequence[str]] = ()
+) -> Sets:
+    """Disjoint sets of columns: those that tell of each other, and those `bound` together."""
+    codes = {name: bin_codes(cells.codes[name], PARTS, cells.rows) for name in names}
+    pairs = [
+        (name, other)
+        for at, name in enumerate(names)
+        for other in names[at + 1 :]
+        if measure_contingency(codes[name], codes[other], cells.rows) >= TOGETHER
+    ]
+    return join_columns(names, [*pairs, *bound])
+
+
+def join_columns(names: Sequence[str], bound: Iterable[Sequence[str]]) -> Sets:
+    """The columns in sets, so that columns bound together are in one.
+
+    >>> join_columns(["a", "b", "c", "d"], [("a", "c"), ("c", "d")])
+    (('a', 'c', 'd'), ('b',))
+    """
+    owner = {name: name for name in names}
+    for group in bound:
+        inside = [owner[name] for name in group if name in owner]
+        for name in names:
+            if owner[name] in inside:
+                owner[name] = min(inside, key=list(names).index)
+    return tuple(
+        tuple(name for name in names if owner[name] == head)
+        for head in names
+        if owner[head] == head
+    )

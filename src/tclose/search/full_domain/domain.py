@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import InternalError, UsageError
-from tclose.search.budget import Clock
-from tclose.search.exact_judge import Judge
-from tclose.search.full_domain.lattice import Lattice
-from tclose.search.full_domain.levels import Ladder, Levels, ladders_of, limits_of
-from tclose.search.full_domain.measures import ByColumns, Measure, house_loss, measure_of
+from tclose.search.full_domain.lattice import Ladder, Lattice, Levels, ladders_of, lattice_of
+from tclose.search.full_domain.measures import ByColumns, LossMeasure, house_loss, measure_of
 from tclose.search.full_domain.rollup import NodeVerdict, Reference, Roller
-from tclose.search.outcome import Outcome, Trial, numbered
+from tclose.search.judge import Judge
+from tclose.search.outcome import Clock, Outcome, Trial, number_classes
 from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
@@ -27,7 +25,7 @@ class Domain:
     problem: Problem
     ladders: tuple[Ladder, ...]
     lattice: Lattice
-    measure: Measure
+    measure: LossMeasure
     house: ByColumns
     roller: Roller
     room: int
@@ -55,19 +53,17 @@ class Domain:
         value: float | None = None,
     ) -> Outcome:
         """The release at a node, every class judged once more by the requirements themselves."""
-        self.clock.tell("judging every class", now=True)
-        label = numbered(self.roller.label(levels, self.room))
-        requirements, climbs = (
-            self.problem.constraints.requirements,
-            self.roller.climbs(levels, label),
-        )
-        judge = Judge(self.problem)
-        if self.roller.reference == "released" and judge.failing(label, requirements, climbs).any():
-            raise InternalError("a class that the search accepted breaks the promise")
+        self.clock.report("judging every class", now=True)
+        label = number_classes(self.roller.label(levels, self.room))
+        if self.roller.reference == "released":
+            requirements = self.problem.constraints.requirements
+            climbs = self.roller.climbs(levels, label)
+            if Judge(self.problem).failing(label, requirements, climbs).any():
+                raise InternalError("a class that the search accepted breaks the promise")
         loss = self._loss(levels, label)
         self.clock.loss = loss
-        self.clock.tell("done", now=True)
-        plain = self.measure.name == "iyengar" and not self.problem.aims.weights
+        self.clock.report("done", now=True)
+        plain = self.measure.name == "iyengar" and not self.problem.objective.weights
         return Outcome(
             label, loss, method, self.clock.stopped,
             (*tried, Trial("result", loss, self.clock.used)), uses_sensitive=False, levels=levels,
@@ -81,8 +77,8 @@ class Domain:
         more = 0.0
         for at, (ladder, level) in enumerate(zip(self.ladders, levels, strict=True)):
             kept = 1.0 - ladder.loss[level][self.problem.codes[gone, at]]
-            more += float(kept @ self.problem.weight[gone])
-        cost = max(self.problem.rows * len(self.ladders), 1)
+            more += float(kept @ self.problem.rows[gone])
+        cost = max(self.problem.n_rows * len(self.ladders), 1)
         return self.house.floor(levels) + more / cost
 
 
@@ -97,9 +93,9 @@ def domain_of(
     """Lays a problem out for a full-domain search."""
     ladders = ladders_of(problem)
     measure = measure_of(problem, ladders)
-    room = int(clock.budget.suppression * problem.rows) if suppression else 0
+    room = int(clock.budget.suppression * problem.n_rows) if suppression else 0
     return Domain(
-        problem, ladders, Lattice(*limits_of(problem, ladders)), measure,
+        problem, ladders, lattice_of(problem, ladders), measure,
         house_loss(problem, ladders),
         Roller(problem, ladders, measure.price, reference=reference, memory=memory), room, clock,
     )  # fmt: skip
@@ -108,13 +104,11 @@ def domain_of(
 def nothing_found(*, finished: bool) -> UsageError:
     """No node keeps the promise, or none was found in time."""
     if finished:
-        return UsageError(
-            "no generalization within the levels allowed keeps the promise",
-            where="search.levels",
-            hint="allow higher levels, or more rows to be left out",
-        )
+        what, where, hint = "within the levels allowed keeps the promise", "search.levels", ""
+    else:
+        what, where, hint = "that keeps the promise was found in time", "search", "more time, "
     return UsageError(
-        "no generalization that keeps the promise was found in time",
-        where="search",
-        hint="allow more time, higher levels, or more rows to be left out",
+        f"no generalization {what}",
+        where=where,
+        hint=f"allow {hint}higher levels, or more rows to be left out",
     )

@@ -1,18 +1,21 @@
-"""Groups of like records by several sensitive attributes (Wang et al. 2018): baselines to compare.
+"""Published methods kept for comparison, **reconstructed** from their abstracts.
 
-Records are parted into K groups of nearly equal size that are alike in all sensitive attributes,
-and a class takes one record of each group, near in their quasi-identifiers.
+The full texts were not at hand. Swaps follow, as with all methods of this kind.
 
-- `wang-cluster`  groups are fuzzy clusters, by the distance sqrt(Σ_a d_a²) of sensitive values
-- `wang-pca`      groups are runs along the first principal component
-
-**Reconstructed** from the published abstract; the full text was not at hand. Ours are: medoids in
-place of means (categories have none), chosen among up to `SITES` combinations of values; sizes made
-equal by giving records to clusters in the order of their membership; a category in the component
-analysis as its edges in the tree, which makes squared distances the ground distance; K from k
-upwards by doubling, while the loss falls. There is no guarantee: records spread along a component
-say nothing about every attribute by itself. Classes that are not close are merged with neighbours,
-decided exactly, and swaps follow."""
+- `wang-cluster`, `wang-pca` (Wang et al. 2018): records are parted into K groups of nearly equal
+  size that are alike in all sensitive attributes, fuzzy clusters by the distance sqrt(Σ_a d_a²) of
+  sensitive values, or runs along the first principal component; a class takes one record of each,
+  near in their quasi-identifiers. Ours are: medoids in place of means (categories have none),
+  chosen among up to `SITES` combinations of values; sizes made equal by giving records to clusters
+  in the order of their membership; a category in the component analysis as its edges in the tree,
+  which makes squared distances the ground distance. There is no guarantee: classes that are not
+  close are merged with neighbours, decided exactly.
+- `frequency-deal` (Gowda et al. 2021): the records of one sensitive attribute are stacked by value,
+  the commonest first, and dealt to q classes in turn, so every class gets ⌊N_v/q⌋ or ⌈N_v/q⌉
+  records of each value v. That suits the equal distance, with an error of at most m / (2r); for
+  ordered values it is the dealing lemma (`quotas`) in the wrong order. Ours are q, the most classes
+  that are close when dealt like this (with a value for a fragment the bound of Theorem B is the
+  distance itself), and which of the equal records a class gets: the next along the curve."""
 
 from __future__ import annotations
 
@@ -22,17 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.records.filling import allot_rows
-from tclose.search.budget import Budget
-from tclose.search.by_construction.construct import Construction, run
-from tclose.search.by_construction.emd_bounds import EmdAttribute, EmdConstraints
-from tclose.search.microaggregation.subsets import (
-    TURN,
-    assign_subsets,
+from tclose.search.by_construction.construct import Construction
+from tclose.search.by_construction.emd_bounds import EmdAttribute, EmdConstraints, make_emd_bounds
+from tclose.search.by_construction.quotas import (
+    count_most_classes,
     count_subset_rows,
+    deal_rows,
     take_one_of_each,
 )
-from tclose.search.outcome import Outcome
-from tclose.search.problem import Problem
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -49,21 +49,12 @@ SITE = 1e-8
 """Seconds of an ordinary core per combination of values and site, all rounds together."""
 
 
-def wang_cluster(problem: Problem, budget: Budget) -> Outcome:
-    """Groups by fuzzy clusters."""
-    return run("wang-cluster", lambda made: _build(made, _group_by_clusters), problem, budget)
-
-
-def wang_pca(problem: Problem, budget: Budget) -> Outcome:
-    """Groups by the first principal component."""
-    return run("wang-pca", lambda made: _build(made, _group_by_component), problem, budget)
-
-
-def _build(made: Construction, group: Group) -> None:
-    rows, last = made.problem.rows, np.inf
+def build_groups(made: Construction, group: Group) -> None:
+    """One near record from each of K groups (Wang et al.), K doubled while the loss falls."""
+    rows, last = made.problem.n_rows, np.inf
     for turn in range(DOUBLINGS):
         groups = min(made.k << turn, rows)
-        if turn > 0 and (made.clock.over("groups", BUILDING) or made.least >= last):
+        if turn > 0 and (made.clock.is_over("groups", BUILDING) or made.least >= last):
             return
         last = made.least
         reach = made.choose_reach(groups, BUILDING / DOUBLINGS)
@@ -71,17 +62,15 @@ def _build(made: Construction, group: Group) -> None:
         made.fill_from_buckets(f"{groups} groups", group(made, groups), quotas, reach)
 
 
-def _group_by_component(made: Construction, groups: int) -> Ints:
-    return assign_subsets(
-        made, np.unique(rank_along_component(made.closeness), return_inverse=True)[1], groups
-    )
+def group_by_component(made: Construction, groups: int) -> Ints:
+    """The group of each row: runs along the first principal component."""
+    rank = np.unique(rank_along_component(made.closeness), return_inverse=True)[1]
+    return made.assign_runs(rank, count_subset_rows(made.closeness.total, groups))
 
 
 def rank_along_component(closeness: EmdConstraints) -> Ints:
     """The place of each tuple along the first principal component, in steps of `CLEAR`."""
-    place = np.concatenate(
-        [find_coordinates(attribute) for attribute in closeness.attributes], axis=1
-    )
+    place = np.concatenate([find_coordinates(each) for each in closeness.attributes], axis=1)
     place -= closeness.rows @ place / closeness.total
     spread = (place * closeness.rows[:, None]).T @ place / closeness.total
     axis = np.linalg.eigh(spread)[1][:, -1]
@@ -105,19 +94,18 @@ def find_coordinates(attribute: EmdAttribute) -> Floats:
     return found
 
 
-def _group_by_clusters(made: Construction, groups: int) -> Ints:
+def group_by_clusters(made: Construction, groups: int) -> Ints:
+    """The group of each row: fuzzy clusters of equal size."""
     closeness = made.closeness
     rank = np.empty(len(closeness.rows), dtype=np.int64)
-    rank[np.lexsort([attribute.rank for attribute in closeness.attributes[::-1]])] = np.arange(
-        len(rank)
-    )
+    order = np.lexsort([attribute.rank for attribute in closeness.attributes[::-1]])
+    rank[order] = np.arange(len(rank))
     likeness = measure_memberships(closeness, rank, groups)
     made.clock.spend(SITE * likeness.size * SITES)
-    order = np.argsort(-likeness, axis=None, kind="stable")
-    parts = allot_rows(order, closeness.rows, count_subset_rows(closeness.total, groups))
-    tuples = closeness.tuple_of[made.cell]
-    along = np.lexsort([np.arange(len(tuples)) * TURN % 1.0, tuples])
-    bucket = np.empty(len(tuples), dtype=np.int64)
+    likeliest = np.argsort(-likeness, axis=None, kind="stable")
+    parts = allot_rows(likeliest, closeness.rows, count_subset_rows(closeness.total, groups))
+    along = made.order_rows(np.arange(len(closeness.rows)))
+    bucket = np.empty(len(along), dtype=np.int64)
     bucket[along] = np.repeat(np.tile(np.arange(groups), len(parts)), parts.ravel())
     return bucket
 
@@ -173,3 +161,14 @@ def measure_from_sites(attribute: EmdAttribute, sites: Ints) -> Floats:
     far = depth[attribute.node[sites]][:, None] + depth - 2 * shared
     found: Floats = far[:, attribute.node]
     return found
+
+
+def deal_by_frequency(made: Construction) -> None:
+    """Records dealt by the frequency of their values."""
+    closeness = made.closeness
+    place = np.empty(len(closeness.rows), dtype=np.int64)
+    place[np.argsort(-closeness.rows, kind="stable")] = np.arange(len(place))
+    rows = np.sort(closeness.rows)[::-1].copy()
+    bounds = make_emd_bounds(closeness, place, [[np.arange(len(rows))]])
+    quotas = deal_rows(rows, count_most_classes(rows, bounds, made.k))
+    made.fill_from_fragments(f"{len(rows)} values", place, quotas, reach=1)

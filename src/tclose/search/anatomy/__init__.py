@@ -1,1 +1,0 @@
-"""Groups of rows for releases in several tables, whatever their quasi-identifiers."""

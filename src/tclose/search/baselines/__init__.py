@@ -1,1 +1,0 @@
-"""Published methods kept for comparison."""

@@ -1,1 +1,0 @@
-"""A problem compiled for the kernels: requirements as constraints, and everything as arrays."""

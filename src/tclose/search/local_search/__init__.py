@@ -1,1 +1,0 @@
-"""The default search: stratified splits, then destroy and repair, swaps, suppression."""

@@ -1,1 +1,0 @@
-"""Top-down cuts of the table into classes (LeFevre 2006)."""
