@@ -1,7 +1,7 @@
 """Divergences of a class from the table, in bits: Kullback-Leibler, Jensen-Shannon, smoothed JS.
 
 Their values are logarithms, so they have no fraction. Decisions are exact all the same: next to the
-threshold the value is recomputed with as many digits as it takes (`numbers.compare`).
+threshold the value is recomputed with as many digits as it takes (`numbers.compare_each`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tclose.distance.ground import (
     refuse_large,
 )
 from tclose.distance.histogram import Counts, Histogram
-from tclose.distance.numbers import Number, compare, decimal_of, must
+from tclose.distance.numbers import Number, compare_each, decimal_of, must
 
 CHUNK = 4096
 Shares = Sequence[Fraction]
@@ -47,12 +47,12 @@ class LogDistances:
 
     def within(self, limit: Fraction) -> NDArray[np.bool_]:
         """Whether each class's distance is at most the limit."""
-        result = self.value <= float(limit)
-        close = abs(self.value - float(limit)) <= 1e-8 * (1 + self.value)
-        for index in np.flatnonzero(close & np.isfinite(self.value)):
-            guess, at = float(self.value[index]), int(index)
-            result[index] = compare(lambda at=at: self.precisely(at), guess, limit) <= 0  # type: ignore[misc]
-        return result
+        difference = self.value - float(limit)
+
+        def find_excess(index: int) -> Decimal:
+            return self.precisely(index) - decimal_of(limit)
+
+        return compare_each(difference, int, find_excess) <= 0
 
     def largest(self) -> int:
         """The first of the classes that are farthest."""
@@ -165,9 +165,9 @@ class SmoothingOptions(DistancePart):
 
 def _make_smoothed(values: DistanceValues, spec: DistancePart) -> tuple[Distance, tuple[str, ...]]:
     refuse_large(values, "smoothed-js")
-    options = spec if isinstance(spec, SmoothingOptions) else SmoothingOptions(name=spec.name)
-    over = values.ground(options.over or values.default_distance)
-    return SmoothedJensenShannon(over, options.bandwidth), ()
+    assert isinstance(spec, SmoothingOptions)
+    over = values.ground(spec.over or values.default_distance)
+    return SmoothedJensenShannon(over, spec.bandwidth), ()
 
 
 KULLBACK_LEIBLER = DistanceKind(

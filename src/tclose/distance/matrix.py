@@ -62,8 +62,8 @@ class MatrixOption(DistancePart):
 
 def _make(values: DistanceValues, spec: DistancePart) -> tuple[Distance, tuple[str, ...]]:
     refuse_large(values, "a distance matrix")
-    file = spec.matrix if isinstance(spec, MatrixOption) else None
-    names, rows = read_matrix(values.base / (file or ""), values.name)
+    assert isinstance(spec, MatrixOption)
+    names, rows = read_matrix(values.base / (spec.matrix or ""), values.name)
     place = {name: at for at, name in enumerate(names)}
     lacking = [label for label in values.labels if label not in place]
     if lacking:

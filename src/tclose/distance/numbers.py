@@ -29,13 +29,11 @@ from pydantic import (
 
 from tclose.distance.histogram import Counts
 
-CLEAR = 1e-9
-"""Two floats of the house that differ by more than this differ exactly: every float here is
-computed from exact integers with a relative error many orders of magnitude smaller."""
 CLOSE = 1e-8
-"""Differences of logarithms below this are decided by their digits."""
+"""Differences of logarithms below this are decided by their digits. Every float here is computed
+from exact integers with a relative error many orders of magnitude smaller."""
 NEAR = 1e-12
-"""As CLEAR, for quotients of whole numbers."""
+"""The same for differences of quotients of whole numbers, decided by the fractions."""
 LONGEST = 1000
 """Exponents beyond this are no quantity (`1e999999999` is an article number) but fill memory."""
 
@@ -116,8 +114,6 @@ class Part(BaseModel):
 
     short_key: ClassVar[str] = ""
     """The key that a plain value stands for, written in place of all keys."""
-    short_form: ClassVar[dict[str, Any] | None] = None
-    """The JSON Schema of such a value."""
 
     @model_validator(mode="before")
     @classmethod
@@ -143,25 +139,22 @@ def decimal_of(number: Fraction) -> Decimal:
     return Decimal(number.numerator) / Decimal(number.denominator)
 
 
-def compare(value: Callable[[], Decimal], guess: float, limit: Fraction) -> int:
-    """The sign of `value - limit`, where the value is a sum of logarithms of rational numbers.
+def find_sign(value: Callable[[], Decimal]) -> int:
+    """The sign of a sum of logarithms of rational numbers, computed in the decimal context.
 
-    The float decides where it is far from the limit. Near it the value is computed again with 60,
-    300 and 1 200 digits; logarithms of rational numbers that agree with a rational number to a
-    thousand digits are taken to be equal to it (they are, in every table whose counts are small
-    enough to write down: equality then comes from counts that are powers of each other).
+    It is computed with 60, 300 and 1 200 digits; a sum that is 0 to a thousand digits is taken to
+    be 0 (it is, in every table whose counts are small enough to write down: equality then comes
+    from counts that are powers of each other).
 
-    >>> compare(lambda: Decimal(8).ln() / Decimal(2).ln(), 3.0000000001, Fraction(3))
+    >>> find_sign(lambda: Decimal(8).ln() / Decimal(2).ln() - 3)
     0
     """
-    if abs(guess - float(limit)) > CLEAR * max(1.0, abs(guess)):
-        return 1 if guess > limit else -1
     for digits in (60, 300, 1200):
         with localcontext() as context:
             context.prec = digits
-            difference = value() - decimal_of(limit)
-            if abs(difference) > Decimal(10) ** (20 - digits):
-                return 1 if difference > 0 else -1
+            found = value()
+            if abs(found) > Decimal(10) ** (20 - digits):
+                return 1 if found > 0 else -1
     return 0
 
 
@@ -177,7 +170,7 @@ def compare_each(
 
     @cache
     def decide(numbers: K) -> int:
-        return compare(lambda: excess(numbers), 0.0, Fraction(0))
+        return find_sign(lambda: excess(numbers))
 
     for index in np.flatnonzero(abs(difference) < CLOSE):
         signs[index] = decide(key(int(index)))

@@ -143,49 +143,41 @@ def find_cheapest_flow(supply: Counts, demand: Counts, cost: Counts) -> tuple[in
     for source in range(len(supply)):
         while supply[source] > 0:
             path = _find_shortest_path(source, demand, cost, flow)
-            back = [flow[j, i] for i, j, forward in path if not forward]
-            amount = min(supply[source], demand[path[-1][1]], *back)
-            for i, j, forward in path:
-                if forward:
-                    flow[i, j] += amount
-                else:
-                    flow[j, i] -= amount
+            target = path[0][1]
+            back = [flow[i, j] for i, j, change in path if change < 0]
+            amount = min(supply[source], demand[target], *back)
+            for i, j, change in path:
+                flow[i, j] += change * amount
             supply[source] -= amount
-            demand[path[-1][1]] -= amount
+            demand[target] -= amount
     return int((flow * cost).sum()), flow
 
 
 def _find_shortest_path(
     source: int, demand: Counts, cost: Counts, flow: Counts
-) -> list[tuple[int, int, bool]]:
-    """Steps (from, to, forward) to the nearest sink with demand left (Bellman and Ford).
+) -> list[tuple[int, int, int]]:
+    """The way to the nearest sink with demand left, backwards from it (Bellman and Ford).
 
-    A forward step goes from a source to a sink, one back along a flow from a sink to a source.
+    Its steps are (source, sink, 1) where more is carried, and (source, sink, −1) where less is.
     """
-    sources, sinks = cost.shape
-    to_source: list[int | None] = [0 if i == source else None for i in range(sources)]
-    to_sink: list[int | None] = [None] * sinks
-    before_source, before_sink = [-1] * sources, [-1] * sinks
-    changed = True
-    while changed:
-        changed = False
-        for i in range(sources):
-            for j in range(sinks):
-                here, there = to_source[i], to_sink[j]
-                if here is not None and (there is None or here + cost[i, j] < there):
-                    to_sink[j], before_sink[j], changed = here + cost[i, j], i, True
-                there = to_sink[j]
-                if flow[i, j] > 0 and there is not None:
-                    here = to_source[i]
-                    if here is None or there - cost[i, j] < here:
-                        to_source[i], before_source[i], changed = there - cost[i, j], j, True
-    reached = [(away, j) for j, away in enumerate(to_sink) if away is not None and demand[j] > 0]
-    sink = min(reached)[1]
-    path: list[tuple[int, int, bool]] = []
+    never = int(cost.sum()) + 1
+    to_source, before_source = np.full(len(cost), never, dtype=object), np.zeros(len(cost), int)
+    to_sink, before_sink = np.full(len(demand), 2 * never, dtype=object), np.zeros(len(demand), int)
+    to_source[source] = 0
     while True:
-        i = before_sink[sink]
-        path.insert(0, (i, sink, True))
-        if i == source:
-            return path
-        sink = before_source[i]
-        path.insert(0, (sink, i, False))
+        ways = to_source[:, None] + cost
+        better = ways.min(axis=0) < to_sink
+        if not better.any():
+            break
+        to_sink = np.where(better, ways.min(axis=0), to_sink)
+        before_sink = np.where(better, ways.argmin(axis=0), before_sink)
+        ways = np.where(flow > 0, to_sink - cost, never)
+        better = ways.min(axis=1) < to_source
+        to_source = np.where(better, ways.min(axis=1), to_source)
+        before_source = np.where(better, ways.argmin(axis=1), before_source)
+    sink = min(np.flatnonzero(demand > 0), key=lambda at: to_sink[at])
+    path = [(int(before_sink[sink]), int(sink), 1)]
+    while (at := path[-1][0]) != source:
+        sink = before_source[at]
+        path += [(at, int(sink), -1), (int(before_sink[sink]), int(sink), 1)]
+    return path

@@ -176,9 +176,9 @@ def policy_schema() -> dict[str, Any]:
     parts["Column"]["properties"]["role"]["enum"] = [*ROLES, *SYNONYMS]
     options = parts["DistanceSpec"]["properties"]
     for part in list_parts(Policy).values():
-        if part.short_form is not None:
-            name = part.__name__
-            parts[name] = {"anyOf": [part.short_form, parts[name]]}
+        if part.short_key:
+            whole = parts[part.__name__]
+            parts[part.__name__] = {"anyOf": [whole["properties"][part.short_key], whole]}
     named = [kind.name for kind in DISTANCES.values() if not kind.main_option]
     long_forms = []
     for kind in DISTANCES.values():

@@ -72,9 +72,6 @@ class HierarchySpec(Part):
     """Where a column's hierarchy comes from: a file, or a builder with its levels."""
 
     short_key: ClassVar[str] = "file"
-    short_form: ClassVar[dict[str, Any] | None] = {
-        "type": "string", "description": "path of a hierarchy file"
-    }  # fmt: skip
 
     file: str | None = Field(None, description="CSV, leaf first, root last; relative to the policy")
     prefix: tuple[int, ...] | None = Field(None, description="characters kept at each level")
@@ -103,7 +100,6 @@ class Column(ColumnRequirements):
     """One column: its role, what its values mean, and what is promised about it."""
 
     short_key: ClassVar[str] = "role"
-    short_form: ClassVar[dict[str, Any] | None] = {"type": "string", "enum": [*ROLES, *SYNONYMS]}
 
     role: Annotated[Role, BeforeValidator(role_of)]
     hierarchy: HierarchySpec | None = None

@@ -6,7 +6,7 @@ verdicts, and by the part that adds its key to a column or to the policy.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tclose.requirements.belief.beta_likeness import (
     BasicBetaLikeness,
@@ -18,9 +18,13 @@ from tclose.requirements.closeness.joint import JointCloseness, JointField
 from tclose.requirements.closeness.nt_closeness import NTCloseness
 from tclose.requirements.closeness.t_closeness import ClosenessField, TCloseness
 from tclose.requirements.diversity.alpha import AlphaAnonymity, AlphaField
-from tclose.requirements.diversity.distinct import DistinctDiversity, DistinctKey
+from tclose.requirements.diversity.distinct import (
+    DistinctDiversity,
+    DistinctKey,
+    PField,
+    PSensitivity,
+)
 from tclose.requirements.diversity.entropy import EntropyDiversity, EntropyKey
-from tclose.requirements.diversity.p_sensitivity import PField, PSensitivity
 from tclose.requirements.diversity.probabilistic import ProbabilisticDiversity, ProbabilisticKey
 from tclose.requirements.diversity.recursive import RecursiveDiversity, RecursiveKey
 from tclose.requirements.identity.delta_presence import DeltaPresence, PresenceField
@@ -54,9 +58,6 @@ class Diversity(ProbabilisticKey, RecursiveKey, EntropyKey, DistinctKey, Several
     """The kinds of l-diversity that may be promised together."""
 
     short_key: ClassVar[str] = "distinct"
-    short_form: ClassVar[dict[str, Any] | None] = {
-        "type": "integer", "minimum": 1, "description": "distinct values per class"
-    }  # fmt: skip
 
 
 class DiversityField(ColumnPart):

@@ -35,37 +35,42 @@ Statement = Part | Fraction | int | tuple[Part, ...]
 """What a policy says at the key of a requirement."""
 
 
-class ColumnPart(Part):
-    """What every requirement may know of a column that states it; each adds its own key."""
+class StatingPart(Part):
+    """What states requirements, a policy or one of its columns: each adds its own key."""
 
-    requirements: ClassVar[tuple[type[AttributeRequirement], ...]] = ()
-    """What can be stated of a column."""
-
-    role: str
-    missing: Literal["value", "forbid", "any"] = "value"
-    distance: DistanceSpec | None = None
+    requirements: ClassVar[tuple[type[Requirement], ...]] = ()
+    """What can be stated."""
 
     @property
-    def stated(self) -> list[type[AttributeRequirement]]:
-        """What is stated of this column."""
+    def stated(self) -> list[type[Requirement]]:
+        """What is stated."""
         return [kind for kind in self.requirements if kind.find_statement(self) is not None]
 
     @model_validator(mode="after")
-    def _refuse_misuse(self) -> ColumnPart:
-        keys = list(dict.fromkeys(kind.key for kind in self.stated))
-        keys += ["distance"] if self.distance is not None else []
-        if keys and self.role != "sensitive":
-            raise ValueError(f"{', '.join(keys)}: only a sensitive column takes a promise")
+    def _refuse_misuse(self) -> StatingPart:
         for kind in self.stated:
             kind.refuse_misuse(self)
         return self
 
 
-class PolicyPart(Part):
-    """What every requirement may know of the policy that states it; each adds its own key."""
+class ColumnPart(StatingPart):
+    """What every requirement may know of a column that states it."""
 
-    requirements: ClassVar[tuple[type[Requirement], ...]] = ()
-    """What can be stated of a whole table."""
+    role: str
+    missing: Literal["value", "forbid", "any"] = "value"
+    distance: DistanceSpec | None = None
+
+    @model_validator(mode="after")
+    def _refuse_others(self) -> ColumnPart:
+        keys = list(dict.fromkeys(kind.key for kind in self.stated))
+        keys += ["distance"] if self.distance is not None else []
+        if keys and self.role != "sensitive":
+            raise ValueError(f"{', '.join(keys)}: only a sensitive column takes a promise")
+        return self
+
+
+class PolicyPart(StatingPart):
+    """What every requirement may know of the policy that states it."""
 
     columns: Mapping[str, ColumnPart] = Field(description="every column of the table and its role")
     readings: tuple[Literal["separate", "cross"], ...] = Field(
@@ -92,17 +97,6 @@ class PolicyPart(Part):
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive attributes."""
         return self.with_role("sensitive")
-
-    @property
-    def stated(self) -> list[type[Requirement]]:
-        """What is stated of the whole table."""
-        return [kind for kind in self.requirements if kind.find_statement(self) is not None]
-
-    @model_validator(mode="after")
-    def _refuse_misuse(self) -> PolicyPart:
-        for kind in self.stated:
-            kind.refuse_misuse(self)
-        return self
 
 
 class SeveralKinds(Part):

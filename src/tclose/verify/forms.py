@@ -140,7 +140,7 @@ def refuse_unjudged(policy: Policy, form: Form) -> None:
             where=f"columns.{policy.counting[1]}",
             hint="publish one release (`tclose anonymize`), or give the column another role",
         )
-    if "cross" in policy.readings and form != "projections":
+    if "knows_others" in policy.adversaries and form != "projections":
         raise UsageError(
             "attributes in separate tables have no cross reading",
             where="readings",

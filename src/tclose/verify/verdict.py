@@ -14,6 +14,7 @@ from pydantic import Field
 from tclose.data.encode.classes import Classes
 from tclose.data.io.records import JsonObject, Record
 from tclose.requirements import Evaluation, Measurement, Requirement
+from tclose.requirements.requirement import ADVERSARIES, Adversary
 from tclose.verify.wording import number_text
 
 MOST_REPORTED = 20
@@ -67,6 +68,11 @@ class Verdict:
     failing_rows: int
     note: str
     measurement: Measurement = field(repr=False, compare=False)
+
+    @property
+    def adversary(self) -> Adversary:
+        """Against whom it is judged."""
+        return ADVERSARIES.get(self.reading, "knows_class")
 
     @property
     def title(self) -> str:
@@ -181,9 +187,8 @@ class ClassReport:
 
 def find_worst(classes: Classes, verdicts: Sequence[Verdict]) -> tuple[ClassReport, ...]:
     """The classes that break the most promises, then those that break them by most."""
-    plain = {
-        v.title: v.measurement for v in verdicts if v.reading != "cross" and v.required is not None
-    }
+    promised = [verdict for verdict in verdicts if verdict.required is not None]
+    plain = {v.title: v.measurement for v in promised if v.adversary == "knows_class"}
     spreads = [largest_margin(measured.margin) for measured in plain.values()]
     return tuple(report for _, report in rank_classes(classes, plain, spreads))
 

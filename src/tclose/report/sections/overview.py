@@ -17,11 +17,7 @@ IDENTIFIERS = (
     "The column {about}, which names people, is not in the table.",
 )
 """Of a release that still has identifiers: no requirement on classes, but told like one."""
-READINGS = {
-    "separate": "",
-    "cross": " This holds even against somebody who knows the person's other sensitive values.",
-    "joint": "",
-}
+OTHERS_KNOWN = " This holds even against somebody who knows the person's other sensitive values."
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -40,7 +36,7 @@ def name_requirement(verdict: Verdict) -> str:
     kind = find_requirement(verdict.requirement)
     topic = IDENTIFIERS[0] if kind is None else kind.topic
     name = topic.format(about=verdict.attribute or "")
-    return f"{name} (others known)" if verdict.reading == "cross" else name
+    return f"{name} (others known)" if verdict.adversary == "knows_others" else name
 
 
 def describe_requirement(verdict: Verdict, quasi: Sequence[str]) -> str:
@@ -53,7 +49,7 @@ def describe_requirement(verdict: Verdict, quasi: Sequence[str]) -> str:
         scale="" if measure and measure.in_bits else " on a scale from 0 (alike) to 1",
         by=measure.phrase if measure else "",
     )
-    return plain + READINGS.get(verdict.reading, "")
+    return plain + OTHERS_KNOWN if verdict.adversary == "knows_others" else plain
 
 
 def write_outcome(verdict: Verdict) -> str:

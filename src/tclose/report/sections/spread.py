@@ -130,7 +130,7 @@ def _can_be_drawn(audit: Audit, verdict: Verdict) -> bool:
     value = verdict.measurement.value
     return (
         verdict.distance is not None
-        and verdict.reading != "cross"
+        and verdict.adversary == "knows_class"
         and len(value) == audit.classes
         and bool(np.isfinite(value).any())
     )

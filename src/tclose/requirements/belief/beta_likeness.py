@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,6 @@ class Beta(SeveralKinds):
     """β-likeness: belief in a value may grow by a factor of at most 1 + β."""
 
     short_key: ClassVar[str] = "basic"
-    short_form: ClassVar[dict[str, Any] | None] = {"type": ["number", "string"]}
 
     basic: Gain | None = None
     enhanced: Gain | None = None

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -27,7 +27,6 @@ class Delta(Part):
     """δ-disclosure: |log(p/q)| < δ for every value of the table."""
 
     short_key: ClassVar[str] = "max"
-    short_form: ClassVar[dict[str, Any] | None] = {"type": ["number", "string"]}
 
     max: Annotated[Number, must("δ must be positive", lambda delta: delta > 0)]
     base: Literal["2", "e"] = "e"

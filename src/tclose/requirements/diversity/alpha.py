@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -25,7 +25,6 @@ class Alpha(Part):
     """(α, k)-anonymity: no value (or none of the named ones) above a share α of its class."""
 
     short_key: ClassVar[str] = "max"
-    short_form: ClassVar[dict[str, Any] | None] = {"type": ["number", "string"]}
 
     max: Annotated[Number, must("a share must lie in (0, 1]", lambda share: 0 < share <= 1)]
     values: tuple[str, ...] | None = Field(None, description="protected values; all if not given")

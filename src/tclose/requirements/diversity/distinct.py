@@ -1,4 +1,4 @@
-"""Distinct l-diversity: enough different values in every class."""
+"""Distinct l-diversity, and p-sensitivity beside k-anonymity: enough different values."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from pydantic import Field
 from tclose.distance.numbers import Part
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
-from tclose.requirements.requirement import AttributeRequirement, Capabilities, Scores
+from tclose.requirements.requirement import AttributeRequirement, Capabilities, ColumnPart, Scores
 
 
 class DistinctKey(Part):
     """`l = 3` or `l = { distinct = 3 }`."""
 
     distinct: int | None = Field(None, ge=1)
+
+
+class PField(ColumnPart):
+    """`p = 2` of a column."""
+
+    p: int | None = Field(None, ge=1, description="p-sensitive k-anonymity")
 
 
 @dataclass(frozen=True)
@@ -38,3 +44,14 @@ class DistinctDiversity(AttributeRequirement):
     def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """The number of values."""
         return (Constraint(ConstraintKind.DISTINCT, attributes.add(self.attribute), limit),)
+
+
+@dataclass(frozen=True)
+class PSensitivity(DistinctDiversity):
+    """p-sensitive k-anonymity asks the same as distinct l-diversity, next to k-anonymity."""
+
+    name = "p-sensitive-k-anonymity"
+    key = "p"
+    kind = ""
+    against_others = False
+    suggested = False

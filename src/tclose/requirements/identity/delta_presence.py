@@ -72,8 +72,7 @@ class DeltaPresence(PopulationRequirement):
     def measure(self, classes: JudgedClasses) -> Measurement:
         """The largest probability of being in the table, with the margin to either bound."""
         measured = super().measure(classes)
-        share = Ratios((classes.size,), (self.matches,))
-        below = share.value - float(self.min)
+        below = self._find_shares(classes).value - float(self.min)
         return replace(measured, margin=np.minimum(measured.margin, below))
 
     def score(self, classes: JudgedClasses) -> Scores:
@@ -81,7 +80,7 @@ class DeltaPresence(PopulationRequirement):
 
         Where only the lower bound is broken, the least probability is what counts.
         """
-        share = Ratios((classes.size,), (self.matches,))
+        share = self._find_shares(classes)
         low = int(np.argmin(share.value))
         note = f"least: {write_number(share.exact(low)) or 'infinite'}"
         scores = Scores.at_most(share, self.limit, note)
@@ -89,6 +88,9 @@ class DeltaPresence(PopulationRequirement):
         if below.any() and not scores.fails.any():
             scores = replace(scores, worst=low, exact=share.exact(low))
         return replace(scores, fails=scores.fails | below)
+
+    def _find_shares(self, classes: JudgedClasses) -> Ratios:
+        return Ratios((classes.size,), (self.matches,))
 
     def measure_proposed(self, classes: JudgedClasses, cells: ProposedCells) -> Measurement | None:
         """Judged by the people who fit a raw class, which are enough for the largest share."""
