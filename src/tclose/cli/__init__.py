@@ -66,4 +66,8 @@ def main() -> None:
     from tclose.data.io.paths import conceal
 
     sys.argv[1:] = conceal(sys.argv[1:])
+    if not any("spark" in word for word in sys.argv):
+        # Commands read files, never frames. pyarrow would look for pandas all the same, which takes
+        # longer to import than a small table to audit; only Spark cannot do without it.
+        sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
     app(prog_name="tclose")

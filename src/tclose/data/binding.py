@@ -11,7 +11,6 @@ from typing import Any, Literal, Protocol
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
 from tclose.data.encode.cells import Cells, count_cells_within_limit, count_weighted_cells
@@ -23,7 +22,6 @@ from tclose.data.engines.duckdb.relation import open_relation
 from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
 from tclose.data.engines.files.source import open_arrow, open_dataset, open_parquet
-from tclose.data.engines.frames.source import open_frame
 from tclose.data.io.counting import connect
 from tclose.data.io.paths import Address, find_files
 from tclose.data.io.reading import AS_FOUND, Reading
@@ -87,12 +85,14 @@ def _open(data: Any, reading: Reading, columns: Collection[str] | None) -> Sourc
         from tclose.data.engines.frames.lazy import open_lazy
 
         return open_lazy(data)
-    if isinstance(data, ds.Dataset):
+    if type(data).__module__ == "pyarrow._dataset":
         return open_dataset(data, connection=connect(reading.memory))
     if type(data).__module__.startswith("pyspark."):
         from tclose.data.engines.spark.source import open_spark
 
         return open_spark(data)
+    from tclose.data.engines.frames.source import open_frame
+
     return open_frame(data, columns)
 
 

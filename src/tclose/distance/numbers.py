@@ -110,7 +110,9 @@ class MisuseError(ValueError):
 class Part(BaseModel):
     """The base of every part of a policy: immutable, and no unknown key passes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, defer_build=True
+    )
 
     short_key: ClassVar[str] = ""
     """The key that a plain value stands for, written in place of all keys."""

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from tclose.attacks import AttackReport, Finding
-from tclose.release import Release
 from tclose.report.document import Paragraph, Part, Table, Tone
-from tclose.search import Outcome, Trial
-from tclose.utility import Utility
 from tclose.verify.audit import Audit
 from tclose.verify.certificate import NOT_HERE, Check
 from tclose.verify.verdict import Verdict
 from tclose.verify.wording import classes_text, number_text, rows_text
+
+if TYPE_CHECKING:
+    from tclose.attacks import AttackReport, Finding
+    from tclose.release import Release
+    from tclose.search import Outcome, Trial
+    from tclose.utility import Utility
 
 MOST_CLASSES = 10
 HASH_DIGITS = 16

@@ -34,7 +34,12 @@ class Record(BaseModel):
     """A part of such a file: immutable, strict, and what is not said is left out."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, populate_by_name=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        populate_by_name=True,
+        defer_build=True,
     )
 
     @model_serializer(mode="wrap")

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from tclose.data.io.counting import coarsen_times, connect, is_countable
 from tclose.data.io.files import LINE
@@ -29,6 +28,9 @@ from tclose.data.source import (
     quote_name,
 )
 from tclose.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 T = TypeVar("T")
 USED = re.compile(r"of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)")

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from tclose.data.encode.columns import as_text
 from tclose.data.engines.duckdb.source import DuckSource
@@ -68,6 +67,8 @@ def open_excel(
         _refuse_unreadable(path, chosen)
         copy = _SheetCopy(chosen, path.name, Path(scratch.name) / "cells.arrow")
     notes += copy.write_typed(target)
+    import pyarrow.dataset as ds  # slow to import: it looks for pandas
+
     dataset = ds.dataset([str(target)], format="ipc")
     return open_dataset(
         dataset, files.name, connection=connection, hashed=lambda: file_hash(path),

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
@@ -35,6 +34,9 @@ from tclose.data.io.paths import Files, find_files
 from tclose.data.io.reading import refuse_ambiguous
 from tclose.data.source import READ, CellStore, Rows, Source, Spread, Translation, quote_name
 from tclose.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 types = pa.types
 
@@ -97,6 +99,8 @@ def open_arrow(files: Files, connection: duckdb.DuckDBPyConnection) -> DuckSourc
         ) from None
     own, notes = unite_schemas(schemas, files.paths)
     folders = read_partitions(files, typed=True).without(list(own.names))
+    import pyarrow.dataset as ds  # slow to import: it looks for pandas
+
     dataset = ds.FileSystemDataset.from_paths(
         [str(path) for path in paths],
         schema=pa.schema([*own, *folders.values.schema]),
@@ -112,6 +116,8 @@ def open_arrow(files: Files, connection: duckdb.DuckDBPyConnection) -> DuckSourc
 
 def _folder_values(folders: Partitions, file: int) -> ds.Expression:
     """What the folders of a file say about all of its rows."""
+    import pyarrow.dataset as ds
+
     values = ds.scalar(True)
     for name in folders.names:
         value = folders.values.column(name)[file]

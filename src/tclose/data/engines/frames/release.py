@@ -8,7 +8,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
 from tclose.data.engines.frames.source import index_to_columns
@@ -33,6 +32,17 @@ def is_frame(data: object) -> bool:
     return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
 
 
+def is_dataset(data: object) -> bool:
+    """Whether the data is a dataset of Arrow, whose module is slow to import for anybody else."""
+    return type(data).__module__ == "pyarrow._dataset"
+
+
+def _make_dataset(table: pa.Table) -> Any:
+    import pyarrow.dataset as ds
+
+    return ds.dataset(table)
+
+
 def convert_like(data: Any, table: pa.Table) -> Any:
     """A new table in the caller's own kind of frame; as it is where there is none.
 
@@ -40,8 +50,8 @@ def convert_like(data: Any, table: pa.Table) -> Any:
     >>> convert_like(pl.LazyFrame({"a": [1]}), pa.table({"b": [2]})).collect().to_dicts()
     [{'b': 2}]
     """
-    if isinstance(data, ds.Dataset):
-        return ds.dataset(table)
+    if is_dataset(data):
+        return _make_dataset(table)
     known = nw.from_native(data, pass_through=True)
     if isinstance(data, pa.Table) or not isinstance(known, nw.DataFrame | nw.LazyFrame):
         return table
@@ -70,8 +80,8 @@ def make_frame(
         order = np.random.default_rng().permutation(len(order))
         recoded = recoded.take(pa.array(order))
     recoded = compact_table(recoded)
-    if isinstance(data, ds.Dataset):
-        return ds.dataset(recoded)
+    if is_dataset(data):
+        return _make_dataset(recoded)
     if isinstance(data, pa.Table) or not is_frame(data):
         return recoded
     names = recoded.column_names
