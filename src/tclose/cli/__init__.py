@@ -61,13 +61,24 @@ def _top(
     """Publish tables about people without giving the people away."""
 
 
+class _HiddenPandas:
+    """Has pandas taken for one that is not installed.
+
+    Commands read files, never frames, but pyarrow looks for pandas as soon as it makes an array,
+    and pandas takes longer to import than a small table to audit. Only Spark cannot do without it.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("hidden from the command line", name=name)
+
+
 def main() -> None:
     """Runs the command line; whatever it complains about, no password is seen."""
     from tclose.data.io.paths import conceal
 
     sys.argv[1:] = conceal(sys.argv[1:])
     if not any("spark" in word for word in sys.argv):
-        # Commands read files, never frames. pyarrow would look for pandas all the same, which takes
-        # longer to import than a small table to audit; only Spark cannot do without it.
-        sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _HiddenPandas)
     app(prog_name="tclose")
