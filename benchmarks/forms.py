@@ -19,7 +19,7 @@ import numpy as np
 import tclose
 from tclose.search import Budget, problem_of
 from tclose.search.anatomy import deal_groups
-from tclose.utility import pair_of
+from tclose.utility.pair import pair_of
 from tclose.utility.queries import LEAST, count_actual, draw_workload, estimate_counts
 
 QUASI = ("sex", "age", "race", "marital-status", "native-country", "workclass", "education")

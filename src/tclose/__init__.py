@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tclose.version import VERSION
 
 if TYPE_CHECKING:
-    from tclose.attacks import AttackReport, Finding
+    from tclose.attacks.finding import AttackReport, Finding
     from tclose.data.io.reading import Reading
     from tclose.errors import (
         DataError,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tclose.release import Release
     from tclose.search.frontier.curves import Frontier
     from tclose.search.full_domain.survey import Survey
-    from tclose.utility import Measure, Utility
+    from tclose.utility.pair import Measure, Utility
     from tclose.verify import Audit, Explanation, Verdict
     from tclose.workflows.anonymize import anonymize
     from tclose.workflows.apply import apply
@@ -53,7 +53,7 @@ else:
     load_on_use(
         __name__,
         {
-            "tclose.attacks": ["AttackReport", "Finding"],
+            "tclose.attacks.finding": ["AttackReport", "Finding"],
             "tclose.data.io.reading": ["Reading"],
             "tclose.errors": [
                 "DataError",
@@ -70,7 +70,7 @@ else:
             "tclose.release": ["Release"],
             "tclose.search.frontier.curves": ["Frontier"],
             "tclose.search.full_domain.survey": ["Survey"],
-            "tclose.utility": ["Measure", "Utility"],
+            "tclose.utility.pair": ["Measure", "Utility"],
             "tclose.verify": ["Audit", "Explanation", "Verdict"],
             "tclose.workflows.anonymize": ["anonymize"],
             "tclose.workflows.apply": ["apply"],

@@ -19,7 +19,7 @@ from tclose.data.source import Source
 from tclose.errors import UnprovenError, UsageError
 from tclose.recode import Leftover, Plan
 from tclose.recode.plan.model import Way
-from tclose.utility import LossReport
+from tclose.utility.loss import LossReport
 from tclose.verify.audit import Audit, recount
 from tclose.verify.certificate import Certificate, SizesRecord
 

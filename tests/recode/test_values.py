@@ -16,7 +16,7 @@ from tclose.data.encode.labels import cover_test, covers_missing, set_members
 from tclose.recode import Plan, build_plan, recoded, released_values
 from tclose.recode.values import set_member
 from tclose.search import Outcome
-from tclose.utility import code_quasi
+from tclose.utility.loss import code_quasi
 from tclose.workflows.inputs import check
 
 

@@ -19,7 +19,7 @@ from pyarrow import csv
 import tclose
 from tclose.report.document import Document
 from tclose.report.frontier import make_frontier_document
-from tclose.report.render.html import render_page
+from tclose.report.render.saving import render_page
 
 ROWS = 240
 POLICY: dict[str, Any] = {

@@ -15,14 +15,41 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.report.charts.axes import ticks_to
-from tclose.report.charts.colours import TEXT_ON
+from tclose.report.charts.colours import (
+    BAD,
+    BAD_GROUND,
+    BLUE,
+    GOOD,
+    GOOD_GROUND,
+    GROUND,
+    INK,
+    NOTE,
+    NOTE_GROUND,
+    PAPER,
+    SOFT,
+)
 from tclose.report.charts.plots import draw_chart
 from tclose.report.document import Bars, Document, HistogramChart, Limit, Section, Series, Table
 from tclose.report.frontier import describe_frontier, draw_frontier, make_frontier_document
-from tclose.report.render.html import render_page
+from tclose.report.render.saving import render_page
 
 SVG = "{http://www.w3.org/2000/svg}"
 ODD = ["<b>&amp;</b>", '"quote"', "]]>", "x\x07y\x1b[31m", "\ufffe", "é 漢 🩺", "a\nb", "-->", "{}"]
+
+TEXT_ON = (
+    (INK, PAPER),
+    (INK, GROUND),
+    (SOFT, PAPER),
+    (SOFT, GROUND),
+    (GOOD, GOOD_GROUND),
+    (BAD, BAD_GROUND),
+    (NOTE, NOTE_GROUND),
+    (GOOD, PAPER),
+    (BAD, PAPER),
+    (NOTE, PAPER),
+    (BLUE, PAPER),
+)
+"""Every pair of a text's colour and what it stands on."""
 
 
 def as_xml(page: str) -> ElementTree.Element:

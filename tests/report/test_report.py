@@ -24,10 +24,8 @@ from tclose.report.document import (
     Points,
     Section,
     Table,
-    walk_texts,
 )
-from tclose.report.render.html import render_page
-from tclose.report.render.saving import save_document
+from tclose.report.render.saving import render_page, save_document
 from tclose.report.render.terminal import write_plain_text
 from tclose.report.sections.findings import ABOUT_T, PRESETS
 from tclose.verify import Check
@@ -60,6 +58,17 @@ def strings(value: Any) -> Iterator[str]:
 def parts(told: dict[str, Any], key: str, kind: str) -> list[dict[str, Any]]:
     (section,) = [one for one in told["sections"] if one["key"] == key]
     return [part for part in section["parts"] if part["kind"] == kind]
+
+
+def walk_texts(value: object) -> Iterator[str]:
+    """Every piece of text in a document."""
+    if isinstance(value, Document):
+        value = value.to_json()
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from walk_texts(inner)
 
 
 def test_a_release_is_told_from_the_promise_to_the_hashes(case: Any, tmp_path: Path) -> None:

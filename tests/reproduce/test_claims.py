@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tclose.report.render.html import render_page
-from tclose.reproduce import Experiments, MinimalTable, PaperRun, Schedule, check_claims
+from tclose.report.render.saving import render_page
 from tclose.reproduce.census import CensusColumn
+from tclose.reproduce.claims import check_claims
+from tclose.reproduce.experiments import Experiments, MinimalTable, PaperRun, Schedule
 from tclose.reproduce.page import make_document
 from tclose.reproduce.paper import OCCUPATION, QUASI, ROWS, PaperMeasure, entropy, five, recursive
 

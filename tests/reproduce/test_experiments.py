@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tclose.reproduce import Experiments, PaperRun, Schedule, open_census, run_experiments
+from tclose.reproduce.census import open_census
+from tclose.reproduce.experiments import Experiments, PaperRun, Schedule, run_experiments
 
 SMALL = Schedule(sizes=(2, 4, 7), fixed=3, parameters=(2, 3), repeats=1)
 

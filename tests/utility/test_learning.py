@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.errors import DataError, UsageError
-from tclose.utility import pair_of
 from tclose.utility.learning import make_raw_features, make_released_features, measure_auc
+from tclose.utility.pair import pair_of
 from tclose.workflows.inputs import check
 
 RULES = {"columns": {"age": "quasi", "hue": "quasi", "ill": "sensitive", "won": "insensitive"}}

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.hierarchy import Hierarchy
-from tclose.utility import ColumnLoss, class_sizes, partition_loss
+from tclose.utility.loss import ColumnLoss, partition_loss
+from tclose.utility.measures import class_sizes
 
 CHAINS = [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"], ["d", "y", "*"], ["e", "z", "*"]]
 TREE = Hierarchy.from_chains(CHAINS, "ill")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.errors import UsageError
-from tclose.utility import pair_of
+from tclose.utility.pair import pair_of
 from tclose.utility.queries import count_actual, draw_workload, estimate_counts
 from tclose.workflows.inputs import check
 

@@ -3,8 +3,3 @@
 Each attack is a file. Some need the release alone, others the quasi-identifiers of the original, a
 population, or a second release; the suite tries all that the given tables allow.
 """
-
-from tclose.attacks.finding import AttackReport, Belief, Finding
-from tclose.attacks.suite import Other, attack_release
-
-__all__ = ["AttackReport", "Belief", "Finding", "Other", "attack_release"]

@@ -1,21 +1,13 @@
 """Composition: several releases about the same people, each harmless alone (Ganta et al. 2008).
 
-Whoever is in class A of the one and in class B of the other has a value that both show. Plainly:
-the values that A and B share; one left is certainty. By belief: with the classes independent given
-the value, the posterior is proportional to P_A(s) · P_B(s) / Q(s).
+Whoever is in class A of the one and in class B of the other has a value that both show: where one
+is left, it is certain. With the classes independent given the value, the belief in s is
+proportional to P_A(s) · P_B(s) / Q(s).
 
-Rows of two releases are linked by a key column that both have, or by their order where both have
-equally many; in either case the sensitive values of linked rows must agree.
-
-Projections show other sensitive attributes each, so none repeats a value. But whoever knows a
-person's quasi-identifiers finds one class in every projection, and
-
-- the people in all of these classes at once may be fewer than k;
-- where attributes go together, a class of the one tells about the other. Taken at its worst, an
-  attacker knows how the attributes go together in the whole table: then a class B that shows b
-  says of a: P(a | B) = Σ_b P_B(b) · Q(a | b), and the belief is proportional to
-  P_A(a) · Π_B P(a | B) / Q(a). Columns with many values count by parts of about equally many rows,
-  since nobody knows how single values go together.
+Projections show other sensitive attributes each. The people in all of a person's classes at once
+may be fewer than k; and taken at its worst, an attacker knows how attributes go together in the
+whole table, so that a class B that shows b says of a: P(a | B) = Σ_b P_B(b) · Q(a | b), and the
+belief in a is proportional to P_A(a) · Π_B P(a | B) / Q(a).
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """The deFinetti attack: learning from the release who in a class has which value (Kifer 2009).
 
-A class tells which values it holds, not who has which. But other classes teach how values go with
-quasi-identifiers. Somebody with everybody's quasi-identifiers (who is taken to know the class of
-each) starts from the class's shares, learns a naive Bayes model from these soft labels, shares the
-values of every class out anew by the model (so that each person has one value in all, and each
-value keeps its count), and repeats.
-
-Numbers are cut into eight parts of equally many rows. The gain is how many more people are guessed
-right than by the commonest value of their class.
+Somebody with everybody's quasi-identifiers, and so classes, starts from the shares of each class,
+learns a naive Bayes model from these soft labels, shares the values of every class out anew by the
+model (each person has one value in all, each value keeps its count), and repeats.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Linkage: somebody who has the original's quasi-identifiers looks for each person's row.
 
-The nearest box is taken: first a class that covers the person, else the one with the smallest gap
-(on the number line, or by places in the column's order; both as a share of all, added up); of
-several the narrowest, and of its rows any. Where rows are linked, it is known whether the guess
-hits; elsewhere every guess is taken to hit the right class, which is the most that is possible.
+The nearest box is taken: a class that covers the person, else the one with the smallest gap; of
+several the narrowest, and of its rows any. Where rows are not linked, every guess is taken to hit
+the right class, which is the most that is possible.
 """
 
 from __future__ import annotations
@@ -30,11 +29,15 @@ def find_linkage(found: Alignment, *, seed: int = 1) -> Finding:
     names = found.release.classes.quasi
     tuples, first = group_codes([found.original.cells.codes[name] for name in names])
     some = np.arange(len(first))
-    if found.central:  # everybody is compared with every class
-        some = _draw_people(len(first), found.release.classes.count, seed)
+    most = max(MOST_PAIRS // max(found.release.classes.count, 1), 1)
+    if found.central and len(first) > most:  # everybody is compared with every class
+        some = np.sort(np.random.default_rng(seed).choice(len(first), most, replace=False))
     places = found.covering.places(found.original.cells)[first]
-    gap, narrow, rows = find_nearest(found, places[some])
-    k, total = find_threshold(found.release), found.release.classes.n_rows
+    classes, gaps = found.release.classes, _measure_gaps(found)
+    volume = np.log2(np.maximum(found.covering.width(), 1)).sum(axis=1)
+    size = classes.size.astype(np.float64)
+    gap, narrow, rows = gaps.nearest(found.covering.grid, places[some], volume, size)
+    k, total = find_threshold(found.release), classes.n_rows
     if found.linked is None:
         weight = np.bincount(tuples, found.original.cells.rows, len(first))[some]
         chance = np.where(gap == 0, 1 / np.maximum(rows, 1), 0.0)
@@ -45,17 +48,16 @@ def find_linkage(found: Alignment, *, seed: int = 1) -> Finding:
         of_tuple = at[tuples[found.linked.first]]
         kept = of_tuple >= 0
         of_tuple, weight = of_tuple[kept], found.linked.rows[kept].astype(np.float64)
-        number = found.release.classes.cell_class[found.linked.second[kept]]
-        mine = _box_gaps(found).between(places[some][of_tuple], number)
-        wide = measure_volume(found)[number]
-        hit = (mine == gap[of_tuple]) & (wide == narrow[of_tuple])
+        number = classes.cell_class[found.linked.second[kept]]
+        mine = gaps.between(places[some][of_tuple], number)
+        hit = (mine == gap[of_tuple]) & (volume[number] == narrow[of_tuple])
         chance = np.where(hit, 1 / np.maximum(rows[of_tuple], 1), 0.0)
         right_class = float(weight @ hit)
     seen = float(weight.sum()) or 1.0
     high = chance * k > 1
     affected = round(float(weight @ high) / seen * total)
     rate = float(weight @ chance) / seen
-    harmed = np.zeros(found.release.classes.count, dtype=bool)
+    harmed = np.zeros(classes.count, dtype=bool)
     if number is not None:
         harmed[number[high]] = True
     sentence = (
@@ -68,26 +70,10 @@ def find_linkage(found: Alignment, *, seed: int = 1) -> Finding:
         "rows tried": int(weight.sum()),
         "known whose row is whose": found.linked is not None,
     }
-    sizes = found.release.classes.size
-    return Finding("linkage", None, sentence, affected, total, rank_worst(harmed, -sizes), numbers)
+    return Finding("linkage", None, sentence, affected, total, rank_worst(harmed, -size), numbers)
 
 
-def measure_volume(found: Alignment) -> Floats:
-    """The logarithm of how many combinations of values each class covers."""
-    result: Floats = np.log2(np.maximum(found.covering.width(), 1)).sum(axis=1)
-    return result
-
-
-def find_nearest(found: Alignment, places: Ints) -> tuple[Floats, Floats, Floats]:
-    """For each person: the smallest gap, the smallest volume at that gap, and the rows there."""
-    size = found.release.classes.size.astype(np.float64)
-    gap, narrow, rows = _box_gaps(found).nearest(
-        found.covering.grid, places, measure_volume(found), size
-    )  # fmt: skip
-    return gap, narrow, rows
-
-
-def _box_gaps(found: Alignment) -> BoxGaps:
+def _measure_gaps(found: Alignment) -> BoxGaps:
     """Where gaps are measured on: the positions of a column's places, and the ends of its values.
 
     Positions and ends are shares of the column's range. A column without numbers has its places
@@ -111,10 +97,3 @@ def _box_gaps(found: Alignment) -> BoxGaps:
         found.covering.boxes, first[:-1].astype(np.int64), np.concatenate(positions),
         np.concatenate(ends),
     )  # fmt: skip
-
-
-def _draw_people(people: int, classes: int, seed: int) -> Ints:
-    most = max(MOST_PAIRS // max(classes, 1), 1)
-    if people <= most:
-        return np.arange(people)
-    return np.sort(np.random.default_rng(seed).choice(people, most, replace=False))

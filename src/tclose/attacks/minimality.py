@@ -1,12 +1,8 @@
 """Minimality: classes that only their sensitive values explain (Wong et al. 2007).
 
-A method that generalizes no more than it must tells something by what it did not do. Somebody with
-everybody's quasi-identifiers tries to cut each class in two, along every column and between any two
-of its values. Where some cut leaves k rows on both sides, but every such cut would break what is
-promised about sensitive values, these values are why the class was left whole: they lie unevenly
-inside it. One cut that breaks nothing, and the class is not blamed on them.
-
-In a large table with many different values only some cuts are tried, spread evenly (`LARGEST`).
+Where some cut of a class in two leaves k rows on both sides, but every such cut would break what is
+promised about sensitive values, these are why the class was left whole: they lie unevenly inside.
+Of very many cuts some are tried, spread evenly (`LARGEST`).
 """
 
 from __future__ import annotations
@@ -20,7 +16,6 @@ from numpy.typing import NDArray
 from tclose.attacks.classes import find_threshold
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.alignment import Alignment
-from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import Classes, group_codes, partition_cells
 from tclose.requirements import Requirement, failing_classes, state_requirements
 from tclose.verify.wording import classes_text, rows_text
@@ -34,17 +29,26 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-def find_minimality(found: Alignment) -> Finding | None:
-    """Classes that only sensitive values kept whole; None where `untried` says why."""
-    promised = [
-        requirement
-        for requirement in list_sensitive_promises(found.original)
-        if requirement.capabilities.self_contained
-    ]
-    if found.linked is None or not promised or _is_counted_otherwise(found.original):
-        return None
+def find_minimality(found: Alignment) -> Finding | str:
+    """Classes that only sensitive values kept whole; in words, why it is not tried where it is not.
+
+    Where rows have weights, or persons several rows, halves would have to be counted anew.
+    """
+    assert found.linked is not None
+    original = found.original
+    aside = original.policy.model_copy(update={"k_map": None, "presence": None})
+    stated = state_requirements(replace(original, policy=aside))
+    sensitive = [requirement for requirement in stated if requirement.attribute is not None]
+    promised = [requirement for requirement in sensitive if requirement.capabilities.self_contained]
+    if not sensitive:
+        return "nothing is promised about sensitive attributes"
+    if original.cells.weight is not None or original.cells.persons is not None:
+        return "it is tried only where every row counts as one"
+    if not promised:
+        names = sorted({requirement.name for requirement in sensitive})
+        return f"{' and '.join(names)} is not judged on halves of classes"
     cells, number = found.linked.first, found.release.classes.cell_class[found.linked.second]
-    people = repeat_cells(found.original.classes, cells, found.linked.rows)
+    people = _repeat_cells(found.original.classes, cells, found.linked.rows)
     places = found.covering.places(found.original.cells)[cells]
     size, k = found.release.classes.size, find_threshold(found.release)
     most = max(LARGEST // max(places.size, 1), FEWEST)
@@ -60,49 +64,25 @@ def find_minimality(found: Alignment) -> Finding | None:
             allowed &= ~harmless
             harmless |= allowed & ~_find_breaking(people, number, side, allowed, promised)
     harmed = possible & ~harmless
-    affected = int(size[harmed].sum())
-    if affected:
-        sentence = (
-            f"{classes_text(int(harmed.sum()))} with {rows_text(affected)} could be cut in two as "
-            "far as their size goes, but not without breaking what is promised about sensitive "
-            "values: whoever knows the method can tell that these lie unevenly inside."
-        )
-    else:
-        sentence = "No class was left whole because of its sensitive values alone."
+    count = int(harmed.sum())
     numbers = {
         "classes large enough to be cut": int(possible.sum()),
-        "of them held together by sensitive values": int(harmed.sum()),
+        "of them held together by sensitive values": count,
         "every cut was tried": every,
     }
-    return Finding(
-        "minimality", None, sentence, affected, found.release.classes.n_rows,
-        rank_worst(harmed, size), numbers,
-    )  # fmt: skip
+    affected = int(size[harmed].sum())
+    sentence = "No class was left whole because of its sensitive values alone."
+    if affected:
+        sentence = (
+            f"{classes_text(count)} with {rows_text(affected)} could be cut in two as far as their "
+            "size goes, but not without breaking what is promised about sensitive values: whoever "
+            "knows the method can tell that these lie unevenly inside."
+        )
+    total, worst = found.release.classes.n_rows, rank_worst(harmed, size)
+    return Finding("minimality", None, sentence, affected, total, worst, numbers)
 
 
-def explain_untried(bound: BoundTable) -> str:
-    """Why no class can be cut for the sake of what is promised about sensitive values."""
-    promised = {requirement.name for requirement in list_sensitive_promises(bound)}
-    if not promised:
-        return "nothing is promised about sensitive attributes"
-    if _is_counted_otherwise(bound):
-        return "it is tried only where every row counts as one"
-    return f"{' and '.join(sorted(promised))} is not judged on halves of classes"
-
-
-def list_sensitive_promises(bound: BoundTable) -> list[Requirement]:
-    """What is promised about sensitive attributes."""
-    aside = bound.policy.model_copy(update={"k_map": None, "presence": None})
-    stated = state_requirements(replace(bound, policy=aside))
-    return [requirement for requirement in stated if requirement.attribute is not None]
-
-
-def _is_counted_otherwise(bound: BoundTable) -> bool:
-    """Whether rows have weights, or persons several rows: halves would have to be counted anew."""
-    return bound.cells.weight is not None or bound.cells.persons is not None
-
-
-def repeat_cells(classes: Classes, cells: Ints, weight: Ints) -> Classes:
+def _repeat_cells(classes: Classes, cells: Ints, weight: Ints) -> Classes:
     """The cells of a table, some of them several times, with weights of their own."""
     return replace(
         classes,
@@ -166,7 +146,7 @@ def _halve(people: Classes, number: Ints, side: Flags, cut: Flags) -> Classes:
     alike, first = group_codes([codes[rest] for codes in people.cell_codes.values()])
     weight = np.zeros(len(first), dtype=people.cell_rows.dtype)
     np.add.at(weight, alike, people.cell_rows[rest])
-    fewer = repeat_cells(
+    fewer = _repeat_cells(
         people,
         np.concatenate([kept, rest[first]]),
         np.concatenate([people.cell_rows[kept], weight]),

@@ -10,7 +10,7 @@ from tclose.attacks.composition import find_composition
 from tclose.attacks.definetti import find_definetti
 from tclose.attacks.finding import AttackReport, Finding, measure_belief
 from tclose.attacks.linkage import find_linkage
-from tclose.attacks.minimality import explain_untried, find_minimality
+from tclose.attacks.minimality import find_minimality
 from tclose.data.alignment import Alignment, LinkedRows, values_agree
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
@@ -65,11 +65,7 @@ def attack_release(
 
 
 def _attack_with_original(
-    release: BoundTable,
-    original: Alignment,
-    lacking: list[str],
-    seed: int,
-    progress: Progress,
+    release: BoundTable, original: Alignment, lacking: list[str], seed: int, progress: Progress
 ) -> Iterator[Finding]:
     progress("linking rows with people")
     yield find_linkage(original, seed=seed)
@@ -80,8 +76,8 @@ def _attack_with_original(
         return
     progress("cutting classes in two")
     found = find_minimality(original)
-    if found is None:
-        lacking.append(f"minimality: {explain_untried(original.original)}")
+    if isinstance(found, str):
+        lacking.append(f"minimality: {found}")
     else:
         yield found
     for name in release.attributes:

@@ -288,8 +288,10 @@ def li2007(
     Writes a page with tables and charts, and the numbers as CSV files. The exit code is 0 whether
     or not the paper's numbers come out: that they differ is a result.
     """
-    from tclose.reproduce import check_claims, open_census, run_experiments, write_report
-    from tclose.reproduce.page import refuse_folder
+    from tclose.reproduce.census import open_census
+    from tclose.reproduce.claims import check_claims
+    from tclose.reproduce.experiments import run_experiments
+    from tclose.reproduce.page import refuse_folder, write_report
 
     refuse_folder(output)
     with progress() as step:

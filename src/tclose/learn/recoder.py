@@ -22,7 +22,7 @@ from tclose.recode.identifiers import MASK
 from tclose.recode.plan.assignment import Placing, placed
 from tclose.recode.plan.hierarchies import is_fixed
 from tclose.recode.values import Writer
-from tclose.utility import code_quasi
+from tclose.utility.loss import code_quasi
 from tclose.verify import Audit
 from tclose.workflows.audit import verify
 

@@ -21,7 +21,7 @@ from tclose.hierarchy import Hierarchy
 from tclose.recode.plan.hierarchies import extend_hierarchy
 from tclose.recode.plan.number_line import Line, interval_ends
 from tclose.recode.values import Released
-from tclose.utility import ColumnLoss, Quasi
+from tclose.utility.loss import ColumnLoss, Quasi
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

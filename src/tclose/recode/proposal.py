@@ -19,8 +19,7 @@ from tclose.recode.values import Released, merge_equal, released_values
 from tclose.search import Outcome, Problem
 from tclose.search.judge import merge_refused
 from tclose.search.outcome import number_classes
-from tclose.utility import Quasi, code_quasi, partition_loss
-from tclose.utility.loss import weigh_loss
+from tclose.utility.loss import Quasi, code_quasi, partition_loss, weigh_loss
 
 Ints = NDArray[np.int64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.recode.values import Released
-from tclose.utility import LossReport, Quasi
+from tclose.utility.loss import LossReport, Quasi
 
 Ints = NDArray[np.int64]
 

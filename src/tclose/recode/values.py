@@ -27,8 +27,7 @@ from pydantic import ConfigDict
 from tclose.data.binding import BoundTable
 from tclose.data.encode.columns import NUMBER, UNIT, Dictionary
 from tclose.data.encode.labels import ANYTHING, MISSING
-from tclose.utility import ColumnLoss, Quasi
-from tclose.utility.loss import ends
+from tclose.utility.loss import ColumnLoss, Quasi, ends
 
 Ints = NDArray[np.int64]
 

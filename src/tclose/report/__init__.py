@@ -15,10 +15,7 @@ else:
 
     load_on_use(
         __name__,
-        {
-            "tclose.report.explanation": ["draw_flow"],
-            "tclose.report.frontier": ["draw_frontier"],
-        },
+        {"tclose.report.explanation": ["draw_flow"], "tclose.report.frontier": ["draw_frontier"]},
     )
 
 __all__ = ["draw_flow", "draw_frontier"]

@@ -7,10 +7,10 @@ blackened afterwards.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
+
+from tclose.plain import to_plain
 
 FORMAT = 1
 
@@ -187,25 +187,10 @@ class Document:
             "subtitle": self.subtitle,
             "edition": self.edition,
             "sections": [
-                {
-                    "key": section.key,
-                    "title": section.title,
-                    "parts": [_part_to_json(part) for part in section.parts],
-                }
+                {**vars(section), "parts": [_part_to_json(part) for part in section.parts]}
                 for section in self.sections
             ],
         }
-
-
-def walk_texts(value: object) -> Iterator[str]:
-    """Every piece of text in a document, for whoever has to make sure of what is not in it."""
-    if isinstance(value, Document):
-        value = value.to_json()
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from walk_texts(inner)
 
 
 def _part_to_json(part: Part) -> dict[str, Any]:
@@ -213,17 +198,7 @@ def _part_to_json(part: Part) -> dict[str, Any]:
     content.pop("svg", None)  # its numbers say the same
     for table in (content, content.get("numbers", {})):
         table.pop("tones", None)
-    return {"kind": type(part).__name__.removesuffix("Chart").lower(), **_to_plain(content)}
-
-
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _to_plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_to_plain(inner) for inner in value]
-    return value
+    return {"kind": type(part).__name__.removesuffix("Chart").lower(), **to_plain(content)}
 
 
 def _tabulate(title: str, first: str, names: tuple[str, ...], series: tuple[Series, ...]) -> Table:

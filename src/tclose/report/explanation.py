@@ -18,6 +18,15 @@ from tclose.verify.wording import rows_text
 
 MOST_ROWS = 20
 ALONG = {"hierarchical": "up and down the hierarchy", "equal": "by way of a common middle"}
+MOST_VALUES = 24
+MOST_MOVES = 40
+STEP = 44
+LEFT, RIGHT, TOP = 64, 24, 92
+ARCS, BARS = 150, 190
+LONGEST = 22
+"""Letters of a value below its bars."""
+CLASS, TABLE = BLUE, ORANGE
+OTHERS = "other values"
 
 
 def summarize_explanation(why: Explanation) -> list[Part]:
@@ -45,19 +54,18 @@ def summarize_explanation(why: Explanation) -> list[Part]:
     return parts
 
 
+def choose_shares(why: Explanation, most: int) -> list[Share]:
+    """The values whose shares in the class and in the table differ most, in their own order."""
+    ranked = sorted(why.shares, key=lambda share: -abs(share.in_class - share.in_table))[:most]
+    return [share for share in why.shares if share in ranked]
+
+
 def _tabulate_shares(why: Explanation) -> Table:
-    shown = sorted(why.shares, key=lambda share: -abs(share.in_class - share.in_table))[:MOST_ROWS]
-    rows = [
-        (
-            share.value,
-            f"{share.rows:,}",
-            f"{float(share.in_class):.1%}",
-            f"{float(share.in_table):.1%}",
-            f"{float(share.in_class - share.in_table):+.1%}",
-        )
-        for share in why.shares
-        if share in shown
-    ]
+    rows = []
+    for share in choose_shares(why, MOST_ROWS):
+        mine, whole = float(share.in_class), float(share.in_table)
+        difference = f"{float(share.in_class - share.in_table):+.1%}"
+        rows.append((share.value, f"{share.rows:,}", f"{mine:.1%}", f"{whole:.1%}", difference))
     if len(why.shares) > MOST_ROWS:
         more = f"… {len(why.shares) - MOST_ROWS:,} more values that differ less"
         rows.append((more, "", "", "", ""))
@@ -87,39 +95,29 @@ def _write_fraction(number: Fraction | float) -> str:
     return f"{float(number):.4f}{exact}"
 
 
-MOST_VALUES = 24
-MOST_MOVES = 40
-STEP = 44
-LEFT, RIGHT, TOP = 64, 24, 92
-ARCS, BARS = 150, 190
-LONGEST = 22
-"""Letters of a value below its bars."""
-CLASS, TABLE = BLUE, ORANGE
-OTHERS = "other values"
-
-
 def draw_flow(why: Explanation, *, inline: bool = False) -> str:
     """The picture of one explanation, as the text of an SVG file or for a place in a page."""
     shares, moves, hidden = _choose_shown(why)
     width = max(LEFT + STEP * len(shares) + RIGHT, 620)
     longest = max(len(shorten(share.value, LONGEST)) for share in shares)
     plot = Plot(LEFT - 6, TOP + ARCS + 20, width - RIGHT, TOP + ARCS + BARS)
+    title = f"Class {why.number}: {why.attribute} in the class and in the whole table"
     parts = [
+        text(LEFT, 26, title, size=16, weight="bold"),
         *_draw_heading(why, hidden),
         *_draw_arcs(shares, moves, TOP + ARCS),
         *_draw_shares(shares, plot),
     ]
     described = f"{why.by} distance {why.distance:.4f}; {len(why.moves)} moves of mass"
-    size = (width, plot.floor + 36 + 5 * longest)
-    return picture(_name(why), described, size, parts, inline=inline)
+    return picture(title, described, (width, plot.floor + 36 + 5 * longest), parts, inline=inline)
 
 
 def _choose_shown(why: Explanation) -> tuple[list[Share], list[Step], int]:
     """As many values and moves as can be read; the others together, or left out and counted."""
     shares, moves = list(why.shares), list(why.moves)
     if len(shares) > MOST_VALUES:
-        far = sorted(shares, key=lambda s: -abs(s.in_class - s.in_table))
-        kept = {share.value for share in far[: MOST_VALUES - 1]}
+        shown = choose_shares(why, MOST_VALUES - 1)
+        kept = {share.value for share in shown}
         rest = [share for share in shares if share.value not in kept]
         others = Share(
             OTHERS,
@@ -127,7 +125,7 @@ def _choose_shown(why: Explanation) -> tuple[list[Share], list[Step], int]:
             sum((share.in_class for share in rest), start=rest[0].in_class * 0),
             sum((share.in_table for share in rest), start=rest[0].in_table * 0),
         )
-        shares = [share for share in shares if share.value in kept] + [others]
+        shares = [*shown, others]
         moves = _gather_moves(moves, kept)
     moves.sort(key=lambda move: -move.mass)
     return shares, moves[:MOST_MOVES], max(0, len(moves) - MOST_MOVES)
@@ -146,24 +144,17 @@ def _gather_moves(moves: Sequence[Step], kept: set[str]) -> list[Step]:
     return [move for (source, target), move in sums.items() if source != target]
 
 
-def _name(why: Explanation) -> str:
-    return f"Class {why.number}: {why.attribute} in the class and in the whole table"
-
-
-def _draw_heading(why: Explanation, hidden: int) -> list[str]:
+def _draw_heading(why: Explanation, hidden: int) -> Iterator[str]:
     exact = f" = {why.exact}" if why.exact is not None and why.exact.denominator < 10_000 else ""
     limit = "" if why.t is None else f" (promised: at most {float(why.t):g})"
     more = f"; {hidden} smaller moves not drawn" if hidden else ""
     measured = f"{why.by} distance {why.distance:.4f}{exact}{limit}; {rows_text(why.size)}{more}"
-    return [
-        text(LEFT, 26, _name(why), size=16, weight="bold"),
-        text(LEFT, 46, measured),
-        box(LEFT, 58, 12, 12, CLASS),
-        text(LEFT + 18, 68, "share in the class"),
-        box(LEFT + 150, 58, 12, 12, TABLE),
-        text(LEFT + 168, 68, "share in the table"),
-        text(LEFT + 300, 68, "arcs: mass to be moved", fill=SOFT),
-    ]
+    yield text(LEFT, 46, measured)
+    yield box(LEFT, 58, 12, 12, CLASS)
+    yield text(LEFT + 18, 68, "share in the class")
+    yield box(LEFT + 150, 58, 12, 12, TABLE)
+    yield text(LEFT + 168, 68, "share in the table")
+    yield text(LEFT + 300, 68, "arcs: mass to be moved", fill=SOFT)
 
 
 def _draw_shares(shares: Sequence[Share], plot: Plot) -> Iterator[str]:
@@ -172,17 +163,13 @@ def _draw_shares(shares: Sequence[Share], plot: Plot) -> Iterator[str]:
     up = Axis(0.0, ticks[-1], plot.floor, plot.top)
     yield from plot.draw_upward(up, ticks, write_share)
     for at, share in enumerate(shares):
-        x = LEFT + STEP * at + 6
-        for offset, part, colour, where in (
-            (0, share.in_class, CLASS, "class"),
-            (15, share.in_table, TABLE, "table"),
-        ):
+        bars = ((0, share.in_class, CLASS, "class"), (15, share.in_table, TABLE, "table"))
+        for offset, part, colour, where in bars:
             tall = plot.floor - up.place(float(part))
             words = f"{share.value}: {float(part):.1%} of the {where}"
-            yield box(x + offset, plot.floor - tall, 14, tall, colour, words)
-    marks = [
-        (LEFT + STEP * at + 22, shorten(share.value, LONGEST)) for at, share in enumerate(shares)
-    ]
+            x = LEFT + STEP * at + 6 + offset
+            yield box(x, plot.floor - tall, 14, tall, colour, words)
+    marks = [(LEFT + STEP * at + 22, shorten(s.value, LONGEST)) for at, s in enumerate(shares)]
     yield from plot.draw_below(marks, lines="none", turned=-40)
 
 
@@ -200,5 +187,4 @@ def _draw_arcs(shares: Sequence[Share], moves: Sequence[Step], ground: float) ->
             stroke_width=1 + 5 * float(move.mass) / largest,
             words=f"{float(move.mass):.4f} from {move.source} to {move.target}",
         )  # fmt: skip
-        arrow = f"M{end},{ground + 2} l-5,-9 h10 z"
-        yield element("path", d=arrow, fill=INK, fill_opacity="0.7")
+        yield element("path", d=f"M{end},{ground + 2} l-5,-9 h10 z", fill=INK, fill_opacity="0.7")

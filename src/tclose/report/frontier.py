@@ -29,6 +29,16 @@ KNEE_RULE = (
     "The knee is the point farthest below the straight line between the ends of a curve, both axes "
     "scaled to 1: suggested, not chosen."
 )
+PROPOSED = (
+    "Every point is what a search found within its share of the work, and keeps its promise; more "
+    "work may find less loss. No point is written or certified: that is what anonymize does."
+)
+LINE = 17
+HEADING = 56
+"""What a title takes, down to the words above the axis."""
+KEPT = "every point keeps its promise, and more work might find less loss"
+AXES = {"t": "t: how far a class may be from the table", "k": "k: least size of a class"}
+BAR = 24
 
 
 def name_frontier(frontier: Frontier) -> str:
@@ -78,13 +88,9 @@ def describe_point(frontier: Frontier, point: Point) -> str:
     return found + ("" if point.worst is None else f"; farthest class {point.worst:.4f}")
 
 
-def head_points(curve: Curve) -> tuple[str, ...]:
-    """What stands above the numbers of a curve."""
-    return (curve.across, "loss", "classes", "left out", "farthest class", "")
-
-
-def list_points(curve: Curve) -> Iterator[tuple[Point, tuple[str, ...]]]:
-    """Each point with its numbers as text, below the headings."""
+def list_points(curve: Curve) -> Iterator[tuple[str, ...]]:
+    """The headings, then the numbers of each point as text."""
+    yield curve.across, "loss", "classes", "left out", "farthest class", ""
     for point in curve.points:
         counts = ("", "", "")
         if point.loss is not None:
@@ -92,14 +98,7 @@ def list_points(curve: Curve) -> Iterator[tuple[Point, tuple[str, ...]]]:
             counts = (f"{point.classes:,}", f"{point.left_out:,}", far)
         place = show_number(getattr(point, curve.across))
         marks = ["the policy's own"] * point.chosen + ["knee (suggested)"] * (point is curve.knee)
-        yield point, (place, write_loss(point.loss), *counts, ", ".join(marks))
-
-
-LINE = 17
-HEADING = 56
-"""What a title takes, down to the words above the axis."""
-KEPT = "every point keeps its promise, and more work might find less loss"
-AXES = {"t": "t: how far a class may be from the table", "k": "k: least size of a class"}
+        yield place, write_loss(point.loss), *counts, ", ".join(marks)
 
 
 def draw_frontier(frontier: Frontier, *, inline: bool = False) -> str:
@@ -146,31 +145,23 @@ def _draw_plot(frontier: Frontier, plot: Plot) -> Iterator[str]:
 
 
 def _plot(frontier: Frontier, curve: Curve) -> PlottedCurve:
-    points = (
-        PlottedPoint(
-            _place(frontier, point), float(point.loss or 0), describe_point(frontier, point),
-            chosen=point.chosen, suggested=point is curve.knee,
-        )
-        for point in curve.found
-    )  # fmt: skip
-    return PlottedCurve(curve.name, tuple(points))
+    points = []
+    for point in curve.found:
+        words, loss = describe_point(frontier, point), float(point.loss or 0)
+        knee = point is curve.knee
+        points.append(PlottedPoint(_place(frontier, point), loss, words, point.chosen, knee))
+    return curve.name, points
 
 
 def _place(frontier: Frontier, point: Point) -> float:
     return float(getattr(point, frontier.across) or 0)
 
 
-PROPOSED = (
-    "Every point is what a search found within its share of the work, and keeps its promise; more "
-    "work may find less loss. No point is written or certified: that is what anonymize does."
-)
-
-
 def make_frontier_section(frontier: Frontier) -> Section:
     """The curves as a section of a report."""
     title = name_frontier(frontier)
-    rows = [(curve.name, *row) for curve in frontier.curves for _, row in list_points(curve)]
-    headings = ("curve", *head_points(frontier.curves[0]))
+    rows = [(curve.name, *row) for curve in frontier.curves for row in [*list_points(curve)][1:]]
+    headings = ("curve", *next(list_points(frontier.curves[0])))
     numbers = Table(title, headings, tuple(rows), (1, 2, 3, 4, 5))
     picture = Picture(title, draw_frontier(frontier, inline=True), numbers)
     sentences = (Paragraph(sentence) for sentence in describe_frontier(frontier))
@@ -184,9 +175,6 @@ def make_frontier_document(frontier: Frontier, source: str) -> Document:
     return Document("Frontier", subtitle, "external", (make_frontier_section(frontier),))
 
 
-BAR = 24
-
-
 def summarize_frontier(frontier: Frontier) -> list[Part]:
     """The curves, and what their marks mean."""
     most = max((float(point.loss or 0) for point in frontier.points), default=0.0)
@@ -198,11 +186,11 @@ def summarize_frontier(frontier: Frontier) -> list[Part]:
 
 
 def _tabulate(curve: Curve, most: float) -> Table:
+    (across, loss, *others), *points = list_points(curve)
     rows = []
-    for point, (place, loss, *rest) in list_points(curve):
+    for point, (place, lost, *rest) in zip(curve.points, points, strict=True):
         bar = "█" * (round(BAR * float(point.loss or 0) / most) if most else 0)
-        rows.append((place, loss, bar, *rest))
-    across, loss, *others = head_points(curve)
-    headings = (across, loss, "", *others)
+        rows.append((place, lost, bar, *rest))
     tones: list[Tone] = ["strong" if point.chosen else "plain" for point in curve.points]
+    headings = (across, loss, "", *others)
     return Table(curve.name, headings, tuple(rows), (0, 1, 3, 4, 5), tuple(tones))

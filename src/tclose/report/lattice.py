@@ -6,14 +6,41 @@ linked to those one step above it. Its colour is its loss, its shape says how it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from tclose.plain import to_plain
 from tclose.report.charts.axes import Axis, Plot
 from tclose.report.charts.colours import INK, PAPER, RULE, SOFT, mix_losses
 from tclose.report.charts.svg import MarkShape, box, draw_mark, element, picture, text
 from tclose.report.document import Paragraph, Part, Table
 from tclose.search.full_domain.survey import MOST_NODES, LatticePoint, Survey
+
+MOST_ROWS = 20
+MOST_DRAWN = 5_000
+MOST_LINKED = 400
+MOST_NAMED = 60
+LEFT, RIGHT, TOP, BOTTOM = 60, 30, 128, 56
+SHOWN = ("levels", "loss", "classes", "left_out")
+"""What is told of a node in plain values."""
+
+Places = Mapping[tuple[int, ...], tuple[float, float]]
+
+
+class NodeMark(NamedTuple):
+    """How a node is drawn: what matters is seen in any crowd."""
+
+    shape: MarkShape
+    words: str
+    growth: float
+    least_size: float
+    thickness: float
+
+
+FAILS = NodeMark("cross", "breaks the promise", 0.8, 1.1, 1.3)
+HOLDS = NodeMark("circle", "keeps the promise", 1.0, 3.0, 0.6)
+MINIMAL = NodeMark("diamond", "minimal", 1.3, 6.0, 1.4)
+BEST = NodeMark("star", "least loss", 1.7, 10.0, 1.4)
 
 
 def name_lattice(survey: Survey) -> str:
@@ -35,10 +62,7 @@ def describe_lattice(survey: Survey) -> str:
         words += " in the time given" if survey.lattice.size <= MOST_NODES else ""
     if survey.best is None or survey.loss is None:
         return f"{words}. No node keeps the promise."
-    levels = ", ".join(
-        f"{name} {level}" for name, level in zip(survey.columns, survey.best, strict=True)
-    )
-    words += f". Best: {levels}, {survey.measure} loss {survey.loss:.4f}"
+    words += f". Best: {_name_levels(survey, survey.best)}, {survey.measure} loss {survey.loss:.4f}"
     if survey.proved:
         return f"{words}; nothing is better."
     if survey.bound is None:
@@ -53,9 +77,6 @@ def group_by_height(survey: Survey) -> Iterator[tuple[int, list[LatticePoint]]]:
     for point in survey.points:
         layers[sum(point.levels) - base].append(point)
     return enumerate(layers, start=base)
-
-
-MOST_ROWS = 20
 
 
 def summarize_lattice(survey: Survey) -> list[Part]:
@@ -86,13 +107,7 @@ def lattice_to_json(survey: Survey) -> dict[str, object]:
         "measure": survey.measure,
         "holding": len(survey.holding) if survey.points else None,
         "minimal": [
-            {
-                "levels": list(point.levels),
-                "loss": point.loss,
-                "classes": point.classes,
-                "left_out": point.left_out,
-            }
-            for point in survey.minimal
+            {name: to_plain(getattr(point, name)) for name in SHOWN} for point in survey.minimal
         ],
         "best": None if survey.best is None else list(survey.best),
         "loss": survey.loss,
@@ -114,12 +129,7 @@ def _tabulate_heights(survey: Survey) -> Table:
 def _list_minimal(survey: Survey) -> Iterator[Part]:
     points = sorted(survey.minimal, key=lambda point: (point.loss, point.levels))
     rows = tuple(
-        (
-            *map(str, point.levels),
-            f"{point.loss:.4f}",
-            f"{point.classes:,}",
-            f"{point.left_out:,}",
-        )
+        (*map(str, point.levels), f"{point.loss:.4f}", f"{point.classes:,}", f"{point.left_out:,}")
         for point in points[:MOST_ROWS]
     )
     headings = (*survey.columns, "loss", "classes", "left out")
@@ -127,33 +137,6 @@ def _list_minimal(survey: Survey) -> Iterator[Part]:
     yield Table(title, headings, rows, tuple(range(len(headings))))
     if len(points) > MOST_ROWS:
         yield Paragraph(f"and {len(points) - MOST_ROWS:,} more (--json lists all)", "aside")
-
-
-MOST_DRAWN = 5_000
-MOST_LINKED = 400
-MOST_NAMED = 60
-LEFT, RIGHT, TOP, BOTTOM = 60, 30, 128, 56
-
-Place = tuple[float, float]
-Places = Mapping[tuple[int, ...], Place]
-Standing = Literal["fails", "holds", "minimal", "best"]
-
-SHAPES: dict[Standing, MarkShape] = {
-    "fails": "cross",
-    "holds": "circle",
-    "minimal": "diamond",
-    "best": "star",
-}
-GROWTH = {"fails": 0.8, "holds": 1.0, "minimal": 1.3, "best": 1.7}
-LEAST = {"fails": 1.1, "holds": 3.0, "minimal": 6.0, "best": 10.0}
-"""How large a mark is: what matters is seen in any crowd."""
-THICKNESS = {"fails": 1.3, "holds": 0.6, "minimal": 1.4, "best": 1.4}
-WORDS = {
-    "fails": "breaks the promise",
-    "holds": "keeps the promise",
-    "minimal": "minimal",
-    "best": "least loss",
-}
 
 
 def draw_lattice(survey: Survey) -> str | None:
@@ -184,7 +167,7 @@ def draw_lattice(survey: Survey) -> str | None:
 
 def _place_nodes(survey: Survey, plot: Plot, up: Axis) -> Places:
     """Every node on its height, those of one height side by side."""
-    places: dict[tuple[int, ...], Place] = {}
+    places: dict[tuple[int, ...], tuple[float, float]] = {}
     for height, points in group_by_height(survey):
         for at, point in enumerate(points):
             x = plot.left + (plot.right - plot.left) * (at + 0.5) / len(points)
@@ -201,14 +184,9 @@ def _draw_heading(survey: Survey, plot: Plot) -> Iterator[str]:
         yield text(LEFT, 62 + 16 * at, sentence)
     yield from _draw_scale(survey)
     key = plot.right - 400
-    signs: tuple[tuple[int, Standing, str], ...] = (
-        (0, "holds", "keeps the promise"),
-        (136, "fails", "breaks it"),
-        (216, "minimal", "minimal"),
-        (290, "best", "least loss"),
-    )
-    for offset, standing, words in signs:
-        yield _draw_node(key + offset, 100, 6, PAPER, standing)
+    for offset, mark in ((0, HOLDS), (136, FAILS), (216, MINIMAL), (290, BEST)):
+        yield _draw_node(key + offset, 100, 6, PAPER, mark)
+        words = "breaks it" if mark is FAILS else mark.words
         yield text(key + offset + 13, 104, words)
 
 
@@ -240,44 +218,38 @@ def _draw_nodes(survey: Survey, places: Places, size: float) -> list[str]:
     last: list[str] = []
     for point in survey.points:
         x, y = places[point.levels]
-        standing = _judge(survey, point)
+        mark = _choose_mark(survey, point)
         fill = mix_losses((point.loss - low) / ((high - low) or 1.0))
-        grown = max(size * GROWTH[standing], LEAST[standing])
-        node = _draw_node(x, y, grown, fill, standing, _describe_node(survey, point, standing))
-        (last if standing in ("best", "minimal") else parts).append(node)
+        words = f"{_name_levels(survey, point.levels)}: {mark.words}; loss {point.loss:.4f}; "
+        words += f"classes: {point.classes:,}"
+        words += f"; rows left out: {point.left_out:,}" if point.left_out else ""
+        node = _draw_node(x, y, max(size * mark.growth, mark.least_size), fill, mark, words)
+        (last if mark in (BEST, MINIMAL) else parts).append(node)
         if len(survey.points) <= MOST_NAMED:
             name = ",".join(map(str, point.levels))
             last.append(text(x, y + 22, name, anchor="middle", size=10))
     return [*parts, *last]
 
 
-def _judge(survey: Survey, point: LatticePoint) -> Standing:
+def _choose_mark(survey: Survey, point: LatticePoint) -> NodeMark:
     if point.levels == survey.best:
-        return "best"
+        return BEST
     if point.minimal:
-        return "minimal"
-    return "holds" if point.holds else "fails"
+        return MINIMAL
+    return HOLDS if point.holds else FAILS
 
 
-def _describe_node(survey: Survey, point: LatticePoint, standing: Standing) -> str:
-    """What a node says where the pointer rests on it."""
-    where = ", ".join(
-        f"{name} {level}" for name, level in zip(survey.columns, point.levels, strict=True)
-    )
-    words = f"{where}: {WORDS[standing]}; loss {point.loss:.4f}; classes: {point.classes:,}"
-    return words + (f"; rows left out: {point.left_out:,}" if point.left_out else "")
-
-
-def _draw_node(
-    x: float, y: float, size: float, fill: str, standing: Standing, words: str = ""
-) -> str:
+def _draw_node(x: float, y: float, size: float, fill: str, mark: NodeMark, words: str = "") -> str:
     # A cross has no area: its lines carry the colour.
-    edge = fill if standing == "fails" and fill != PAPER else INK
-    return draw_mark(
-        SHAPES[standing], x, y, size, fill=fill, edge=edge, thick=THICKNESS[standing], words=words
-    )
+    edge = fill if mark is FAILS and fill != PAPER else INK
+    thick = mark.thickness
+    return draw_mark(mark.shape, x, y, size, fill=fill, edge=edge, thick=thick, words=words)
 
 
 def _find_ends(survey: Survey) -> tuple[float, float]:
     losses = [point.loss for point in survey.points]
     return min(losses), max(losses)
+
+
+def _name_levels(survey: Survey, levels: Sequence[int]) -> str:
+    return ", ".join(f"{name} {at}" for name, at in zip(survey.columns, levels, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tclose.attacks import AttackReport
+from tclose.attacks.finding import AttackReport
 from tclose.report.document import Edition
 from tclose.verify.audit import Audit
 from tclose.verify.certificate import Certificate, Check

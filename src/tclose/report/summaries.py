@@ -16,10 +16,10 @@ from tclose.verify.verdict import Verdict
 from tclose.verify.wording import classes_text, number_text, rows_text
 
 if TYPE_CHECKING:
-    from tclose.attacks import AttackReport, Finding
+    from tclose.attacks.finding import AttackReport, Finding
     from tclose.release import Release
     from tclose.search import Outcome, Trial
-    from tclose.utility import Utility
+    from tclose.utility.pair import Utility
 
 MOST_CLASSES = 10
 HASH_DIGITS = 16
@@ -34,6 +34,20 @@ CONFIRMATIONS: dict[bool | None, tuple[str, Tone]] = {
     False: ("REFUTED", "bad"),
     None: ("unchecked", "aside"),
 }
+MOST_STEPS = 12
+FIRST = "hybrid"
+"""The method whose challengers are tried after it."""
+PLACEMENTS = {
+    "levels": "New rows were recoded to the plan's levels.",
+    "cuts": "New rows went the way of the plan's cuts.",
+    "classes": "New rows went to the nearest class of the plan that keeps the promise with them.",
+}
+USES_SENSITIVE = (
+    "Classes depend on sensitive values: rows with equal quasi-identifiers may be in different "
+    "classes."
+)
+DETAILED = ("query-error", "learning")
+"""The measures whose further numbers are shown."""
 
 
 def summarize_audit(audit: Audit, *, details: bool = True) -> list[Part]:
@@ -56,29 +70,28 @@ def summarize_audit(audit: Audit, *, details: bool = True) -> list[Part]:
 
 def summarize_checks(checks: Sequence[Check]) -> Table:
     """A certificate held against a fresh count, line by line."""
-    rows, tones = [], []
+    rows = []
     for check in checks:
-        word, tone = CONFIRMATIONS[check.confirmed]
-        texts = (check.stated, check.counted)
+        texts = [check.stated, check.counted]
         if check.line.startswith("sha256"):
-            texts = (_shorten_hash(check.stated), _shorten_hash(check.counted))
-        rows.append((word, check.line, *texts))
-        tones.append(tone)
+            texts = [text if text == NOT_HERE else text[:HASH_DIGITS] for text in texts]
+        rows.append((CONFIRMATIONS[check.confirmed][0], check.line, *texts))
+    tones = tuple(CONFIRMATIONS[check.confirmed][1] for check in checks)
     headings = ("", "line", "certified", "counted")
-    return Table("The certificate", headings, tuple(rows), tones=tuple(tones))
+    return Table("The certificate", headings, tuple(rows), tones=tones)
 
 
 def tabulate_promised(title: str, verdicts: Sequence[Verdict]) -> Table:
     """Requirements with what is asked and attained, and how many classes fail."""
-    rows, tones = [], []
+    rows = []
     for verdict in verdicts:
-        word, tone = OUTCOMES[verdict.holds]
         failing = (f"{verdict.failing_classes:,}", f"{verdict.failing_rows:,}")
-        rows.append((word, verdict.title, verdict.required or "", *_write(verdict), *failing))
-        tones.append(tone)
+        asked = (OUTCOMES[verdict.holds][0], verdict.title, verdict.required or "")
+        rows.append((*asked, *_write(verdict), *failing))
+    tones = tuple(OUTCOMES[verdict.holds][1] for verdict in verdicts)
     headings = ("", "requirement", "asked", "attained", "worst class", "classes failing",
                 "rows in them")  # fmt: skip
-    return Table(title, headings, tuple(rows), (2, 3, 4, 5, 6), tuple(tones))
+    return Table(title, headings, tuple(rows), (2, 3, 4, 5, 6), tones)
 
 
 def _tabulate_attained(title: str, verdicts: Sequence[Verdict]) -> Table:
@@ -108,42 +121,15 @@ def _state_verdict(audit: Audit) -> Iterator[Paragraph]:
 
 
 def _list_worst(audit: Audit) -> Iterator[Table]:
-    broken = [report for report in audit.worst if report.breaks]
-    if not broken:
-        return
-    rows = tuple(
-        (
-            f"{report.number:,}",
-            f"{report.size:,}",
-            ", ".join(f"{name}={value}" for name, value in report.label.items()),
-            "\n".join(
-                f"{title}, by {number_text(abs(report.margins[title]))}" for title in report.breaks
-            ),
-        )
-        for report in broken[:MOST_CLASSES]
-    )
-    headings = ("class", "rows", "quasi-identifiers", "breaks, and by how much")
-    yield Table("Worst classes", headings, rows, (0, 1))
-
-
-def _shorten_hash(text: str) -> str:
-    return text if text == NOT_HERE else text[:HASH_DIGITS]
-
-
-MOST_STEPS = 12
-FIRST = "hybrid"
-"""The method whose challengers are tried after it."""
-
-
-PLACEMENTS = {
-    "levels": "New rows were recoded to the plan's levels.",
-    "cuts": "New rows went the way of the plan's cuts.",
-    "classes": "New rows went to the nearest class of the plan that keeps the promise with them.",
-}
-USES_SENSITIVE = (
-    "Classes depend on sensitive values: rows with equal quasi-identifiers may be in different "
-    "classes."
-)
+    rows = []
+    for report in [report for report in audit.worst if report.breaks][:MOST_CLASSES]:
+        who = ", ".join(f"{name}={value}" for name, value in report.label.items())
+        margins = {title: number_text(abs(report.margins[title])) for title in report.breaks}
+        broken = "\n".join(f"{title}, by {margin}" for title, margin in margins.items())
+        rows.append((f"{report.number:,}", f"{report.size:,}", who, broken))
+    if rows:
+        headings = ("class", "rows", "quasi-identifiers", "breaks, and by how much")
+        yield Table("Worst classes", headings, tuple(rows), (0, 1))
 
 
 def summarize_release(release: Release) -> list[Part]:
@@ -246,12 +232,7 @@ def summarize_attacks(report: AttackReport) -> list[Part]:
         )
     ]
     if report.beliefs:
-        rows = tuple(
-            (belief.attribute, *(f"{chance:.1%}" for chance in belief.guess))
-            for belief in report.beliefs
-        )
-        headings = ("attribute", "nothing known", "the table known", "the class known")
-        parts.append(Table("How often the best guess is right", headings, rows, (1, 2, 3)))
+        parts.append(tabulate_beliefs(report))
     if report.found:
         parts.append(_tabulate("What was found", report.found))
     if quiet:
@@ -260,25 +241,26 @@ def summarize_attacks(report: AttackReport) -> list[Part]:
     return parts
 
 
-def _tabulate(title: str, findings: Sequence[Finding]) -> Table:
+def tabulate_beliefs(report: AttackReport) -> Table:
+    """How often the best guess at each sensitive attribute is right, step by step."""
     rows = tuple(
-        (
-            finding.attack,
-            finding.attribute or "",
-            f"{finding.affected:,}",
-            f"{finding.share:.1%}",
-            finding.sentence,
-            ", ".join(str(number) for number in finding.classes[:5]),
-        )
-        for finding in findings
+        (belief.attribute, *(f"{chance:.1%}" for chance in belief.guess))
+        for belief in report.beliefs
     )
+    headings = ("attribute", "nothing known", "the table known", "the class known")
+    return Table("How often the best guess is right", headings, rows, (1, 2, 3))
+
+
+def _tabulate(title: str, findings: Sequence[Finding]) -> Table:
+    rows = []
+    for finding in findings:
+        about = (finding.attack, finding.attribute or "")
+        counts = (f"{finding.affected:,}", f"{finding.share:.1%}")
+        worst = ", ".join(str(number) for number in finding.classes[:5])
+        rows.append((*about, *counts, finding.sentence, worst))
     headings = ("attack", "attribute", "rows", "of all", "in words", "worst classes")
     tones: list[Tone] = ["bad" if finding.found else "good" for finding in findings]
-    return Table(title, headings, rows, (2, 3), tuple(tones))
-
-
-DETAILED = ("query-error", "learning")
-"""The measures whose further numbers are shown."""
+    return Table(title, headings, tuple(rows), (2, 3), tuple(tones))
 
 
 def summarize_utility(utility: Utility) -> list[Part]:
@@ -302,30 +284,20 @@ def summarize_utility(utility: Utility) -> list[Part]:
 
 
 def _tabulate_measures(utility: Utility) -> Table:
-    rows = tuple(
-        (
-            measure.name,
-            "not defined" if measure.overall is None else number_text(measure.overall),
-            f"{measure.meaning}; {measure.note}" if measure.note else measure.meaning,
-        )
-        for measure in utility.measures
-    )
-    title = "What is lost, and what is left"
-    return Table(title, ("measure", "value", "meaning"), rows, (1,))
+    rows = []
+    for measure in utility.measures:
+        value = "not defined" if measure.overall is None else number_text(measure.overall)
+        meaning = f"{measure.meaning}; {measure.note}" if measure.note else measure.meaning
+        rows.append((measure.name, value, meaning))
+    headings = ("measure", "value", "meaning")
+    return Table("What is lost, and what is left", headings, tuple(rows), (1,))
 
 
 def _tabulate_columns(utility: Utility) -> Table:
     shown = [measure for measure in utility.measures if measure.columns]
-    names = dict.fromkeys(name for measure in shown for name in measure.columns)
-    rows = tuple(
-        (
-            name,
-            *(
-                number_text(measure.columns[name]) if name in measure.columns else ""
-                for measure in shown
-            ),
-        )
-        for name in names
-    )
+    rows = []
+    for name in dict.fromkeys(name for measure in shown for name in measure.columns):
+        values = (measure.columns.get(name) for measure in shown)
+        rows.append((name, *("" if value is None else number_text(value) for value in values)))
     headings = ("quasi-identifier", *(measure.name for measure in shown))
-    return Table("Column by column", headings, rows, tuple(range(1, len(headings))))
+    return Table("Column by column", headings, tuple(rows), tuple(range(1, len(headings))))

@@ -6,7 +6,6 @@ value itself to the root, separated by semicolons and without a header.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +24,8 @@ from tclose.search import Problem, problem_of
 
 Ints = NDArray[np.int64]
 TABLE = "adult.csv"
+STATED = (*paper.QUASI, paper.OCCUPATION)
+"""The columns, in the order of Figure 2."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Census:
         trees = {**self.bound.hierarchies, paper.SENSITIVE: _find_groups(self.bound)}
         return tuple(
             CensusColumn(stated, known[stated.column].known, trees[stated.column].levels)
-            for stated in (*paper.QUASI, paper.OCCUPATION)
+            for stated in STATED
         )
 
     @cached_property
@@ -84,10 +85,20 @@ class Census:
 
 def open_census(folder: Path) -> Census:
     """Reads the table; raises DataError or PolicyError where the folder is not as it should be."""
-    _refuse_incomplete(folder)
-    table = folder / TABLE
+    if not folder.is_dir():
+        raise DataError(
+            "there is no such folder", where=str(folder), hint=f"name the folder of {TABLE}"
+        )
+    table, names = folder / TABLE, [stated.column for stated in STATED]
+    files = (table, *(_locate_hierarchy(folder, name) for name in names))
+    lacking = [path.name for path in files if not path.is_file()]
+    if lacking:
+        raise DataError(
+            f"not in this folder: {', '.join(lacking)}",
+            where=str(folder),
+            hint=f"it must hold {TABLE} and one adult_hierarchy_<column>.csv per column",
+        )
     source = open_source(table)
-    names = [stated.column for stated in (*paper.QUASI, paper.OCCUPATION)]
     lacking = [name for name in names if name not in source.columns]
     if lacking:
         raise DataError(
@@ -112,47 +123,21 @@ def _find_groups(bound: BoundTable) -> Hierarchy:
     return tree
 
 
-def _bind_columns(folder: Path, source: Source, measure: PaperMeasure, size: int) -> BoundTable:
-    policy, problems = parse_policy(_write_policy(folder, source.columns, measure, size))
-    return bind(policy, source, problems)
-
-
-def _refuse_incomplete(folder: Path) -> None:
-    if not folder.is_dir():
-        raise DataError(
-            "there is no such folder", where=str(folder), hint=f"name the folder of {TABLE}"
-        )
-    trees = [
-        _locate_hierarchy(folder, stated.column) for stated in (*paper.QUASI, paper.OCCUPATION)
-    ]
-    lacking = [path.name for path in (folder / TABLE, *trees) if not path.is_file()]
-    if lacking:
-        raise DataError(
-            f"not in this folder: {', '.join(lacking)}",
-            where=str(folder),
-            hint=f"it must hold {TABLE} and one adult_hierarchy_<column>.csv per column",
-        )
-
-
 def _locate_hierarchy(folder: Path, column: str) -> Path:
     return folder / f"adult_hierarchy_{column}.csv"
 
 
-def _write_policy(
-    folder: Path, columns: Sequence[str], measure: PaperMeasure, size: int
-) -> dict[str, Any]:
-    def tree(name: str) -> str:
-        return str(_locate_hierarchy(folder, name).resolve())
+def _bind_columns(folder: Path, source: Source, measure: PaperMeasure, size: int) -> BoundTable:
+    """The first columns as quasi-identifiers, and as in the paper no missing values."""
 
-    complete = {"missing": "forbid"}  # as in the paper
-    roles: dict[str, Any] = {name: "insensitive" for name in columns}
-    for stated in paper.QUASI[:size]:
-        roles[stated.column] = {"role": "quasi", "hierarchy": tree(stated.column), **complete}
-    roles[paper.SENSITIVE] = {
-        "role": "sensitive",
-        "hierarchy": tree(paper.SENSITIVE),
-        "distance": "hierarchical",
-        **complete,
-        **measure.asked,
-    }
-    return {"columns": roles} | ({} if measure.k is None else {"k": measure.k})
+    def describe(role: str, name: str) -> dict[str, Any]:
+        tree = str(_locate_hierarchy(folder, name).resolve())
+        return {"role": role, "hierarchy": tree, "missing": "forbid"}
+
+    roles: dict[str, Any] = {name: "insensitive" for name in source.columns}
+    roles |= {each.column: describe("quasi", each.column) for each in paper.QUASI[:size]}
+    sensitive = describe("sensitive", paper.SENSITIVE)
+    roles[paper.SENSITIVE] = {**sensitive, "distance": "hierarchical", **measure.asked}
+    stated = {"columns": roles} | ({} if measure.k is None else {"k": measure.k})
+    policy, problems = parse_policy(stated)
+    return bind(policy, source, problems)

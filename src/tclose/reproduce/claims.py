@@ -141,6 +141,12 @@ def _describe_reach(run: PaperRun, found: Experiments) -> str:
     return f"{words}; the paper does not print its groups."
 
 
+def _check_shape(about: str, stated: str, measured: str, reason: str, *, holds: bool) -> Claim:
+    """A claim about a shape; `reason` explains why it does not hold."""
+    verdict: Agreement = "same shape" if holds else "differs"
+    return Claim(about, stated, measured, verdict, "" if holds else reason)
+
+
 def _check_fastest(found: Experiments) -> Claim:
     places = list(dict.fromkeys((*found.by_size, *found.by_parameter)))
     cases = list(dict.fromkeys((run.size, run.parameter) for run in places))
@@ -148,11 +154,9 @@ def _check_fastest(found: Experiments) -> Claim:
     for case in cases:
         here = [run for run in places if (run.size, run.parameter) == case]
         won += min(here, key=lambda run: run.seconds).measure.kind == ENTROPY
-    always = won == len(cases)
-    return Claim(
+    return _check_shape(
         "entropy l-diversity runs faster than the other four (Figure 3)", "always",
-        f"fastest in {won} of {len(cases)} cases", "same shape" if always else "differs",
-        "" if always else _name_fastest(found),
+        f"fastest in {won} of {len(cases)} cases", _name_fastest(found), holds=won == len(cases),
     )  # fmt: skip
 
 
@@ -160,40 +164,34 @@ def _name_fastest(found: Experiments) -> str:
     here = [run for run in found.by_parameter if run.parameter == found.plan.fixed]
     here = here or list(found.by_parameter)
     least, most = (end(here, key=lambda run: run.judged) for end in (min, max))
+    longest = max(run.seconds for run in found.runs)
+    step = 10.0 ** math.floor(math.log10(longest))
     return (
         f"With these hierarchies {least.measure.title} prunes earliest ({least.judged} nodes "
         f"judged) and {most.measure.title} latest ({most.judged}). No search takes more than "
-        f"{_round_up(max(run.seconds for run in found.runs))} s, where small things decide."
+        f"{math.ceil(longest / step + 1e-9) * step:g} s, where small things decide."
     )
 
 
-def _round_up(seconds: float) -> str:
-    step = 10.0 ** math.floor(math.log10(seconds))
-    return f"{math.ceil(seconds / step + 1e-9) * step:g}"
-
-
 def _check_gap(found: Experiments) -> Claim:
-    entropy = select_kind(found.by_parameter, ENTROPY)
-    plain = select_kind(found.by_parameter, ANONYMITY)
+    plain, entropy = _select_kinds(found, ANONYMITY, ENTROPY)
     first, last = (plain[at].seconds / entropy[at].seconds for at in (0, -1))
     low, high = entropy[0].parameter, entropy[-1].parameter
-    return Claim(
+    return _check_shape(
         "its lead gets larger when l increases (Figure 3(b))", "larger",
         f"k-anonymity takes {first:.2f} times its seconds at {low}, {last:.2f} times at {high}",
-        "same shape" if last > first else "differs",
-        "" if last > first else "Seconds of a busy machine can mislead; look at the nodes judged.",
+        "Seconds of a busy machine can mislead; look at the nodes judged.", holds=last > first,
     )  # fmt: skip
 
 
 def _check_pruning(found: Experiments) -> Claim:
     judged = [run.judged for run in select_kind(found.by_parameter, ENTROPY)]
-    fewer = all(after <= before for before, after in itertools.pairwise(judged))
     low, high = found.plan.parameters[0], found.plan.parameters[-1]
-    return Claim(
+    return _check_shape(
         "with large l, entropy l-diversity prunes the lattice earlier", "earlier",
         f"{judged[0]} nodes judged at l = {low}, {judged[-1]} at l = {high}",
-        "same shape" if fewer else "differs",
-        "" if fewer else "The nodes judged do not fall with every step of l.",
+        "The nodes judged do not fall with every step of l.",
+        holds=all(after <= before for before, after in itertools.pairwise(judged)),
     )  # fmt: skip
 
 
@@ -203,11 +201,22 @@ def _check_quality(found: Experiments) -> Claim:
         "discernibility": _count_worst(found, lambda run: run.discernibility),
         "group size": _count_worst(found, lambda run: run.group_size),
     }
-    always = all(won == cases for won in worst.values())
-    return Claim(
+    entropy, closer = _select_kinds(found, ENTROPY, CLOSER)
+    over = [
+        str(run.parameter)
+        for run, other in zip(entropy, closer, strict=True)
+        if other.discernibility > run.discernibility
+    ]
+    reason = "Another measure loses more; see the table."
+    if over:
+        reason = (
+            f"With t = 0.15 more is lost for k = l = {', '.join(over)}: with these hierarchies it "
+            "is the stricter demand there."
+        )
+    return _check_shape(
         "entropy l-diversity has worse data quality than the others (Figure 4)", "always",
         ", ".join(f"worst {name} in {won} of {cases}" for name, won in worst.items()),
-        "same shape" if always else "differs", "" if always else _name_worst(found),
+        reason, holds=all(won == cases for won in worst.values()),
     )  # fmt: skip
 
 
@@ -221,32 +230,11 @@ def _count_worst(found: Experiments, value: Callable[[PaperRun], float]) -> int:
     return won
 
 
-def _name_worst(found: Experiments) -> str:
-    entropy, closer = (
-        select_kind(found.by_parameter, ENTROPY),
-        select_kind(found.by_parameter, CLOSER),
-    )
-    over = [
-        str(run.parameter)
-        for run, other in zip(entropy, closer, strict=True)
-        if other.discernibility > run.discernibility
-    ]
-    if not over:
-        return "Another measure loses more; see the table."
-    return (
-        f"With t = 0.15 more is lost for k = l = {', '.join(over)}: with these hierarchies it is "
-        "the stricter demand there."
-    )
-
-
 def _check_order(found: Experiments) -> Claim:
-    plain, close, closer = (
-        select_kind(found.by_parameter, kind) for kind in (ANONYMITY, CLOSE, CLOSER)
-    )
     ordered = all(
         a.discernibility <= b.discernibility <= c.discernibility
         and a.group_size <= b.group_size <= c.group_size
-        for a, b, c in zip(plain, close, closer, strict=True)
+        for a, b, c in zip(*_select_kinds(found, ANONYMITY, CLOSE, CLOSER), strict=True)
     )
     return Claim(
         "k-anonymous tables without closeness have better quality than with it (Figure 4)",
@@ -259,20 +247,22 @@ def _check_order(found: Experiments) -> Claim:
 
 
 def _check_cost(found: Experiments) -> Claim:
-    plain, close, closer = (
-        select_kind(found.by_parameter, kind) for kind in (ANONYMITY, CLOSE, CLOSER)
-    )
+    plain, *close = _select_kinds(found, ANONYMITY, CLOSE, CLOSER)
     ratios, stricter = (
         [run.discernibility / base.discernibility for run, base in zip(runs, plain, strict=True)]
-        for runs in (close, closer)
+        for runs in close
     )
-    slight = max(ratios) <= SLIGHT
-    return Claim(
+    return _check_shape(
         "with t = 0.2 the loss of data quality is minimal (Figure 4)", "minimal",
         f"discernibility {min(ratios):.3g} to {max(ratios):.3g} times that of k-anonymity alone "
         f"(t = 0.15: {min(stricter):.3g} to {max(stricter):.3g})",
-        "same shape" if slight else "differs",
-        "" if slight else "With these hierarchies 0.2 is a strict limit that only tables of few, "
-        "large classes keep. How strict it is depends on the groups of occupations, whose "
-        "distances count, and on how the other columns are generalized; neither is printed.",
+        "With these hierarchies 0.2 is a strict limit that only tables of few, large classes keep. "
+        "How strict it is depends on the groups of occupations, whose distances count, and on how "
+        "the other columns are generalized; neither is printed.",
+        holds=max(ratios) <= SLIGHT,
     )  # fmt: skip
+
+
+def _select_kinds(found: Experiments, *kinds: str) -> list[list[PaperRun]]:
+    """The runs over all parameters of some measures."""
+    return [select_kind(found.by_parameter, kind) for kind in kinds]

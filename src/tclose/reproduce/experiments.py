@@ -29,6 +29,8 @@ from tclose.search.outcome import Clock, number_classes
 
 Ints = NDArray[np.int64]
 Progress = Callable[[str], None]
+PlannedRun = tuple[PaperMeasure, int, int]
+"""A measure, its parameter, and how many quasi-identifiers there are."""
 LONGEST = 600.0
 """Seconds that one search may take."""
 LARGEST = 2
@@ -145,67 +147,42 @@ class Experiments:
 def run_experiments(
     census: Census, plan: Schedule = FULL, progress: Progress = lambda step: None
 ) -> Experiments:
-    """Runs them all."""
+    """Runs them all, each combination of a measure, its parameter and a size once."""
     whole = len(paper.QUASI)
-    attacked = [
-        _PlannedRun(paper.entropy(2), 2, whole),
-        _PlannedRun(paper.recursive(4), 4, whole),
-    ]
-    sizes = [
-        _PlannedRun(measure, plan.fixed, size)
-        for size in plan.sizes
-        for measure in five(plan.fixed)
-    ]
-    varied = [
-        _PlannedRun(measure, value, whole) for value in plan.parameters for measure in five(value)
-    ]
-    wanted = list(dict.fromkeys((*attacked, *sizes, *varied)))
-    done: dict[_PlannedRun, PaperRun] = {}
-    for at, case in enumerate(wanted):
-        columns = f"{case.size} quasi-identifiers"
-        progress(f"{case.measure.title}, {columns} ({at + 1} of {len(wanted)})")
-        done[case] = _run_search(census, case, plan.repeats)
-    attacks, by_size, by_parameter = (
-        tuple(done[case] for case in cases) for cases in (attacked, sizes, varied)
-    )
+    attacks: list[PlannedRun] = [(paper.entropy(2), 2, whole), (paper.recursive(4), 4, whole)]
+    by_size = [(each, plan.fixed, size) for size in plan.sizes for each in five(plan.fixed)]
+    by_parameter = [(each, value, whole) for value in plan.parameters for each in five(value)]
+    wanted = list(dict.fromkeys((*attacks, *by_size, *by_parameter)))
+    done: dict[PlannedRun, PaperRun] = {}
+    for at, (measure, parameter, size) in enumerate(wanted):
+        case = f"{measure.title}, {size} quasi-identifiers"
+        progress(f"{case} ({at + 1} of {len(wanted)})")
+        done[measure, parameter, size] = _run_search(census, measure, parameter, size, plan.repeats)
     return Experiments(
-        census.rows, census.columns, census.group_sizes, plan, attacks, by_size, by_parameter
-    )
-
-
-@dataclass(frozen=True)
-class _PlannedRun:
-    """What one run is about."""
-
-    measure: PaperMeasure
-    parameter: int
-    size: int
-
-
-def _run_search(census: Census, case: _PlannedRun, repeats: int) -> PaperRun:
-    problem = census.problem(case.measure, case.size)
-    found = _find_minimal(problem, case)
-    best = math.inf
-    for _ in range(repeats):
-        start = time.perf_counter()
-        _find_minimal(problem, case)
-        best = min(best, time.perf_counter() - start)
-    return PaperRun(
-        case.measure, case.parameter, case.size, problem.n_rows,
-        tuple(column.name for column in problem.columns),
-        count_tables(problem, found, census.group), found.judged, best,
+        census.rows, census.columns, census.group_sizes, plan,
+        *(tuple(done[case] for case in cases) for cases in (attacks, by_size, by_parameter)),
     )  # fmt: skip
 
 
-def _find_minimal(problem: Problem, case: _PlannedRun) -> Minimal:
+def _run_search(
+    census: Census, measure: PaperMeasure, parameter: int, size: int, repeats: int
+) -> PaperRun:
+    problem = census.problem(measure, size)
     found = minimal_nodes(problem, Budget(seconds=LONGEST))
+    seconds = math.inf
+    for _ in range(repeats if found.finished else 0):
+        start = time.perf_counter()
+        found = minimal_nodes(problem, Budget(seconds=LONGEST))
+        seconds = min(seconds, time.perf_counter() - start)
     if not found.finished:
         raise UsageError(
             f"not all minimal tables were found within {LONGEST:g} seconds",
-            where=f"{case.measure.title}, {case.size} quasi-identifiers",
+            where=f"{measure.title}, {size} quasi-identifiers",
             hint="use a faster machine, or hierarchies with fewer levels",
         )
-    return found
+    names = tuple(column.name for column in problem.columns)
+    tables = count_tables(problem, found, census.group)
+    return PaperRun(measure, parameter, size, problem.n_rows, names, tables, found.judged, seconds)
 
 
 def count_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[MinimalTable, ...]:
@@ -221,16 +198,8 @@ def count_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[Minimal
         size = np.bincount(label, problem.rows).astype(np.int64)
         similar = _count_different(label, group[code]) == 1
         poor = _count_different(label, code) <= few
-        tables.append(
-            MinimalTable(
-                levels,
-                len(size),
-                int((size * size).sum()),
-                int(similar.sum()),
-                int(size[similar].sum()),
-                int(size[poor].sum()),
-            )
-        )
+        counts = (size @ size, similar.sum(), size[similar].sum(), size[poor].sum())
+        tables.append(MinimalTable(levels, len(size), *map(int, counts)))
     return tuple(tables)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple
 from pathlib import Path
 
 from tclose.data.io.files import refuse_unwritable, write_text
 from tclose.report.charts.axes import write_number
-from tclose.report.charts.plots import PlottedCurve, PlottedPoint, draw_counts, draw_plain_curves
+from tclose.report.charts.plots import PlottedPoint, draw_counts, draw_plain_curves
 from tclose.report.document import (
     Document,
     HistogramChart,
@@ -21,7 +22,7 @@ from tclose.report.document import (
     Series,
     Table,
 )
-from tclose.report.render.html import render_page
+from tclose.report.render.saving import render_page
 from tclose.reproduce import paper
 from tclose.reproduce.claims import check_claims, list_kinds, select_kind
 from tclose.reproduce.experiments import Experiments, PaperRun
@@ -32,14 +33,26 @@ CLOSING = (
     "The numbers are in the CSV files beside this page. Seconds belong to the machine that ran it; "
     "all else is the same on any machine."
 )
-Place = Callable[[PaperRun], int]
-Value = Callable[[PaperRun], float]
+BY_SIZE, BY_PARAMETER = "quasi-identifier size", "k and l"
+HEIGHTS = {
+    "seconds": "seconds",
+    "nodes judged": "judged",
+    "discernibility": "discernibility",
+    "records per class": "group_size",
+}
+"""What curves show, and the property of a run that it is."""
+PAGE = "li2007.html"
+NAMES = (PAGE, "claims.csv", "similarity.csv", "tables.csv", "efficiency.csv", "quality.csv")
+Lines = Iterable[Sequence[object]]
 
 
 def make_document(found: Experiments) -> Document:
     """The whole page as a document."""
+    headings = ("statement", "paper", "here", "verdict", "why they differ")
+    rows = tuple(astuple(claim) for claim in check_claims(found))
+    claims = Table("Every statement of section 6", headings, rows)
     sections = (
-        Section("claims", "What the paper says and what came out", (_tabulate_claims(found),)),
+        Section("claims", "What the paper says and what came out", (claims,)),
         Section("table", "The table (Figure 2)", tuple(_describe_table(found))),
         Section("attack", "Similarity attack", tuple(_show_attack(found))),
         Section("efficiency", "Efficiency (Figure 3)", tuple(_show_efficiency(found))),
@@ -58,15 +71,6 @@ def _introduce(found: Experiments) -> str:
         "may differ and the shape is what must agree. Values that it only draws are marked "
         f"“{FIGURE_ONLY}” and not compared."
     )
-
-
-def _tabulate_claims(found: Experiments) -> Table:
-    rows = tuple(
-        (claim.about, claim.stated, claim.measured, claim.verdict, claim.remark)
-        for claim in check_claims(found)
-    )
-    headings = ("statement", "paper", "here", "verdict", "why they differ")
-    return Table("Every statement of section 6", headings, rows)
 
 
 def _describe_table(found: Experiments) -> Iterator[Part]:
@@ -102,22 +106,16 @@ def _show_attack(found: Experiments) -> Iterator[Part]:
     )
     rows: list[Sequence[object]] = []
     bars: list[tuple[str, int, int]] = []
-    for run, stated in zip(
-        found.attacks, (paper.PRINTED_ENTROPY, paper.PRINTED_RECURSIVE), strict=True
-    ):
-        worst = "not printed" if stated.worst is None else stated.worst
-        rows.append(
-            (run.measure.title, stated.tables, len(run.tables), stated.vulnerable, run.vulnerable,
-             worst, run.worst, run.exposable)
-        )  # fmt: skip
-        bars.append((f"{run.measure.label}, paper", stated.tables, stated.vulnerable))
-        bars.append((f"{run.measure.label}, here", len(run.tables), run.vulnerable))
-    for run in found.beside:
-        rows.append(
-            (run.measure.title, "not in it", len(run.tables), "not in it", run.vulnerable,
-             "not in it", run.worst, run.exposable)
-        )  # fmt: skip
-        bars.append((run.measure.label, len(run.tables), run.vulnerable))
+    for run, stated in _pair_attacks(found):
+        printed: tuple[object, ...] = ("not in it",) * 3
+        label = run.measure.label
+        if stated is not None:
+            worst = "not printed" if stated.worst is None else stated.worst
+            printed = (stated.tables, stated.vulnerable, worst)
+            bars.append((f"{label}, paper", stated.tables, stated.vulnerable))
+            label = f"{label}, here"
+        bars.append((label, len(run.tables), run.vulnerable))
+        rows.append(_list_attack(run, printed))
     headings = (
         "measure", "minimal, paper", "minimal here", "vulnerable, paper", "vulnerable here",
         "worst, paper", "worst here", "at most, any groups",
@@ -137,20 +135,11 @@ def _show_efficiency(found: Experiments) -> Iterator[Part]:
         "machine. The c of recursive (c, l)-diversity and the range of k and l stand only in the "
         "paper’s figures, if at all; here c is 4, as in its similarity attack."
     )
-    yield _show_figure(
-        f"Figure 3(a): varied quasi-identifier size, k = l = {found.plan.fixed}",
-        "quasi-identifier size", "seconds", found.by_size, lambda run: run.size,
-        lambda run: run.seconds,
-    )  # fmt: skip
-    yield _show_figure(
-        "Figure 3(b): varied k and l, seven quasi-identifiers",
-        "k and l", "seconds", found.by_parameter, _find_parameter, lambda run: run.seconds,
-    )  # fmt: skip
-    yield _show_figure(
-        "Not in the paper: nodes judged, seven quasi-identifiers",
-        "k and l", "nodes judged", found.by_parameter, _find_parameter,
-        lambda run: float(run.judged),
-    )  # fmt: skip
+    size, runs = f"varied quasi-identifier size, k = l = {found.plan.fixed}", found.by_parameter
+    yield _show_figure(f"Figure 3(a): {size}", "seconds", found.by_size, across=BY_SIZE)
+    yield _show_figure("Figure 3(b): varied k and l, seven quasi-identifiers", "seconds", runs)
+    title = "Not in the paper: nodes judged, seven quasi-identifiers"
+    yield _show_figure(title, "nodes judged", runs)
 
 
 def _show_quality(found: Experiments) -> Iterator[Part]:
@@ -159,37 +148,36 @@ def _show_quality(found: Experiments) -> Iterator[Part]:
         "the classes; the average group size is records per class. Both are those of the best "
         "minimal table. Less is better; a step of the grid is a factor of ten."
     )
-    yield _show_figure(
-        "Figure 4(a): discernibility metric cost", "k and l", "discernibility",
-        found.by_parameter, _find_parameter, lambda run: run.discernibility, logarithmic=True,
-    )  # fmt: skip
-    yield _show_figure(
-        "Figure 4(b): minimal average group size", "k and l", "records per class",
-        found.by_parameter, _find_parameter, lambda run: run.group_size, logarithmic=True,
-    )  # fmt: skip
-
-
-def _find_parameter(run: PaperRun) -> int:
-    return run.parameter
+    title = "Figure 4(a): discernibility metric cost"
+    yield _show_figure(title, "discernibility", found.by_parameter, logarithmic=True)
+    title = "Figure 4(b): minimal average group size"
+    yield _show_figure(title, "records per class", found.by_parameter, logarithmic=True)
 
 
 def _show_figure(
-    title: str, across: str, up: str, runs: Sequence[PaperRun], place: Place, value: Value, *,
+    title: str, up: str, runs: Sequence[PaperRun], *, across: str = BY_PARAMETER,
     logarithmic: bool = False,
 ) -> Picture:  # fmt: skip
     """Curves and the same numbers as a table; what no table keeps has no point."""
+
+    def place(run: PaperRun) -> int:
+        return run.size if across == BY_SIZE else run.parameter
+
+    def value(run: PaperRun) -> float:
+        return float(getattr(run, HEIGHTS[up]))
+
     curves, rows = [], []
     for kind in list_kinds(runs):
         same = select_kind(runs, kind)
         heights = [
             "no table" if math.isnan(value(run)) else write_number(value(run)) for run in same
         ]
-        points = (
+        points = [
             PlottedPoint(place(run), value(run), f"{kind} at {place(run)}: {height} {up}")
             for run, height in zip(same, heights, strict=True)
             if height != "no table"
-        )
-        curves.append(PlottedCurve(kind, tuple(points)))
+        ]
+        curves.append((kind, points))
         rows.append((kind, *heights))
     headings = (f"{up}, by {across}", *dict.fromkeys(str(place(run)) for run in runs))
     drawn = draw_plain_curves(title, across, up, curves, logarithmic=logarithmic)
@@ -205,10 +193,6 @@ def _tabulate(caption: str, headings: Sequence[str], rows: Sequence[Sequence[obj
     return Table(caption, tuple(headings), cells, tuple(range(1, len(headings))))
 
 
-PAGE = "li2007.html"
-NAMES = (PAGE, "claims.csv", "similarity.csv", "tables.csv", "efficiency.csv", "quality.csv")
-
-
 def refuse_folder(folder: Path) -> None:
     """Raises where the files could not be written, before any work is done for them."""
     for name in NAMES:
@@ -222,13 +206,9 @@ def write_report(found: Experiments, folder: Path) -> tuple[Path, ...]:
     return tuple(write_text(folder / name, text) for name, text in zip(NAMES, texts, strict=True))
 
 
-Lines = Iterable[Sequence[object]]
-
-
 def _list_claims(found: Experiments) -> Lines:
     yield "statement", "paper", "here", "verdict", "remark"
-    for claim in check_claims(found):
-        yield claim.about, claim.stated, claim.measured, claim.verdict, claim.remark
+    yield from map(astuple, check_claims(found))
 
 
 def _list_attacks(found: Experiments) -> Lines:
@@ -236,16 +216,20 @@ def _list_attacks(found: Experiments) -> Lines:
         "measure", "minimal_paper", "minimal", "vulnerable_paper", "vulnerable", "worst_paper",
         "worst", "exposable",
     )  # fmt: skip
-    printed = (paper.PRINTED_ENTROPY, paper.PRINTED_RECURSIVE)
-    for run, stated in zip(found.attacks, printed, strict=True):
-        yield _list_attack(run, (stated.tables, stated.vulnerable, stated.worst))
-    for run in found.beside:
-        yield _list_attack(run, (None, None, None))
+    for run, stated in _pair_attacks(found):
+        printed = (
+            (None,) * 3 if stated is None else (stated.tables, stated.vulnerable, stated.worst)
+        )
+        yield _list_attack(run, printed)
 
 
-def _list_attack(
-    run: PaperRun, printed: tuple[int | None, int | None, int | None]
-) -> Sequence[object]:
+def _pair_attacks(found: Experiments) -> Iterator[tuple[PaperRun, paper.StatedAttack | None]]:
+    """Every run that was attacked, with what the paper prints about it, if anything."""
+    yield from zip(found.attacks, (paper.PRINTED_ENTROPY, paper.PRINTED_RECURSIVE), strict=True)
+    yield from ((run, None) for run in found.beside)
+
+
+def _list_attack(run: PaperRun, printed: tuple[object, ...]) -> Sequence[object]:
     tables, vulnerable, worst = printed
     return (
         run.measure.title, tables, len(run.tables), vulnerable, run.vulnerable, worst, run.worst,

@@ -27,7 +27,7 @@ from tclose.requirements.constraint import (
 )
 from tclose.search.curve import rank_along_curve
 from tclose.search.kernel_arrays import count_slots, make_coded_table
-from tclose.utility import ColumnLoss, LossReport, code_quasi, partition_loss
+from tclose.utility.loss import ColumnLoss, LossReport, code_quasi, partition_loss
 
 Ints = NDArray[np.int64]
 STRETCH = 4

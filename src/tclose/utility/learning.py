@@ -1,14 +1,10 @@
 """Learning: what is a model worth that saw only the release, on rows as they really are?
 
-Two models (logistic regression and a decision tree) learn to tell a target column from the
-quasi-identifiers: once from raw rows, once from released ones, always tested on raw rows that the
-raw model did not see. Where rows are linked by their order, the released versions of the test rows
-are held out as well. Needs scikit-learn: the extra `learn`.
-
-Features are made alike from raw and from released values. Numbers and dates: the value, or the
-middle of the interval, standardized. Everything else: an indicator for each of the commonest
-values; a released value that covers several is shared out among them evenly (a bag). Missing values
-have an indicator of their own.
+Two models learn to tell a target column from the quasi-identifiers, once from raw rows, once from
+released ones, always tested on raw rows that neither saw, as far as rows are linked. Numbers and
+dates count by their value or the middle of their interval, standardized; everything else by an
+indicator for each of the commonest values, shared out evenly where a released value covers several.
+Needs scikit-learn: the extra `learn`.
 """
 
 from __future__ import annotations
@@ -31,6 +27,7 @@ Floats = NDArray[np.float64]
 
 MOST_ROWS = 40_000
 MOST_VALUES = 20
+MOST_INDICATORS = 48
 MEANING = "accuracy lost by learning from the release instead of the raw table"
 
 
@@ -134,10 +131,7 @@ def _group_target(dictionary: Dictionary, codes: Ints) -> Ints:
     if dictionary.positions is not None:
         below = np.cumsum(rows[:known]) <= rows[:known].sum() / 2
         return np.append((~below).astype(np.int64), 2)
-    order = np.argsort(-rows[:known], kind="stable")
-    group = np.full(known + 1, MOST_VALUES, dtype=np.int64)
-    group[order[:MOST_VALUES]] = np.arange(MOST_VALUES)
-    return group
+    return np.append(_number_commonest(rows[:known], MOST_VALUES), MOST_VALUES)
 
 
 def _split_rows(rng: np.random.Generator, rows: int) -> tuple[Ints, Ints]:
@@ -166,9 +160,6 @@ def _score_model(
     return right, float(share @ each)
 
 
-MOST_INDICATORS = 48
-
-
 def make_raw_features(pair: Pair, places: Ints) -> Floats:
     """The features of rows of the original, given by their places."""
     columns = [_describe_places(pair, at)[code] for at, code in enumerate(places.T)]
@@ -189,7 +180,7 @@ def _describe_places(pair: Pair, at: int) -> Floats:
         mean, spread = _find_scale(boxes, pair.counts[at])
         value = np.append((boxes.number - mean) / spread, [0.0] * boxes.has_missing)
         return np.stack([value, missing], axis=1)
-    group = _choose_indicators(boxes, pair.counts[at])
+    group = _number_commonest(pair.counts[at], MOST_INDICATORS)
     return np.concatenate([np.eye(group.max(initial=0) + 1)[group], missing[:, None]], axis=1)
 
 
@@ -197,18 +188,14 @@ def _describe_labels(pair: Pair, at: int) -> Floats:
     """The features of each released value of a column."""
     boxes = pair.covering.columns[at]
     width = np.maximum(boxes.width, 1)
-    gap = (np.arange(boxes.values) >= boxes.known).astype(np.float64)
-    missing = np.asarray(boxes.total(gap), dtype=np.float64) / width
+    features = np.ascontiguousarray(_describe_places(pair, at).T)
+    totals = (np.asarray(boxes.total(each), dtype=np.float64) for each in features)
+    table = np.stack([total / width for total in totals], axis=1)
     if boxes.number is not None:
         mean, spread = _find_scale(boxes, pair.counts[at])
         middle = (boxes.ends.mean(axis=1) - mean) / spread
-        return np.stack([np.where(np.isnan(middle), 0.0, middle), missing], axis=1)
-    group = _choose_indicators(boxes, pair.counts[at])
-    shares = [
-        np.asarray(boxes.total((group == number).astype(np.float64)), dtype=np.float64) / width
-        for number in range(group.max(initial=0) + 1)
-    ]
-    return np.stack([*shares, missing], axis=1)
+        table[:, 0] = np.where(np.isnan(middle), 0.0, middle)
+    return table
 
 
 def _find_scale(boxes: Boxes, rows: Ints) -> tuple[float, float]:
@@ -219,9 +206,9 @@ def _find_scale(boxes: Boxes, rows: Ints) -> tuple[float, float]:
     return mean, spread or 1.0
 
 
-def _choose_indicators(boxes: Boxes, rows: Ints) -> Ints:
-    """The indicator of each place: the commonest have one each, all others share one."""
-    order = np.argsort(-rows, kind="stable")
-    group = np.full(boxes.values, min(MOST_INDICATORS, boxes.values - 1), dtype=np.int64)
-    group[order[:MOST_INDICATORS]] = np.arange(min(MOST_INDICATORS, boxes.values))
+def _number_commonest(rows: Ints, most: int) -> Ints:
+    """A number for each value: the commonest have one each, all others share the last."""
+    group = np.full(len(rows), min(most, len(rows) - 1), dtype=np.int64)
+    common = np.argsort(-rows, kind="stable")[:most]
+    group[common] = np.arange(len(common))
     return group

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.columns import Dictionary
 from tclose.distance.histogram import Counts
 from tclose.errors import PolicyError, Problem
 from tclose.hierarchy import Hierarchy
@@ -37,6 +36,8 @@ Kind = Literal["interval", "tree", "set"]
 
 LARGEST_GRID = 16_000_000
 """Classes times values up to which all of them are marked in one array."""
+HUGE = 10**300
+"""A number as good as infinite: widths of intervals cannot be told with it."""
 
 
 @dataclass(frozen=True)
@@ -108,24 +109,19 @@ class ColumnLoss:
         ['lowest third', 'highest third']
         """
         known = self.values - self.has_missing
-        if self.kind == "set" or (self.hierarchy is not None and self.hierarchy.levels < 3):
-            return ["missing" if code >= known else "any" for code in codes]
-        if self.hierarchy is None:
-            wide = float(self.place[-1] - self.place[0]) or 1.0 if len(self.place) else 1.0
-            thirds = ("lowest third", "middle third", "highest third")
-            return [
-                "missing"
-                if code >= known
-                else thirds[min(2, int(3 * (self.place[code] - self.place[0]) / wide))]
-                for code in codes
-            ]
-        tree, top = self.hierarchy, self.hierarchy.levels - 2
-        parts = {}
-        for code in {code for code in codes.tolist() if code < known}:
-            leaf = tree.labels[int(self.place[code])]
-            group = tree.generalize(leaf, top)
-            parts[code] = "any" if group == leaf else group
+        parts = {code: self._name_part(code) for code in set(codes.tolist()) if code < known}
         return [parts.get(code, "missing") for code in codes.tolist()]
+
+    def _name_part(self, code: int) -> str:
+        if self.hierarchy is not None and self.hierarchy.levels > 2:
+            leaf = self.hierarchy.labels[int(self.place[code])]
+            group = self.hierarchy.generalize(leaf, self.hierarchy.levels - 2)
+            return "any" if group == leaf else group
+        if self.kind != "interval":
+            return "any"
+        wide = float(self.place[-1] - self.place[0]) or 1.0
+        third = int(3 * (self.place[code] - self.place[0]) / wide)
+        return ("lowest third", "middle third", "highest third")[min(2, third)]
 
     def of_sets(self, distinct: Ints) -> Floats:
         """The loss of sets of so many values."""
@@ -209,15 +205,12 @@ def ends(codes: Ints, label: Ints, classes: int, values: int) -> tuple[Ints, Int
     return low, high
 
 
-HUGE = 10**300
-
-
 @dataclass(frozen=True)
 class Quasi:
     """The quasi-identifiers of every cell, in codes that run along what they are released as."""
 
     columns: tuple[ColumnLoss, ...]
-    codes: NDArray[np.int64]
+    codes: Ints
 
     def name_levels(self, levels: Sequence[int]) -> dict[str, int]:
         """Levels of full-domain recoding, by the name of the column."""
@@ -243,7 +236,7 @@ def code_quasi(bound: BoundTable) -> Quasi:
     return Quasi(tuple(columns), np.stack(codes, axis=1))
 
 
-def _code_column(bound: BoundTable, name: str) -> tuple[ColumnLoss, NDArray[np.int64]] | Problem:
+def _code_column(bound: BoundTable, name: str) -> tuple[ColumnLoss, Ints] | Problem:
     """The column's loss, and the new code of each of its dictionary codes (a missing one last)."""
     dictionary, tree = bound.cells.dictionaries[name], bound.hierarchies.get(name)
     gap = dictionary.has_missing
@@ -258,29 +251,15 @@ def _code_column(bound: BoundTable, name: str) -> tuple[ColumnLoss, NDArray[np.i
             return Problem(f"columns.{name}", what, "only raw values can be generalized; add them")
         order = np.argsort(nodes)
         column = ColumnLoss.tree(name, tree, nodes[order], has_missing=gap)
-        return column, _invert_order(order)
-    if dictionary.positions is not None and _has_widths(dictionary):
+        return column, np.append(np.argsort(order), len(order))
+    positions = dictionary.positions
+    finite = not dictionary.has_infinity and all(abs(p) < HUGE for p in positions or ())
+    if positions is not None and finite:
         place, rank = dictionary.places
         return ColumnLoss.interval(name, place, has_missing=gap), np.append(rank, len(place))
-    order = _order_by_rows(bound, name)
-    return ColumnLoss.sets(name, order, has_missing=gap), _invert_order(order)
-
-
-def _order_by_rows(bound: BoundTable, name: str) -> NDArray[np.int64]:
-    """The values by how many rows have them: cutting off rare ones then makes small sets."""
-    known = bound.cells.dictionaries[name].known
-    rows = np.zeros(known + 1, dtype=np.int64)
+    # By how many rows have them: cutting off rare values then makes small sets.
+    rows = np.zeros(dictionary.known + 1, dtype=np.int64)
     np.add.at(rows, bound.cells.codes[name], bound.cells.rows)
-    return np.argsort(-rows[:known], kind="stable")
-
-
-def _has_widths(dictionary: Dictionary) -> bool:
-    """Whether widths of intervals can be told: no number is infinite, or as good as that."""
-    return not dictionary.has_infinity and all(abs(p) < HUGE for p in dictionary.positions or ())
-
-
-def _invert_order(order: NDArray[np.int64]) -> NDArray[np.int64]:
-    rank = np.empty(len(order) + 1, dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    rank[-1] = len(order)
-    return rank
+    order = np.argsort(-rows[: dictionary.known], kind="stable")
+    column = ColumnLoss.sets(name, order, has_missing=gap)
+    return column, np.append(np.argsort(order), len(order))

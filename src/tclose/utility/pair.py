@@ -94,23 +94,19 @@ class Pair(Alignment):
     @cached_property
     def counts(self) -> tuple[Ints, ...]:
         """For each column, how many rows of the original have the value of each place."""
-        result = []
-        for boxes in self.covering.columns:
-            rows = np.zeros(boxes.values + 1, dtype=np.int64)
-            codes = boxes.rank[self.original.cells.codes[boxes.name]]
-            np.add.at(rows, codes, self.original.cells.rows)
-            result.append(rows[: boxes.values])
-        return tuple(result)
+        cells = self.original.cells
+        return tuple(
+            _add_rows(boxes.rank[cells.codes[boxes.name]], cells.rows, boxes.values)
+            for boxes in self.covering.columns
+        )
 
     @cached_property
     def label_rows(self) -> tuple[Ints, ...]:
         """For each column, how many released rows have each released value."""
-        result = []
-        for at, boxes in enumerate(self.covering.columns):
-            rows = np.zeros(len(boxes.start) - 1, dtype=np.int64)
-            np.add.at(rows, self.covering.key[:, at], self.size)
-            result.append(rows)
-        return tuple(result)
+        return tuple(
+            _add_rows(self.covering.key[:, at], self.size, len(boxes.start) - 1)
+            for at, boxes in enumerate(self.covering.columns)
+        )
 
     @property
     def original_codes(self) -> Ints:
@@ -149,3 +145,10 @@ def pair_of(original: BoundTable, release: BoundTable, *, key: str | None = None
     """Holds a release against its original (see `tclose.data.alignment.align`)."""
     found = align(original, release, key)
     return Pair(found.original, found.release, found.covering, found.linked)
+
+
+def _add_rows(place: Ints, rows: Counts, places: int) -> Ints:
+    """How many rows are at each place; what lies beyond the last does not count."""
+    total = np.zeros(places + 1, dtype=np.int64)
+    np.add.at(total, place, rows)
+    return total[:places]

@@ -1,13 +1,9 @@
 """Aggregate queries: how wrong is a count that is estimated from the release?
 
-COUNT(*) WHERE a number of quasi-identifiers lie in random ranges AND a sensitive attribute does.
-Each of the λ + 1 ranges covers θ^(1/(λ+1)) of its column's values, so that about a share θ of the
-rows would qualify if columns were independent. A range is a run of values in their order: along the
-number line, the hierarchy's leaves, or the dictionary.
-
-The estimate spreads the rows of a class evenly over the values that it covers, as a reader would.
-The error is |estimate − actual| / max(actual, 0.1 % of the rows): the usual relative error, except
-that queries which select almost nothing, or nothing, are not divided by it.
+COUNT(*) WHERE λ quasi-identifiers lie in random ranges AND a sensitive attribute does. Each range
+is a run of θ^(1/(λ+1)) of its column's values in their order, so that about a share θ of the rows
+would qualify if columns were independent. The estimate spreads the rows of a class evenly over the
+values that it covers. The error is |estimate − actual| / max(actual, 0.1 % of the rows).
 """
 
 from __future__ import annotations
@@ -50,8 +46,7 @@ def draw_workload(pair: Pair, number: int, share: float, columns: int, seed: int
     """Seeded queries over the values of the original."""
     if number < 1 or columns < 1 or not 0 < share <= 1:
         raise UsageError(
-            "queries need a number ≥ 1, at least one column, and a share in (0, 1]",
-            where="queries",
+            "queries need a number ≥ 1, at least one column, and a share in (0, 1]", where="queries"
         )
     rng = np.random.default_rng(seed)
     values = np.array([boxes.values for boxes in pair.covering.columns])

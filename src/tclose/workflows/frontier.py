@@ -24,8 +24,8 @@ from tclose.search.frontier.sweep import (
     sweep,
 )
 from tclose.search.full_domain.survey import Survey, survey
-from tclose.utility import Measure, Pair, Sizes, class_sizes, pair_of
-from tclose.utility.measures import MEASURES
+from tclose.utility.measures import MEASURES, Sizes, class_sizes
+from tclose.utility.pair import Measure, Pair, pair_of
 from tclose.utility.queries import measure_query_error
 from tclose.workflows.inputs import PolicyLike, budget_of, check, count_population
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tclose.attacks import AttackReport, Other, attack_release
+from tclose.attacks.finding import AttackReport
+from tclose.attacks.suite import Other, attack_release
 from tclose.data.alignment import align, link_rows
 from tclose.data.io.reading import AS_FOUND, Reading
-from tclose.utility import Utility, measure_pair, pair_of
+from tclose.utility.measures import measure_pair
+from tclose.utility.pair import Utility, pair_of
 from tclose.workflows.inputs import PolicyLike, Progress, count_population, open_table
 
 

@@ -27,7 +27,7 @@ from tclose.requirements import failing_classes
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.curve import merge_fragments
 from tclose.search.outcome import Outcome
-from tclose.utility import LossReport
+from tclose.utility.loss import LossReport
 from tclose.verify.audit import list_part_requirements
 from tclose.verify.certificate import LeftOutRecord, Origin
 from tclose.workflows.partition_plan import CELLS, CellSketch, PartitionPlan

@@ -42,7 +42,7 @@ from tclose.recode import Leftover, Plan, Pseudonyms, Recoding, Rewriter
 from tclose.recode.rewrite import released_schema, renamed_columns
 from tclose.release import Release, write_rows
 from tclose.search.outcome import Outcome
-from tclose.utility import LossReport, Quasi
+from tclose.utility.loss import LossReport, Quasi
 from tclose.verify.audit import Audit, recount
 from tclose.verify.certificate import (
     Certificate,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tclose.attacks import attack_release
+from tclose.attacks.suite import attack_release
 from tclose.data import BoundTable, Cells, Reading, Source, bind, open_source
 from tclose.data.alignment import align
 from tclose.data.io.files import delimiter_for

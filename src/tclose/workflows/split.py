@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tclose.attacks import Finding
 from tclose.attacks.composition import Projection, compose_projections
 from tclose.attacks.definetti import attack_groups
+from tclose.attacks.finding import Finding
 from tclose.data import AS_FOUND, BoundTable, Reading, Source, open_source, write_table
 from tclose.data.alignment import locate_rows
 from tclose.data.engines.frames.release import convert_like

@@ -29,7 +29,7 @@ from tclose.search.full_domain.lattice import (
 )
 from tclose.search.full_domain.measures import MEASURES, measure_of
 from tclose.search.full_domain.rollup import Roller
-from tclose.utility import ColumnLoss
+from tclose.utility.loss import ColumnLoss
 
 UNEVEN = [["cat", "pet", "animal", "*"], ["dog", "pet", "animal", "*"], ["wolf", "animal", "*"],
           ["oak", "*"]]  # fmt: skip

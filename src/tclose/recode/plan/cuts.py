@@ -29,8 +29,7 @@ from tclose.recode.plan.number_line import Line
 from tclose.recode.plan.shapes import Shape
 from tclose.recode.values import Writer
 from tclose.search import Cuts
-from tclose.utility import ColumnLoss, Quasi
-from tclose.utility.loss import ends
+from tclose.utility.loss import ColumnLoss, Quasi, ends
 
 Ints = NDArray[np.int64]
 

@@ -32,8 +32,7 @@ from tclose.recode.plan.parsing import shapes_of
 from tclose.recode.plan.shapes import Shape
 from tclose.recode.recoding import Recoding
 from tclose.recode.values import Released
-from tclose.utility import Quasi
-from tclose.utility.loss import weigh_loss
+from tclose.utility.loss import Quasi, weigh_loss
 
 MOST_ROUNDS = 40
 

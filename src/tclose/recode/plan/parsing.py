@@ -16,7 +16,7 @@ from tclose.recode.plan.hierarchies import extend_hierarchy
 from tclose.recode.plan.number_line import Line, interval_ends
 from tclose.recode.plan.shapes import Shape, runs_below
 from tclose.recode.values import Released
-from tclose.utility import ColumnLoss
+from tclose.utility.loss import ColumnLoss
 
 Ints = NDArray[np.int64]
 NO_SETS = np.zeros((0, 0), dtype=np.bool_)

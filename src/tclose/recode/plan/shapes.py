@@ -26,7 +26,7 @@ from tclose.data.encode.labels import ANYTHING, MISSING
 from tclose.hierarchy import Hierarchy
 from tclose.recode.plan.number_line import Line
 from tclose.recode.values import Released, set_member
-from tclose.utility import ColumnLoss
+from tclose.utility.loss import ColumnLoss
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -29,21 +29,6 @@ LOSSES = ((0, 32, 76), (65, 77, 107), (124, 123, 120), (187, 174, 108), (255, 23
 """Dark blue to yellow in even steps of lightness: a scale that any eye and grey print keep in
 order."""
 
-TEXT_ON = (
-    (INK, PAPER),
-    (INK, GROUND),
-    (SOFT, PAPER),
-    (SOFT, GROUND),
-    (GOOD, GOOD_GROUND),
-    (BAD, BAD_GROUND),
-    (NOTE, NOTE_GROUND),
-    (GOOD, PAPER),
-    (BAD, PAPER),
-    (NOTE, PAPER),
-    (BLUE, PAPER),
-)
-"""Every pair of a text's colour and what it stands on."""
-
 
 def mix_losses(share: float) -> str:
     """The colour of a share of the scale of losses.

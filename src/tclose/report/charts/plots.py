@@ -25,6 +25,10 @@ UPRIGHT = Plot(left=70, top=52, right=504, floor=232)
 ROW = 26
 LONGEST = 17
 """Letters of a name that lies beside its bars."""
+CURVES_WIDE = 860
+BELOW = 60
+"""What the axis takes below the plot."""
+MARKS: tuple[MarkShape, ...] = ("circle", "square", "triangle", "cross", "bar")
 
 
 def draw_chart(chart: HistogramChart | Bars, *, inline: bool = False) -> str:
@@ -39,7 +43,7 @@ def draw_chart(chart: HistogramChart | Bars, *, inline: bool = False) -> str:
     most = _find_highest(chart)
     marks = [mark for mark in ticks_to(most) if mark <= 1] or [0.0, 1.0]
     marks += [1.0] if marks[-1] < most else []
-    return _draw_histogram(chart, marks, write_share, _write_exactly, inline=inline)
+    return _draw_histogram(chart, marks, write_share, "{:.1%}".format, inline=inline)
 
 
 def draw_counts(chart: HistogramChart, *, inline: bool = False) -> str:
@@ -110,7 +114,7 @@ def _draw_bars(chart: Bars, *, inline: bool) -> str:
             value = series.values[row]
             if value is None:
                 continue
-            y, words = top + ROW * which + 4, _write_exactly(value)
+            y, words = top + ROW * which + 4, f"{value:.1%}"
             long = max(across.place(value) - plot.left, 1.0)
             parts.append(box(plot.left, y, long, ROW - 8, colour, f"{name}: {words} {series.name}"))
             parts.append(text(plot.left + long + 6, y + ROW - 13, words, halo=True))
@@ -143,16 +147,6 @@ def _find_highest(chart: HistogramChart) -> float:
     return max(values, default=1.0)
 
 
-def _write_exactly(share: float) -> str:
-    return f"{share:.1%}"
-
-
-CURVES_WIDE = 860
-BELOW = 60
-"""What the axis takes below the plot."""
-MARKS: tuple[MarkShape, ...] = ("circle", "square", "triangle", "cross", "bar")
-
-
 @dataclass(frozen=True)
 class PlottedPoint:
     """A point of a curve, and what it says where the pointer rests on it."""
@@ -166,12 +160,8 @@ class PlottedPoint:
     """A diamond is drawn around it."""
 
 
-@dataclass(frozen=True)
-class PlottedCurve:
-    """A curve with its name."""
-
-    name: str
-    points: tuple[PlottedPoint, ...]
+PlottedCurve = tuple[str, Sequence[PlottedPoint]]
+"""A curve with its name."""
 
 
 def lay_out(heading: float = 0.0) -> Plot:
@@ -189,7 +179,7 @@ def draw_plain_curves(
 ) -> str:
     """The picture of curves over a few whole numbers, for a place in a page."""
     plot = lay_out()
-    points = [point for curve in curves for point in curve.points]
+    points = [point for _, curve in curves for point in curve]
     if points:
         heights = [point.y for point in points]
         ticks = ticks_to(max(heights), 6)
@@ -214,25 +204,25 @@ def draw_curves(
     curves: Sequence[PlottedCurve], plot: Plot, across: Axis, up: Axis
 ) -> Iterator[str]:
     """Curves on their axes, and their names on the right of the plot."""
-    for order, curve in enumerate(curves):
-        places = [(across.place(point.x), up.place(point.y)) for point in curve.points]
+    for order, (_, points) in enumerate(curves):
+        places = [(across.place(point.x), up.place(point.y)) for point in points]
         through = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         yield element(
             "polyline", points=through, fill="none", stroke=CURVES[order % len(CURVES)],
             stroke_width=2, stroke_dasharray=DASHES[order % len(DASHES)],
         )  # fmt: skip
-        for point, (x, y) in zip(curve.points, places, strict=True):
+        for point, (x, y) in zip(points, places, strict=True):
             yield element("g", _draw_point(x, y, order), words=point.words)
             if point.chosen:
                 yield draw_ring(x, y)
             if point.suggested:
                 yield draw_diamond(x, y)
-    for order, curve in enumerate(curves):
+    for order, (name, _) in enumerate(curves):
         x, y = plot.right + 20, plot.top + 8 + 22 * order
         colour, dash = CURVES[order % len(CURVES)], DASHES[order % len(DASHES)]
         yield line(x, y, x + 30, y, colour, thick=2, dash=dash)
         yield _draw_point(x + 15, y, order)
-        yield text(x + 40, y + 4, curve.name)
+        yield text(x + 40, y + 4, name)
 
 
 def draw_ring(x: float, y: float) -> str:

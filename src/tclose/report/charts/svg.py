@@ -11,6 +11,18 @@ from tclose.report.charts.colours import INK, PAPER
 
 # What XML cannot hold, however it is written.
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+MarkShape = Literal["circle", "square", "triangle", "cross", "bar", "diamond", "star"]
+STAR = (
+    (0, -1), (0.24, -0.32), (0.95, -0.31), (0.38, 0.12), (0.59, 0.81), (0, 0.4),
+    (-0.59, 0.81), (-0.38, 0.12), (-0.95, -0.31), (-0.24, -0.32),
+)  # fmt: skip
+CORNERS: dict[MarkShape, tuple[tuple[float, float], ...]] = {
+    "square": ((-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)),
+    "triangle": ((0, -1), (1, 0.8), (-1, 0.8)),
+    "diamond": ((0, -1), (1, 0), (0, 1), (-1, 0)),
+    "star": STAR,
+}
+"""Where the corners of a mark lie, if it reaches 1 from its place."""
 
 
 def replace_unprintable(words: str) -> str:
@@ -130,17 +142,6 @@ def _write(value: float | str) -> str:
     if isinstance(value, str):
         return escape(value)
     return f"{value:.1f}".removesuffix(".0")
-
-
-MarkShape = Literal["circle", "square", "triangle", "cross", "bar", "diamond", "star"]
-STAR = ((0, -1), (0.24, -0.32), (0.95, -0.31), (0.38, 0.12), (0.59, 0.81), (0, 0.4))
-"""The right half of a star with five points."""
-CORNERS: dict[MarkShape, tuple[tuple[float, float], ...]] = {
-    "square": ((-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)),
-    "triangle": ((0, -1), (1, 0.8), (-1, 0.8)),
-    "diamond": ((0, -1), (1, 0), (0, 1), (-1, 0)),
-    "star": (*STAR, *((-x, y) for x, y in STAR[-2:0:-1])),
-}
 
 
 def draw_mark(

@@ -1,20 +1,36 @@
-"""A document as a file, of the kind that its suffix names, whole or not at all."""
+"""A document as a file, of the kind that its suffix names, whole or not at all.
+
+A page is one HTML file that needs nothing else: no script, no font, no network.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
 from tclose.errors import UsageError
-from tclose.report.document import EDITIONS, Document, Edition
-from tclose.report.render.html import render_page
+from tclose.report.charts import colours
+from tclose.report.charts.plots import draw_chart
+from tclose.report.charts.svg import replace_unprintable
+from tclose.report.document import EDITIONS, Chart, Document, Edition, Picture
 from tclose.report.render.terminal import write_plain_text
+from tclose.version import VERSION
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 SUFFIXES = (".html", ".htm", ".json", ".txt")
 SCREEN = Path("-")
 """What a command is given in place of a file where the report is to be shown, not written."""
+SHOWS = {
+    "internal": "Internal edition: shows values of single classes. Do not pass it on.",
+    "external": "External edition: counts only, no value of any person or class.",
+}
+"""What a page says of its edition."""
 
 
 def save_document(document: Document, path: str | Path) -> Path:
@@ -39,10 +55,7 @@ def choose_file(report: Path | None) -> Path | None:
 
 
 def refuse_report(
-    path: str | Path | None,
-    edition: str,
-    inputs: Iterable[object],
-    outputs: Iterable[object] = (),
+    path: str | Path | None, edition: str, inputs: Iterable[object], outputs: Iterable[object] = ()
 ) -> None:
     """Raises where a report could not be written, before any work is done for it.
 
@@ -90,3 +103,48 @@ def _suffix(path: str | Path) -> str:
             hint=f"end it in one of {', '.join(SUFFIXES)}, or give - to see it here",
         )
     return suffix
+
+
+def render_page(document: Document) -> str:
+    """The page of a document.
+
+    >>> render_page(Document("A & B", "", "external", ())).count("A &amp; B")
+    2
+    """
+    return _load_templates().get_template("page.html").render(document=document)
+
+
+@cache
+def _load_templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def draw(chart: Chart) -> Markup:
+        """The picture, whose words are escaped where it is drawn."""
+        svg = chart.svg if isinstance(chart, Picture) else draw_chart(chart, inline=True)
+        return Markup(svg.strip())
+
+    def clean(value: object) -> object:
+        if isinstance(value, str) and not isinstance(value, Markup):
+            return replace_unprintable(value)
+        return value
+
+    templates = Environment(
+        loader=PackageLoader("tclose.report.render"),
+        autoescape=True,
+        finalize=clean,
+        keep_trailing_newline=True,
+        lstrip_blocks=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    templates.filters["draw"] = draw
+    templates.filters["kind"] = lambda part: type(part).__name__
+    templates.globals["colours"] = {
+        name.lower().replace("_", "-"): value
+        for name, value in vars(colours).items()
+        if name.isupper() and isinstance(value, str)
+    }
+    templates.globals["editions"] = SHOWS
+    templates.globals["version"] = VERSION
+    return templates

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tclose.attacks import AttackReport, Finding
+from tclose.attacks.finding import Finding
 from tclose.report.document import Bars, Paragraph, Part, Points, Section, Series, Table
 from tclose.report.subject import Subject
 from tclose.verify.certificate import Certificate
@@ -53,24 +53,13 @@ PRESETS: tuple[Preset, ...] = (
         "policy is about counts in published tables and names neither k-anonymity nor classes.",
     ),
 )
-"""In the order of k."""
-
+"""In the order of k; what a source says is about its own tables, and none is a verdict."""
 ABOUT_T = (
     "For t no regulator that we know of gives a value. Opinion 05/2014 of the Article 29 Data "
     "Protection Working Party (WP216) describes k-anonymity, l-diversity and t-closeness, their "
     "merits and their weaknesses, and names no value for t. The number in this report was chosen "
     "by whoever wrote the policy; what it allows is shown above, so that the choice can be argued."
 )
-
-
-def largest_reached(k: int) -> Preset | None:
-    """The strictest preset that groups of at least k rows reach.
-
-    >>> largest_reached(7).name, largest_reached(2)
-    ('usual', None)
-    """
-    reached = [preset for preset in PRESETS if preset.k <= k]
-    return reached[-1] if reached else None
 
 
 RISKS = ("prosecutor", "journalist", "marketer")
@@ -82,9 +71,7 @@ def make_attacks_section(subject: Subject) -> Section:
     """Every attack that was tried, in a sentence each."""
     report = subject.now.attacks
     found = [finding for finding in report.found if finding.attack not in RISKS]
-    quiet = [
-        finding for finding in report.findings if not finding.found and finding.attack not in RISKS
-    ]
+    quiet = [f for f in report.findings if not f.found and f.attack not in RISKS]
     parts: list[Part] = [
         Paragraph(
             "What could somebody learn who means ill? These attacks were tried on the "
@@ -94,39 +81,30 @@ def make_attacks_section(subject: Subject) -> Section:
     ]
     if found:
         parts.append(Paragraph(f"{len(found)} found something, most rows first:", "note"))
-        parts.append(_list_findings(found, subject))
+        parts.append(Points(tuple(_describe_finding(finding, subject) for finding in found)))
     else:
         parts.append(Paragraph("No attack that was tried found anything.", "good"))
     if quiet:
         parts.append(Paragraph(f"{len(quiet)} found nothing:"))
-        parts.append(_list_findings(quiet, subject))
+        parts.append(Points(tuple(_describe_finding(finding, subject) for finding in quiet)))
     if report.not_tried:
         parts.append(Points(tuple(("Not tried:", f"{line}.") for line in report.not_tried)))
     return Section("attacks", "Attacks that were tried", tuple(parts))
 
 
-def _list_findings(findings: list[Finding], subject: Subject) -> Points:
-    """A sentence each, led by how many rows it affects and affected before."""
-    entries = []
-    for finding in findings:
-        about = f", {finding.attribute}" if finding.attribute else ""
-        was = "" if subject.before is None else _write_before(subject.before.attacks, finding)
-        counted = f"{finding.affected:,} of {rows_text(finding.total)}{was}"
-        words = finding.sentence
-        if subject.internal and finding.classes:
-            worst = ", ".join(f"{number:,}" for number in finding.classes[:5])
-            words += f" Worst classes: {worst}."
-        entries.append(
-            (f"{finding.attack[:1].upper()}{finding.attack[1:]}{about}: {counted}.", words)
-        )
-    return Points(tuple(entries))
-
-
-def _write_before(report: AttackReport, finding: Finding) -> str:
-    if finding.attack not in COMPARABLE:
-        return ""
-    same = [other for other in report.of(finding.attack) if other.attribute == finding.attribute]
-    return f" (before: {same[0].affected:,})" if same else ""
+def _describe_finding(finding: Finding, subject: Subject) -> tuple[str, str]:
+    """A sentence, led by how many rows it affects and affected before."""
+    about = f", {finding.attribute}" if finding.attribute else ""
+    counted = f"{finding.affected:,} of {rows_text(finding.total)}"
+    if subject.before is not None and finding.attack in COMPARABLE:
+        before = subject.before.attacks.of(finding.attack)
+        same = [other for other in before if other.attribute == finding.attribute]
+        counted += f" (before: {same[0].affected:,})" if same else ""
+    words = finding.sentence
+    if subject.internal and finding.classes:
+        worst = ", ".join(f"{number:,}" for number in finding.classes[:5])
+        words += f" Worst classes: {worst}."
+    return f"{finding.attack[:1].upper()}{finding.attack[1:]}{about}: {counted}.", words
 
 
 def make_losses_section(subject: Subject) -> Section | None:
@@ -142,12 +120,8 @@ def make_losses_section(subject: Subject) -> Section | None:
     )
     if subject.kind == "verify":
         words += " They stand in the certificate; the original was not there to recount them."
-    chart = Bars(
-        "Detail lost by each column",
-        "share of detail lost",
-        tuple(columns),
-        (Series("lost", tuple(columns.values())),),
-    )
+    lost = (Series("lost", tuple(columns.values())),)
+    chart = Bars("Detail lost by each column", "share of detail lost", tuple(columns), lost)
     parts: list[Part] = [Paragraph(words), chart, *_describe_left_out(subject)]
     return Section("losses", "What each column lost", tuple(parts))
 
@@ -171,66 +145,57 @@ def _describe_left_out(subject: Subject) -> Iterator[Part]:
             )
             yield Table("Where they came from", ("column", "part", "rows"), rows, (2,))
     if leftover is not None:
-        kept = (
-            (leftover.rooted, "kept with every identifying column blank"),
-            (leftover.hidden, "kept with their sensitive values hidden"),
-            (leftover.generalized, "kept with their sensitive values made coarser"),
-        )
-        for count, how in kept:
+        kept = {
+            "with every identifying column blank": leftover.rooted,
+            "with their sensitive values hidden": leftover.hidden,
+            "with their sensitive values made coarser": leftover.generalized,
+        }
+        for how, count in kept.items():
             if count:
-                yield Paragraph(f"{count} rows were {how}.", "note")
+                yield Paragraph(f"{count} rows were kept {how}.", "note")
 
 
 SEVERAL_ROWS = "Several rows of one person."
-NOT_COVERED = (
-    (
-        "Facts about everybody.",
-        "If the table shows that smokers die younger, everybody learns it, also about people who "
-        "are not in it. That is what publishing is for.",
+NOT_COVERED = {
+    "Facts about everybody.": (
+        "If the table shows that smokers die younger, everybody learns it, also about people "
+        "who are not in it. That is what publishing is for."
     ),
-    (
-        "Being in the table.",
-        "Nobody is kept from learning that a person is in it, unless the promise names presence.",
+    "Being in the table.": (
+        "Nobody is kept from learning that a person is in it, unless the promise names presence."
     ),
-    (
-        "Several releases.",
-        "Two releases about the same people, each of them safe, can give a person away together, "
-        "whoever published them. This report is about one table.",
+    "Several releases.": (
+        "Two releases about the same people, each of them safe, can give a person away "
+        "together, whoever published them. This report is about one table."
     ),
-    (
-        "What others know already.",
-        "Somebody who can rule values out, or knows nearly a whole row, learns more than the class "
-        "shows.",
+    "What others know already.": (
+        "Somebody who can rule values out, or knows nearly a whole row, learns more than the "
+        "class shows."
     ),
-    (
-        "How the release was made.",
+    "How the release was made.": (
         "Whoever knows the method may infer why a class was not split further, and something "
-        "about its values from that.",
+        "about its values from that."
     ),
-    (
-        "Columns called harmless.",
-        "They were not looked at. A note in free text, an exact date or a price to the cent may "
-        "identify a person.",
+    "Columns called harmless.": (
+        "They were not looked at. A note in free text, an exact date or a price to the cent "
+        "may identify a person."
     ),
-    (
-        "Learning across classes.",
-        "A model trained on the whole release may guess better than a person's class suggests.",
+    "Learning across classes.": (
+        "A model trained on the whole release may guess better than a person's class suggests."
     ),
-    (
-        SEVERAL_ROWS,
-        "Every row is taken to be a different person. Where that is not so, a class hides fewer "
-        "people than it has rows.",
+    SEVERAL_ROWS: (
+        "Every row is taken to be a different person. Where that is not so, a class hides "
+        "fewer people than it has rows."
     ),
-    (
-        "Differential privacy.",
-        "This is a different kind of guarantee; neither follows from the other.",
+    "Differential privacy.": (
+        "This is a different kind of guarantee; neither follows from the other."
     ),
-    (
-        "The law.",
+    "The law.": (
         "No number here makes data anonymous in the eyes of a law. Whether a table may be "
-        "published is a judgement about data, recipients and harm; this report is evidence for it.",
+        "published is a judgement about data, recipients and harm; this report is evidence "
+        "for it."
     ),
-)
+}
 """The limits of every guarantee here, as docs/promise.md tells them."""
 LINKED_ROWS = (
     "Rows of one person taken together.",
@@ -244,30 +209,26 @@ LINKED_ROWS = (
 def make_limits_section(subject: Subject) -> Section:
     """What the guarantee does not cover."""
     lead = Paragraph("The promise is about what a class shows. It does not cover:")
-    limits: tuple[tuple[str, str], ...] = NOT_COVERED
+    limits = tuple(NOT_COVERED.items())
     if subject.now.audit.bound.policy.subject is not None:
-        limits = tuple(LINKED_ROWS if limit[0] == SEVERAL_ROWS else limit for limit in NOT_COVERED)
+        limits = tuple(LINKED_ROWS if limit[0] == SEVERAL_ROWS else limit for limit in limits)
     return Section("limits", "What this does not cover", (lead, Points(limits)))
 
 
 def make_presets_section(subject: Subject) -> Section:
     """Thresholds that others use, beside what was attained."""
-    reached = largest_reached(subject.now.audit.k)
-    words = f"The smallest class has {subject.now.audit.k_text}, "
-    if reached is not None:
-        words += f"so it reaches the thresholds up to {reached.k}."
-    else:
-        words += "fewer than any threshold in this list."
+    reached = [preset.k for preset in PRESETS if preset.k <= subject.now.audit.k]
+    words = "fewer than any threshold in this list."
+    if reached:
+        words = f"so it reaches the thresholds up to {reached[-1]}."
+    lead = Paragraph(
+        f"The smallest class has {subject.now.audit.k_text}, {words} What a source says is about "
+        "its own tables, and is no verdict on this."
+    )
     entries = tuple(
         (f"k = {preset.k}, {preset.name}.", f"{preset.source}. {preset.says}") for preset in PRESETS
     )
-    parts = (
-        Paragraph(
-            f"{words} What a source says is about its own tables, and is no verdict on this."
-        ),
-        Points(entries),
-        Paragraph(ABOUT_T, "note"),
-    )
+    parts = (lead, Points(entries), Paragraph(ABOUT_T, "note"))
     return Section("thresholds", "Thresholds that others use", parts)
 
 
@@ -290,7 +251,10 @@ def make_method_section(subject: Subject) -> Section:
     caption = "Method, seed and hashes" if subject.internal else "Method and hashes"
     parts.append(Table(caption, ("what", "value"), tuple(rows)))
     if subject.checks:
-        parts.append(_tabulate_checks(subject))
+        outcomes = {True: "confirmed", False: "REFUTED", None: "not checked"}
+        lines = tuple((c.line, c.stated, c.counted, outcomes[c.confirmed]) for c in subject.checks)
+        headings = ("line", "stated", "counted", "")
+        parts.append(Table("The certificate, line by line", headings, lines))
     return Section("method", "How it was made and how to check it", tuple(parts))
 
 
@@ -308,10 +272,8 @@ def _list_method(certificate: Certificate, *, internal: bool) -> Iterator[tuple[
             yield name, f"{value:,}" if isinstance(value, int) else str(value)
     if certificate.levels is not None:
         yield "levels", ", ".join(f"{name} {level}" for name, level in certificate.levels.items())
-    yield (
-        "made with",
-        ", ".join(f"{name} {number}" for name, number in certificate.versions.items()),
-    )
+    versions = ", ".join(f"{name} {number}" for name, number in certificate.versions.items())
+    yield "made with", versions
     # Whoever reasons about how classes were made is helped by the seed (docs/promise.md), and a
     # command names folders and files of the house.
     yield "seed", str(certificate.seed) if internal else "kept by the steward"
@@ -321,19 +283,8 @@ def _list_method(certificate: Certificate, *, internal: bool) -> Iterator[tuple[
 
 def _list_hashes(subject: Subject) -> Iterator[tuple[str, str]]:
     stated = {} if subject.certificate is None else dict(subject.certificate.hashes)
-    hashes = {**subject.hashes, **stated}
-    for name, value in hashes.items():
+    for name, value in {**subject.hashes, **stated}.items():
         if isinstance(value, dict):
             yield from ((f"hierarchy of {column}", digest) for column, digest in value.items())
         elif value is not None:
             yield name, value
-
-
-def _tabulate_checks(subject: Subject) -> Table:
-    outcomes = {True: "confirmed", False: "REFUTED", None: "not checked"}
-    rows = tuple(
-        (check.line, check.stated, check.counted, outcomes[check.confirmed])
-        for check in subject.checks
-    )
-    heads = ("line", "stated", "counted", "")
-    return Table("The certificate, line by line", heads, rows)

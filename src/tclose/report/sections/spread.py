@@ -7,7 +7,6 @@ even by its number: with the release beside it a number would lead to the values
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -25,15 +24,12 @@ from tclose.report.document import (
     Series,
     Table,
 )
-from tclose.report.explanation import draw_flow
+from tclose.report.explanation import choose_shares, draw_flow
 from tclose.report.subject import Subject
 from tclose.verify.audit import Audit
-from tclose.verify.explanation import Explanation, explain_class
+from tclose.verify.explanation import explain_class
 from tclose.verify.verdict import ClassReport, Verdict
 from tclose.verify.wording import number_text
-
-Floats = NDArray[np.float64]
-
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Where bins of class sizes start; the promised k is put among them."""
@@ -41,6 +37,11 @@ BINS = 20
 MOST_BELOW = 10
 MOST_MARKS = 11
 MOST_BINS = 60
+MOST_CLASSES = 10
+MOST_FLOWS = 4
+MOST_VALUES = 12
+
+Floats = NDArray[np.float64]
 
 
 def make_spread_section(subject: Subject) -> Section:
@@ -50,54 +51,52 @@ def make_spread_section(subject: Subject) -> Section:
             "Each bar is a share of the rows. A limit that was promised stands between the bars; "
             "nothing may be beyond it, in smaller classes or at greater distances."
         ),
-        chart_sizes(subject),
+        _chart_sizes(subject),
     ]
     parts += [
-        chart_distances(subject, verdict)
+        _chart_distances(subject, verdict)
         for verdict in subject.now.audit.requirements
         if _can_be_drawn(subject.now.audit, verdict)
     ]
     return Section("spread", "How large and how close the classes are", tuple(parts))
 
 
-def chart_sizes(subject: Subject) -> HistogramChart:
+def _chart_sizes(subject: Subject) -> HistogramChart:
     """How many rows are in classes of which size."""
-    k = subject.now.audit.bound.policy.k
-    sizes = [audit.bound.classes.size.astype(np.float64) for audit in _list_audits(subject)]
-    rows = [_count_rows(audit) for audit in _list_audits(subject)]
-    largest = max(k or 1, *(float(size.max()) for size in sizes))
-    starts = sorted(
-        {start for start in SIZES if start <= largest} | ({k} if k is not None else set())
-    )
+    policy = subject.now.audit.bound.policy
+    audits = [subject.now.audit]
+    if subject.before is not None:
+        audits.insert(0, subject.before.audit)
+    sizes = [audit.bound.classes.size.astype(np.float64) for audit in audits]
+    largest = max(policy.k or 1, *(float(size.max()) for size in sizes))
+    usual = [start for start in SIZES if start <= largest]
+    starts = usual if policy.k is None else sorted({*usual, policy.k})
+    bins = tuple(_write_range(start, end - 1) for start, end in pairwise(starts))
+    bins = (*bins, f"{starts[-1]:,}+")
     edges = np.array([*starts, np.inf], dtype=np.float64)
-    bins = tuple(
-        _write_range(start, starts[at + 1] - 1 if at + 1 < len(starts) else None)
-        for at, start in enumerate(starts)
-    )
     series = tuple(
-        Series(name, _share_rows(np.searchsorted(edges, size, side="right") - 1, each, len(bins)))
-        for name, size, each in zip(_name_series(subject), sizes, rows, strict=True)
+        Series(name, _share_rows(np.searchsorted(edges, size, side="right") - 1, audit, len(bins)))
+        for name, size, audit in zip(_name_series(subject), sizes, audits, strict=True)
     )
-    what = "rows" if subject.now.audit.bound.policy.subject is None else "persons"
-    limit = None if k is None else Limit(f"at least {k:,} {what}", starts.index(k), "after")
-    across = f"{what} in the class"
-    return HistogramChart(
-        "Rows by the size of their class", across, "share of rows", bins, series, limit
-    )
+    what = "rows" if policy.subject is None else "persons"
+    limit = None
+    if policy.k is not None:
+        limit = Limit(f"at least {policy.k:,} {what}", starts.index(policy.k), "after")
+    title, across = "Rows by the size of their class", f"{what} in the class"
+    return HistogramChart(title, across, "share of rows", bins, series, limit)
 
 
-def chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
+def _chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
     """How many rows are in classes how far from the whole table."""
     pairs = [(subject.now.audit, verdict)]
     was = subject.was(verdict)
     if subject.before is not None and was is not None:
         pairs.insert(0, (subject.before.audit, was))
-    limit = find_limit(verdict)
-    scale = _choose_bins(
-        max(float(np.max(_drop_infinite(judged.measurement.value))) for _, judged in pairs), limit
-    )
+    limit = _find_limit(verdict)
+    values = np.concatenate([judged.measurement.value for _, judged in pairs])
+    scale = _choose_bins(float(np.max(values[np.isfinite(values)], initial=0.0)), limit)
     series = tuple(
-        Series(name, _share_rows(_place_classes(judged, scale), _count_rows(audit), scale.count))
+        Series(name, _share_rows(_place_classes(judged, scale), audit, scale.count))
         for name, (audit, judged) in zip(_name_series(subject)[-len(pairs) :], pairs, strict=True)
     )
     measure = DISTANCES.get(verdict.distance or "")
@@ -114,26 +113,19 @@ def chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
     )
 
 
-def find_limit(verdict: Verdict) -> float | None:
+def _find_limit(verdict: Verdict) -> float | None:
     """The limit of a requirement as a number: what a class attains plus what it is short of it."""
-    if verdict.required is None:
-        return None
     known = np.flatnonzero(np.isfinite(verdict.measurement.value))
-    if not len(known):
+    if verdict.required is None or not len(known):
         return None
-    at = int(known[0])
-    return float(verdict.measurement.value[at] + verdict.measurement.margin[at])
+    return float(verdict.measurement.value[known[0]] + verdict.measurement.margin[known[0]])
 
 
 def _can_be_drawn(audit: Audit, verdict: Verdict) -> bool:
     """Whether the distances of a requirement are those of the classes, and there are any."""
     value = verdict.measurement.value
-    return (
-        verdict.distance is not None
-        and verdict.adversary == "knows_class"
-        and len(value) == audit.classes
-        and bool(np.isfinite(value).any())
-    )
+    by_class = verdict.adversary == "knows_class" and len(value) == audit.classes
+    return verdict.distance is not None and by_class and bool(np.isfinite(value).any())
 
 
 @dataclass(frozen=True)
@@ -202,42 +194,23 @@ def _place_classes(verdict: Verdict, scale: DistanceBins) -> NDArray[np.int64]:
     return np.asarray(np.minimum(place, last), dtype=np.int64)
 
 
-def _share_rows(place: NDArray[np.int64], size: Floats, count: int) -> tuple[float, ...]:
+def _share_rows(place: NDArray[np.int64], audit: Audit, count: int) -> tuple[float, ...]:
+    """The share of the rows in each bin, from the bin of each class."""
+    size: Floats = audit.bound.classes.class_rows.astype(np.float64)
     rows = np.bincount(place, weights=size, minlength=count)
     return tuple(float(count) / float(size.sum()) for count in rows)
-
-
-def _list_audits(subject: Subject) -> list[Audit]:
-    before = [] if subject.before is None else [subject.before.audit]
-    return [*before, subject.now.audit]
 
 
 def _name_series(subject: Subject) -> list[str]:
     return [subject.thing] if subject.before is None else ["before", "after"]
 
 
-def _count_rows(audit: Audit) -> Floats:
-    return audit.bound.classes.class_rows.astype(np.float64)
-
-
-def _drop_infinite(value: Floats) -> Floats:
-    known = value[np.isfinite(value)]
-    return known if len(known) else np.zeros(1)
-
-
-def _write_range(start: int, end: int | None) -> str:
-    if end is None:
-        return f"{start:,}+"
+def _write_range(start: int, end: int) -> str:
     return f"{start:,}" if start == end else f"{start:,}–{end:,}"
 
 
-MOST_CLASSES = 10
-MOST_FLOWS = 4
-MOST_VALUES = 12
-
-
 def make_worst_section(subject: Subject) -> Section:
-    """The worst classes, as far as this edition may tell of them."""
+    """The worst classes: with their values and flows inside the house, as counts outside."""
     audit = subject.now.audit
     parts: list[Part] = [_state_outcome(subject)]
     if audit.promised:
@@ -245,7 +218,7 @@ def make_worst_section(subject: Subject) -> Section:
     if subject.internal:
         if audit.worst:
             parts.append(_tabulate_worst(audit.worst[:MOST_CLASSES]))
-        parts += list(_draw_flows(audit))
+        parts += [_draw_farthest(audit, name) for name in list(audit.bound.attributes)[:MOST_FLOWS]]
     return Section("worst", "The classes that are worst off", tuple(parts))
 
 
@@ -267,59 +240,36 @@ def _state_outcome(subject: Subject) -> Paragraph:
 
 def _tabulate_failing(audit: Audit) -> Table:
     """How many classes break what, and how near the worst of them comes to the limit."""
-    rows = tuple(
-        (
-            verdict.title,
-            verdict.required or "",
-            verdict.achieved_text,
-            f"{verdict.failing_classes:,} of {len(verdict.measurement.fails):,}",
-            f"{verdict.failing_rows:,} of {audit.rows:,}",
-        )
-        for verdict in audit.requirements
-    )
+    rows = []
+    for verdict in audit.requirements:
+        classes = f"{verdict.failing_classes:,} of {len(verdict.measurement.fails):,}"
+        people = f"{verdict.failing_rows:,} of {audit.rows:,}"
+        asked = verdict.required or ""
+        rows.append((verdict.title, asked, verdict.achieved_text, classes, people))
     heads = ("requirement", "asked", "the worst class attains", "classes breaking it", "their rows")
-    return Table("How many classes break the promise", heads, rows, (1, 2, 3, 4))
+    return Table("How many classes break the promise", heads, tuple(rows), (1, 2, 3, 4))
 
 
 def _tabulate_worst(reports: tuple[ClassReport, ...]) -> Table:
     titles = list(reports[0].margins)
-    rows = tuple(
-        (
-            f"{report.number:,}",
-            ", ".join(f"{name} {value}" for name, value in report.label.items()),
-            f"{report.size:,}",
-            *(_write_margin(report.margins[title]) for title in titles),
-        )
-        for report in reports
-    )
+    rows = []
+    for report in reports:
+        who = ", ".join(f"{name} {value}" for name, value in report.label.items())
+        margins = (number_text(report.margins[title]).replace("-", "−") for title in titles)
+        rows.append((f"{report.number:,}", who, f"{report.size:,}", *margins))
     caption = "The worst classes, and how far each is from breaking a requirement (minus: it does)"
     numeric = (0, *range(2, 3 + len(titles)))
-    return Table(caption, ("class", "who", "rows", *titles), rows, numeric)
+    return Table(caption, ("class", "who", "rows", *titles), tuple(rows), numeric)
 
 
-def _write_margin(value: float) -> str:
-    return number_text(value).replace("-", "−")
-
-
-def _draw_flows(audit: Audit) -> Iterator[Picture]:
-    """The farthest class of each attribute."""
-    for name in list(audit.bound.attributes)[:MOST_FLOWS]:
-        why = explain_class(audit.bound, None, name)
-        yield Picture(_name_flow(why), draw_flow(why, inline=True), _tabulate_shares(why))
-
-
-def _name_flow(why: Explanation) -> str:
-    return f"The class that is farthest from the table in {why.attribute}: class {why.number:,}"
-
-
-def _tabulate_shares(why: Explanation) -> Table:
-    shown = sorted(why.shares, key=lambda share: -abs(share.in_class - share.in_table))[
-        :MOST_VALUES
-    ]
+def _draw_farthest(audit: Audit, attribute: str) -> Picture:
+    """The class that is farthest from the table in an attribute."""
+    why = explain_class(audit.bound, None, attribute)
     rows = tuple(
         (share.value, f"{float(share.in_class):.1%}", f"{float(share.in_table):.1%}")
-        for share in why.shares
-        if share in shown
+        for share in choose_shares(why, MOST_VALUES)
     )
-    caption = f"Shares of {why.attribute} that differ most"
-    return Table(caption, (why.attribute, "in the class", "in the table"), rows, (1, 2))
+    headings = (why.attribute, "in the class", "in the table")
+    shares = Table(f"Shares of {why.attribute} that differ most", headings, rows, (1, 2))
+    title = f"The class that is farthest from the table in {attribute}: class {why.number:,}"
+    return Picture(title, draw_flow(why, inline=True), shares)

@@ -24,7 +24,7 @@ from tclose.errors import UsageError
 from tclose.kernels.lattice.grouping import KeyLayout
 from tclose.search.kernel_arrays import make_record
 from tclose.search.problem import Problem
-from tclose.utility import ColumnLoss
+from tclose.utility.loss import ColumnLoss
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
