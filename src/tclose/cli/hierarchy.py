@@ -20,8 +20,7 @@ app = typer.Typer(help="Preview or export a generalization hierarchy.", no_args_
 FileArgument = Annotated[
     options.Place,
     options.table_argument(
-        metavar="FILE",
-        help="A table (with --column), or a hierarchy file (leaf first, root last).",
+        metavar="FILE", help="A table (with --column), or a hierarchy file (leaf first, root last)."
     ),
 ]
 ColumnName = Annotated[str | None, typer.Option("--column", "-c", help="The table's column.")]

@@ -261,8 +261,7 @@ def attack(
 @guard
 def utility(
     release: Annotated[
-        options.Place,
-        options.table_argument(metavar="RELEASE", help="The released table."),
+        options.Place, options.table_argument(metavar="RELEASE", help="The released table.")
     ],
     original: Annotated[options.Place, options.of_original],
     policy: options.Policy,

@@ -116,8 +116,7 @@ Suppression = Annotated[
     ),
 ]
 Delimiter = Annotated[
-    str | None,
-    of_files(metavar="CHAR", help="CSV delimiter, if it is guessed wrong (or: tab)."),
+    str | None, of_files(metavar="CHAR", help="CSV delimiter, if it is guessed wrong (or: tab).")
 ]
 Encoding = Annotated[
     str | None, of_files(metavar="NAME", help="CSV encoding, if it is guessed wrong.")

@@ -35,8 +35,7 @@ def anonymize(
     output: options.Output,
     certificate: options.CertificateFile = None,
     plan: Annotated[
-        Path | None,
-        typer.Option("--plan", metavar="PLAN", help="Where to write the plan (JSON)."),
+        Path | None, typer.Option("--plan", metavar="PLAN", help="Where to write the plan (JSON).")
     ] = None,
     *,
     method: options.Method = None,

@@ -127,9 +127,7 @@ def hospital_blocks(rows: int, seed: int = 1) -> Iterator[pa.RecordBatch]:
     """
     if not 0 <= rows <= NUMBERS:
         raise UsageError(
-            f"{rows} rows cannot be made",
-            where="hospital",
-            hint=f"ask for 0 to {NUMBERS} rows",
+            f"{rows} rows cannot be made", where="hospital", hint=f"ask for 0 to {NUMBERS} rows"
         )
     if seed < 0:
         raise UsageError("the seed is negative", where="hospital", hint="use 0 or more")

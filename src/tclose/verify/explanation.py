@@ -11,7 +11,7 @@ import numpy as np
 from tclose.data.binding import BoundTable
 from tclose.data.encode.classes import Classes
 from tclose.data.encode.columns import Attribute
-from tclose.distance import EarthMover, Histogram, Move, TreeMetric, actions, transport
+from tclose.distance import EarthMover, Move, TreeMetric, actions, transport
 from tclose.distance.histogram import Counts
 from tclose.errors import UsageError, nearest
 
@@ -26,6 +26,11 @@ class Share:
     in_class: Fraction
     in_table: Fraction
 
+    def to_json(self) -> dict[str, Any]:
+        """The share as plain values."""
+        shares = {"class": str(self.in_class), "table": str(self.in_table)}
+        return {"value": self.value, "rows": self.rows, **shares}
+
 
 @dataclass(frozen=True)
 class Step:
@@ -35,6 +40,11 @@ class Step:
     target: str
     mass: Fraction
     cost: Fraction
+
+    def to_json(self) -> dict[str, str]:
+        """The step as plain values."""
+        amounts = {"mass": str(self.mass), "cost": str(self.cost)}
+        return {"from": self.source, "to": self.target, **amounts}
 
 
 @dataclass(frozen=True)
@@ -77,17 +87,9 @@ class Explanation:
             "achieved_exact": None if self.exact is None else str(self.exact),
             "required": None if self.t is None else str(self.t),
             "holds": self.holds,
-            "shares": [
-                {
-                    "value": share.value,
-                    "rows": share.rows,
-                    "class": str(share.in_class),
-                    "table": str(share.in_table),
-                }
-                for share in self.shares
-            ],
-            "actions": [_step_json(step) for step in self.actions],
-            "moves": [_step_json(step) for step in self.moves],
+            "shares": [share.to_json() for share in self.shares],
+            "actions": [step.to_json() for step in self.actions],
+            "moves": [step.to_json() for step in self.moves],
             "note": self.note,
         }
 
@@ -105,7 +107,7 @@ class Explanation:
 
 def explain_class(bound: BoundTable, number: int | None, attribute: str | None) -> Explanation:
     """Explains one class (counted from 1; the farthest one, if none is named)."""
-    chosen = _attribute(bound, attribute)
+    chosen = _choose_attribute(bound, attribute)
     classes = bound.classes
     if number is not None and not 1 <= number <= classes.count:
         raise UsageError(
@@ -113,26 +115,31 @@ def explain_class(bound: BoundTable, number: int | None, attribute: str | None) 
             where=bound.source.name,
             hint=f"classes are numbered from 1 to {classes.count:,}",
         )
-    distance, notes = chosen.distance(chosen.column.distance)
+    distance, remarks = chosen.distance(chosen.column.distance)
     tally = classes.tally(chosen.name)
     distances = distance.of(tally.histogram, tally.table)
-    row = _row(distances.largest(), number, tally.view, classes, distances.value)
+    if number is None:
+        row = distances.largest()
+        at = int(classes.class_of[np.searchsorted(classes.view_of, tally.view[row])])
+    else:
+        at = number - 1
+        rows = np.flatnonzero(np.isin(tally.view, classes.view_of[classes.class_of == at]))
+        row = int(rows[np.argmax(distances.value[rows])])
     view = int(tally.view[row])
-    at = (
-        int(classes.class_of[np.searchsorted(classes.view_of, view)])
-        if number is None
-        else number - 1
-    )
     counts = tally.histogram.take(np.array([row])).dense()[0]
     ground = distance.metric if isinstance(distance, EarthMover) else None
     steps: tuple[Step, ...] = ()
     moves: tuple[Step, ...] = ()
     if isinstance(ground, TreeMetric):
         names = _node_names(chosen, ground)
-        steps = _named(actions(ground, counts, tally.table), names)
+        steps = _name_steps(actions(ground, counts, tally.table), names)
     if ground is not None:
-        moves = _named(transport(ground, counts, tally.table), dict(enumerate(chosen.labels)))
-    extra = _view_note(classes.view_size[view] != classes.size[at], tally.histogram, row, chosen)
+        moves = _name_steps(transport(ground, counts, tally.table), dict(enumerate(chosen.labels)))
+    notes = list(remarks)
+    if classes.view_size[view] != classes.size[at]:
+        notes.append("counted with the rows whose missing quasi-identifiers match this class")
+    if chosen.column.missing == "any":
+        notes.append("missing values are taken to be the value that makes the class worst")
     return Explanation(
         number=at + 1,
         size=int(classes.class_rows[at]),
@@ -145,11 +152,11 @@ def explain_class(bound: BoundTable, number: int | None, attribute: str | None) 
         shares=_shares(chosen, counts, tally.table, _rows(classes, chosen, at, counts)),
         actions=steps,
         moves=moves,
-        note="; ".join([*notes, *extra]),
+        note="; ".join(notes),
     )
 
 
-def _attribute(bound: BoundTable, name: str | None) -> Attribute:
+def _choose_attribute(bound: BoundTable, name: str | None) -> Attribute:
     attributes = bound.attributes
     if name is None and attributes:
         return next(iter(attributes.values()))
@@ -162,15 +169,6 @@ def _attribute(bound: BoundTable, name: str | None) -> Attribute:
     return attributes[name]
 
 
-def _row(largest: int, number: int | None, view: Any, classes: Any, value: Any) -> int:
-    """The distribution to explain: the worst of a class's views, or the worst of all."""
-    if number is None:
-        return largest
-    mine = classes.view_of[classes.class_of == number - 1]
-    rows = np.flatnonzero(np.isin(view, mine))
-    return int(rows[np.argmax(value[rows])])
-
-
 def _node_names(attribute: Attribute, metric: TreeMetric) -> dict[int, str]:
     names = {node: "(between)" for node in range(len(metric.parent))}
     if attribute.hierarchy is not None and metric.origin:
@@ -179,7 +177,7 @@ def _node_names(attribute: Attribute, metric: TreeMetric) -> dict[int, str]:
     return names | {int(node): attribute.labels[v] for v, node in enumerate(metric.leaf)}
 
 
-def _named(moves: tuple[Move, ...], names: dict[int, str]) -> tuple[Step, ...]:
+def _name_steps(moves: tuple[Move, ...], names: dict[int, str]) -> tuple[Step, ...]:
     return tuple(Step(names[m.source], names[m.target], m.mass, m.cost) for m in moves)
 
 
@@ -200,21 +198,3 @@ def _rows(classes: Classes, attribute: Attribute, at: int, counts: Counts) -> Co
     rows = np.zeros(attribute.values, dtype=np.int64)
     np.add.at(rows, code[inside], classes.cell_rows[inside])
     return rows
-
-
-def _view_note(widened: bool, histogram: Histogram, row: int, attribute: Attribute) -> list[str]:
-    notes = []
-    if widened:
-        notes.append("counted with the rows whose missing quasi-identifiers match this class")
-    if attribute.column.missing == "any":
-        notes.append("missing values are taken to be the value that makes the class worst")
-    return notes
-
-
-def _step_json(step: Step) -> dict[str, str]:
-    return {
-        "from": step.source,
-        "to": step.target,
-        "mass": str(step.mass),
-        "cost": str(step.cost),
-    }

@@ -216,10 +216,7 @@ def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) 
 
 
 def recheck_folder(
-    folder: str | Path,
-    certificate: Certificate,
-    policy: Policy,
-    sources: Mapping[str, Source],
+    folder: str | Path, certificate: Certificate, policy: Policy, sources: Mapping[str, Source]
 ) -> Recount:
     """Counts the tables of a folder again, and confirms or refutes its certificate's lines."""
     place, layout = Path(folder), layout_of_certificate(certificate)

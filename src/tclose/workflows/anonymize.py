@@ -19,14 +19,7 @@ from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
-from tclose.recode import (
-    Leftover,
-    Pseudonyms,
-    Recoding,
-    build_plan,
-    recoded_as_read,
-    with_leftover,
-)
+from tclose.recode import Leftover, Pseudonyms, Recoding, build_plan, recoded_as_read, with_leftover
 from tclose.release import Release
 from tclose.search import (
     Budget,

@@ -30,10 +30,7 @@ from tclose.utility.queries import measure_query_error
 from tclose.workflows.inputs import PolicyLike, budget_of, check, count_population
 
 DEFAULT_T, DEFAULT_K = "0.05:0.5", 20
-BESIDE: dict[str, Callable[[Pair], Measure]] = {
-    **MEASURES,
-    "query-error": measure_query_error,
-}
+BESIDE: dict[str, Callable[[Pair], Measure]] = {**MEASURES, "query-error": measure_query_error}
 """Every measure, of a release beside its original."""
 SIZED: dict[str, Callable[[Sizes], float]] = {
     "discernibility": lambda sizes: float(sizes.discernibility),
