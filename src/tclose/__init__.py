@@ -55,15 +55,8 @@ else:
         {
             "tclose.attacks.finding": ["AttackReport", "Finding"],
             "tclose.data.io.reading": ["Reading"],
-            "tclose.errors": [
-                "DataError",
-                "HierarchyError",
-                "InternalError",
-                "PolicyError",
-                "Problem",
-                "TcloseError",
-                "UsageError",
-            ],
+            "tclose.errors": "DataError HierarchyError InternalError PolicyError Problem "
+            "TcloseError UsageError".split(),
             "tclose.hierarchy": ["Hierarchy"],
             "tclose.policy": ["Policy"],
             "tclose.recode": ["Plan"],

@@ -57,7 +57,7 @@ class Rewriter:
         """The same for an engine that rewrites its rows by itself."""
         return translation_of(self.bound, self.recoding, self.pseudonyms, self.columns())
 
-    def framed(self, data: Any) -> Any:
+    def to_frame(self, data: Any) -> Any:
         """The release in the caller's own kind of frame; an Arrow table where that is none."""
         table = pa.Table.from_batches(list(self.batches()), self.schema())
         shuffle = self.bound.policy.release.rows == "shuffle"

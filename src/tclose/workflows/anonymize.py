@@ -161,11 +161,11 @@ def _stop_late(
 ) -> Callable[[], bool]:
     """Tells, after the search, whether somebody cancelled and wants nothing."""
 
-    def stopped() -> bool:
+    def stop() -> bool:
         late = outcome.stopped != "cancelled" and budget.cancelled()
         return late and not on_cancel(outcome)
 
-    return stopped
+    return stop
 
 
 def draft_release(

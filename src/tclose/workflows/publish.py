@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     from tclose.search.frontier.curves import Frontier
 
 
+Checked = tuple[Audit, Certificate]
+
+
 @dataclass(frozen=True)
 class Targets:
     """Where a release, its certificate and its plan are written, if anywhere."""
@@ -180,7 +183,7 @@ class TranslatedRows:
         """The same for an engine that rewrites its rows by itself."""
         return self.how
 
-    def framed(self, data: Any) -> Any:
+    def to_frame(self, data: Any) -> Any:
         """The release in the caller's own kind of frame."""
         table = pa.Table.from_batches(list(self.batches()), self.schema())
         texts = [change.name for change in self.how.changes if change.kind != "same"]
@@ -234,9 +237,12 @@ def publish(
     Nothing is left where its promise is not confirmed, or where somebody stopped.
     """
 
-    def check(written: Source) -> tuple[Audit, Certificate]:
+    def check(written: Source) -> Checked:
         audit = recount(job.policy, written, job.people)
-        _discard_unproven(audit, draft)
+        if not audit.holds:
+            raise _Discard(f"the written release does not keep its promise ({audit.broken})")
+        if (audit.rows if audit.in_parts else audit.bound.cells.n_rows) != draft.n_rows:
+            raise _Discard("the written release has not the rows that were released")
         if stopped():
             raise nothing_kept()
         return audit, _certify(job, draft, audit, written.digest())
@@ -284,17 +290,6 @@ class _Discard(Exception):  # noqa: N818 - undoes a write; never leaves this mod
     pass
 
 
-def _discard_unproven(audit: Audit, draft: Draft) -> None:
-    if not audit.holds:
-        raise _Discard(f"the written release does not keep its promise ({audit.broken})")
-    rows = audit.rows if audit.in_parts else audit.bound.cells.n_rows
-    if rows != draft.n_rows:
-        raise _Discard("the written release has not the rows that were released")
-
-
-Checked = tuple[Audit, Certificate]
-
-
 def _write(
     job: Job,
     rows: Rewriter | TranslatedRows,
@@ -304,7 +299,7 @@ def _write(
     """The release as a frame, unless it is written somewhere, and what `check` found in it."""
     source, reading, output = job.source, job.reading, job.targets.output
     if output is None:
-        data = source.recode(rows.translation()) if source.rewrites else rows.framed(job.data)
+        data = source.recode(rows.translation()) if source.rewrites else rows.to_frame(job.data)
         return data, check(open_source(data, Reading(max_cells=source.max_cells)))
     if source.can_store(output):
         return None, source.store(rows.translation(), output, check)
