@@ -19,13 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tclose.distance.emd import Distance, Reference
-from tclose.distance.ground import (
-    DistanceKind,
-    DistancePart,
-    DistanceValues,
-    Metric,
-    refuse_large,
-)
+from tclose.distance.ground import DistanceKind, DistancePart, DistanceValues, Metric, refuse_large
 from tclose.distance.histogram import Counts, Histogram
 from tclose.distance.numbers import Number, compare_each, decimal_of, must
 

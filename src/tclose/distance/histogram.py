@@ -43,13 +43,7 @@ class Histogram:
 
     @classmethod
     def from_cells(
-        cls,
-        owner: NDArray[Any],
-        code: NDArray[Any],
-        weight: Counts,
-        *,
-        classes: int,
-        values: int,
+        cls, owner: NDArray[Any], code: NDArray[Any], weight: Counts, *, classes: int, values: int
     ) -> Histogram:
         """Adds up weighted cells that name their class and their value.
 

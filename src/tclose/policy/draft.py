@@ -103,10 +103,7 @@ def draft(source: str, profiles: Sequence[Profile]) -> str:
 
 
 def _table(profile: Profile, role: str, reason: str) -> list[str]:
-    lines = [
-        f"[columns.{_key(profile.name)}]  # {profile.facts}",
-        f'role = "{role}?"  # {reason}',
-    ]
+    lines = [f"[columns.{_key(profile.name)}]  # {profile.facts}", f'role = "{role}?"  # {reason}']
     if role == "quasi":
         return lines + _hierarchy_hint(profile)
     distance, others = "equal", "ordered (needs order = [lowest, …, highest])"

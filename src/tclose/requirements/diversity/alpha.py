@@ -13,12 +13,7 @@ from tclose.errors import UsageError
 from tclose.requirements.classes import JudgedClasses
 from tclose.requirements.constraint import AttributePool, Compiled, Constraint, ConstraintKind
 from tclose.requirements.diversity.probabilistic import find_commonest
-from tclose.requirements.requirement import (
-    AttributeRequirement,
-    ColumnPart,
-    Measurement,
-    Scores,
-)
+from tclose.requirements.requirement import AttributeRequirement, ColumnPart, Measurement, Scores
 
 
 class Alpha(Part):

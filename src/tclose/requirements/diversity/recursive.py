@@ -13,11 +13,7 @@ from tclose.distance import Histogram, Ratios
 from tclose.distance.numbers import Number, Part, must
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
-from tclose.requirements.requirement import (
-    AttributeRequirement,
-    Scores,
-    write_number,
-)
+from tclose.requirements.requirement import AttributeRequirement, Scores, write_number
 
 
 class Recursive(Part):
