@@ -103,8 +103,8 @@ class MisuseError(ValueError):
     """What a policy may not say, with a hint at what it could say."""
 
     def __init__(self, what: str, hint: str) -> None:
-        super().__init__(what)
-        self.hint = hint
+        super().__init__(f"{what}; {hint}")
+        self.what, self.hint = what, hint
 
 
 class Part(BaseModel):

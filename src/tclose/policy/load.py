@@ -120,9 +120,9 @@ def _problem(item: Any) -> Problem:
         return Problem(where, "unknown key", nearest(str(loc[-1]), _keys_beside(loc)))
     if item["type"] == "missing":
         return Problem(where, "is required", SCHEMA)
-    what = str(item["msg"]).removeprefix("Value error, ")
-    error = item.get("ctx", {}).get("error")
-    return Problem(where, what, error.hint if isinstance(error, MisuseError) else SCHEMA)
+    if isinstance(error := item.get("ctx", {}).get("error"), MisuseError):
+        return Problem(where, error.what, error.hint)
+    return Problem(where, str(item["msg"]).removeprefix("Value error, "), SCHEMA)
 
 
 def _keys_beside(loc: tuple[Any, ...]) -> list[str]:
