@@ -7,7 +7,7 @@
     2
 
 The rooms, from the top: `cli` (commands) and `learn` (a scikit-learn transformer, imported by its
-own name) call `workflows` (one file for each thing that a user asks for) and `reproduce`
+own name) call `workflows` (what a user asks for) and `reproduce`
 (published experiments), which wire `report` (what people read), `sample` (made-up data), `attacks`,
 `recode` (writes classes), `verify` (counts and judges from scratch), `search` (proposes classes),
 `utility` (what is lost), `requirements`, `data` (files and frames become integers), `hierarchy`

@@ -1,4 +1,4 @@
-"""One file for each thing that a user asks for: audit, verify, explain, anonymize, and so on.
+"""What a user asks for: audit (verify, explain), anonymize, apply, split, frontier, measure, report.
 
 Each wires the rooms below together and computes nothing: open, bind the policy to the table,
 compile its constraints, search, recode, write, recount, certify. Nothing that proposes certifies:

@@ -108,6 +108,7 @@ def anonymize(
         found = search(using, attempt, limits, on_cancel)
         outcome, recoding = recoded_as_read(bound, people, attempt, found)
         draft = draft_release(bound, people, outcome, recoding, limits, pseudonyms)
+        # Write, recount, certify; what a recount does not confirm is not there.
         published = publish(job, draft, _stop_late(outcome, limits, on_cancel))
         if isinstance(published, Release):
             break
