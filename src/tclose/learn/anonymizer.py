@@ -15,7 +15,7 @@ from tclose.data import BoundTable, open_source
 from tclose.data.io.records import json_hash
 from tclose.learn.containers import GivenRows, take_rows, take_target
 from tclose.learn.recoder import LocatedRows, Recoder
-from tclose.learn.roles import LEAST, RefusedError, Roles, choose_method, refusing
+from tclose.learn.roles import LEAST, RefusedError, choose_method, make_policy, refusing
 from tclose.policy.model import Policy
 from tclose.recode.plan.model import Plan
 from tclose.recode.plan.regions import spread
@@ -106,7 +106,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with refusing():
             self._refuse_parameters(y)
             given = take_rows(self, X, reset=True, least=self._least())
-            policy = self._roles().make_policy(given.table.column_names)
+            policy = make_policy(self, given.table.column_names)
             table = self._with_target(given, y)
             plan, bound = _make_plan(table, policy, self.method, self.effort)
             recoder, located = Recoder.learn(bound, plan, policy, self.target)
@@ -167,12 +167,6 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     # --- what the methods share
-
-    def _roles(self) -> Roles:
-        return Roles(
-            self.policy, self.quasi, self.sensitive, self.insensitive, self.target, self.k, self.t,
-            self.recoding,
-        )  # fmt: skip
 
     def _least(self) -> int:
         """How few rows cannot make a single class."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclose.errors import PolicyError, Problem, UsageError, nearest
 from tclose.policy.load import policy_from
 from tclose.policy.model import Policy
-from tclose.workflows.inputs import PolicyLike, resolve_policy
+from tclose.workflows.inputs import resolve_policy
+
+if TYPE_CHECKING:
+    from tclose.learn.anonymizer import Anonymizer
 
 LEAST = 5
 """The size of classes where neither a policy nor a parameter says one."""
@@ -40,84 +42,75 @@ def refusing() -> Iterator[None]:
         raise RefusedError(str(error)) from error
 
 
-@dataclass(frozen=True)
-class Roles:
-    """Which columns of a table play which part; columns go by name, or by number."""
+def make_policy(model: Anonymizer, columns: Sequence[str]) -> Policy:
+    """The policy for a table with these columns and, if there is one, the target.
 
-    policy: PolicyLike | None
-    quasi: Any
-    sensitive: Any
-    insensitive: Any
-    target: str | None
-    k: Any
-    t: Any
-    recoding: str | None
+    Columns go by name, or by number.
+    """
+    if model.target is not None and model.target in columns:
+        raise RefusedError("X has a column of this name", where="target", hint="choose another one")
+    raw, base = _declare(model, columns)
+    if model.k is not None:
+        raw["k"] = int(model.k) if isinstance(model.k, Integral) else model.k
+    if model.t is not None:
+        _add_closeness(model, raw)
+    if model.recoding is not None:
+        raw["release"] = {**raw.get("release", {}), "recoding": model.recoding}
+    policy = policy_from(raw, base)
+    _refuse_unsuited(policy)
+    return policy
 
-    def make_policy(self, columns: Sequence[str]) -> Policy:
-        """The policy for a table with these columns and, if there is one, the target."""
-        if self.target is not None and self.target in columns:
-            raise RefusedError(
-                "X has a column of this name", where="target", hint="choose another one"
-            )
-        raw, base = self._declare(columns)
-        if self.k is not None:
-            raw["k"] = int(self.k) if isinstance(self.k, Integral) else self.k
-        if self.t is not None:
-            self._add_closeness(raw)
-        if self.recoding is not None:
-            raw["release"] = {**raw.get("release", {}), "recoding": self.recoding}
-        policy = policy_from(raw, base)
-        _refuse_unsuited(policy)
-        return policy
 
-    def _declare(self, columns: Sequence[str]) -> tuple[dict[str, Any], Any]:
-        """What is declared about the columns, as plain values, and where relative paths start."""
-        if self.policy is None:
-            return {"k": LEAST, "columns": self._name_roles(columns)}, "."
-        if any(names is not None for names in (self.quasi, self.sensitive, self.insensitive)):
-            raise RefusedError(
-                "give a policy or name the columns, not both", where="quasi, sensitive, insensitive"
-            )
-        given = resolve_policy(self.policy)
-        if self.target is not None and self.target not in given.sensitive:
-            hint = nearest(self.target, given.sensitive) or "make it sensitive in the policy"
-            raise RefusedError("the policy has no such sensitive column", where="target", hint=hint)
-        return given.to_json(), given.base
+def _declare(model: Anonymizer, columns: Sequence[str]) -> tuple[dict[str, Any], Any]:
+    """What is declared about the columns, as plain values, and where relative paths start."""
+    if model.policy is None:
+        return {"k": LEAST, "columns": _name_roles(model, columns)}, "."
+    if any(names is not None for names in (model.quasi, model.sensitive, model.insensitive)):
+        raise RefusedError(
+            "give a policy or name the columns, not both", where="quasi, sensitive, insensitive"
+        )
+    given = resolve_policy(model.policy)
+    if model.target is not None and model.target not in given.sensitive:
+        hint = nearest(model.target, given.sensitive) or "make it sensitive in the policy"
+        raise RefusedError("the policy has no such sensitive column", where="target", hint=hint)
+    return given.to_json(), given.base
 
-    def _name_roles(self, columns: Sequence[str]) -> dict[str, Any]:
-        """Every column's role; those that are not named are quasi-identifiers, if none is."""
-        roles: dict[str, Any] = {}
-        for role in ("sensitive", "insensitive", "quasi"):
-            asked = _list_columns(getattr(self, role), columns, role)
-            if role == "quasi" and self.quasi is None:
-                asked = [name for name in columns if name not in roles]
-            for name in asked:
-                if name in roles:
-                    raise RefusedError(f"named both as {roles[name]} and as {role}", where=name)
-                roles[name] = role
-        lacking = [
-            Problem(name, "this column has no role", "name it as quasi, sensitive or insensitive")
-            for name in columns
-            if name not in roles
-        ]
-        if lacking:
-            raise PolicyError(lacking)
-        return roles | ({} if self.target is None else {self.target: "sensitive"})
 
-    def _add_closeness(self, raw: dict[str, Any]) -> None:
-        """Promises closeness of every sensitive attribute."""
-        columns = {
-            name: {"role": column} if isinstance(column, str) else dict(column)
-            for name, column in raw["columns"].items()
-        }
-        sensitive = [name for name, column in columns.items() if column["role"] == "sensitive"]
-        if not sensitive:
-            raise RefusedError(
-                "nothing is sensitive, so nothing can be close to the table",
-                where="t",
-                hint="name a column as sensitive, or y as the target",
-            )
-        raw["columns"] = columns | {name: {**columns[name], "t": self.t} for name in sensitive}
+def _name_roles(model: Anonymizer, columns: Sequence[str]) -> dict[str, Any]:
+    """Every column's role; those that are not named are quasi-identifiers, if none is."""
+    roles: dict[str, Any] = {}
+    for role in ("sensitive", "insensitive", "quasi"):
+        asked = _list_columns(getattr(model, role), columns, role)
+        if role == "quasi" and model.quasi is None:
+            asked = [name for name in columns if name not in roles]
+        for name in asked:
+            if name in roles:
+                raise RefusedError(f"named both as {roles[name]} and as {role}", where=name)
+            roles[name] = role
+    lacking = [
+        Problem(name, "this column has no role", "name it as quasi, sensitive or insensitive")
+        for name in columns
+        if name not in roles
+    ]
+    if lacking:
+        raise PolicyError(lacking)
+    return roles | ({} if model.target is None else {model.target: "sensitive"})
+
+
+def _add_closeness(model: Anonymizer, raw: dict[str, Any]) -> None:
+    """Promises closeness of every sensitive attribute."""
+    columns = {
+        name: {"role": column} if isinstance(column, str) else dict(column)
+        for name, column in raw["columns"].items()
+    }
+    sensitive = [name for name, column in columns.items() if column["role"] == "sensitive"]
+    if not sensitive:
+        raise RefusedError(
+            "nothing is sensitive, so nothing can be close to the table",
+            where="t",
+            hint="name a column as sensitive, or y as the target",
+        )
+    raw["columns"] = columns | {name: {**columns[name], "t": model.t} for name in sensitive}
 
 
 def choose_method(policy: Policy, wish: str | None) -> str:

@@ -216,10 +216,13 @@ def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) 
 
 
 def recheck_folder(
-    folder: str | Path, certificate: Certificate, policy: Policy, sources: Mapping[str, Source]
+    place: Path,
+    certificate: Certificate,
+    layout: Layout,
+    policy: Policy,
+    sources: Mapping[str, Source],
 ) -> Recount:
     """Counts the tables of a folder again, and confirms or refutes its certificate's lines."""
-    place, layout = Path(folder), layout_of_certificate(certificate)
     found = recount_form(policy, layout, sources)
     hashes = certificate.hashes.files or {}
     expected = {CERTIFICATE, *(part.file for part in layout.parts)}
@@ -279,23 +282,16 @@ def _agreeing(layout: Layout, audits: Mapping[str, Audit]) -> Iterator[Check]:
         yield Check(f"groups of {file} and {known[0][0]}", "the same", counted, same)
 
 
-def layout_of_certificate(certificate: Certificate) -> Layout:
-    """Which file of a release in several tables holds what."""
+def load_split_certificate(folder: Path) -> tuple[Certificate, Layout]:
+    """The certificate of a release in several tables, and which file holds what of it."""
+    hint = "was it made by `tclose split`?"
+    if not (folder / CERTIFICATE).is_file():
+        raise DataError(f"there is no {CERTIFICATE} in this folder", where=str(folder), hint=hint)
+    certificate = Certificate.load(folder / CERTIFICATE)
     if certificate.form is None:
         raise UsageError(
             "the certificate does not say which files the release is made of",
             where="certificate",
-            hint="was it made by `tclose split`?",
+            hint=hint,
         )
-    return certificate.form
-
-
-def load_folder_certificate(folder: Path) -> Certificate:
-    """The certificate of a release in several tables; raises where the folder holds none."""
-    if not (folder / CERTIFICATE).is_file():
-        raise DataError(
-            f"there is no {CERTIFICATE} in this folder",
-            where=str(folder),
-            hint="was it made by `tclose split`?",
-        )
-    return Certificate.load(folder / CERTIFICATE)
+    return certificate, certificate.form

@@ -13,12 +13,7 @@ from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.verify.audit import Audit, audit_bound, audit_parts
 from tclose.verify.explanation import Explanation, explain_class
-from tclose.verify.forms import (
-    Recount,
-    layout_of_certificate,
-    load_folder_certificate,
-    recheck_folder,
-)
+from tclose.verify.forms import Recount, load_split_certificate, recheck_folder
 from tclose.workflows.inputs import (
     OpenTable,
     PolicyLike,
@@ -113,8 +108,7 @@ def verify_split(
     (True, False)
     """
     place = Path(folder)
-    certificate = load_folder_certificate(place)
-    layout = layout_of_certificate(certificate)
+    certificate, layout = load_split_certificate(place)
     rules = (
         parse_embedded_policy(certificate.policy, place, "certificate")
         if policy is None
@@ -122,7 +116,7 @@ def verify_split(
     )
     files = [part.file for part in layout.parts if (place / part.file).is_file()]
     sources = {file: open_split_table(place / file, memory) for file in files}
-    return recheck_folder(place, certificate, rules, sources)
+    return recheck_folder(place, certificate, layout, rules, sources)
 
 
 def open_split_table(path: Path, memory: str | None = None) -> Source:
