@@ -143,10 +143,7 @@ class Judgement:
                 "attributes are known"
             )
         return Verdict(
-            requirement=requirement.name,
-            attribute=requirement.attribute,
-            distance=requirement.distance,
-            reading=requirement.reading,
+            *requirement.identity,
             required=requirement.required,
             achieved=measured.achieved,
             achieved_exact=measured.exact,

@@ -8,6 +8,7 @@ is left is that classes meet in few people and attributes go together; that is m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +32,7 @@ from tclose.recode import Pseudonyms
 from tclose.recode.forms import Grouped, grouped_rows, in_no_order
 from tclose.release import Release
 from tclose.search import Budget, Progress, method_named, problem_of
-from tclose.search.anatomy import Groups, Sets, deal_groups
+from tclose.search.anatomy import Groups, Sets, deal_groups, find_associated, join_columns
 from tclose.verify import Certificate
 from tclose.verify.certificate import AttackRecord, Origin, ProjectionRecord
 from tclose.verify.forms import (
@@ -53,7 +54,6 @@ from tclose.workflows.publish import (
     refuse_empty_texts,
     refuse_no_promise,
 )
-from tclose.workflows.split_layout import choose_sets, lay_out
 
 Tables = dict[str, pa.Table]
 KINDS = ("csv", "parquet", "arrow")
@@ -135,7 +135,7 @@ def split(
     _refuse(bound, chosen, suffix if output is not None else None)
     wishes = bound.policy.search
     budget = budget_of(wishes, seconds, effort, seed, 0, cancelled=cancelled, progress=progress)
-    layout = lay_out(bound, chosen, choose_sets(bound, chosen, sets), suffix)
+    layout = _lay_out(bound, chosen, _choose_sets(bound, chosen, sets), suffix)
     make = _project if chosen == "projections" else _group
     tables, findings, how = make(bound, layout, budget, method, make_pseudonyms(key), reading)
     origin = Origin(
@@ -334,3 +334,105 @@ def _parse_form(form: str) -> Form:
         if form == known:
             return known
     raise UsageError("unknown form of release", where="form", hint=nearest(form, FORMS))
+
+
+# --- which columns go together, and which file holds what
+
+
+def _choose_sets(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] | None) -> Sets:
+    """The columns that are published together: as given, or those that go together."""
+    quasi, sensitive = bound.classes.quasi, tuple(bound.attributes)
+    names = (*quasi, *sensitive) if form == "slicing" else sensitive
+    joint = [promise.columns for promise in bound.policy.joint]
+    if given is not None:
+        _refuse_sets(bound, names, given)
+        made = join_columns(names, given)
+        for columns in joint:
+            if not any(set(columns) <= set(part) for part in made):
+                raise UsageError(
+                    f"a joint promise is about {', '.join(columns)}, which are in different sets",
+                    where="sets",
+                    hint="name them in one set",
+                )
+        return made
+    if form == "anatomy":
+        return join_columns(names, joint)
+    parted = find_associated(bound.cells, sensitive, joint)
+    return (*find_associated(bound.cells, quasi), *parted) if form == "slicing" else parted
+
+
+def _lay_out(bound: BoundTable, form: Form, sets: Sets, suffix: str) -> Layout:
+    """The files of a form, their columns, and the columns that are added."""
+    taken = set(bound.source.columns)
+    group, count = _find_free("group", taken), _find_free("count", taken)
+    sensitive = [names for names in sets if set(names) <= set(bound.attributes)]
+    if form == "slicing":
+        sliced = LayoutFile(file=f"sliced{suffix}", role="sliced", columns=tuple(bound.attributes))
+        return Layout(form=form, group=group, parts=(sliced,), sets=sets)
+    if form == "projections":
+        projections = tuple(
+            LayoutFile(file=f"projection-{at}{suffix}", role="projection", columns=names)
+            for at, names in enumerate(sensitive, 1)
+        )
+        return Layout(form=form, parts=projections, sets=sets)
+    files = _number_alike([f"sensitive-{_plain('-'.join(names))}" for names in sensitive])
+    parts = [LayoutFile(file=f"quasi{suffix}", role="quasi", columns=())]
+    parts += [
+        LayoutFile(file=f"{file}{suffix}", role="sensitive", columns=names)
+        for file, names in zip(files, sensitive, strict=True)
+    ]
+    return Layout(form=form, group=group, count=count, parts=tuple(parts), sets=sets)
+
+
+def _refuse_sets(bound: BoundTable, names: Sequence[str], given: Sequence[Sequence[str]]) -> None:
+    listed = [name for group in given for name in group]
+    for name in listed:
+        if name not in names:
+            raise UsageError(
+                f"{name!r} is no column that can be put into a set",
+                where="sets",
+                hint=nearest(name, names),
+            )
+    if len(set(listed)) < len(listed):
+        raise UsageError("a column is named twice", where="sets", hint="sets must be disjoint")
+    for group in given:
+        inside = [name in bound.attributes for name in group]
+        if any(inside) and not all(inside):
+            raise UsageError(
+                "a set has both quasi-identifiers and sensitive attributes, whose links are to be "
+                "broken",
+                where="sets",
+                hint="name them in different sets",
+            )
+
+
+def _find_free(name: str, taken: set[str]) -> str:
+    """A column's name that the table does not have."""
+    lower = {column.lower() for column in taken}
+    while name in lower:
+        name += "_"
+    return name
+
+
+def _plain(name: str) -> str:
+    """A name that any file system takes.
+
+    >>> _plain("the illness, in short")
+    'the-illness-in-short'
+    """
+    return re.sub(r"[^\w-]+", "-", name, flags=re.ASCII).strip("-").lower() or "attribute"
+
+
+def _number_alike(names: Sequence[str]) -> list[str]:
+    """The names, numbered where two are alike.
+
+    >>> _number_alike(["a", "b", "a"])
+    ['a', 'b', 'a-2']
+    """
+    made: list[str] = []
+    for name in names:
+        number, unique = 2, name
+        while unique in made:
+            unique, number = f"{name}-{number}", number + 1
+        made.append(unique)
+    return made
