@@ -252,12 +252,7 @@ def _describe_refusal(error: OSError) -> TcloseError:
 def _report(error: TcloseError, *, as_json: bool) -> None:
     if as_json:
         problems = error.problems if isinstance(error, PolicyError) else ()
-        print_json(
-            {
-                "error": str(error),
-                "problems": [{"where": p.where, "what": p.what, "hint": p.hint} for p in problems],
-            }
-        )
+        print_json({"error": str(error), "problems": [vars(problem) for problem in problems]})
     from rich.markup import escape
 
     stderr().print(f"[bold red]Error:[/] {escape(str(error))}")
