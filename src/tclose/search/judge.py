@@ -51,14 +51,14 @@ class Judge:
         return group_codes(list(problem.sensitive.T))
 
     @cached_property
-    def _totals(self) -> list[Counts]:
+    def _totals(self) -> dict[str, Counts]:
         """What the table has of each combination of sensitive values: rows, and weights if any."""
         label, first = self._tuples
-        raw, totals = self.problem.classes, []
-        for counts in (raw.cell_rows, raw.cell_weight):
-            if counts is not None:
-                totals.append(np.zeros(len(first), dtype=counts.dtype))
-                np.add.at(totals[-1], label, counts)
+        totals = {}
+        for name in ("cell_rows", "cell_weight"):
+            if (counts := getattr(self.problem.classes, name)) is not None:
+                totals[name] = np.zeros(len(first), dtype=counts.dtype)
+                np.add.at(totals[name], label, counts)
         return totals
 
     def failing(
@@ -116,16 +116,19 @@ class Judge:
         parts leave.
         """
         raw, (of_cell, first) = self.problem.classes, self._tuples
-        rests = [total.copy() for total in self._totals]
-        for rest, counts in zip(rests, (raw.cell_rows, raw.cell_weight), strict=False):
-            if counts is not None:
-                np.subtract.at(rest, of_cell[cells], counts[cells])
-        there = np.flatnonzero(rests[0])
-        both = raw.of_cells(np.concatenate([cells, first[there]]))
-        both = replace(both, cell_rows=np.concatenate([raw.cell_rows[cells], rests[0][there]]))
-        if raw.cell_weight is not None:
-            weight = np.concatenate([raw.cell_weight[cells], rests[1][there]])
-            both = replace(both, cell_weight=weight)
+        rests = {name: total.copy() for name, total in self._totals.items()}
+        for name, rest in rests.items():
+            np.subtract.at(rest, of_cell[cells], getattr(raw, name)[cells])
+        there = np.flatnonzero(rests["cell_rows"])
+        counts = {
+            name: np.concatenate([getattr(raw, name)[cells], rest[there]])
+            for name, rest in rests.items()
+        }
+        both = replace(
+            raw.of_cells(np.concatenate([cells, first[there]])),
+            cell_rows=counts["cell_rows"],
+            cell_weight=counts.get("cell_weight"),
+        )
         number = np.concatenate([owner, np.full(len(there), parts)])
         return _regroup(both, number, parts + (len(there) > 0))
 

@@ -40,7 +40,6 @@ class Merged:
     label: Ints
     all_keep: bool
     """False where even one class of all cells fails."""
-    merges: int
     looks: int
     """At neighbours of classes."""
 
@@ -58,12 +57,12 @@ def merge_failing(
     out. In a hurry, classes are merged with the next on the curve.
     """
     merger = _line_up(label, curve, table)
-    at, merges, total, neighbours = 0, 0, 0, NEIGHBOURS
+    at, total, neighbours = 0, 0, NEIGHBOURS
     while at < merger.state.capacity:
-        at, more, looks = merger.merge_failing(at, neighbours, LOOKS_BETWEEN_CLOCK)
-        merges, total = merges + more, total + looks
+        at, _, looks = merger.merge_failing(at, neighbours, LOOKS_BETWEEN_CLOCK)
+        total += looks
         neighbours = 1 if is_hurried(looks) else NEIGHBOURS
-    return _read_off(merger, merges, total)
+    return _read_off(merger, total)
 
 
 def merge_farthest(
@@ -76,15 +75,15 @@ def merge_farthest(
     """
     merger = _line_up(label, curve, table)
     merger.start_tournament()
-    looks, merges = merger.state.capacity, 0
-    total, more = looks, MERGES_BETWEEN_CLOCK
-    while more == MERGES_BETWEEN_CLOCK:
+    total = looks = merger.state.capacity
+    merges = MERGES_BETWEEN_CLOCK
+    while merges == MERGES_BETWEEN_CLOCK:
         neighbours = 1 if is_hurried(looks) else NEIGHBOURS_OF_FARTHEST
-        more = merger.merge_farthest(neighbours, MERGES_BETWEEN_CLOCK)
-        looks = 2 * neighbours * more
-        merges, total = merges + more, total + looks
+        merges = merger.merge_farthest(neighbours, MERGES_BETWEEN_CLOCK)
+        looks = 2 * neighbours * merges
+        total += looks
     is_hurried(looks)
-    return _read_off(merger, merges, total)
+    return _read_off(merger, total)
 
 
 def merge_marked(label: Ints, marked: NDArray[np.bool_], curve: Ints, table: CodedTable) -> Ints:
@@ -100,9 +99,9 @@ def merge_marked(label: Ints, marked: NDArray[np.bool_], curve: Ints, table: Cod
     return number_classes(merger.state.read_labels())
 
 
-def _read_off(merger: ClassMerger, merges: int, looks: int) -> Merged:
+def _read_off(merger: ClassMerger, looks: int) -> Merged:
     label = number_classes(merger.state.read_labels())
-    return Merged(label, merger.state.count_failing() == 0, merges, looks)
+    return Merged(label, merger.state.count_failing() == 0, looks)
 
 
 def _line_up(label: Ints, curve: Ints, table: CodedTable) -> ClassMerger:

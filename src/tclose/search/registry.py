@@ -63,9 +63,8 @@ class Method:
     summary: str
     search: SearchFunction
     any_requirement: bool = False
-    """Judges requirements that cannot be compiled, by asking them; slowly."""
-    non_monotone: bool = False
-    """Needs no promise that merging keeps."""
+    """Judges requirements that cannot be compiled, by asking them, slowly; needs no promise that
+    merging keeps."""
     suppression: bool = False
     """Leaves rows out where that lowers the loss and the budget allows it."""
     supersets: bool = False
@@ -104,7 +103,7 @@ class Method:
             reasons.append(f"cannot judge {', '.join(names)}")
         if constraints.supersets and not self.supersets:
             reasons.append("does not know (n, t)-closeness")
-        if not constraints.monotone and not constraints.supersets and not self.non_monotone:
+        if not constraints.monotone and not constraints.supersets and not self.any_requirement:
             reasons.append("needs a promise that merging classes keeps")
         if problem.objective.given and not self.takes_objective:
             given = ", ".join(f"search.{name}" for name in problem.objective.given)
@@ -245,117 +244,71 @@ _ONE, _TWO, _SOME, _ANY = range(1, 2), range(2, 3), range(1, 1_000), range(1_000
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(
-            "hybrid",
+        Method("hybrid",
             "plain and stratified cuts, many starts, then repairs and swaps until time is up",
-            hybrid, suppression=True, local=True,
-        ),
-        Method(
-            "mondrian",
+            hybrid, suppression=True, local=True),
+        Method("mondrian",
             "strict cuts, each the allowed one that saves the most loss",
-            mondrian, any_requirement=True, non_monotone=True,
-        ),
-        Method(
-            "mondrian-median",
+            mondrian, any_requirement=True),
+        Method("mondrian-median",
             "strict cuts at the median of the widest column that allows it, as published",
-            partial(mondrian, method="mondrian-median", rule="median"),
-            any_requirement=True, non_monotone=True,
-        ),
-        Method(
-            "mondrian-relaxed",
+            partial(mondrian, method="mondrian-median", rule="median"), any_requirement=True),
+        Method("mondrian-relaxed",
             "median cuts that may part rows with equal values",
-            partial(mondrian, method="mondrian-relaxed", rule="relaxed"),
-            any_requirement=True, non_monotone=True, local=True,
-        ),
-        Method(
-            "nt-mondrian",
+            partial(mondrian, method="mondrian-relaxed", rule="relaxed"), any_requirement=True,
+            local=True),
+        Method("nt-mondrian",
             "strict cuts for (n, t)-closeness: near the table or any large enough part above",
-            partial(mondrian, method="nt-mondrian"),
-            any_requirement=True, non_monotone=True, supersets=True,
-        ),
-        Method(
-            "optimal",
+            partial(mondrian, method="nt-mondrian"), any_requirement=True, supersets=True),
+        Method("optimal",
             "whole columns recoded to the levels with the least loss, proved or with a bound",
-            optimal, any_requirement=True, non_monotone=True, suppression=True,
-            takes_objective=True, supersets=True,
-        ),
-        Method(
-            "incognito",
+            optimal, any_requirement=True, suppression=True, takes_objective=True, supersets=True),
+        Method("incognito",
             "all minimal levels of whole columns, subset by subset, as published; the best of them",
-            incognito, any_requirement=True, non_monotone=True, takes_objective=True,
-            supersets=True,
-        ),
-        Method(
-            "cover",
+            incognito, any_requirement=True, takes_objective=True, supersets=True),
+        Method("cover",
             "classes of whole-column levels round by round, then cuts, repairs and swaps in them",
-            cover, suppression=True, local=True,
-        ),
-        _by_construction(
-            "fragments",
+            cover, suppression=True, local=True),
+        _by_construction("fragments",
             "close by construction: fragments of several sensitive attributes, dealt to classes",
-            build_fragments, _SOME,
-        ),
-        _by_construction(
-            "fragments-thesis",
+            build_fragments, _SOME),
+        _by_construction("fragments-thesis",
             "fragments with the bound and the class sizes as published, to compare",
-            build_fragments_as_published, _SOME, lines=True,
-        ),
-        _by_construction(
-            "matching",
+            build_fragments_as_published, _SOME, lines=True),
+        _by_construction("matching",
             "close by construction: one record per bucket of two sensitive attributes",
-            build_matchings, _TWO,
-        ),
-        _by_construction(
-            "sabre",
+            build_matchings, _TWO),
+        _by_construction("sabre",
             "close by construction: buckets of one sensitive attribute, nearest records",
-            build_buckets, _ONE,
-        ),
-        _by_construction(
-            "sabre-curve",
+            build_buckets, _ONE),
+        _by_construction("sabre-curve",
             "the same with records next to each other on a space-filling curve: fast",
-            partial(build_buckets, along=True), _ONE,
-        ),
-        _by_construction(
-            "mdav",
+            partial(build_buckets, along=True), _ONE),
+        _by_construction("mdav",
             "microaggregation: the farthest record and its nearest, in turn; broken classes united",
-            gather_classes, _ANY,
-        ),
-        _by_construction(
-            "micro-merge",
+            gather_classes, _ANY),
+        _by_construction("micro-merge",
             "microaggregation, then the class farthest from the table merged with the nearest",
-            partial(gather_classes, merge=merge_farthest), _SOME,
-        ),
-        _by_construction(
-            "micro-swap",
+            partial(gather_classes, merge=merge_farthest), _SOME),
+        _by_construction("micro-swap",
             "microaggregation that exchanges records while a class is formed, until it is close",
-            partial(gather_classes, merge=merge_farthest, candidates=CANDIDATES), _SOME,
-        ),
-        _by_construction(
-            "micro-t-first",
+            partial(gather_classes, merge=merge_farthest, candidates=CANDIDATES), _SOME),
+        _by_construction("micro-t-first",
             "one near record from each subset of one sensitive attribute's values",
-            build_t_first, _ONE,
-        ),
-        _by_construction(
-            "wang-cluster",
+            build_t_first, _ONE),
+        _by_construction("wang-cluster",
             "one near record from each fuzzy cluster of sensitive values, to compare",
-            partial(build_groups, group=group_by_clusters), _SOME,
-        ),
-        _by_construction(
-            "wang-pca",
+            partial(build_groups, group=group_by_clusters), _SOME),
+        _by_construction("wang-pca",
             "one near record from each run along the first principal component, to compare",
-            partial(build_groups, group=group_by_component), _SOME,
-        ),
-        _by_construction(
-            "frequency-deal",
+            partial(build_groups, group=group_by_component), _SOME),
+        _by_construction("frequency-deal",
             "values of one sensitive attribute dealt to classes, the commonest first, to compare",
-            deal_by_frequency, _ONE,
-        ),
-        Method(
-            "auto",
+            deal_by_frequency, _ONE),
+        Method("auto",
             "the method that suits the promise, the table and the time, or the best of several",
-            auto, any_requirement=True, non_monotone=True, suppression=True, supersets=True,
-            local=True, takes_objective=True,
-        ),
+            auto, any_requirement=True, suppression=True, supersets=True, local=True,
+            takes_objective=True),
     )
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,9 +69,9 @@ class _Node:
     """[attributes, 2]: the run of ranks that it spans, for the published bound."""
     bound: Floats
     """[attributes]: its part of the bounds, in rows."""
-    along: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    border: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    after: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    along: Ints
+    border: Ints
+    after: Floats
     """[cuts, attributes]: the parts of both halves together."""
     halves: tuple[int, int] | None = None
     cut_at: int = -1
@@ -164,8 +164,7 @@ class _Cutting:
         self.least_at = np.where(fell, self.cuts, self.least_at)
 
     def _add(self, tuples: Ints, ends: Ints) -> None:
-        rows = self.closeness.rows
-        node = _Node(tuples, ends, np.zeros(len(ends)))
+        rows, bound = self.closeness.rows, np.zeros(len(ends))
         along, border, after = [], [], []
         for a, attribute in enumerate(self.closeness.attributes):
             order = tuples[np.argsort(attribute.rank[tuples], kind="stable")]
@@ -180,13 +179,12 @@ class _Cutting:
                 starts = np.arange(ends[a, 0] + 1, ends[a, 1] + 1)
                 cuts = np.searchsorted(rank, starts)
             found = self.cut_bounds.weigh(order, cuts, starts, a, ends)
-            node.bound = found[0]
+            bound = found[0]
             along.append(np.full(len(cuts), a))
             border.append(starts)
             after.append(found[1:])
-        node.along, node.border = np.concatenate(along), np.concatenate(border)
-        node.after = np.concatenate(after)
-        self.nodes.append(node)
+        joined = [np.concatenate(parts) for parts in (along, border, after)]
+        self.nodes.append(_Node(tuples, ends, bound, joined[0], joined[1], joined[2]))
 
     def _finish(self) -> Fragmentation:
         order: list[int] = []
@@ -205,12 +203,11 @@ class _Cutting:
         finest = np.arange(len(order))
         coarser = []
         for a, attribute in enumerate(self.closeness.attributes):
-            groups = [
-                finest,
-                self._ancestors(order, int(self.least_at[a])),
-                _group_alike(attribute, of_tuple),
-            ]
-            coarser.append(_drop_equal(groups))
+            earlier = self._ancestors(order, int(self.least_at[a]))
+            different: dict[bytes, Ints] = {}
+            for group in (finest, earlier, _group_alike(attribute, of_tuple)):
+                different.setdefault(group.astype(np.int64).tobytes(), group)
+            coarser.append(tuple(different.values()))
         bound = self.least if self.width == COMMON_WIDTH else self.bound
         attained = tuple((bound / self.closeness.total).tolist())
         return Fragmentation(of_tuple, rows.astype(np.int64), tuple(coarser), attained)
@@ -234,13 +231,6 @@ def _group_alike(attribute: EmdAttribute, fragment: Ints) -> Ints:
     np.minimum.at(low, fragment, attribute.rank)
     np.maximum.at(high, fragment, attribute.rank)
     return np.unique(low * (len(attribute.rank) + 1) + high, return_inverse=True)[1]
-
-
-def _drop_equal(groups: Sequence[Ints]) -> tuple[Ints, ...]:
-    seen: dict[bytes, Ints] = {}
-    for group in groups:
-        seen.setdefault(group.astype(np.int64).tobytes(), group)
-    return tuple(seen.values())
 
 
 def _keep_between_siblings(attribute: EmdAttribute, order: Ints, cuts: Ints) -> Ints:

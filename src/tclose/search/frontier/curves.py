@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
@@ -99,12 +98,14 @@ class Frontier:
         """Points of one method, and of one k where t is the axis."""
         other: Literal["t", "k"] = "k" if self.across == "t" else "t"
         several = len({getattr(point, other) for point in self.points}) > 1
+        rank = {name: at for at, name in enumerate(dict.fromkeys(at.method for at in self.points))}
+        groups: dict[tuple[int, Fraction], list[Point]] = {}
+        for point in sorted(self.points, key=lambda point: _find_place(point, self.across)):
+            groups.setdefault((rank[point.method], _find_place(point, other)), []).append(point)
         found = []
-        ordered = sorted(self.points, key=lambda at: (_rank(self.points, at), _at(at, other)))
-        for (method, _), group in groupby(ordered, lambda at: (at.method, _at(at, other))):
-            points = tuple(sorted(group, key=lambda at: _at(at, self.across)))
+        for _, points in sorted(groups.items(), key=lambda group: group[0]):
             fixed = f"{other}={show_number(getattr(points[0], other))}" if several else ""
-            found.append(Curve(method, fixed, self.across, points))
+            found.append(Curve(points[0].method, fixed, self.across, tuple(points)))
         return tuple(found)
 
     @property
@@ -119,41 +120,32 @@ class Frontier:
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain values, without any cell value."""
+        names = ("measure", "across", "rows", "effort", "seed", "complete")
         return {
-            "measure": self.measure,
-            "across": self.across,
-            "rows": self.rows,
-            "effort": self.effort,
-            "seed": self.seed,
-            "complete": self.complete,
+            **{name: getattr(self, name) for name in names},
             "curves": [
                 {
                     "method": curve.method,
-                    "points": [self._plain(point) for point in curve.points],
-                    "knee": None if curve.knee is None else self._place(curve.knee),
+                    "points": [self._describe(point) for point in curve.points],
+                    "knee": _write_place(curve.knee),
                 }
                 for curve in self.curves
             ],
-            "chosen": None if self.chosen is None else self._place(self.chosen),
+            "chosen": _write_place(self.chosen),
         }
 
-    def _place(self, point: Point) -> dict[str, Any]:
-        return {"t": None if point.t is None else float(point.t), "k": point.k}
+    def _describe(self, point: Point) -> dict[str, Any]:
+        t, parts = point.t, self.thresholds.items()
+        promised = {} if t is None else {name: float(t * part) for name, part in parts}
+        names = ("loss", "classes", "left_out", "worst", "distances", "carried", "chosen")
+        described = {name: getattr(point, name) for name in names}
+        return {**(_write_place(point) or {}), "promised": promised, **described}
 
-    def _plain(self, point: Point) -> dict[str, Any]:
-        promised = {}
-        if point.t is not None:
-            promised = {name: float(point.t * part) for name, part in self.thresholds.items()}
-        return self._place(point) | {
-            "promised": promised,
-            "loss": point.loss,
-            "classes": point.classes,
-            "left_out": point.left_out,
-            "worst": point.worst,
-            "distances": point.distances,
-            "carried": point.carried,
-            "chosen": point.chosen,
-        }
+
+def _write_place(point: Point | None) -> dict[str, Any] | None:
+    if point is None:
+        return None
+    return {"t": None if point.t is None else float(point.t), "k": point.k}
 
 
 def knee_of(places: Sequence[float], losses: Sequence[float]) -> int | None:
@@ -191,10 +183,5 @@ def show_number(number: Fraction | int | None) -> str:
     return "none" if number is None else f"{float(number):.4g}"
 
 
-def _at(point: Point, axis: str) -> Fraction:
+def _find_place(point: Point, axis: str) -> Fraction:
     return Fraction(getattr(point, axis) or 0)
-
-
-def _rank(points: Sequence[Point], point: Point) -> int:
-    """The place of a point's method in the order that was asked for."""
-    return [each.method for each in points].index(point.method)

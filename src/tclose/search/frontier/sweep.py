@@ -51,17 +51,10 @@ def largest_t(problem: Problem) -> Fraction | None:
 
 def highest_t(problem: Problem) -> Fraction:
     """The largest t worth a place on the axis: there, one that cannot be above 1 is 1."""
-    largest, most = largest_t(problem), Fraction(0)
-    for requirement, t in _list_limits(problem):
-        if requirement.bounded:
-            most = max(most, _part(t, largest))
+    limits, largest = _list_limits(problem), largest_t(problem)
+    parts = [_part(t, largest) for requirement, t in limits if requirement.bounded]
+    most = max(parts, default=Fraction(0))
     return 1 / most if most else MOST
-
-
-def proportions(problem: Problem) -> dict[str, Fraction]:
-    """Each t that is promised, as a part of the largest; 1 where all of them are 0."""
-    largest = largest_t(problem)
-    return {_title(each): _part(t, largest) for each, t in _list_limits(problem)}
 
 
 def retune(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
@@ -78,11 +71,11 @@ def retune(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
         requirements.append(requirement)
     if k is not None and not sized:
         requirements.insert(0, KAnonymity(limit=k))
-    constraints = compile_constraints(requirements, problem.classes)
-    return replace(
-        problem,
-        constraints=replace(constraints, share_per_person=problem.constraints.share_per_person),
+    constraints = replace(
+        compile_constraints(requirements, problem.classes),
+        share_per_person=problem.constraints.share_per_person,
     )
+    return replace(problem, constraints=constraints)
 
 
 def sweep(
@@ -100,14 +93,17 @@ def sweep(
 
     `own` is what the policy itself promises, and `value` what an outcome loses by the measure.
     """
-    names = list(dict.fromkeys(_choose(name, problem, budget) for name in methods))
+    chosen = {"auto": choose_method(problem, budget)[0]}
+    names = list(dict.fromkeys(method_named(chosen.get(name, name)).name for name in methods))
     run = _Run(problem, budget, len(names) * len(ts) * len(ks), measure, value, own)
     points = [point for name in names for point in run.curve(name, ts, ks)]
     if all(point.loss is None for point in points):
         raise UsageError(f"no release can keep any of these promises: {run.reason}", where="policy")
     only_k = len(ts) == 1 and (len(ks) > 1 or ts[0] is None)
+    largest = largest_t(problem)
+    thresholds = {_title(each): _part(t, largest) for each, t in _list_limits(problem)}
     return Frontier(
-        measure, tuple(points), "k" if only_k else "t", proportions(problem), problem.n_rows,
+        measure, tuple(points), "k" if only_k else "t", thresholds, problem.n_rows,
         budget.expected, budget.seed, not run.stopped,
     )  # fmt: skip
 
@@ -141,9 +137,11 @@ class _Run:
                 found = self._search(method, problem, (t, k), known)
                 self.done += 1
                 kept = min([*found, *stricter], key=lambda worth: worth[0], default=None)
+                point = Point(method, t, k, None, chosen=(t, k) == self.own)
                 if kept is not None:
                     best[row, column] = kept
-                yield self._point(problem, method, (t, k), kept, known)
+                    point = _describe_point(point, problem, *kept, known)
+                yield point
 
     def _problem(self, method: str, place: Place) -> Problem:
         problem, objective = retune(self.problem, *place), self.problem.objective
@@ -158,11 +156,10 @@ class _Run:
         """What a search finds, if anything."""
         method_named(method).refuse(problem)
         start = min(stricter, key=lambda outcome: outcome.loss, default=None)
-        label = None if start is None else start.label
         try:
             for reason in infeasible(problem):
                 raise UsageError(str(reason))
-            outcome = _run_method(method, problem, self._budget(method, place), label)
+            outcome = _run_method(method, problem, self._budget(method, place), start)
         except UsageError as error:
             self.reason = error.what
             return []
@@ -171,7 +168,13 @@ class _Run:
 
     def _budget(self, method: str, place: Place) -> Budget:
         """An even share of the budget, which reports how far the whole sweep is."""
-        share = _share_out(self.budget, self.points)
+        budget, points = self.budget, self.points
+        limited = budget.effort is not None or budget.seconds is None
+        share = replace(
+            budget,
+            seconds=None if budget.seconds is None else budget.seconds / points,
+            effort=budget.work / points if limited else None,
+        )
         begun, total = self.done * share.expected, self.points * share.expected
         where = f"{method} at {place_text(place)} ({self.done + 1} of {self.points})"
 
@@ -181,35 +184,27 @@ class _Run:
 
         return replace(share, report=report)
 
-    def _point(
-        self,
-        problem: Problem,
-        method: str,
-        place: Place,
-        kept: Worth | None,
-        known: Sequence[Outcome],
-    ) -> Point:
-        chosen = place == self.own
-        if kept is None:
-            return Point(method, *place, None, chosen=chosen)
-        loss, outcome = kept
-        label = outcome.label
-        left_out = int(problem.rows[label < 0].sum())
-        return Point(
-            method, *place, loss, outcome.classes, left_out, _distances(problem, label),
-            any(np.array_equal(label, each.label) for each in known), chosen, label,
-        )  # fmt: skip
 
-
-def _run_method(method: str, problem: Problem, budget: Budget, start: Ints | None) -> Outcome:
+def _run_method(method: str, problem: Problem, budget: Budget, start: Outcome | None) -> Outcome:
     """One search; the default method begins with a partition that is known to keep the promise."""
     if method != "hybrid" or start is None:
         return method_named(method).run(problem, budget)
     order = problem.natural_order()
-    return hybrid(problem.reorder(order), budget, start[order]).restore_order(order)
+    return hybrid(problem.reorder(order), budget, start.label[order]).restore_order(order)
 
 
-def _distances(problem: Problem, label: Ints) -> dict[str, float]:
+def _describe_point(
+    point: Point, problem: Problem, loss: float, outcome: Outcome, known: Sequence[Outcome]
+) -> Point:
+    label = outcome.label
+    return replace(
+        point, loss=loss, classes=outcome.classes, left_out=int(problem.rows[label < 0].sum()),
+        distances=_measure_distances(problem, label), label=label,
+        carried=any(np.array_equal(label, each.label) for each in known),
+    )  # fmt: skip
+
+
+def _measure_distances(problem: Problem, label: Ints) -> dict[str, float]:
     """How far the farthest class is from the released table, for each promise of closeness."""
     judge, found = Judge(problem), {}
     for requirement in problem.constraints.requirements:
@@ -238,17 +233,6 @@ def _title(requirement: Requirement) -> str:
 
 def _part(t: Fraction, largest: Fraction | None) -> Fraction:
     return t / largest if largest else Fraction(1)
-
-
-def _share_out(budget: Budget, points: int) -> Budget:
-    seconds = None if budget.seconds is None else budget.seconds / points
-    limited = budget.effort is not None or budget.seconds is None
-    return replace(budget, seconds=seconds, effort=budget.work / points if limited else None)
-
-
-def _choose(method: str, problem: Problem, budget: Budget) -> str:
-    """The method that is run, so that a curve says what it shows."""
-    return choose_method(problem, budget)[0] if method == "auto" else method_named(method).name
 
 
 def spread_t(asked: Asked, points: int, own: Fraction | None, highest: Fraction) -> list[Fraction]:
@@ -304,16 +288,14 @@ def _read(
     """The two ends of a range, or values."""
     if not 2 <= points <= MOST_POINTS:
         raise UsageError(f"a curve has 2 to {MOST_POINTS} points", where="--points")
-    given: Sequence[object]
+    ranged = isinstance(asked, str) and ":" in asked
     if isinstance(asked, str):
-        given = asked.split(":") if ":" in asked else asked.split(",")
-    else:
-        given = list(asked) if isinstance(asked, Iterable) else [asked]
+        asked = asked.split(":" if ranged else ",")
+    given = asked if isinstance(asked, Iterable) else [asked]
     try:
         numbers = [exact(number) for number in given]  # type: ignore[arg-type]
     except (ValueError, TypeError):
         numbers = []
-    ranged = isinstance(asked, str) and ":" in asked
     if not numbers or (ranged and (len(numbers) != 2 or numbers[0] >= numbers[1])):
         what = "a range goes from a lower to a higher number" if ranged else "no numbers are given"
         raise UsageError(what, where=f"--{name}", hint=hint)

@@ -73,8 +73,7 @@ class Domain:
 
     def _loss(self, levels: Levels, label: Ints) -> float:
         """The house's loss of the nodes at these levels; a row left out loses everything."""
-        gone = np.flatnonzero(label < 0)
-        more = 0.0
+        gone, more = np.flatnonzero(label < 0), 0.0
         for at, (ladder, level) in enumerate(zip(self.ladders, levels, strict=True)):
             kept = 1.0 - ladder.loss[level][self.problem.codes[gone, at]]
             more += float(kept @ self.problem.rows[gone])

@@ -138,7 +138,7 @@ class Roller:
         slots = problem.constraints.places(problem.n_cells)
         cells, fields = slots.shape
         weights = np.broadcast_to(problem.constraints.masses(problem.rows), (fields, cells))
-        self._cells = Grouping(
+        raw = Grouping(
             pack_keys(problem.codes, layout), problem.rows.astype(np.int64),
             np.arange(cells + 1, dtype=np.int64) * fields, slots.ravel().astype(np.int32),
             weights.T.ravel(),
@@ -146,13 +146,14 @@ class Roller:
         self._node = NodeGrouping(
             layout, self._pair.strict, self._pair.lenient, cells, cells * fields
         )
-        self._bottom: Levels = (0,) * len(self.ladders)
+        self._raw = _Kept((0,) * len(self.ladders), raw)
+        """The cells themselves."""
         self._vectors = np.zeros((MOST_KEPT + 1, len(self.ladders)), dtype=np.int64)
         self._classes = np.zeros(MOST_KEPT + 1, dtype=np.int64)
         self._used = np.zeros(MOST_KEPT + 1, dtype=np.int64)
-        self._roll(_Kept(self._bottom, self._cells), self._bottom)
-        self._merge(self._cells, -1, whole=True)
-        self._keep(_Kept(self._bottom, self._node.made.copy()))
+        self._roll(self._raw, self._raw.levels)
+        self._merge(raw, -1, whole=True)
+        self._keep(_Kept(self._raw.levels, self._node.made.copy()))
 
     def look(self, levels: Levels, room: int = 0, *, bounding: bool = False) -> NodeVerdict:
         """Groups and judges a node where at most `room` rows may be left out.
@@ -174,9 +175,8 @@ class Roller:
         if worth:
             self._store(levels)
         surely = small > room or (self._node.failed_rows > room and not self._node.n_unsure)
-        if surely or not self._drop_failing(levels, room):
-            return NodeVerdict(False, lost, tally)
-        return NodeVerdict(True, lost, self._add_failed(levels, tally))
+        feasible = not surely and self._drop_failing(levels, room)
+        return NodeVerdict(feasible, lost, self._add_failed(levels, tally) if feasible else tally)
 
     def _look_at_cells(self, levels: Levels, room: int) -> NodeVerdict:
         """The same where the rules only guide: every class is judged by the requirements.
@@ -184,18 +184,15 @@ class Roller:
         Whatever else merging does, it takes no person away: rows in classes of fewer than k are in
         such classes at every finer node.
         """
-        problem = self.problem
-        self._roll(_Kept(self._bottom, self._cells), levels)
+        problem, owner = self.problem, self._group_cells(levels)
         self.looks += 1
-        groups, owner = self._node.made.n_classes, self._node.owner[: problem.n_cells].copy()
-        tally, persons = NodeTally(groups, self._node.sum_of_squares), problem.classes.persons
-        lost = self._node.small_rows
+        groups, persons = self._node.made.n_classes, problem.classes.persons
+        tally, lost = NodeTally(groups, self._node.sum_of_squares), self._node.small_rows
         if persons is not None:
             few = persons.sizes(owner, groups) < problem.constraints.k
             lost = int(problem.rows[few[owner]].sum())
-        if lost > room or not self._drop_failing(levels, room, owner):
-            return NodeVerdict(False, lost, tally)
-        return NodeVerdict(True, lost, self._add_failed(levels, tally))
+        feasible = lost <= room and self._drop_failing(levels, room, owner)
+        return NodeVerdict(feasible, lost, self._add_failed(levels, tally) if feasible else tally)
 
     def rest_holds(self) -> bool:
         """Whether the classes that fail at the node looked at last keep the rules as one class."""
@@ -208,12 +205,17 @@ class Roller:
 
     def label(self, levels: Levels, room: int = 0) -> Ints:
         """The class of each cell at a node; −1 for cells that leave."""
-        cells = self.problem.n_cells
-        self._roll(_Kept(self._bottom, self._cells), levels)
-        self._merge(self._cells, self.problem.n_rows, whole=True)
-        self._drop_failing(levels, room, self._node.owner[:cells].copy())
-        label: Ints = self._node.label_cells(cells)
+        owner = self._group_cells(levels)
+        self._merge(self._raw.grouping, self.problem.n_rows, whole=True)
+        self._drop_failing(levels, room, owner)
+        label: Ints = self._node.label_cells(self.problem.n_cells)
         return label
+
+    def _group_cells(self, levels: Levels) -> Ints:
+        """The class of each cell at a node, grouped from the cells themselves."""
+        self._roll(self._raw, levels)
+        owner: Ints = self._node.owner[: self.problem.n_cells].copy()
+        return owner
 
     def _add_failed(self, levels: Levels, tally: NodeTally) -> NodeTally:
         if not self._node.n_failed:
@@ -260,8 +262,7 @@ class Roller:
         """The same by the requirements themselves."""
         problem, requirements = self.problem, self.problem.constraints.requirements
         if owner is None:
-            self._roll(_Kept(self._bottom, self._cells), levels)
-            owner = self._node.owner[: problem.n_cells].copy()
+            owner = self._group_cells(levels)
         groups = self._node.made.n_classes
         judge, size = self._judge, np.bincount(owner, problem.rows, groups).astype(np.int64)
         gone = np.zeros(groups, dtype=bool)
@@ -300,10 +301,8 @@ class Roller:
         return Judge(self.problem)
 
     def _source(self, levels: Levels) -> _Kept:
-        known = len(self._kept)
-        finer = np.flatnonzero(
-            (self._vectors[:known] <= np.array(levels, dtype=np.int64)).all(axis=1)
-        )
+        is_finer = (self._vectors[: len(self._kept)] <= np.array(levels)).all(axis=1)
+        finer = np.flatnonzero(is_finer)
         at = int(finer[np.argmin(self._classes[finer])])
         self._used[at] = self.looks
         return self._kept[at]

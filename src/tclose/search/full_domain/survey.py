@@ -78,34 +78,24 @@ class Survey:
 
 def survey(problem: Problem, budget: Budget) -> Survey:
     """Looks at the lattice of a problem."""
-    domain = domain_of(problem, Clock(budget))
-    before = 0.0
+    domain, points, before = domain_of(problem, Clock(budget)), None, 0.0
     if domain.lattice.size <= MOST_NODES:
-        points, before = _points(domain), LOOKING
-        if points is not None:
-            least = min(
-                (point for point in points if point.holds),
-                key=lambda point: (point.loss, point.levels), default=None,
-            )  # fmt: skip
-            loss = None if least is None else least.loss
-            return _survey(domain, points, None if least is None else least.levels, loss, loss)
-    found = optimal(problem, budget.portion(1.0 - before, before))
-    loss = found.loss if found.value is None else found.value
-    return _survey(domain, (), found.levels, loss, found.bound)
+        points, before = _judge_nodes(domain), LOOKING
+    best: Levels | None
+    loss: float | None
+    if points is None:
+        found = optimal(problem, budget.portion(1.0 - before, before))
+        best, bound = found.levels, found.bound
+        loss = found.loss if found.value is None else found.value
+    else:
+        holding = ((point.loss, point.levels) for point in points if point.holds)
+        loss, best = min(holding, default=(None, None))
+        bound = loss
+    columns = tuple(column.name for column in problem.columns)
+    return Survey(columns, domain.lattice, domain.measure.name, points or (), best, loss, bound)
 
 
-def _survey(
-    domain: Domain,
-    points: tuple[LatticePoint, ...],
-    best: Levels | None,
-    loss: float | None,
-    bound: float | None,
-) -> Survey:
-    columns = tuple(column.name for column in domain.problem.columns)
-    return Survey(columns, domain.lattice, domain.measure.name, points, best, loss, bound)
-
-
-def _points(domain: Domain) -> tuple[LatticePoint, ...] | None:
+def _judge_nodes(domain: Domain) -> tuple[LatticePoint, ...] | None:
     """Every node, judged; None where time was up before."""
     found: list[LatticePoint] = []
     has_holding: dict[Levels, bool] = {}
@@ -113,18 +103,12 @@ def _points(domain: Domain) -> tuple[LatticePoint, ...] | None:
     for node in sorted(domain.lattice.nodes(), key=lambda node: (sum(node), node)):
         if domain.clock.is_over("looking at every node", LOOKING):
             return None
-        verdict = domain.look(node)
-        tally = verdict.tally
+        verdict, measure = domain.look(node), domain.measure
+        holds, tally = verdict.feasible, verdict.tally
         finer = any(has_holding[below] for below in domain.lattice.predecessors(node))
-        has_holding[node] = finer or verdict.feasible
-        left = tally.left_rows if verdict.feasible else 0
-        loss = domain.measure.bound(node, tally, 0)
-        if verdict.feasible:
-            loss = domain.measure.value(node, tally)
-        found.append(
-            LatticePoint(
-                node, verdict.feasible, verdict.feasible and not finer, loss,
-                tally.classes - (tally.left_classes if verdict.feasible else 0), left,
-            )
-        )  # fmt: skip
+        has_holding[node] = finer or holds
+        loss = measure.value(node, tally) if holds else measure.bound(node, tally, 0)
+        classes = tally.classes - tally.left_classes
+        point = LatticePoint(node, holds, holds and not finer, loss, classes, tally.left_rows)
+        found.append(point)
     return tuple(found)
