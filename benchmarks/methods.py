@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 import tclose
 from tclose.sample.folder import HOSPITAL_POLICY, write_hospital
-from tclose.search import METHODS, Budget, Outcome, Problem, method_named, problem_of
+from tclose.search import METHODS, Budget, Outcome, SearchProblem, method_named, problem_of
 from tclose.search.judge import Judge
 
 TREES = ["workclass", "education", "native-country", "marital-status", "race", "sex"]
@@ -62,7 +62,7 @@ class Case:
 
     title: str
     limits: dict[str, str]
-    problem: Problem
+    problem: SearchProblem
 
 
 def main() -> None:
@@ -106,7 +106,7 @@ def measured(name: str, case: Case, effort: float) -> str:
     )
 
 
-def check(name: str, outcome: Outcome, problem: Problem) -> None:
+def check(name: str, outcome: Outcome, problem: SearchProblem) -> None:
     """Stops where a promise is broken, or one class of everything would have lost less."""
     if Judge(problem).failing(outcome.label, problem.constraints.requirements).any():
         raise SystemExit(f"{name} broke the promise")
@@ -115,7 +115,7 @@ def check(name: str, outcome: Outcome, problem: Problem) -> None:
         raise SystemExit(f"{name} lost more than one class of everything")
 
 
-def shares_used(problem: Problem, outcome: Outcome) -> NDArray[np.float64]:
+def shares_used(problem: SearchProblem, outcome: Outcome) -> NDArray[np.float64]:
     """For each class, EMD over t of its worst attribute."""
     judge, worst = Judge(problem), np.zeros(outcome.classes)
     for requirement in problem.constraints.requirements:

@@ -9,7 +9,7 @@ import pytest
 
 from tclose.data import bind, open_source
 from tclose.policy.model import Policy
-from tclose.search import Budget, Problem, method_named, problem_of
+from tclose.search import Budget, SearchProblem, method_named, problem_of
 
 TREES = ["workclass", "education", "native-country", "marital-status", "race", "sex"]
 
@@ -18,7 +18,7 @@ TREES = ["workclass", "education", "native-country", "marital-status", "race", "
 def adult(adult_dir: Path) -> Any:
     """Occupation sensitive, seven quasi-identifiers, k = 5."""
 
-    def made(distance: str, t: str) -> Problem:
+    def made(distance: str, t: str) -> SearchProblem:
         def tree(name: str) -> dict[str, str]:
             return {"file": str(adult_dir / f"adult_hierarchy_{name}.csv")}
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tclose.search import Budget, Problem, method_named, problem_of
+from tclose.search import Budget, SearchProblem, method_named, problem_of
 from tclose.search.registry import EXTRA, choose_method, list_challengers
 
 pytestmark = pytest.mark.slow
@@ -19,7 +19,7 @@ quick = settings(
 )
 
 
-def people(tables: Any, rows: int, limits: list[str], seed: int = 1) -> Problem:
+def people(tables: Any, rows: int, limits: list[str], seed: int = 1) -> SearchProblem:
     """A generated table with as many sensitive attributes as there are limits."""
     chance = np.random.default_rng(seed)
     columns: dict[str, Any] = {

@@ -16,7 +16,7 @@ from tclose.recode.judging import failing_cells
 from tclose.recode.levels import levelled
 from tclose.recode.recoding import Recoding
 from tclose.recode.values import Released, merge_equal, released_values
-from tclose.search import Outcome, Problem
+from tclose.search import Outcome, SearchProblem
 from tclose.search.judge import merge_refused
 from tclose.search.outcome import number_classes
 from tclose.utility.loss import Quasi, code_quasi, partition_loss, weigh_loss
@@ -38,7 +38,7 @@ def recoded(bound: BoundTable, outcome: Outcome) -> Recoding:
 
 
 def recoded_as_read(
-    bound: BoundTable, population: Cells | None, problem: Problem, outcome: Outcome
+    bound: BoundTable, population: Cells | None, problem: SearchProblem, outcome: Outcome
 ) -> tuple[Outcome, Recoding]:
     """The same where classes that are released alike, one class to every reader, keep the promise.
 

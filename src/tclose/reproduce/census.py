@@ -20,7 +20,7 @@ from tclose.hierarchy import Hierarchy
 from tclose.policy.load import parse_policy
 from tclose.reproduce import paper
 from tclose.reproduce.paper import PaperMeasure, anonymity
-from tclose.search import Problem, problem_of
+from tclose.search import SearchProblem, problem_of
 
 Ints = NDArray[np.int64]
 TABLE = "adult.csv"
@@ -78,7 +78,7 @@ class Census:
         people = np.bincount(self.group[code], self.bound.cells.rows, len(values))
         return tuple((int(a), int(b)) for a, b in zip(values, people, strict=True))
 
-    def problem(self, measure: PaperMeasure, size: int = len(paper.QUASI)) -> Problem:
+    def problem(self, measure: PaperMeasure, size: int = len(paper.QUASI)) -> SearchProblem:
         """The first columns as quasi-identifiers, with one measure to keep."""
         return problem_of(_bind_columns(self.folder, self.source, measure, size))
 

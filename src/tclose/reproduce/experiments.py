@@ -22,7 +22,7 @@ from tclose.errors import InternalError, UsageError
 from tclose.reproduce import paper
 from tclose.reproduce.census import Census, CensusColumn
 from tclose.reproduce.paper import PaperMeasure, five
-from tclose.search import Budget, Problem
+from tclose.search import Budget, SearchProblem
 from tclose.search.full_domain.domain import domain_of
 from tclose.search.full_domain.incognito import Minimal, minimal_nodes
 from tclose.search.outcome import Clock, number_classes
@@ -185,7 +185,7 @@ def _run_search(
     return PaperRun(measure, parameter, size, problem.n_rows, names, tables, found.judged, seconds)
 
 
-def count_tables(problem: Problem, found: Minimal, group: Ints) -> tuple[MinimalTable, ...]:
+def count_tables(problem: SearchProblem, found: Minimal, group: Ints) -> tuple[MinimalTable, ...]:
     """The classes of each minimal table, counted from the cells."""
     domain = domain_of(problem, Clock(Budget()), suppression=False)
     code = problem.sensitive[:, 0]

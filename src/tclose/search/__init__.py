@@ -10,7 +10,7 @@ many t and k.
 
 from tclose.search.judge import Infeasible, infeasible
 from tclose.search.outcome import Budget, Cuts, Outcome, Progress, Trial
-from tclose.search.problem import Problem, problem_of
+from tclose.search.problem import SearchProblem, problem_of
 from tclose.search.registry import METHODS, Method, method_named
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "Infeasible",
     "Method",
     "Outcome",
-    "Problem",
     "Progress",
+    "SearchProblem",
     "Trial",
     "infeasible",
     "method_named",

@@ -34,7 +34,7 @@ from tclose.search.judge import Judge
 from tclose.search.kernel_arrays import make_coded_table, select_cells
 from tclose.search.merging import merge_failing
 from tclose.search.outcome import Budget, Clock, Stopped, Trial, number_classes
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 Ints = NDArray[np.int64]
 Sets = tuple[tuple[str, ...], ...]
@@ -74,7 +74,7 @@ class Groups:
         return int(self.label.max(initial=-1)) + 1
 
 
-def deal_groups(problem: Problem, budget: Budget) -> Groups:
+def deal_groups(problem: SearchProblem, budget: Budget) -> Groups:
     """Small groups of rows that keep the requirements, whatever their quasi-identifiers.
 
     Equal problems and seeds give equal groups. Raises UsageError where even one group of all rows
@@ -94,7 +94,7 @@ def deal_groups(problem: Problem, budget: Budget) -> Groups:
 class _Dealing:
     """One search: every row is a cell of its own, in random order."""
 
-    def __init__(self, problem: Problem, clock: Clock) -> None:
+    def __init__(self, problem: SearchProblem, clock: Clock) -> None:
         self.problem = problem
         self.clock = clock
         self.tried: list[Trial] = []
@@ -180,7 +180,7 @@ class _Dealing:
         self.tried.append(Trial(step, 1.0 / (int(label.max()) + 1), self.clock.used))
 
 
-def _finalize(problem: Problem, label: Ints) -> Ints:
+def _finalize(problem: SearchProblem, label: Ints) -> Ints:
     """The last word of the requirements themselves: what they refuse is merged until they do not.
 
     Failing groups are merged two by two, the last odd one with twice as many others each time.

@@ -25,7 +25,7 @@ from tclose.requirements.requirement import write_number
 from tclose.search.curve import rank_along_curve
 from tclose.search.merging import merge_marked
 from tclose.search.outcome import Clock, Cuts, Outcome, Trial, number_classes
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 Ints = NDArray[np.int64]
 Climbs = list[list[Ints]] | None
@@ -40,7 +40,7 @@ class Judge:
     are counted, whose numbers do not add up.
     """
 
-    problem: Problem
+    problem: SearchProblem
 
     @cached_property
     def _tuples(self) -> tuple[Ints, Ints]:
@@ -159,7 +159,7 @@ class Infeasible:
         )
 
 
-def infeasible(problem: Problem) -> tuple[Infeasible, ...]:
+def infeasible(problem: SearchProblem) -> tuple[Infeasible, ...]:
     """Every requirement that no release of all rows can keep.
 
     Merging classes never hurts the requirements of the house (but for those that say so): what the
@@ -188,7 +188,7 @@ def name_requirement(requirement: Requirement) -> str:
 
 
 def finalize(
-    problem: Problem,
+    problem: SearchProblem,
     label: Ints,
     clock: Clock,
     *,
@@ -215,7 +215,7 @@ def finalize(
     )  # fmt: skip
 
 
-def merge_refused(problem: Problem, label: Ints) -> Ints:
+def merge_refused(problem: SearchProblem, label: Ints) -> Ints:
     """The same partition with failing classes merged; as a last resort one class of all rows.
 
     Each of them with one that is near, all at once, and again while any fails: every round leaves
@@ -237,7 +237,7 @@ def merge_refused(problem: Problem, label: Ints) -> Ints:
     return result
 
 
-def _make_one_class(problem: Problem, judge: Judge) -> Ints:
+def _make_one_class(problem: SearchProblem, judge: Judge) -> Ints:
     whole = np.zeros(problem.n_cells, dtype=np.int64)
     if judge.failing(whole, problem.constraints.requirements).any():
         raise UsageError(
@@ -257,7 +257,7 @@ class Best:
     cells with equal quasi-identifiers; `cuts` are those that lead to it, where strict cuts do.
     """
 
-    problem: Problem
+    problem: SearchProblem
     clock: Clock
     best: Ints = field(init=False)
     least: float = np.inf

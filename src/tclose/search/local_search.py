@@ -34,7 +34,7 @@ from tclose.search.judge import Best
 from tclose.search.merging import merge_failing
 from tclose.search.mondrian import read_cuts, split_all
 from tclose.search.outcome import Budget, Clock, Outcome, number_classes
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 Ints = NDArray[np.int64]
 
@@ -61,7 +61,7 @@ PASS, STEP, LOOK = 8e-9, 1.2e-8, 3.3e-7
 """Seconds of an ordinary core per step of first passes, of repairs, and per look for a place."""
 
 
-def hybrid(problem: Problem, budget: Budget, start: Ints | None = None) -> Outcome:
+def hybrid(problem: SearchProblem, budget: Budget, start: Ints | None = None) -> Outcome:
     """The least loss that was found in the time given.
 
     `start` is a partition that keeps the promise, such as one found for a stricter promise.
@@ -77,7 +77,7 @@ def hybrid(problem: Problem, budget: Budget, start: Ints | None = None) -> Outco
     return run.finalize("hybrid")
 
 
-def cover(problem: Problem, budget: Budget) -> Outcome:
+def cover(problem: SearchProblem, budget: Budget) -> Outcome:
     """The best full-domain cover, refined for as long as there is time."""
     run = LocalSearch(problem, Clock(budget))
     for turn, price in enumerate(PRICES):

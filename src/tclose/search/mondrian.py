@@ -23,7 +23,7 @@ from tclose.kernels.splitting.node import NodeWorkspace
 from tclose.kernels.splitting.split_tree import SplitTree
 from tclose.search.judge import Judge, finalize
 from tclose.search.outcome import Budget, Clock, Cuts, Outcome, number_classes
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 Ints = NDArray[np.int64]
 
@@ -36,7 +36,7 @@ JUDGED, JUDGED_CELL = 2e-3, 2e-7
 
 
 def mondrian(
-    problem: Problem,
+    problem: SearchProblem,
     budget: Budget,
     *,
     method: str = "mondrian",
@@ -65,7 +65,7 @@ def split_all(tree: SplitTree, clock: Clock) -> None:
             clock.spend(STEP * tree.grow(EFFORT))
 
 
-def split_by_requirements(tree: SplitTree, problem: Problem, clock: Clock) -> None:
+def split_by_requirements(tree: SplitTree, problem: SearchProblem, clock: Clock) -> None:
     """The same, every cut judged by the requirements that cannot be compiled."""
     judge = Judge(problem)
     while tree.n_waiting > 0:

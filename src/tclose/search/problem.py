@@ -70,7 +70,7 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """Cells with coded quasi-identifiers and sensitive values, and what every class must keep.
 
     A solution is a label per cell: the number of its class, or −1 for a cell that is left out.
@@ -139,7 +139,7 @@ class Problem:
         weights = np.where(label >= 0, self.constraints.masses(self.rows), 0)
         table.constraints.arrays.refer_to(count_slots(self.constraints, weights))
 
-    def part(self, cells: Ints) -> Problem:
+    def part(self, cells: Ints) -> SearchProblem:
         """Some of the cells as a problem. Its classes are those of the whole table, so it cannot be
         judged by the requirements."""
         return replace(
@@ -150,7 +150,7 @@ class Problem:
             constraints=self.constraints.of_cells(cells),
         )
 
-    def reorder(self, order: Ints) -> Problem:
+    def reorder(self, order: Ints) -> SearchProblem:
         """The same problem with its cells in another order."""
         return replace(self.part(order), classes=self.classes.of_cells(order))
 
@@ -167,7 +167,7 @@ class Problem:
         return np.argsort(key, kind="stable").astype(np.int64)
 
 
-def problem_of(bound: BoundTable, population: Cells | None = None) -> Problem:
+def problem_of(bound: BoundTable, population: Cells | None = None) -> SearchProblem:
     """The search problem of a table that its policy is bound to."""
     quasi, classes = code_quasi(bound), bound.classes
     names = tuple(classes.attributes)
@@ -178,7 +178,7 @@ def problem_of(bound: BoundTable, population: Cells | None = None) -> Problem:
     if classes.persons is not None:
         share = _measure_share_per_person(classes, classes.persons, quasi.codes, constraints.k)
         constraints = replace(constraints, share_per_person=share)
-    return Problem(
+    return SearchProblem(
         codes=quasi.codes,
         rows=bound.cells.rows.astype(np.int64),
         columns=quasi.columns,

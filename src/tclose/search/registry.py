@@ -35,9 +35,9 @@ from tclose.search.local_search import cover, hybrid
 from tclose.search.merging import merge_farthest
 from tclose.search.mondrian import mondrian
 from tclose.search.outcome import Budget, Outcome, Trial
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
-SearchFunction = Callable[[Problem, Budget], Outcome]
+SearchFunction = Callable[[SearchProblem, Budget], Outcome]
 
 MANY_CELLS = 2_000_000
 MOST_ROWS = 50_000_000
@@ -78,7 +78,7 @@ class Method:
     lines: bool = False
     """Takes closeness by ordered and numeric distances only."""
 
-    def run(self, problem: Problem, budget: Budget) -> Outcome:
+    def run(self, problem: SearchProblem, budget: Budget) -> Outcome:
         """Searches; raises UsageError where the promise is more than the method can judge."""
         self.refuse(problem)
         if self.name == "auto":
@@ -86,7 +86,7 @@ class Method:
         order = problem.natural_order()
         return self.search(problem.reorder(order), budget).restore_order(order)
 
-    def refuse(self, problem: Problem) -> None:
+    def refuse(self, problem: SearchProblem) -> None:
         """Raises UsageError where the promise is more than the method can judge."""
         for reason in self.cannot(problem):
             raise UsageError(
@@ -95,7 +95,7 @@ class Method:
                 hint='use "auto", which chooses a method that can',
             )
 
-    def cannot(self, problem: Problem) -> tuple[str, ...]:
+    def cannot(self, problem: SearchProblem) -> tuple[str, ...]:
         """What of the problem is beyond the method."""
         constraints, reasons = problem.constraints, []
         if constraints.uncompiled and not self.any_requirement:
@@ -112,7 +112,7 @@ class Method:
             reasons += self._list_unsuitable(problem, self.close)
         return tuple(reasons)
 
-    def _list_unsuitable(self, problem: Problem, allowed: range) -> list[str]:
+    def _list_unsuitable(self, problem: SearchProblem, allowed: range) -> list[str]:
         """Why a promise cannot be kept by construction."""
         given, reasons = len(select_emd_constraints(problem.constraints)), []
         if given not in allowed:
@@ -129,7 +129,7 @@ class Method:
         return reasons
 
 
-def auto(problem: Problem, budget: Budget) -> Outcome:
+def auto(problem: SearchProblem, budget: Budget) -> Outcome:
     """The method that suits the problem, or the best of several (`run_portfolio`)."""
     name, why = choose_method(problem, budget)
     if name == "hybrid":
@@ -137,7 +137,7 @@ def auto(problem: Problem, budget: Budget) -> Outcome:
     return replace(METHODS[name].run(problem, budget), why=f"{name}: {why}")
 
 
-def choose_method(problem: Problem, budget: Budget) -> tuple[str, str]:
+def choose_method(problem: SearchProblem, budget: Budget) -> tuple[str, str]:
     """The method that `auto` runs, and why; other methods may challenge `hybrid`."""
     if problem.constraints.supersets:
         return "nt-mondrian", "(n, t)-closeness is promised"
@@ -152,7 +152,7 @@ def choose_method(problem: Problem, budget: Budget) -> tuple[str, str]:
     return "hybrid", "it loses least on most tables"
 
 
-def list_challengers(problem: Problem, budget: Budget) -> dict[str, str]:
+def list_challengers(problem: SearchProblem, budget: Budget) -> dict[str, str]:
     """The methods that may beat `hybrid` on such a promise, and why; the most promising first.
 
     Measured (`docs/methods.md`): where t is not small, `matching` and `fragments` lose far more.
@@ -170,7 +170,7 @@ def list_challengers(problem: Problem, budget: Budget) -> dict[str, str]:
     return several
 
 
-def run_portfolio(problem: Problem, budget: Budget) -> Outcome:
+def run_portfolio(problem: SearchProblem, budget: Budget) -> Outcome:
     """The least loss of `hybrid` and its challengers, if it has any.
 
     `hybrid` runs first, with all of the effort, exactly as it would alone. Its challengers then get

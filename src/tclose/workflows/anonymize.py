@@ -25,8 +25,8 @@ from tclose.search import (
     Budget,
     Method,
     Outcome,
-    Problem,
     Progress,
+    SearchProblem,
     infeasible,
     method_named,
     problem_of,
@@ -115,7 +115,7 @@ def anonymize(
     return confirm(published)
 
 
-def refuse_infeasible(problem: Problem) -> None:
+def refuse_infeasible(problem: SearchProblem) -> None:
     """Raises where no release, however coarse, keeps the promise."""
     reasons = infeasible(problem)
     if reasons:
@@ -124,8 +124,8 @@ def refuse_infeasible(problem: Problem) -> None:
 
 
 def _list_attempts(
-    bound: BoundTable, people: Cells | None, problem: Problem, budget: Budget, method: Method
-) -> Iterator[tuple[Problem, Budget, Method]]:
+    bound: BoundTable, people: Cells | None, problem: SearchProblem, budget: Budget, method: Method
+) -> Iterator[tuple[SearchProblem, Budget, Method]]:
     """What is searched: the promise as it stands; where it is not proved, one that implies it.
 
     A release whose (n, t)-closeness rests on supersets that a recount cannot see from the released
@@ -148,7 +148,7 @@ def _without_supersets(policy: Policy) -> Policy:
 
 
 def search(
-    method: Method, problem: Problem, budget: Budget, on_cancel: Callable[[Outcome], bool]
+    method: Method, problem: SearchProblem, budget: Budget, on_cancel: Callable[[Outcome], bool]
 ) -> Outcome:
     """What a method finds; raises where it was cancelled and nothing is to be kept."""
     outcome = method.run(problem, budget)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tclose.data import AS_FOUND, BoundTable, Reading, bind, open_source
 from tclose.errors import UsageError, nearest
 from tclose.recode import Pseudonyms, Rewriter, recoded
-from tclose.search import Budget, Outcome, Problem, Progress, method_named, problem_of
+from tclose.search import Budget, Outcome, Progress, SearchProblem, method_named, problem_of
 from tclose.search.frontier.curves import Frontier, Place
 from tclose.search.frontier.sweep import (
     POINTS,
@@ -127,7 +127,7 @@ def lattice(
 
 
 def _grid(
-    problem: Problem, own_k: int | None, t: Asked, k: Asked, points: int
+    problem: SearchProblem, own_k: int | None, t: Asked, k: Asked, points: int
 ) -> tuple[list[Fraction | None], list[int | None]]:
     """Every t and every k to look at; one each where the policy's own stays."""
     own: Place = largest_t(problem), own_k

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tclose.search import Problem, problem_of
+from tclose.search import SearchProblem, problem_of
 from tclose.search.by_construction.emd_bounds import (
     EmdConstraints,
     find_emd_constraints,
@@ -41,7 +41,7 @@ quick = settings(
 class Seen:
     """A problem's promises of closeness, with values and ground distances made from scratch."""
 
-    def __init__(self, problem: Problem, policy: dict[str, Any], programs: Any) -> None:
+    def __init__(self, problem: SearchProblem, policy: dict[str, Any], programs: Any) -> None:
         self.problem, self.transport = problem, programs.transport
         self.closeness: EmdConstraints = find_emd_constraints(
             problem, problem.make_coded_table().constraints.arrays

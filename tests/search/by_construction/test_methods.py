@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tclose.data import bind, open_source
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
-from tclose.search import METHODS, Budget, Problem, infeasible, method_named, problem_of
+from tclose.search import METHODS, Budget, SearchProblem, infeasible, method_named, problem_of
 from tclose.search.by_construction.construct import Construction, split_into_rows
 from tclose.search.by_construction.emd_bounds import find_emd_constraints, make_emd_bounds
 from tclose.search.by_construction.fragmentation import OWN_WIDTH, cut_into_fragments
@@ -146,7 +146,7 @@ def adult(adult_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     quasi = ["age", "workclass", "marital-status", "occupation", "race", "sex", "native-country"]
     others = ["relationship", "capital-gain", "capital-loss", "income"]
 
-    def made(t: str) -> Problem:
+    def made(t: str) -> SearchProblem:
         columns: dict[str, Any] = {name: "quasi" for name in quasi}
         columns |= {name: "insensitive" for name in others}
         columns |= {
@@ -159,7 +159,7 @@ def adult(adult_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return made
 
 
-def worst_distances(problem: Problem, label: np.ndarray) -> list[float]:
+def worst_distances(problem: SearchProblem, label: np.ndarray) -> list[float]:
     """The largest EMD of any class, for each attribute, by running sums in floats."""
     found = []
     for codes in problem.sensitive.T:

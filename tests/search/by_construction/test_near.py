@@ -15,7 +15,7 @@ from tclose.kernels.records.buckets import CurveBuckets
 from tclose.kernels.records.filling import Assignment, QuotaFilling
 from tclose.kernels.records.growing_box import measure_distances
 from tclose.kernels.records.hilbert import hilbert_keys
-from tclose.search import Problem, problem_of
+from tclose.search import SearchProblem, problem_of
 from tclose.search.curve import rank_along_curve
 
 quick = settings(
@@ -40,7 +40,7 @@ def test_more_columns_than_the_curve_has_bits_for_are_no_problem() -> None:
     assert sorted(rank_along_curve(codes, np.ones(2, dtype=np.int64)).tolist()) == [0, 1]
 
 
-def pair_loss(problem: Problem, x: int, y: int) -> float:
+def pair_loss(problem: SearchProblem, x: int, y: int) -> float:
     """What two cells lose together, by the loss itself: a sum over the columns."""
     label = np.full(problem.n_cells, -1)
     label[[x, y]] = 0

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tclose.data import bind, open_source
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
-from tclose.search import METHODS, Budget, Outcome, Problem, method_named, problem_of
+from tclose.search import METHODS, Budget, Outcome, SearchProblem, method_named, problem_of
 from tclose.search.full_domain import optimal as optimal_module
 from tclose.search.full_domain.measures import MEASURES
 from tclose.search.full_domain.optimal import optimal
@@ -39,7 +39,7 @@ def aimed(case: Any, data: st.DataObject) -> tuple[Any, dict[str, Any]]:
     return replace(case, policy={**case.policy, "search": search}), search
 
 
-def least(problem: Problem, share: Fraction) -> Outcome | None:
+def least(problem: SearchProblem, share: Fraction) -> Outcome | None:
     """The least loss with all the time it takes, if any generalization keeps the promise."""
     try:
         return optimal(problem, Budget(suppression=share))

@@ -31,7 +31,7 @@ from tclose.search.curve import rank_along_curve
 from tclose.search.judge import Best
 from tclose.search.merging import Merge, merge_failing
 from tclose.search.outcome import Budget, Clock, Outcome, number_classes
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 Ints = NDArray[np.int64]
 
@@ -46,7 +46,7 @@ ROW, UNION = 2e-6, 2e-9
 """Seconds per row to lay rows out or bring cells together, and per value and look for a merge."""
 
 
-def split_into_rows(problem: Problem) -> Problem:
+def split_into_rows(problem: SearchProblem) -> SearchProblem:
     """The same problem with every cell split into single rows: equal rows may then part.
 
     A release of it needs rows of one cell to be dealt to several classes.
@@ -58,7 +58,7 @@ def split_into_rows(problem: Problem) -> Problem:
 
 
 def construct(
-    method: str, build: Callable[[Construction], None], problem: Problem, budget: Budget
+    method: str, build: Callable[[Construction], None], problem: SearchProblem, budget: Budget
 ) -> Outcome:
     """Builds classes, swaps cells, and finalizes the best partition."""
     made = Construction(problem, Clock(budget))

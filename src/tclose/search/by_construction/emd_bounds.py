@@ -28,7 +28,7 @@ from tclose.data.encode.classes import group_codes
 from tclose.kernels.records.bounds import CutBounds, least_bounds
 from tclose.requirements.constraint import Constraint, ConstraintKind, Constraints
 from tclose.search.kernel_arrays import ConstraintArrays
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -165,7 +165,7 @@ def lie_on_lines(constraints: Constraints) -> bool:
     )
 
 
-def find_emd_constraints(problem: Problem, arrays: ConstraintArrays) -> EmdConstraints:
+def find_emd_constraints(problem: SearchProblem, arrays: ConstraintArrays) -> EmdConstraints:
     """The closeness that a problem requires; `arrays` are those of its coded table.
 
     A missing value that may be any value is taken for a value at half the diameter from the root:

@@ -26,7 +26,7 @@ from tclose.search.frontier.curves import Frontier, Place, Point, place_text
 from tclose.search.judge import Judge, infeasible
 from tclose.search.local_search import hybrid
 from tclose.search.outcome import Budget, Outcome, Progress
-from tclose.search.problem import Problem, compile_constraints
+from tclose.search.problem import SearchProblem, compile_constraints
 from tclose.search.registry import choose_method, method_named
 
 Ints = NDArray[np.int64]
@@ -44,12 +44,12 @@ FINE = 10_000
 """Points between the ends are multiples of its inverse, so that what is printed can be promised."""
 
 
-def largest_t(problem: Problem) -> Fraction | None:
+def largest_t(problem: SearchProblem) -> Fraction | None:
     """The largest t that is promised; None where no closeness is."""
     return max((t for _, t in _list_limits(problem)), default=None)
 
 
-def highest_t(problem: Problem) -> Fraction:
+def highest_t(problem: SearchProblem) -> Fraction:
     """The largest t worth a place on the axis: there, one that cannot be above 1 is 1."""
     limits, largest = _list_limits(problem), largest_t(problem)
     parts = [_part(t, largest) for requirement, t in limits if requirement.bounded]
@@ -57,7 +57,7 @@ def highest_t(problem: Problem) -> Fraction:
     return 1 / most if most else MOST
 
 
-def retune(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
+def retune(problem: SearchProblem, t: Fraction | None, k: int | None) -> SearchProblem:
     """The same problem with another t, in proportion where several are promised, or another k.
 
     None leaves what the policy says.
@@ -79,7 +79,7 @@ def retune(problem: Problem, t: Fraction | None, k: int | None) -> Problem:
 
 
 def sweep(
-    problem: Problem,
+    problem: SearchProblem,
     methods: Sequence[str],
     ts: Sequence[Fraction | None],
     ks: Sequence[int | None],
@@ -112,7 +112,7 @@ def sweep(
 class _Run:
     """One sweep under way."""
 
-    problem: Problem
+    problem: SearchProblem
     budget: Budget
     points: int
     measure: str
@@ -143,7 +143,7 @@ class _Run:
                     point = _describe_point(point, problem, *kept, known)
                 yield point
 
-    def _problem(self, method: str, place: Place) -> Problem:
+    def _problem(self, method: str, place: Place) -> SearchProblem:
         problem, objective = retune(self.problem, *place), self.problem.objective
         if not method_named(method).takes_objective or "loss" in objective.given:
             return problem
@@ -151,7 +151,7 @@ class _Run:
         return replace(problem, objective=replace(objective, loss=loss))
 
     def _search(
-        self, method: str, problem: Problem, place: Place, stricter: Sequence[Outcome]
+        self, method: str, problem: SearchProblem, place: Place, stricter: Sequence[Outcome]
     ) -> list[Worth]:
         """What a search finds, if anything."""
         method_named(method).refuse(problem)
@@ -185,7 +185,9 @@ class _Run:
         return replace(share, report=report)
 
 
-def _run_method(method: str, problem: Problem, budget: Budget, start: Outcome | None) -> Outcome:
+def _run_method(
+    method: str, problem: SearchProblem, budget: Budget, start: Outcome | None
+) -> Outcome:
     """One search; the default method begins with a partition that is known to keep the promise."""
     if method != "hybrid" or start is None:
         return method_named(method).run(problem, budget)
@@ -194,7 +196,7 @@ def _run_method(method: str, problem: Problem, budget: Budget, start: Outcome | 
 
 
 def _describe_point(
-    point: Point, problem: Problem, loss: float, outcome: Outcome, known: Sequence[Outcome]
+    point: Point, problem: SearchProblem, loss: float, outcome: Outcome, known: Sequence[Outcome]
 ) -> Point:
     label = outcome.label
     return replace(
@@ -204,7 +206,7 @@ def _describe_point(
     )  # fmt: skip
 
 
-def _measure_distances(problem: Problem, label: Ints) -> dict[str, float]:
+def _measure_distances(problem: SearchProblem, label: Ints) -> dict[str, float]:
     """How far the farthest class is from the released table, for each promise of closeness."""
     judge, found = Judge(problem), {}
     for requirement in problem.constraints.requirements:
@@ -217,7 +219,7 @@ def _measure_distances(problem: Problem, label: Ints) -> dict[str, float]:
     return found
 
 
-def _list_limits(problem: Problem) -> list[tuple[Requirement, Fraction]]:
+def _list_limits(problem: SearchProblem) -> list[tuple[Requirement, Fraction]]:
     """The requirements of closeness, each with its t."""
     return [
         (requirement, Fraction(requirement.limit))

@@ -21,14 +21,14 @@ from tclose.search.full_domain.lattice import Ladder, Lattice, Levels, ladders_o
 from tclose.search.full_domain.measures import house_loss
 from tclose.search.full_domain.rollup import Roller
 from tclose.search.outcome import Clock, number_classes
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 Ints = NDArray[np.int64]
 
 ROUNDS = 12
 
 
-def cover_cells(problem: Problem, clock: Clock, price: float, until: float) -> Ints:
+def cover_cells(problem: SearchProblem, clock: Clock, price: float, until: float) -> Ints:
     """A class for each cell: classes at the levels of some rounds, and the rest as one more.
 
     `price` is what a row costs that is left for later; `until` the share of the budget to spend.
@@ -54,8 +54,8 @@ def cover_cells(problem: Problem, clock: Clock, price: float, until: float) -> I
 class _Round:
     """The cells that are not covered yet, judged against the whole table."""
 
-    part: Problem
-    problem: Problem
+    part: SearchProblem
+    problem: SearchProblem
     ladders: tuple[Ladder, ...]
     price: float
     clock: Clock

@@ -13,7 +13,7 @@ from tclose.search.full_domain.measures import ByColumns, LossMeasure, house_los
 from tclose.search.full_domain.rollup import NodeVerdict, Reference, Roller
 from tclose.search.judge import Judge
 from tclose.search.outcome import Clock, Outcome, Trial, number_classes
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 Ints = NDArray[np.int64]
 
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 class Domain:
     """A problem with its levels and its measure, and what looks at its nodes."""
 
-    problem: Problem
+    problem: SearchProblem
     ladders: tuple[Ladder, ...]
     lattice: Lattice
     measure: LossMeasure
@@ -82,7 +82,7 @@ class Domain:
 
 
 def domain_of(
-    problem: Problem,
+    problem: SearchProblem,
     clock: Clock,
     *,
     reference: Reference = "released",

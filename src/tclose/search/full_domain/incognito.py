@@ -20,7 +20,7 @@ from tclose.errors import UsageError
 from tclose.search.full_domain.domain import Domain, domain_of, nothing_found
 from tclose.search.full_domain.lattice import Levels, is_below
 from tclose.search.outcome import Budget, Clock, Outcome
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 MOST_JUDGED = 1_000_000
 """Nodes that are judged one by one at most, where nothing can be inferred."""
@@ -39,12 +39,12 @@ class Minimal:
     """How many nodes were judged."""
 
 
-def minimal_nodes(problem: Problem, budget: Budget) -> Minimal:
+def minimal_nodes(problem: SearchProblem, budget: Budget) -> Minimal:
     """All minimal full-domain generalizations that keep the promise; no row is left out."""
     return _minimal(domain_of(problem, Clock(budget), suppression=False))
 
 
-def incognito(problem: Problem, budget: Budget) -> Outcome:
+def incognito(problem: SearchProblem, budget: Budget) -> Outcome:
     """The minimal node with the least loss; the highest node where time was up before."""
     domain = domain_of(problem, Clock(budget), suppression=False)
     found = _minimal(domain)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tclose.errors import UsageError
 from tclose.kernels.lattice.grouping import KeyLayout
 from tclose.search.kernel_arrays import make_record
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 from tclose.utility.loss import ColumnLoss
 
 Ints = NDArray[np.int64]
@@ -84,7 +84,7 @@ def ladder_of(column: ColumnLoss) -> Ladder:
     return Ladder(column.name, group, loss)
 
 
-def ladders_of(problem: Problem) -> tuple[Ladder, ...]:
+def ladders_of(problem: SearchProblem) -> tuple[Ladder, ...]:
     """The levels of every quasi-identifier."""
     return tuple(ladder_of(column) for column in problem.columns)
 
@@ -156,7 +156,7 @@ class Lattice:
                 yield (*node[:at], level - 1, *node[at + 1 :])
 
 
-def lattice_of(problem: Problem, ladders: Sequence[Ladder]) -> Lattice:
+def lattice_of(problem: SearchProblem, ladders: Sequence[Ladder]) -> Lattice:
     """The lattice between the lowest and the highest level that each column may have."""
     low, high = [], []
     for ladder in ladders:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tclose.errors import UsageError, nearest
 from tclose.search.full_domain.lattice import Ladder, Levels
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 Floats = NDArray[np.float64]
 
@@ -125,13 +125,15 @@ LossMeasure = ByColumns | Discernibility | ClassSize
 loses, `bound` the same once the node is grouped, `value` what the release at the node loses."""
 
 
-def iyengar(problem: Problem, ladders: Sequence[Ladder], share: Sequence[float]) -> ByColumns:
+def iyengar(problem: SearchProblem, ladders: Sequence[Ladder], share: Sequence[float]) -> ByColumns:
     """The house's loss: leaves below a value's node; a row left out loses 1 in every column."""
     loss = [ladder.loss for ladder in ladders]
     return _by_columns("iyengar", problem, loss, [1.0 - table for table in loss], share)
 
 
-def precision(problem: Problem, ladders: Sequence[Ladder], share: Sequence[float]) -> ByColumns:
+def precision(
+    problem: SearchProblem, ladders: Sequence[Ladder], share: Sequence[float]
+) -> ByColumns:
     """The level over the highest level (Sweeney 2002); a row left out loses 1 in every column."""
     loss = [
         np.repeat(np.arange(ladder.levels)[:, None] / max(ladder.levels - 1, 1), ladder.values, 1)
@@ -140,7 +142,7 @@ def precision(problem: Problem, ladders: Sequence[Ladder], share: Sequence[float
     return _by_columns("precision", problem, loss, [1.0 - table for table in loss], share)
 
 
-def entropy(problem: Problem, ladders: Sequence[Ladder], share: Sequence[float]) -> ByColumns:
+def entropy(problem: SearchProblem, ladders: Sequence[Ladder], share: Sequence[float]) -> ByColumns:
     """Bits per row that its generalized values no longer tell (non-uniform entropy).
 
     A value tells log(rows of its group) − log(rows of the value) less than it did, counted on the
@@ -161,7 +163,11 @@ def entropy(problem: Problem, ladders: Sequence[Ladder], share: Sequence[float])
 
 
 def _by_columns(
-    name: str, problem: Problem, loss: list[Floats], price: list[Floats], share: Sequence[float]
+    name: str,
+    problem: SearchProblem,
+    loss: list[Floats],
+    price: list[Floats],
+    share: Sequence[float],
 ) -> ByColumns:
     totals, prices = [], [np.zeros(0)]
     for at, part in enumerate(share):
@@ -172,7 +178,7 @@ def _by_columns(
     return ByColumns(name, tuple(totals), np.concatenate(prices))
 
 
-COLUMNS: Mapping[str, Callable[[Problem, Sequence[Ladder], Sequence[float]], ByColumns]] = {
+COLUMNS: Mapping[str, Callable[[SearchProblem, Sequence[Ladder], Sequence[float]], ByColumns]] = {
     "iyengar": iyengar, "precision": precision, "entropy": entropy,
 }  # fmt: skip
 SIZES: Mapping[str, Callable[[int, Floats], Discernibility | ClassSize]] = {
@@ -181,7 +187,7 @@ SIZES: Mapping[str, Callable[[int, Floats], Discernibility | ClassSize]] = {
 MEASURES = (*COLUMNS, *SIZES)
 
 
-def measure_of(problem: Problem, ladders: Sequence[Ladder]) -> LossMeasure:
+def measure_of(problem: SearchProblem, ladders: Sequence[Ladder]) -> LossMeasure:
     """The measure that the problem's objective names."""
     objective = problem.objective
     if objective.loss in SIZES:
@@ -200,12 +206,12 @@ def measure_of(problem: Problem, ladders: Sequence[Ladder]) -> LossMeasure:
     return COLUMNS[objective.loss](problem, ladders, _shares(problem, objective.weights))
 
 
-def house_loss(problem: Problem, ladders: Sequence[Ladder]) -> ByColumns:
+def house_loss(problem: SearchProblem, ladders: Sequence[Ladder]) -> ByColumns:
     """The house's loss, all columns alike."""
     return iyengar(problem, ladders, [1 / max(len(ladders), 1)] * len(ladders))
 
 
-def _shares(problem: Problem, weights: Mapping[str, Fraction]) -> list[float]:
+def _shares(problem: SearchProblem, weights: Mapping[str, Fraction]) -> list[float]:
     known = {column.name for column in problem.columns}
     if not set(weights) <= known:
         raise UsageError("a weight is given to no quasi-identifier", where="search.weights")

@@ -32,7 +32,7 @@ from tclose.search.full_domain.domain import Domain, domain_of, nothing_found
 from tclose.search.full_domain.lattice import Levels
 from tclose.search.full_domain.rollup import NodeVerdict, Reference
 from tclose.search.outcome import Budget, Clock, Outcome, Trial
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 MOST_BOXES = 100_000
 MOST_TAGS = 4_096
@@ -44,7 +44,7 @@ the box can be tagged."""
 
 
 def optimal(
-    problem: Problem,
+    problem: SearchProblem,
     budget: Budget,
     *,
     reference: Reference = "released",

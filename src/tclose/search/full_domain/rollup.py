@@ -27,7 +27,7 @@ from tclose.search.full_domain.lattice import Ladder, Levels, lay_out_keys, pack
 from tclose.search.full_domain.measures import NodeTally
 from tclose.search.judge import Judge
 from tclose.search.kernel_arrays import CLEARANCE, MARGIN, count_slots, make_constraint_set
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 Ints = NDArray[np.int64]
 Reference = Literal["released", "table"]
@@ -109,14 +109,14 @@ def _relax(kind: int, threshold: float) -> float:
 class Roller:
     """Looks at nodes of one problem's lattice."""
 
-    problem: Problem
+    problem: SearchProblem
     ladders: Sequence[Ladder]
     price: NDArray[np.float64]
     """What a row left out costs, by column, level and code (`ByColumns.price`)."""
     reference: Reference = "released"
     memory: int | None = None
     """Bytes of groupings that are kept; None: as many as the problem's objective says."""
-    whole: Problem | None = None
+    whole: SearchProblem | None = None
     """The problem that this one is a part of, if classes are compared with all its cells. What the
     rules cannot decide then fails: requirements judge whole tables only."""
     looks: int = 0

@@ -15,7 +15,7 @@ from tclose.search.full_domain.domain import Domain, domain_of
 from tclose.search.full_domain.lattice import Lattice, Levels
 from tclose.search.full_domain.optimal import optimal
 from tclose.search.outcome import Budget, Clock
-from tclose.search.problem import Problem
+from tclose.search.problem import SearchProblem
 
 MOST_NODES = 20_000
 """A larger lattice is not looked at node by node."""
@@ -76,7 +76,7 @@ class Survey:
         return self.loss is not None and self.loss == self.bound
 
 
-def survey(problem: Problem, budget: Budget) -> Survey:
+def survey(problem: SearchProblem, budget: Budget) -> Survey:
     """Looks at the lattice of a problem."""
     domain, points, before = domain_of(problem, Clock(budget)), None, 0.0
     if domain.lattice.size <= MOST_NODES:
