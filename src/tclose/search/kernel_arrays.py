@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 
 from tclose.kernels.base.constraints import ConstraintSet
 from tclose.kernels.base.table import CodedTable
-from tclose.requirements.constraint import (
-    Constraint,
-    ConstraintKind,
-    Constraints,
-    JudgedAttribute,
-)
+from tclose.requirements.constraint import Constraint, ConstraintKind, Constraints, JudgedAttribute
 from tclose.search.curve import find_quantiles, interleave_bits
 from tclose.utility.loss import ColumnLoss
 

@@ -19,12 +19,7 @@ from tclose.distance.histogram import Counts
 from tclose.kernels.base.table import CodedTable
 from tclose.policy.model import SearchSettings
 from tclose.requirements import Requirement, state_requirements
-from tclose.requirements.constraint import (
-    AttributePool,
-    Constraint,
-    Constraints,
-    JudgedAttribute,
-)
+from tclose.requirements.constraint import AttributePool, Constraint, Constraints, JudgedAttribute
 from tclose.search.curve import rank_along_curve
 from tclose.search.kernel_arrays import count_slots, make_coded_table
 from tclose.utility.loss import ColumnLoss, LossReport, code_quasi, partition_loss

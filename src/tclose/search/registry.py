@@ -24,11 +24,7 @@ from tclose.search.by_construction.fragments import (
     build_fragments_as_published,
 )
 from tclose.search.by_construction.matching import build_matchings
-from tclose.search.by_construction.microaggregation import (
-    CANDIDATES,
-    build_t_first,
-    gather_classes,
-)
+from tclose.search.by_construction.microaggregation import CANDIDATES, build_t_first, gather_classes
 from tclose.search.full_domain.incognito import incognito
 from tclose.search.full_domain.optimal import optimal
 from tclose.search.local_search import cover, hybrid
