@@ -188,7 +188,7 @@ def make_suited(chance: Random, method: Method | None, exact: bool = False) -> C
     """
     layout = lay_out(chance, feasible=True)
     if method is None or method.close is None:
-        barred = NOT_MONOTONE if method and not method.non_monotone else []
+        barred = NOT_MONOTONE if method and not method.any_requirement else []
         barred = barred + NOT_EXACT if exact else barred
         kinds = [kind for kind in [*PROMISES, "t", "t"] if kind not in barred]
         distances = TREES if exact else TREES + LOGARITHMS

@@ -11,7 +11,7 @@ the least floor that is still open is a bound for everything that has not been s
    above it. A node that holds is a new best, and bisection finds the lowest that holds on its path.
 2. Where rows may be left out, failing is not inherited by finer nodes, but two things are: rows in
    classes of fewer than k are in such classes at every finer node too, and of a class at distance
-   D > t a share of (D − t) / (1 − t) is lost however it is divided (`docs/mathematics.md` 2.5). Nodes
+   D > t a share of (D − t) / (1 − t) is lost however divided (`docs/mathematics.md` 2.5). Nodes
    that lose too many rows so are tagged like above; the rest is judged one by one, cheapest first.
 3. Every new best is polished by single steps: a greedy dive, as in Lightning (Prasser 2016).
 
