@@ -1,6 +1,7 @@
 """How long full-domain searches take on Adult, beside the reference tool; and a huge lattice.
 
     python benchmarks/lattice.py [--adult DIR] [--arx JAR] [--seconds 10] [--skip-large]
+    python benchmarks/lattice.py --against PYTHON    (see against.py)
 
 Prints what it measured, warm and without reading or writing: all 2 160 nodes judged one by one,
 the least loss without and with 5 % of the rows left out, and Incognito. With `--arx` a small
@@ -20,13 +21,14 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from against import Job, compare
 
 import tclose
 from search import occupation
@@ -110,8 +112,12 @@ def main() -> None:
     parser.add_argument("--arx", type=Path, default=None, help="jar of the reference tool")
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--skip-large", action="store_true")
+    parser.add_argument("--against", type=Path, help="the interpreter of another revision")
     asked = parser.parse_args()
     adult = asked.adult or Path(os.environ.get("TCLOSE_ADULT", "../shared/data/adult"))
+    if asked.against:
+        compare(list_jobs(adult), asked.against)
+        return
     reason = unusable(asked.arx)
     if (adult / "adult.csv").exists():
         with tempfile.TemporaryDirectory() as folder:
@@ -122,6 +128,16 @@ def main() -> None:
         print(f"\n{reason}")
     if not asked.skip_large:
         huge(asked.seconds)
+
+
+def list_jobs(adult: Path) -> Iterator[Job]:
+    """The searches for the least loss as calls; each ends with the optimum."""
+    for distance, t in CASES:
+        policy = occupation(adult, distance, t, QUASI)
+        for method, share in (("optimal", 0.0), ("optimal", 0.05), ("incognito", 0.0)):
+            options = {"method": method, "suppression": share, "seed": 1}
+            name = f"{distance} t={t}, {method}" + (", 5 % left out" if share else "")
+            yield Job(name, str(adult / "adult.csv"), policy, options)
 
 
 def unusable(jar: Path | None) -> str:

@@ -1,6 +1,7 @@
 """How audits and Mondrian grow with the table, engine by engine, beside the engine's bare work.
 
     python benchmarks/scale.py [--rows 100000 1000000 …] [--engines duckdb spark …] [--folder F]
+    python benchmarks/scale.py --against PYTHON [--rows …]    (see against.py; DuckDB only)
 
 A made-up table (age, sex, region; diagnosis and length of stay; a note) as Parquet, from a hundred
 thousand rows to a hundred million. For each engine:
@@ -37,6 +38,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from against import Job, compare
 
 ROWS = (10**5, 10**6, 10**7, 10**8)
 MOST = {
@@ -76,6 +79,7 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", choices=MOST, default=list(MOST))
     parser.add_argument("--folder", help="where tables are made (about 2.5 GB for 10⁸ rows)")
     parser.add_argument("--all", action="store_true", help="every engine at every size")
+    parser.add_argument("--against", type=Path, help="the interpreter of another revision")
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.measure:
@@ -88,10 +92,23 @@ def main() -> None:
             make(rows, Path(folder))
             size = (Path(folder) / "in.parquet").stat().st_size / 1e6
             print(f"\n{rows:,} rows, {size:,.0f} MB as Parquet", flush=True)
+            if chosen.against:
+                compare(list_jobs(rows, Path(folder) / "in.parquet"), chosen.against)
+                continue
             for engine in chosen.engines:
                 if rows <= MOST[engine] or chosen.all:
                     report(engine, rows, folder, found)
-    exponents(found)
+    if not chosen.against:
+        exponents(found)
+
+
+def list_jobs(rows: int, table: Path) -> list[Job]:
+    """The jobs on DuckDB as calls; a unit is a million rows."""
+    options = {"method": "mondrian", "seed": 1}
+    return [
+        Job("audit", str(table), RULES, verb="audit", units=rows / 1e6),
+        Job("mondrian", str(table), RULES, options, suffix=".parquet", units=rows / 1e6),
+    ]
 
 
 def make(rows: int, folder: Path) -> None:

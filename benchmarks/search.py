@@ -1,6 +1,7 @@
 """What the searches lose and how long they take: Adult, side by side, and growth with the rows.
 
     python benchmarks/search.py [--seconds 20] [--rows 10000000] [--skip-large] [--adult DIR]
+    python benchmarks/search.py --against PYTHON [--seconds 20]    (see against.py)
 
 Prints what it measured. Losses are Iyengar's, averaged over rows and quasi-identifiers, a row left
 out counting 1; each is one run of one seed. The column `to beat` is quoted, not measured: what the
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from against import Job, compare
 
 import tclose
 from tclose.search import Budget, method_named, problem_of
@@ -44,15 +46,32 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--skip-large", action="store_true")
     parser.add_argument("--adult", type=Path, default=None)
+    parser.add_argument("--against", type=Path, help="the interpreter of another revision")
     asked = parser.parse_args()
     adult = asked.adult or Path(os.environ.get("TCLOSE_ADULT", "../shared/data/adult"))
     if not (adult / "adult.csv").exists():
         print("The Adult data is not here (--adult DIR or TCLOSE_ADULT); nothing measured.")
         return
+    if asked.against:
+        with complete_rows(adult) as table:
+            compare(list_jobs(adult, table, asked.seconds), asked.against)
+        return
     one_attribute(adult, asked.seconds)
     several_attributes(adult, asked.seconds)
     if not asked.skip_large:
         growth(adult, asked.rows)
+
+
+def list_jobs(adult: Path, complete: Path, effort: float) -> Iterator[Job]:
+    """The cases below as calls with an amount of work instead of seconds."""
+    cases = [(f"{d} t={t}", adult / "adult.csv", occupation(adult, d, t)) for d, t in REFERENCE]
+    limits = (["0.05", "0.05"], ["0.1", "0.1"], ["0.1", "0.1", "0.3"])
+    cases += [(" ".join(ts), complete, two_or_three(ts)) for ts in limits]
+    for case, table, policy in cases:
+        yield Job(f"{case}, mondrian", str(table), policy, {"method": "mondrian", "seed": 1})
+        options = {"method": "hybrid", "effort": effort, "seed": 1}
+        name = f"{case}, hybrid, effort {effort:g}"
+        yield Job(name, str(table), policy, options, units=effort)
 
 
 def one_attribute(adult: Path, seconds: float) -> None:
