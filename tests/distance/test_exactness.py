@@ -28,7 +28,7 @@ from tclose.distance import (
 from tclose.distance.emd import Reference, TreeWork
 from tclose.distance.numbers import decimal_of, find_sign, to_integers
 from tclose.distance.transport import find_cheapest_flow
-from tclose.kernels.distance.work import Transport
+from tclose.kernels.classes.histograms import Transport
 
 HAIR = Fraction(1, 10**80)
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose.kernels.records.gathering import RecordPool
-from tclose.kernels.records.growing_box import measure_distances
+from tclose.kernels.records.nearness import measure_distances
 from tclose.search import Budget, problem_of
 from tclose.search.by_construction.construct import Construction, split_into_rows
 from tclose.search.by_construction.emd_bounds import find_emd_constraints

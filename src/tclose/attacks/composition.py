@@ -25,7 +25,7 @@ from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import bin_codes
 from tclose.data.encode.classes import group_codes
 from tclose.distance import Histogram
-from tclose.kernels.distance.beliefs import combine_beliefs
+from tclose.kernels.classes.histograms import combine_beliefs
 from tclose.verify.wording import rows_text
 
 NEARLY = 0.95

@@ -14,7 +14,7 @@ from tclose.attacks.classes import find_threshold
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.alignment import Alignment
 from tclose.data.encode.classes import group_codes
-from tclose.kernels.boxes.linkage import BoxGaps
+from tclose.kernels.classes.boxes import BoxGaps
 from tclose.verify.wording import rows_text
 
 MOST_PAIRS = 2_000_000_000

@@ -21,7 +21,7 @@ from tclose.distance.ground import MatrixMetric, Metric, TreeMetric
 from tclose.distance.histogram import Counts, Histogram, lexicographic
 from tclose.distance.numbers import Ratios
 from tclose.distance.transport import FITS, excess, least_flow
-from tclose.kernels.distance.work import ChainReferences, ClassCounts, TreeReferences
+from tclose.kernels.classes.histograms import ChainReferences, SparseHistograms, TreeReferences
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class EarthMover(Distance):
 class TreeWork:
     """Classes and references along the edges of a tree: the numerators of their distances.
 
-    The formula and the names are those of `kernels.distance.work`, which tests hold to the same in
-    Python integers. Numbers are of `kind`: 64 bits, if the caller knows that they fit.
+    The formula and the names are those of `kernels.classes.histograms`, which tests hold to the
+    same in Python integers. Numbers are of `kind`: 64 bits, if the caller knows that they fit.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class TreeWork:
     def by_kernels(self) -> Counts:
         """The work of each class, compiled."""
         metric, of_class = self.metric, self.reference.of_class
-        counts = ClassCounts(self.classes.start, self.place, self.count, self.size, of_class)
+        counts = SparseHistograms(self.classes.start, self.place, self.count, self.size, of_class)
         if metric.chains is None:
             tree = TreeReferences(
                 metric.leaf, metric.parent, self.length, self.below, self.total, self.idle

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.distance.counting import sort_by_counting
+from tclose.kernels.classes.histograms import sort_by_counting
 
 Counts = NDArray[Any]
 """Whole numbers: 64-bit, or Python integers in an object array beyond that."""

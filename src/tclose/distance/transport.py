@@ -15,7 +15,7 @@ import numpy as np
 
 from tclose.distance.ground import MatrixMetric, Metric, TreeMetric
 from tclose.distance.histogram import Counts
-from tclose.kernels.distance.work import Transport
+from tclose.kernels.classes.histograms import Transport
 
 FITS = 2**63
 Pile = deque[tuple[int, int]]

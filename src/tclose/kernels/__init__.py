@@ -1,9 +1,8 @@
 """All compiled code: the innermost loops of searches and distances, in typed Python for Cython.
 
-Modules are compiled ahead of time, when the package is built. They know arrays and numbers only:
-what they are for is said in the rooms that call them. Memory is handed in as arrays, whose owners
-keep them alive; inside, it is reached by plain pointers with named fields. Nothing here takes the
-interpreter's lock in a loop.
+Modules are compiled ahead of time, when the package is built, and know arrays and numbers only.
+Memory is handed in as arrays, whose owners keep them alive, or kept in a `Memory`; it is
+reached by plain pointers with named fields. Nothing here takes the interpreter's lock in a loop.
 """
 
 from pathlib import Path
@@ -14,10 +13,7 @@ ensure_fresh(Path(__file__).parent)
 
 
 def variant_path(package: list[str]) -> list[str]:
-    """Where the modules of a folder of kernels are looked for: first those for this processor.
-
-    Only wheels have several variants; elsewhere this is the folder itself.
-    """
+    """Where the modules of a folder are looked for: in wheels first those for this processor."""
     folder = Path(package[0]) / "x86_64_v3"
     if folder.is_dir() and _is_x86_64_v3():
         return [str(folder), *package]

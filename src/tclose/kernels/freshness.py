@@ -18,10 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 RECORD = "built.json"
-LONGEST_BUILD = 900.0
-"""Seconds."""
-PLAIN = ("__init__.py", "freshness.py")
-"""Modules of this folder that are not compiled."""
+LONGEST_BUILD = 900.0  # seconds
+PLAIN = ("__init__.py", "freshness.py")  # modules that are not compiled
 
 
 def sources(kernels: Path) -> list[Path]:
@@ -32,17 +30,14 @@ def sources(kernels: Path) -> list[Path]:
 
 def record(kernels: Path, mode: str) -> None:
     """Writes down what the kernels beside the sources were made from."""
-    made = {"sources": _hash(kernels), "mode": mode}
     records = _records(kernels)
-    records[_interpreter()] = made
+    records[_interpreter()] = {"sources": _hash(kernels), "mode": mode}
     (kernels / RECORD).write_text(json.dumps(records, indent=1, sort_keys=True) + "\n")
 
 
 def ensure_fresh(kernels: Path) -> None:
     """Compiles the kernels again where their sources have changed since, or says how to."""
-    if not any(kernels.glob("*/*.pxd")):
-        return
-    if _is_fresh(kernels):
+    if not any(kernels.glob("*/*.pxd")) or _is_fresh(kernels):
         return
     with _only_one(kernels.parents[2] / "build" / "kernels.lock"):
         if not _is_fresh(kernels):

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tclose.data.encode.cells import Cells, bin_codes
 from tclose.errors import UsageError
 from tclose.kernels.base.random import RandomStream
-from tclose.kernels.records.halving import GroupHalving
+from tclose.kernels.records.gathering import GroupHalving
 from tclose.search.by_construction.construct import split_into_rows
 from tclose.search.judge import Judge
 from tclose.search.kernel_arrays import make_coded_table, select_cells

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.encode.cells import split_evenly
-from tclose.kernels.records.hilbert import hilbert_keys
+from tclose.kernels.records.nearness import hilbert_keys
 
 Ints = NDArray[np.int64]
 

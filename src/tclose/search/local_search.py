@@ -20,14 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.base.random import RandomStream
-from tclose.kernels.partition.destroy_and_repair import DestroyAndRepair
+from tclose.kernels.partition.local_search import CellSwaps, DestroyAndRepair
 from tclose.kernels.partition.state import PartitionState, fits_code_cells
 from tclose.kernels.partition.suppression import CellSuppression
-from tclose.kernels.partition.swaps import CellSwaps
 from tclose.kernels.splitting.node import NodeWorkspace
-from tclose.kernels.splitting.partitioner import Partitioner
-from tclose.kernels.splitting.split_tree import SplitTree
-from tclose.kernels.splitting.stratified_split import StratifiedSplitter
+from tclose.kernels.splitting.partitioner import Partitioner, StratifiedSplitter
+from tclose.kernels.splitting.split import SplitTree
 from tclose.search.curve import rank_along_curve
 from tclose.search.full_domain.covering import cover_cells
 from tclose.search.judge import Best

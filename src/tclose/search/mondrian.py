@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.splitting.node import NodeWorkspace
-from tclose.kernels.splitting.split_tree import SplitTree
+from tclose.kernels.splitting.split import SplitTree
 from tclose.search.judge import Judge, finalize
 from tclose.search.outcome import Budget, Clock, Cuts, Outcome, number_classes
 from tclose.search.problem import SearchProblem

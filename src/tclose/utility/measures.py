@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from tclose.data.encode.classes import group_codes
 from tclose.data.encode.coverage import Boxes
 from tclose.distance.histogram import Counts
-from tclose.kernels.boxes.reconstruction import spread_rows
 from tclose.utility.learning import measure_learning, refuse_target
 from tclose.utility.pair import Measure, Pair, Utility
 from tclose.utility.queries import measure_query_error
@@ -236,8 +235,8 @@ def _rebuild_rows(pair: Pair) -> Floats:
     width = pair.covering.width().astype(np.float64)
     density = 1.0 / np.prod(np.where(width > 0, width, 1.0), axis=1)
     result = np.empty(len(order))
-    result[order] = spread_rows(
-        pair.covering.grid, pair.covering.places(pair.original.cells)[first],
+    result[order] = pair.covering.grid.spread_rows(
+        pair.covering.places(pair.original.cells)[first],
         cell_start.astype(np.int64), mine[order], class_start.astype(np.int64), theirs[inside],
         classes.cell_rows[inside].astype(np.float64), density,
     )  # fmt: skip

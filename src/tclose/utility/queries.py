@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import UsageError
-from tclose.kernels.boxes.queries import Queries
+from tclose.kernels.classes.boxes import Queries
 from tclose.utility.pair import Measure, Pair
 
 LEAST = 0.001

@@ -36,7 +36,7 @@ from tclose.data.encode.labels import (
     unit_of,
 )
 from tclose.hierarchy import Hierarchy
-from tclose.kernels.boxes.covering import BoxGrid, ClassBoxes
+from tclose.kernels.classes.boxes import BoxGrid, ClassBoxes
 
 HUGE = 10**300
 LARGEST_GRID = 30_000_000

@@ -1,24 +1,10 @@
-# May a class with this histogram be released? Decided in whole numbers.
-
 from libc.stdint cimport int64_t
+from tclose.kernels.base.memory cimport ConstLongs, Doubles, Longs
 
-from tclose.kernels.base.memory cimport ConstLongs, Longs
-
-cdef double MARGIN
-cdef double CLEARANCE
-
+cdef double MARGIN, CLEARANCE
 
 cdef enum Kind:
-    EMD
-    DISTINCT
-    SHARE
-    GAIN
-    BAND
-    ENTROPY
-    RECURSIVE
-    KL
-    JS
-
+    EMD, DISTINCT, SHARE, GAIN, BAND, ENTROPY, RECURSIVE, KL, JS
 
 cdef struct ConstraintRow:
     int64_t kind
@@ -39,7 +25,6 @@ cdef struct ConstraintRow:
     int64_t whole_end       # none: the rows of the class
     double threshold        # rounded
 
-
 cdef class ConstraintSet:
     cdef readonly object arrays
     cdef readonly Py_ssize_t n_constraints, n_slots, n_nodes
@@ -48,13 +33,12 @@ cdef class ConstraintSet:
     cdef readonly int64_t least_persons  # what a class must have there
     cdef readonly int64_t person_unit    # what a person adds up to there at most
     cdef ConstraintRow* rows
-    cdef double* share_lower             # by value: what a share must be above and below
-    cdef double* share_upper
+    cdef Doubles share_lower, share_upper  # by value: what a share must be above and below
     cdef Longs leaf_node                 # by value: its node
     cdef Longs node_parent               # −1 at a root; children come before parents
     cdef Longs node_length               # of the edge to the parent
     cdef Longs node_rows                 # rows of the reference below
-    cdef double* node_relative_length    # the length over the diameter
+    cdef Doubles node_relative_length    # the length over the diameter
     cdef Longs slot_rows                 # rows of the reference with each value
 
     cdef bint keeps(self, ConstLongs hist, int64_t rows, Longs scratch) noexcept nogil
@@ -91,18 +75,15 @@ cdef class ConstraintSet:
         self, ConstraintRow* row, ConstLongs hist, int64_t rows
     ) noexcept nogil
 
-
 cdef inline int64_t hidden_rows(ConstraintRow* row, ConstLongs hist) noexcept nogil:
     """Missing values of a class that may be any value."""
     return hist[row.hidden_slot] if row.hidden_slot >= 0 else 0
-
 
 cdef inline bint is_too_small(ConstraintSet given, ConstLongs hist, int64_t rows) noexcept nogil:
     """Whether a class has fewer than k rows, or may have fewer than k persons."""
     return rows < given.k or (
         given.person_slot >= 0 and hist[given.person_slot] < given.least_persons
     )
-
 
 cdef inline int64_t count_members(
     ConstraintSet given, ConstLongs hist, int64_t rows

@@ -1,14 +1,10 @@
 """Compiled constraints: may a class with this histogram be released? Decided in whole numbers.
 
 A class is a histogram over *slots* (one per value of each sensitive attribute, and one for missing
-values that may be any value) and a number of rows. Every constraint is sound: what it accepts keeps
-the requirement. Where whole numbers decide (k, earth mover's distances that fit 64 bits, shares,
-counts) it is exact as well; where logarithms or larger numbers decide, a margin far above the
-rounding error is kept, so that a class within a billionth of its threshold may be refused but none
-beyond it is accepted.
-
-Missing values that may be any value are judged at their worst, as `data.encode.classes` defines it:
-all z of them taken to be one and the same value, for each value in turn.
+values that may be any value) and a number of rows. What a constraint accepts keeps the requirement.
+Where whole numbers decide it is exact as well; where logarithms or numbers beyond 64 bits do, a
+class within a billionth of its threshold may be refused. Missing values that may be any value are
+judged at their worst (`data.encode.classes`): all taken to be the same value, for each in turn.
 """
 
 from typing import Any
@@ -24,10 +20,8 @@ CLEARANCE = 1e-11
 
 
 class ConstraintSet:
-    """All constraints of a search. `arrays` owns the memory (`search.compile.constraint_arrays`).
-
-    Where the reference changes, its owner writes into the same arrays.
-    """
+    """All constraints of a search; `search.compile.constraint_arrays` owns, and may change,
+    `arrays`."""
 
     def __init__(self, arrays: Any) -> None:
         self.arrays = arrays
@@ -41,10 +35,8 @@ class ConstraintSet:
         self.rows = cython.cast(cython.pointer(ConstraintRow), longs(arrays.rows.view("i8")))
         self.share_lower = doubles(arrays.share_lower)
         self.share_upper = doubles(arrays.share_upper)
-        self.leaf_node = longs(arrays.leaf_node)
-        self.node_parent = longs(arrays.node_parent)
-        self.node_length = longs(arrays.node_length)
-        self.node_rows = longs(arrays.node_rows)
+        self.leaf_node, self.node_parent = longs(arrays.leaf_node), longs(arrays.node_parent)
+        self.node_length, self.node_rows = longs(arrays.node_length), longs(arrays.node_rows)
         self.node_relative_length = doubles(arrays.node_relative_length)
         self.slot_rows = longs(arrays.slot_rows)
 
@@ -52,10 +44,6 @@ class ConstraintSet:
     def scratch_size(self) -> int:
         """How many numbers of room judging a class takes."""
         return 2 * self.n_nodes + 2
-
-    def accepts(self, hist: Any, rows: int, scratch: Any) -> bool:
-        """Whether a class with this histogram keeps every constraint."""
-        return self.keeps(longs(hist), rows, longs(scratch))
 
     def keeps(self, hist, rows, scratch):
         """Whether a class keeps every constraint."""
@@ -67,11 +55,9 @@ class ConstraintSet:
         return True
 
     def keeps_one(self, constraint, hist, rows, reference, reference_rows, scratch):
-        """Whether a class keeps one constraint.
-
-        Earth mover's distances may be taken to another reference than the table: `reference` are
-        its rows below each node, `reference_rows` those whose value is known (0: the table's).
-        """
+        """Whether a class keeps one constraint. An earth mover's distance may be taken to rows
+        below each node of another `reference` than the table, of which so many are known (0: the
+        table)."""
         row = cython.address(self.rows[constraint])
         rows = self._whole(row, hist, rows)
         if row.kind == EMD:
@@ -126,11 +112,8 @@ class ConstraintSet:
             scratch[parent[node]] += scratch[node]
 
     def _worst_detour(self, row, hidden, rows, reference, reference_rows, scratch):
-        """What missing values add at their worst value.
-
-        If all of them are value v, only the edges above v change; their sum is carried from the
-        root down, so the worst value is found in one pass over the nodes.
-        """
+        """What missing values add at their worst value v: only the edges above v change, and their
+        sum is carried from the root down, in one pass over the nodes."""
         above = scratch + self.n_nodes + 1
         leaf = self.leaf_node + row.first_value
         above[row.end_node - 1] = 0
@@ -146,10 +129,8 @@ class ConstraintSet:
         return worst
 
     def _is_near_rounded(self, row, hidden, rows, reference, reference_rows, scratch):
-        """The same for classes beyond 64 bits, in floats and with a margin.
-
-        z missing values are at most the diameter away from anything: they add at most z / r.
-        """
+        """The same for classes beyond 64 bits, in floats and with a margin; z missing values add at
+        most z / r, being at most the diameter away from anything."""
         size: cython.double = rows
         known: cython.double = reference_rows
         share: cython.double = hidden / size
@@ -224,9 +205,8 @@ class ConstraintSet:
     def _keeps_band(self, row, hist, rows):
         """Every share within its bounds, which are logarithms of the table's, with a margin.
 
-        A value that the class lacks is judged too, unless absent values are ignored; it is then
-        judged only with the missing values that might be it. Where an attribute has one value only,
-        missing values are that value.
+        A value that the class lacks is judged too; where absent values are ignored, only with the
+        missing values that might be it. Of a single value, missing values are that value.
         """
         hidden = hidden_rows(row, hist)
         size: cython.double = rows
@@ -244,10 +224,8 @@ class ConstraintSet:
         return True
 
     def _keeps_entropy(self, row, hist, rows):
-        """H ≥ log l; missing values lower it most where they are the commonest value.
-
-        Equal counts are decided exactly: H is then the logarithm of their number.
-        """
+        """H ≥ log l; missing values lower it most where they are the commonest value. Of equal
+        counts H is the logarithm of their number, so they are decided exactly."""
         hidden = hidden_rows(row, hist)
         first = row.first_slot
         end = first + row.n_values

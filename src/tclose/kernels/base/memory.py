@@ -1,6 +1,7 @@
-"""Where the numbers of an array begin, by the buffer protocol."""
+"""Where the numbers of an array begin, by the buffer protocol, and what keeps arrays alive."""
 
 import cython
+import numpy as np
 from cython.cimports.cpython.buffer import (
     PyBUF_C_CONTIGUOUS,
     PyBUF_FORMAT,
@@ -19,3 +20,35 @@ def find_start(array, kinds, size):
     if not fits:
         raise TypeError("a kernel was given numbers of another type than it reads")
     return start
+
+
+class Memory:
+    """Arrays that live as long as the object whose pointers lead into them."""
+
+    def __init__(self) -> None:
+        self.arrays = []
+
+    def keep(self, array):
+        """Keeps an array alive; returns it."""
+        self.arrays.append(array)
+        return array
+
+    def longs(self, count):
+        """So many zeros."""
+        return longs(self.keep(np.zeros(max(count, 1), np.int64)))
+
+    def ints(self, count):
+        """So many zeros, of 32 bits."""
+        return ints(self.keep(np.zeros(max(count, 1), np.int32)))
+
+    def doubles(self, count):
+        """So many zeros, as floats."""
+        return doubles(self.keep(np.zeros(max(count, 1))))
+
+    def longs_of(self, array):
+        """The numbers of an array, row by row; copied only where they are not laid out so."""
+        return longs(self.keep(np.ascontiguousarray(array, np.int64).reshape(-1)))
+
+    def doubles_of(self, array):
+        """The same as floats."""
+        return doubles(self.keep(np.ascontiguousarray(array, np.float64).reshape(-1)))

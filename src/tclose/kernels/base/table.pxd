@@ -1,22 +1,24 @@
-# The table as the searches read it, and what a range of codes loses in a column.
-
-from libc.stdint cimport int32_t, int64_t, uint64_t
-
+from libc.stdint cimport int64_t, uint64_t
 from tclose.kernels.base.constraints cimport ConstraintSet
-from tclose.kernels.base.memory cimport Longs
-
+from tclose.kernels.base.memory cimport Doubles, Ints, Longs
 
 cdef extern from *:
     """
     #if defined(_MSC_VER)
     #include <intrin.h>
-    #define TCLOSE_COUNT_BITS(word) ((int) __popcnt64(word))
+    #define tclose_count_bits(word) ((int) __popcnt64(word))
+    static __inline int tclose_lowest_bit(unsigned long long word) {
+        unsigned long at;
+        _BitScanForward64(&at, word);
+        return (int) at;
+    }
     #else
-    #define TCLOSE_COUNT_BITS(word) __builtin_popcountll(word)
+    #define tclose_count_bits(word) __builtin_popcountll(word)
+    #define tclose_lowest_bit(word) __builtin_ctzll(word)
     #endif
     """
-    int TCLOSE_COUNT_BITS(uint64_t word) noexcept nogil
-
+    int count_bits "tclose_count_bits"(uint64_t word) noexcept nogil
+    int lowest_bit "tclose_lowest_bit"(uint64_t word) noexcept nogil
 
 cdef enum LossForm:
     INTERVAL    # the distance of two positions
@@ -27,7 +29,6 @@ cdef enum LossForm:
 cdef enum:
     FAR_CODE = 1 << 30   # beyond every code
 
-
 cdef struct Column:
     int64_t form
     int64_t n_codes
@@ -35,16 +36,15 @@ cdef struct Column:
     int64_t first_loss    # where its part of `losses` begins
     int64_t first_node    # where its parts of `tree_leaf`, `tree_parent`, `tree_last_code` begin
 
-
 cdef class CodedTable:
     cdef readonly object arrays
     cdef readonly ConstraintSet constraints
     cdef readonly Py_ssize_t n_cells, n_columns, n_fields, n_orders, n_codes, widest_column
     cdef Py_ssize_t weight_stride  # n_cells where each field has weights of its own, else 0
     cdef Py_ssize_t n_weights
-    cdef int32_t* codes            # [cell, column]
+    cdef Ints codes                # [cell, column]
     cdef Column* columns
-    cdef double* losses
+    cdef Doubles losses
     cdef Longs tree_leaf           # by code: its node
     cdef Longs tree_parent         # by node
     cdef Longs tree_last_code      # by node: the last code below it
@@ -59,11 +59,9 @@ cdef class CodedTable:
         self, const int64_t* cells, Py_ssize_t lo, Py_ssize_t hi, Longs hist
     ) noexcept nogil
 
-
 cdef inline int64_t weight_of(CodedTable table, int64_t cell, Py_ssize_t field) noexcept nogil:
     """What a cell adds to a field of a class's histogram: mostly its rows."""
     return table.weights[field * table.weight_stride + cell]
-
 
 cdef inline void add_to_histogram(
     CodedTable table, int64_t cell, int64_t times, Longs hist
@@ -72,7 +70,6 @@ cdef inline void add_to_histogram(
     cdef Py_ssize_t field
     for field in range(table.n_fields):
         hist[table.slots[cell * table.n_fields + field]] += times * weight_of(table, cell, field)
-
 
 cdef inline bint count_alike(CodedTable table, int64_t x, int64_t y) noexcept nogil:
     """Whether two cells have the same rows and weights."""
@@ -84,34 +81,27 @@ cdef inline bint count_alike(CodedTable table, int64_t x, int64_t y) noexcept no
             return False
     return True
 
-
-cdef inline double climb_loss(
-    CodedTable table, Column* column, int64_t low, int64_t high
-) noexcept nogil:
-    """The loss of the lowest node above code `low` that reaches code `high`."""
-    cdef int64_t node = table.tree_leaf[column.first_node + low]
-    while table.tree_last_code[node] < high:
-        node = table.tree_parent[node]
-    return table.losses[column.first_loss + node - column.first_node]
-
-
 cdef inline double range_loss(
     CodedTable table, Py_ssize_t j, int64_t low, int64_t high
 ) noexcept nogil:
     """What column j loses where codes run from low to high (a set: where there are high values)."""
     cdef Column* column = &table.columns[j]
+    cdef double* losses = table.losses + column.first_loss
+    cdef int64_t node
     if column.form == SET:
-        return table.losses[column.first_loss + high]
+        return losses[high]
     if column.form == TREE_TABLE:
-        return table.losses[column.first_loss + low * column.n_codes + high]
+        return losses[low * column.n_codes + high]
     if low == high:
         return 0.0
     if high == column.missing_code:
         return 1.0
     if column.form == INTERVAL:
-        return table.losses[column.first_loss + high] - table.losses[column.first_loss + low]
-    return climb_loss(table, column, low, high)
-
+        return losses[high] - losses[low]
+    node = table.tree_leaf[column.first_node + low]
+    while table.tree_last_code[node] < high:
+        node = table.tree_parent[node]
+    return losses[node - column.first_node]
 
 cdef inline double pair_loss(CodedTable table, Py_ssize_t j, int64_t u, int64_t v) noexcept nogil:
     """What column j loses where two values are released together: their natural distance."""
@@ -120,8 +110,3 @@ cdef inline double pair_loss(CodedTable table, Py_ssize_t j, int64_t u, int64_t 
     if table.columns[j].form == SET:
         return table.losses[table.columns[j].first_loss + 2]
     return range_loss(table, j, u if u < v else v, v if u < v else u)
-
-
-cdef inline int64_t count_bits(int64_t word) noexcept nogil:
-    """How many bits are set."""
-    return TCLOSE_COUNT_BITS(<uint64_t> word)

@@ -13,8 +13,7 @@ from cython.cimports.tclose.kernels.base.memory import clear, doubles, ints, lon
 
 
 class CodedTable:
-    """Everything about a problem that a kernel reads. `arrays` owns the memory
-    (`search.compile.coded_table`)."""
+    """What a kernel reads of a problem; `arrays` owns the memory (`search.compile.coded_table`)."""
 
     def __init__(self, arrays: Any, constraints: Any) -> None:
         self.arrays = arrays
@@ -29,14 +28,11 @@ class CodedTable:
         self.codes = ints(arrays.codes)
         self.columns = cython.cast(cython.pointer(Column), longs(arrays.columns.view("i8")))
         self.losses = doubles(arrays.losses)
-        self.tree_leaf = longs(arrays.tree_leaf)
-        self.tree_parent = longs(arrays.tree_parent)
+        self.tree_leaf, self.tree_parent = longs(arrays.tree_leaf), longs(arrays.tree_parent)
         self.tree_last_code = longs(arrays.tree_last_code)
-        self.rows = longs(arrays.rows)
-        self.weights = longs(arrays.weights)
+        self.rows, self.weights = longs(arrays.rows), longs(arrays.weights)
         self.slots = longs(arrays.slots)
-        self.order_rank = longs(arrays.order_rank)
-        self.order_tie = longs(arrays.order_tie)
+        self.order_rank, self.order_tie = longs(arrays.order_rank), longs(arrays.order_tie)
         self.order_fragment = longs(arrays.order_fragment)
 
     def add_up(self, cells, lo, hi, hist):

@@ -13,19 +13,18 @@ from typing import Any
 import cython
 import numpy as np
 from cython.cimports.libc.stdint import int64_t
-from cython.cimports.tclose.kernels.base.memory import doubles, ints, longs
+from cython.cimports.tclose.kernels.base.memory import Memory, longs
 from cython.cimports.tclose.kernels.base.table import (
     FAR_CODE,
     SET,
     add_to_histogram,
     count_bits,
     range_loss,
-)
+)  # fmt: skip
 
 NO_GAIN = 1e-9
 LARGEST_CODE_CELLS = 250_000_000
-"""Entries of the counts per class and code, and of the histograms, beyond which they are too many
-to be kept."""
+"""Entries of the counts per class and code, and of the histograms, that are kept at most."""
 
 
 def fits_code_cells(table: Any, label: Any) -> bool:
@@ -51,64 +50,67 @@ class PartitionState:
         if members:  # of at least k rows each, and a few to spare while classes are replaced
             most = min(self.table.n_cells, int(table.arrays.rows.sum()) // table.constraints.k)
             classes = max(classes, most) + 8
-        self.capacity = classes
-        self.owners = []
-        self.label = np.array(label, dtype=np.int64)
-        self.cell_class = longs(self.label)
-        boxes = classes * self.table.n_columns
-        self.rows = longs(self._zeros(classes))
-        self.n_cells = longs(self._zeros(classes))
-        self.low = longs(self._zeros(boxes))
-        self.high = longs(self._zeros(boxes))
-        self.present = longs(self._zeros(boxes))
-        self.loss = doubles(self._zeros(classes, np.float64))
-        self.merged_into = longs(self._keep(np.arange(classes)))
-        self.scratch = longs(self._zeros(table.constraints.scratch_size))
-        self.seen = longs(self._zeros(self.table.widest_column + 2))
-        slots = self.table.constraints.n_slots
+        boxes, slots = classes * self.table.n_columns, self.table.constraints.n_slots
+        memory = Memory()
+        self.capacity, self.memory = classes, memory
+        self.label, self.owner = np.array(label, dtype=np.int64), np.arange(classes)
+        self.cell_class, self.merged_into = longs(self.label), longs(self.owner)
+        self.rows, self.n_cells = memory.longs(classes), memory.longs(classes)
+        self.low, self.high = memory.longs(boxes), memory.longs(boxes)
+        self.present, self.loss = memory.longs(boxes), memory.doubles(classes)
+        self.scratch = memory.longs(table.constraints.scratch_size)
+        self.seen = memory.longs(self.table.widest_column + 2)
         if histograms:
-            self.histograms = longs(self._zeros(classes * slots))
-            self.probe = longs(self._zeros(slots))
+            self.histograms, self.probe = memory.longs(classes * slots), memory.longs(slots)
         if code_cells:
-            self.code_cells = ints(self._zeros(classes * self.table.n_codes, np.int32))
+            self.code_cells = memory.ints(classes * self.table.n_codes)
             widths = table.arrays.columns["n_codes"]
-            self.column_start = longs(self._keep((np.cumsum(widths) - widths).astype(np.int64)))
+            self.column_start = memory.longs_of(np.cumsum(widths) - widths)
         if members:
-            self.first_cell = longs(self._keep(np.full(classes, -1)))
-            self.next_cell = longs(self._keep(np.full(self.table.n_cells, -1)))
-            self.live = longs(self._zeros(classes))
-            self.live_position = longs(self._zeros(classes))
-            self.free = longs(self._keep(np.arange(classes)[::-1].copy()))
-            self.n_free = classes
-            self._create_all(np.asarray(label))
+            self.first_cell = memory.longs_of(np.full(classes, -1))
+            self.next_cell = memory.longs_of(np.full(self.table.n_cells, -1))
+            self.live, self.live_position = memory.longs(classes), memory.longs(classes)
+            self.free, self.n_free = memory.longs_of(np.arange(classes)[::-1]), classes
+            self._create_all()
         else:
             self._fill()
 
-    def _keep(self, array: Any) -> Any:
-        self.owners.append(array)
-        return array
-
-    def _zeros(self, count: int, kind: Any = np.int64) -> Any:
-        return self._keep(np.zeros(max(count, 1), dtype=kind))
-
-    def _create_all(self, label: Any) -> None:
-        order = np.argsort(label, kind="stable")
-        order = order[label[order] >= 0]
-        ends = np.append(np.flatnonzero(np.diff(label[order])) + 1, len(order))
-        cells = longs(order)
-        lo = 0
-        for hi in ends if len(order) else []:
+    def _create_all(self) -> None:
+        order = np.argsort(self.label, kind="stable")
+        order = order[self.label[order] >= 0]
+        cells, lo = longs(order), 0
+        for hi in np.flatnonzero(np.diff(self.label[order], append=-1)) + 1:
             self.create(cells, lo, hi)
             lo = hi
 
+    def _fill(self) -> None:
+        """Sizes, boxes, losses, histograms and counts from the labels."""
+        d = self.table.n_columns
+        for c in range(self.capacity):
+            self._empty_box(c)
+        for cell in range(self.table.n_cells):
+            c = self.cell_class[cell]
+            if c < 0:
+                continue
+            self.n_cells[c] += 1
+            self.rows[c] += self.table.rows[cell]
+            self._widen_box(c, cell)
+            if self.histograms:
+                add_to_histogram(self.table, cell, 1, self.histogram(c))
+            if self.code_cells:
+                cells = self.code_cells + c * self.table.n_codes
+                for j in range(d):
+                    cells[self.column_start[j] + self.table.codes[cell * d + j]] += 1
+        for c in range(self.capacity):
+            if self.n_cells[c] > 0:
+                self._describe_boxes(c)
+
     def read_labels(self) -> Any:
         """The class of each cell, merges followed; numbers are in no particular order."""
-        owner = np.asarray(self.owners[6])
+        owner = self.owner
         while (owner[owner] != owner).any():
             owner = owner[owner]
-        found = self.label.copy()
-        found[found >= 0] = owner[found[found >= 0]]
-        return found
+        return np.where(self.label >= 0, owner[self.label], -1) if len(owner) else self.label.copy()
 
     def count_failing(self) -> int:
         """How many classes break a constraint; histograms are kept."""
@@ -121,31 +123,18 @@ class PartitionState:
         """Rows of class c by sensitive value."""
         return self.histograms + c * self.table.constraints.n_slots
 
-    def _fill(self):
-        """Sizes, boxes, losses, histograms and counts from the labels."""
+    def _empty_box(self, c):
+        for at in range(c * self.table.n_columns, (c + 1) * self.table.n_columns):
+            self.low[at], self.high[at], self.present[at] = FAR_CODE, -1, 0
+
+    def _widen_box(self, c, cell):
+        """Takes the codes of a cell into the box of class c."""
         d = self.table.n_columns
-        for at in range(self.capacity * d):
-            self.low[at] = FAR_CODE
-            self.high[at] = -1
-        for cell in range(self.table.n_cells):
-            c = self.cell_class[cell]
-            if c < 0:
-                continue
-            self.n_cells[c] += 1
-            self.rows[c] += self.table.rows[cell]
-            if self.histograms:
-                add_to_histogram(self.table, cell, 1, self.histogram(c))
-            for j in range(d):
-                code: int64_t = self.table.codes[cell * d + j]
-                at = c * d + j
-                if self.code_cells:
-                    self.code_cells[c * self.table.n_codes + self.column_start[j] + code] += 1
-                self.low[at] = min(self.low[at], code)
-                self.high[at] = max(self.high[at], code)
-                self.present[at] |= cython.cast(int64_t, 1) << (code & 63)
-        for c in range(self.capacity):
-            if self.n_cells[c] > 0:
-                self._describe_boxes(c)
+        codes, low, high = self.table.codes + cell * d, self.low + c * d, self.high + c * d
+        for j in range(d):
+            code: int64_t = codes[j]
+            low[j], high[j] = min(low[j], code), max(high[j], code)
+            self.present[c * d + j] |= cython.cast(int64_t, 1) << (code & 63)
 
     def _describe_boxes(self, c):
         """The loss of class c from its lowest and highest codes, and from its values in sets."""
@@ -180,19 +169,11 @@ class PartitionState:
 
     def create(self, cells, lo, hi):
         """Makes cells[lo … hi − 1] a new class."""
-        d = self.table.n_columns
         self.n_free -= 1
         c = self.free[self.n_free]
-        self.live[self.n_live] = c
-        self.live_position[c] = self.n_live
+        self.live[self.n_live], self.live_position[c] = c, self.n_live
         self.n_live += 1
-        low = self.low + c * d
-        high = self.high + c * d
-        present = self.present + c * d
-        for j in range(d):
-            low[j] = FAR_CODE
-            high[j] = -1
-            present[j] = 0
+        self._empty_box(c)
         self.first_cell[c] = cells[lo]
         rows: int64_t = 0
         for p in range(lo, hi):
@@ -200,11 +181,7 @@ class PartitionState:
             self.cell_class[cell] = c
             self.next_cell[cell] = cells[p + 1] if p + 1 < hi else -1
             rows += self.table.rows[cell]
-            for j in range(d):
-                code: int64_t = self.table.codes[cell * d + j]
-                low[j] = min(low[j], code)
-                high[j] = max(high[j], code)
-                present[j] |= cython.cast(int64_t, 1) << (code & 63)
+            self._widen_box(c, cell)
         self.rows[c] = rows
         self.n_cells[c] = hi - lo
         self._describe_boxes(c)
@@ -238,8 +215,7 @@ class PartitionState:
     def _count_union_values(self, a, b, j):
         """How many codes of column j two classes have together, or have at least."""
         if not self.code_cells:
-            x = a * self.table.n_columns + j
-            y = b * self.table.n_columns + j
+            x, y = a * self.table.n_columns + j, b * self.table.n_columns + j
             found: int64_t = count_bits(self.present[x] | self.present[y])
             return max(found, max(self.high[x], self.high[y]))
         first = self.code_cells + a * self.table.n_codes + self.column_start[j]
@@ -257,8 +233,7 @@ class PartitionState:
 
     def union_keeps(self, a, b):
         """Whether two classes together keep every constraint."""
-        first = self.histogram(a)
-        second = self.histogram(b)
+        first, second = self.histogram(a), self.histogram(b)
         for slot in range(self.table.constraints.n_slots):
             self.probe[slot] = first[slot] + second[slot]
         rows = self.rows[a] + self.rows[b]
@@ -266,11 +241,10 @@ class PartitionState:
 
     def merge(self, a, b):
         """Takes class b into class a; labels follow when they are read."""
-        d = self.table.n_columns
+        d, n_codes = self.table.n_columns, self.table.n_codes
         self.loss[a] = self.union_loss(a, b)
         for j in range(d):
-            x = a * d + j
-            y = b * d + j
+            x, y = a * d + j, b * d + j
             if self.table.columns[j].form == SET:
                 self.high[x] = self._count_union_values(a, b, j)
             else:
@@ -278,29 +252,21 @@ class PartitionState:
                 self.high[x] = max(self.high[x], self.high[y])
             self.present[x] |= self.present[y]
         if self.histograms:
-            into = self.histogram(a)
-            taken = self.histogram(b)
+            into, taken = self.histogram(a), self.histogram(b)
             for slot in range(self.table.constraints.n_slots):
                 into[slot] += taken[slot]
         if self.code_cells:
-            for code in range(self.table.n_codes):
-                self.code_cells[a * self.table.n_codes + code] += self.code_cells[
-                    b * self.table.n_codes + code
-                ]
+            for code in range(n_codes):
+                self.code_cells[a * n_codes + code] += self.code_cells[b * n_codes + code]
         self.rows[a] += self.rows[b]
         self.n_cells[a] += self.n_cells[b]
-        self.rows[b] = 0
-        self.n_cells[b] = 0
-        self.merged_into[b] = a
+        self.rows[b], self.n_cells[b], self.merged_into[b] = 0, 0, a
 
     def _box_if(self, c, j, gone, new):
-        """The lowest and highest code of class c in column j with one code less and one more.
-
-        −1: none. Of a set the second number is how many values there are.
-        """
+        """The lowest and highest code of class c in column j with one code less and one more (−1:
+        none); of a set the second number is how many values there are."""
         at = c * self.table.n_columns + j
-        low = self.low[at]
-        high = self.high[at]
+        low, high = self.low[at], self.high[at]
         if gone == new:
             return low, high
         cells = self.code_cells + c * self.table.n_codes + self.column_start[j]
@@ -312,9 +278,7 @@ class PartitionState:
                 high += 1
             return low, high
         if is_last and low == high:
-            if new >= 0:
-                return new, new
-            return low, high
+            return (new, new) if new >= 0 else (low, high)
         if is_last and gone == low:
             low += 1
             while low < high and cells[low] == 0:
@@ -324,8 +288,7 @@ class PartitionState:
             while high > low and cells[high] == 0:
                 high -= 1
         if new >= 0:
-            low = min(low, new)
-            high = max(high, new)
+            low, high = min(low, new), max(high, new)
         return low, high
 
     def loss_if(self, c, gone, new):
@@ -361,8 +324,7 @@ class PartitionState:
             u: int64_t = self.table.codes[gone * d + j] if gone >= 0 else -1
             v: int64_t = self.table.codes[new * d + j] if new >= 0 else -1
             low, high = self._box_if(c, j, u, v)
-            self.low[c * d + j] = low
-            self.high[c * d + j] = high
+            self.low[c * d + j], self.high[c * d + j] = low, high
             total += range_loss(self.table, j, low, high)
             cells = self.code_cells + c * self.table.n_codes + self.column_start[j]
             if u >= 0:

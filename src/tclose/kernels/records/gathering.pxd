@@ -1,17 +1,15 @@
-# Records gathered around the farthest of those left (MDAV).
-
-from libc.stdint cimport int64_t
-
-from tclose.kernels.base.memory cimport Longs
+from libc.stdint cimport int32_t, int64_t
+from tclose.kernels.base.memory cimport ConstLongs, Doubles, Ints, Longs, Memory
+from tclose.kernels.base.random cimport RandomStream
 from tclose.kernels.base.table cimport CodedTable
 
+cdef void count_record(CodedTable table, int64_t cell, int64_t times, Longs hist) noexcept nogil
 
 cdef class RecordPool:
     cdef readonly CodedTable table
     cdef readonly object label            # int64 [records]: the class of each; −1: none yet
-    cdef object owners
-    cdef readonly Py_ssize_t n_records
-    cdef readonly Py_ssize_t k, block
+    cdef Memory memory
+    cdef readonly Py_ssize_t n_records, k, block
     cdef readonly Py_ssize_t n_left       # records of the block without a class
     cdef readonly Py_ssize_t next_record  # the first of the next block
     cdef readonly Py_ssize_t n_classes
@@ -19,20 +17,33 @@ cdef class RecordPool:
     cdef Longs record_class
     cdef Longs left                       # the records of the block without a class
     cdef Longs code_count                 # by code of all columns: how many of them have it
-    cdef Longs middle                     # by column: the code of their centre
+    cdef Ints middle                      # by column: the code of their centre
     cdef Py_ssize_t most_near
     cdef Longs near                       # the records nearest to a seed, nearest first
-    cdef double* near_distance
-    cdef Longs hist                       # of the class that is being formed
-    cdef Longs scratch
+    cdef Doubles near_distance
+    cdef Longs hist, scratch              # of the class that is being formed
 
-    cdef int64_t _gather(self, int64_t effort) noexcept nogil
     cdef void _start_block(self) noexcept nogil
     cdef void _find_centre(self) noexcept nogil
-    cdef int64_t _farthest_from_centre(self) noexcept nogil
-    cdef int64_t _farthest_from(self, int64_t record) noexcept nogil
+    cdef void _count_codes(self, int64_t record, int64_t times) noexcept nogil
+    cdef int64_t _farthest_from(self, const int32_t* codes) noexcept nogil
     cdef Py_ssize_t _find_near(self, int64_t seed) noexcept nogil
     cdef int64_t _form_class(self, int64_t seed) noexcept nogil
     cdef int64_t _exchange(self, Py_ssize_t count) noexcept nogil
-    cdef void _count(self, int64_t record, int64_t times) noexcept nogil
     cdef void _close_class(self) noexcept nogil
+
+cdef class GroupHalving:
+    cdef readonly CodedTable table
+    cdef readonly RandomStream stream
+    cdef Memory memory
+    cdef Longs first_partner, second_partner  # by row: its neighbour along either order; −1: none
+    cdef Longs half                           # by row: 0, 1; −1: not known yet
+    cdef Longs spare, first_hist, second_hist, scratch
+    cdef Ints goes_left                       # by place in a group
+
+    cdef void _part_in_two(
+        self, Py_ssize_t lo, Py_ssize_t hi, ConstLongs first, ConstLongs second, bint shifted
+    ) noexcept nogil
+    cdef void _pair(self, Py_ssize_t lo, Py_ssize_t hi, ConstLongs order, Longs partner) noexcept nogil
+    cdef void _walk(self, int64_t row, bint along_second) noexcept nogil
+    cdef Py_ssize_t _both_keep(self, Py_ssize_t lo, Py_ssize_t hi, ConstLongs member) noexcept nogil

@@ -1,17 +1,14 @@
 """Records gathered around the farthest of them: MDAV (Domingo-Ferrer and Torra 2005).
 
-The record farthest from the centre of those left takes its k − 1 nearest; the record farthest from
-that one does the same; and so on while 3k are left. Then one more class of k if 2k are left, and
-the rest is the last class: sizes from k to 2k − 1. The centre is, column by column, the middle
-code, or for sets the commonest: an average of categories does not exist. Of equal distances the
-first along the curve counts.
+The record farthest from the centre of those left takes its k − 1 nearest, then the record farthest
+from that one, and so on while 3k are left; then one more class of k if 2k are left, and the rest is
+the last class. The centre is, column by column, the middle code, or for sets the commonest. Of
+equal distances the first along the space-filling curve counts, along which tables are cut into
+blocks, since n records cost n² / k looks.
 
-A record looks at all that are left, so a table of n costs n² / k looks. Large tables are therefore
-cut into blocks along the space-filling curve, and gathered block by block.
-
-While a class is formed it may exchange records (Soria-Comas et al. 2015, second algorithm): those
-next in distance are taken up one by one, each for the member whose leaving brings the class nearest
-to the table, if that is nearer than before, until the class is close.
+A class may exchange records (Soria-Comas et al. 2015, second algorithm): those next in distance are
+taken up one by one, each for the member whose leaving brings the class nearest to the table, until
+the class is close. Groups of single rows are halved along two orders at once.
 """
 
 from typing import Any
@@ -19,39 +16,44 @@ from typing import Any
 import cython
 import numpy as np
 from cython.cimports.libc.math import INFINITY
-from cython.cimports.libc.stdint import int64_t
-from cython.cimports.tclose.kernels.base.memory import clear, doubles, longs
+from cython.cimports.libc.stdint import int32_t, int64_t
+from cython.cimports.tclose.kernels.base.memory import (
+    Memory,
+    bytes_of,
+    clear,
+    divide_stably,
+    longs,
+)  # fmt: skip
+from cython.cimports.tclose.kernels.base.random import draw
 from cython.cimports.tclose.kernels.base.table import SET, pair_loss
-from cython.cimports.tclose.kernels.records.growing_box import cell_distance
+from cython.cimports.tclose.kernels.records.nearness import cell_distance
 from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+def count_record(table, cell, times, hist):
+    """Counts the sensitive values of a single record in or out."""
+    slots = table.slots + cell * table.n_fields
+    for field in range(table.n_fields):
+        hist[slots[field]] += times
 
 
 class RecordPool:
-    """The records without a class, and room to find the nearest.
+    """The records without a class; `candidates` of the nearest may be exchanged for members."""
 
-    `candidates` is how many of the nearest may be exchanged for members of a class.
-    """
-
-    def __init__(
-        self, table: Any, cell: NDArray[np.int64], k: int, block: int, candidates: int
-    ) -> None:
-        self.table = table
-        self.k, self.block = k, block
-        self.n_left = self.next_record = self.n_classes = 0
-        self.n_records, self.most_near = len(cell), k + candidates
-        self.label = np.full(len(cell), -1, dtype=np.int64)
-        cells = np.array(cell, dtype=np.int64)
-        left = np.zeros(block + 2 * k, dtype=np.int64)
-        code_count = np.zeros(self.table.n_codes, dtype=np.int64)
-        middle = np.zeros(self.table.n_columns, dtype=np.int64)
-        near, distance = np.zeros(self.most_near, dtype=np.int64), np.zeros(self.most_near)
-        hist = np.zeros(table.constraints.n_slots, dtype=np.int64)
-        scratch = np.zeros(table.constraints.scratch_size, dtype=np.int64)
-        self.owners = (left, cells, code_count, middle, near, distance, hist, scratch)
-        self.cell, self.record_class, self.left = longs(cells), longs(self.label), longs(left)
-        self.code_count, self.middle = longs(code_count), longs(middle)
-        self.near, self.near_distance = longs(near), doubles(distance)
-        self.hist, self.scratch = longs(hist), longs(scratch)
+    def __init__(self, table: Any, cell: Integers, k: int, block: int, candidates: int) -> None:
+        memory, constraints = Memory(), table.constraints
+        self.table, self.memory, self.k, self.block = table, memory, k, block
+        self.n_records, self.most_near, self.n_classes = len(cell), k + candidates, 0
+        self.label = np.full(len(cell), -1)
+        self.cell, self.record_class = memory.longs_of(cell), longs(self.label)
+        self.left, self.code_count = memory.longs(block + 2 * k), memory.longs(table.n_codes)
+        self.middle = memory.ints(table.n_columns)
+        self.near = memory.longs(self.most_near)
+        self.near_distance = memory.doubles(self.most_near)
+        self.hist = memory.longs(constraints.n_slots)
+        self.scratch = memory.longs(constraints.scratch_size)
 
     @property
     def is_empty(self) -> bool:
@@ -60,41 +62,35 @@ class RecordPool:
 
     def list_left(self) -> NDArray[np.int64]:
         """The records of the block that have no class yet, along the curve."""
-        return np.array(self.owners[0][: self.n_left])
+        return np.array([self.left[p] for p in range(self.n_left)], dtype=np.int64)
 
     def gather(self, effort: cython.longlong) -> int:
-        """Gathers classes until so many looks are spent or all records have one.
-
-        Returns the looks at records that this took.
-        """
-        with cython.nogil:
-            looks = self._gather(effort)
-        return looks
-
-    def _gather(self, effort):
+        """Gathers classes until so many looks are spent or all records have one; returns the
+        looks."""
         looks: int64_t = 0
-        while looks < effort and (self.n_left > 0 or self.next_record < self.n_records):
-            if self.n_left == 0:
-                self._start_block()
-            if self.n_left < 2 * self.k:
-                for p in range(self.n_left):
-                    self.record_class[self.left[p]] = self.n_classes
-                self.n_classes += 1
-                self.n_left = 0
-                continue
-            is_pair: cython.bint = self.n_left >= 3 * self.k
-            self._find_centre()
-            seed = self._farthest_from_centre()
-            looks += self.n_left + self.table.n_codes // 16
-            looks += self._form_class(seed)
-            if is_pair:
-                looks += self.n_left
-                looks += self._form_class(self._farthest_from(seed))
+        with cython.nogil:
+            while looks < effort and (self.n_left > 0 or self.next_record < self.n_records):
+                if self.n_left == 0:
+                    self._start_block()
+                if self.n_left < 2 * self.k:
+                    for p in range(self.n_left):
+                        self.record_class[self.left[p]] = self.n_classes
+                    self.n_classes += 1
+                    self.n_left = 0
+                    continue
+                is_pair: cython.bint = self.n_left >= 3 * self.k
+                self._find_centre()
+                seed = self._farthest_from(self.middle)
+                looks += self.n_left + self.table.n_codes // 16
+                looks += self._form_class(seed)
+                if is_pair:
+                    looks += self.n_left
+                    codes = self.table.codes + self.cell[seed] * self.table.n_columns
+                    looks += self._form_class(self._farthest_from(codes))
         return looks
 
     def _start_block(self):
         """Takes up the records of the next block; the last has fewer than 2k more."""
-        d = self.table.n_columns
         first = self.next_record
         last = first + self.block
         if last + 2 * self.k > self.n_records:
@@ -102,12 +98,15 @@ class RecordPool:
         clear(self.code_count, self.table.n_codes)
         for record in range(first, last):
             self.left[record - first] = record
-            count = self.code_count
-            for j in range(d):
-                count[self.table.codes[self.cell[record] * d + j]] += 1
-                count += self.table.columns[j].n_codes
-        self.n_left = last - first
-        self.next_record = last
+            self._count_codes(record, 1)
+        self.n_left, self.next_record = last - first, last
+
+    def _count_codes(self, record, times):
+        """Counts the codes of a record among those of the records left, or out of them."""
+        count, d = self.code_count, self.table.n_columns
+        for j in range(d):
+            count[self.table.codes[self.cell[record] * d + j]] += times
+            count += self.table.columns[j].n_codes
 
     def _find_centre(self):
         """Sets the middle code of each column among the records left; of a set the commonest."""
@@ -124,34 +123,21 @@ class RecordPool:
                     best = v
                     if 2 * below >= self.n_left:
                         break
-            self.middle[j] = best
+            self.middle[j] = cython.cast(int32_t, best)
             count += self.table.columns[j].n_codes
 
-    def _farthest_from_centre(self):
+    def _farthest_from(self, codes):
+        """The record left that is farthest from some codes."""
         d = self.table.n_columns
         best: cython.double = -1.0
         found: int64_t = -1
         for p in range(self.n_left):
-            codes = self.table.codes + self.cell[self.left[p]] * d
+            here = self.table.codes + self.cell[self.left[p]] * d
             distance: cython.double = 0.0
             for j in range(d):
-                distance += pair_loss(self.table, j, self.middle[j], codes[j])
+                distance += pair_loss(self.table, j, codes[j], here[j])
             if distance > best:
-                best = distance
-                found = self.left[p]
-        return found
-
-    def _farthest_from(self, record):
-        """The record left that is farthest from one that need not be."""
-        best: cython.double = -1.0
-        found: int64_t = -1
-        for p in range(self.n_left):
-            distance = cell_distance(
-                self.table, self.cell[record], self.cell[self.left[p]], INFINITY
-            )
-            if distance > best:
-                best = distance
-                found = self.left[p]
+                best, found = distance, self.left[p]
         return found
 
     def _find_near(self, seed):
@@ -169,11 +155,9 @@ class RecordPool:
                 continue
             at = count if count < most else most - 1
             while at > 0 and distances[at - 1] > distance:
-                near[at] = near[at - 1]
-                distances[at] = distances[at - 1]
+                near[at], distances[at] = near[at - 1], distances[at - 1]
                 at -= 1
-            near[at] = record
-            distances[at] = distance
+            near[at], distances[at] = record, distance
             count = min(count + 1, most)
         return count
 
@@ -187,56 +171,37 @@ class RecordPool:
         return looks
 
     def _exchange(self, count):
-        """Exchanges the first k of `near` for later ones while that brings the class nearer.
-
-        Returns how many exchanges were weighed.
-        """
-        near = self.near
-        clear(self.hist, self.table.constraints.n_slots)
-        for p in range(self.k):
-            self._count(near[p], 1)
-        slack: cython.double = self.table.constraints.slack(self.hist, self.k, self.scratch)
+        """Exchanges the first k of `near` for later ones while that brings the class nearer;
+        returns how many exchanges were weighed."""
+        near, cell, hist, k = self.near, self.cell, self.hist, self.k
+        clear(hist, self.table.constraints.n_slots)
+        for p in range(k):
+            count_record(self.table, cell[near[p]], 1, hist)
+        slack: cython.double = self.table.constraints.slack(hist, k, self.scratch)
         weighed: int64_t = 1
-        for p in range(self.k, count):
+        for p in range(k, count):
             if slack >= 0.0:
                 break
-            other = near[p]
             best: cython.double = slack
-            worst: cython.Py_ssize_t = -1
-            self._count(other, 1)
-            for q in range(self.k):
-                self._count(near[q], -1)
-                found = self.table.constraints.slack(self.hist, self.k, self.scratch)
-                self._count(near[q], 1)
+            worst: cython.Py_ssize_t = p
+            count_record(self.table, cell[near[p]], 1, hist)
+            for q in range(k):
+                count_record(self.table, cell[near[q]], -1, hist)
+                found = self.table.constraints.slack(hist, k, self.scratch)
+                count_record(self.table, cell[near[q]], 1, hist)
                 if found > best:
-                    best = found
-                    worst = q
-            weighed += self.k
-            if worst < 0:
-                self._count(other, -1)
-            else:
-                self._count(near[worst], -1)
-                near[p] = near[worst]
-                near[worst] = other
-                slack = best
+                    best, worst = found, q
+            weighed += k
+            count_record(self.table, cell[near[worst]], -1, hist)
+            near[p], near[worst] = near[worst], near[p]
+            slack = best
         return weighed
-
-    def _count(self, record, times):
-        """Counts a record's sensitive values in or out."""
-        slots = self.table.slots + self.cell[record] * self.table.n_fields
-        for field in range(self.table.n_fields):
-            self.hist[slots[field]] += times
 
     def _close_class(self):
         """Makes the first k records of `near` a class and takes them off those left."""
-        d = self.table.n_columns
         for p in range(self.k):
-            record = self.near[p]
-            self.record_class[record] = self.n_classes
-            count = self.code_count
-            for j in range(d):
-                count[self.table.codes[self.cell[record] * d + j]] -= 1
-                count += self.table.columns[j].n_codes
+            self.record_class[self.near[p]] = self.n_classes
+            self._count_codes(self.near[p], -1)
         self.n_classes += 1
         kept: cython.Py_ssize_t = 0
         for p in range(self.n_left):
@@ -244,3 +209,136 @@ class RecordPool:
                 self.left[kept] = self.left[p]
                 kept += 1
         self.n_left = kept
+
+
+class GroupHalving:
+    """Every cell of the table is a single row."""
+
+    def __init__(self, table: Any, stream: Any) -> None:
+        memory, constraints, rows = Memory(), table.constraints, table.n_cells
+        self.table, self.stream, self.memory = table, stream, memory
+        self.first_partner, self.second_partner = memory.longs(rows), memory.longs(rows)
+        self.half, self.spare = memory.longs(rows), memory.longs(rows)
+        self.goes_left = memory.ints(rows)
+        self.first_hist = memory.longs(constraints.n_slots)
+        self.second_hist = memory.longs(constraints.n_slots)
+        self.scratch = memory.longs(constraints.scratch_size)
+
+    def find_failing(self, first: Integers, members: Integers) -> NDArray[np.bool_]:
+        """Which groups fail; group g has the rows members[first[g] … first[g + 1] − 1]."""
+        n_groups: cython.Py_ssize_t = len(first) - 1
+        fails = np.zeros(n_groups, dtype=np.int8)
+        start, row, failing = longs(first), longs(members), bytes_of(fails)
+        with cython.nogil:
+            for g in range(n_groups):
+                clear(self.first_hist, self.table.constraints.n_slots)
+                for at in range(start[g], start[g + 1]):
+                    count_record(self.table, row[at], 1, self.first_hist)
+                failing[g] = not self.table.constraints.keeps(
+                    self.first_hist, start[g + 1] - start[g], self.scratch
+                )
+        return fails.astype(bool)
+
+    def halve(self, first: Integers, orders: Integers) -> tuple[Integers, int]:
+        """Halves groups again and again, as long as both halves keep the constraints: along every
+        pair of orders, and each with itself. Returns the group of each row, and the looks at rows.
+
+        `orders` [orders, rows] are the rows along each order, and `first` is where groups begin.
+        """
+        n = self.table.n_cells
+        top: cython.Py_ssize_t = len(first) - 1
+        n_orders: cython.Py_ssize_t = len(orders)
+        borders = np.zeros((2, n + 1), dtype=np.int64)
+        borders[:, :top] = first[:top], first[1:]
+        members = np.array(orders, dtype=np.int64, order="C")
+        found = np.zeros(n, dtype=np.int64)
+        starts, ends = longs(borders[0]), longs(borders[1])
+        member, result = longs(members), longs(found)
+        made: int64_t = 0
+        looks: int64_t = 0
+        with cython.nogil:
+            while top > 0:
+                top -= 1
+                lo, hi = starts[top], ends[top]
+                left: cython.Py_ssize_t = 0
+                if hi - lo >= 2 * self.table.constraints.k:
+                    for turn in range(n_orders * n_orders):
+                        p, q = turn // n_orders, turn % n_orders
+                        if q < p:
+                            continue
+                        self._part_in_two(lo, hi, member + p * n, member + q * n, p == q)
+                        left = self._both_keep(lo, hi, member)
+                        looks += 3 * (hi - lo) + self.table.constraints.n_slots
+                        if left > 0:
+                            break
+                if left == 0:
+                    for at in range(lo, hi):
+                        result[member[at]] = made
+                    made += 1
+                    continue
+                for order in range(n_orders):
+                    along = member + order * n
+                    for at in range(lo, hi):
+                        self.goes_left[at - lo] = self.half[along[at]] == 0
+                    divide_stably(along, lo, hi, self.goes_left, self.spare)
+                starts[top], ends[top] = lo, lo + left
+                starts[top + 1], ends[top + 1] = lo + left, hi
+                top += 2
+        return found, looks
+
+    def _part_in_two(self, lo, hi, first, second, shifted):
+        """Partners of either order go to different halves: the pairings are paths and even cycles.
+        Along one order alone the second is `shifted` by a row, so that the rows alternate."""
+        self._pair(lo, hi, first, self.first_partner)
+        if shifted:
+            for at in range(lo, hi):
+                self.second_partner[second[at]] = -1
+            self._pair(lo + 1, hi, second, self.second_partner)
+        else:
+            self._pair(lo, hi, second, self.second_partner)
+        for at in range(lo, hi):
+            self.half[first[at]] = -1
+        for at in range(lo, hi):
+            row = first[at]
+            if self.half[row] < 0 and self.second_partner[row] < 0:
+                self._walk(row, False)
+            elif self.half[row] < 0 and self.first_partner[row] < 0:
+                self._walk(row, True)
+        for at in range(lo, hi):
+            if self.half[first[at]] < 0:
+                self._walk(first[at], False)
+
+    def _pair(self, lo, hi, order, partner):
+        """Neighbours along an order become partners; −1 for a row that has none."""
+        for at in range(lo, hi):
+            partner[order[at]] = -1
+        for at in range(lo, hi - 1, 2):
+            partner[order[at]] = order[at + 1]
+            partner[order[at + 1]] = order[at]
+
+    def _walk(self, row, along_second):
+        """Halves a path or a cycle from a row on, beginning with a random half."""
+        half = draw(self.stream, 2)
+        while row >= 0 and self.half[row] < 0:
+            self.half[row] = half
+            row = self.second_partner[row] if along_second else self.first_partner[row]
+            half = 1 - half
+            along_second = not along_second
+
+    def _both_keep(self, lo, hi, member):
+        """The size of the first half where both keep every constraint, else 0."""
+        left: cython.Py_ssize_t = 0
+        clear(self.first_hist, self.table.constraints.n_slots)
+        clear(self.second_hist, self.table.constraints.n_slots)
+        for at in range(lo, hi):
+            is_first: cython.bint = self.half[member[at]] == 0
+            left += is_first
+            hist = self.first_hist if is_first else self.second_hist
+            count_record(self.table, member[at], 1, hist)
+        if left == 0 or left == hi - lo:
+            return 0
+        if not self.table.constraints.keeps(self.first_hist, left, self.scratch):
+            return 0
+        if not self.table.constraints.keeps(self.second_hist, hi - lo - left, self.scratch):
+            return 0
+        return left

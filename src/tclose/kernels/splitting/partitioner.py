@@ -1,12 +1,347 @@
-"""A pool of cells, partitioned into classes from the top down by stratified splits."""
+"""A pool of cells, partitioned into classes from the top down.
+
+A split is an order of a node's cells (a *key*: one column, or nearness to one or two cells drawn as
+seeds) and a share for the left half. Taken plainly, the first cells up to that share go left. Where
+that breaks a constraint, cells are handed out per stratum of sensitive values (a fragment of the
+values, coarser or finer, or a run of a few cells along their order): a stratum sends
+
+    λ · (its weight that the plain split sends left) + (1 − λ) · share · (its weight)
+
+of its first cells left. λ = 0 keeps every stratum's share, so both halves keep the distribution up
+to rounding; the largest λ that keeps the constraints displaces the fewest. Rounding is carried
+along the sensitive order, so every prefix of it is off by less than one cell (`docs/mathematics.md`
+3.6). Cells with equal quasi-identifiers may part: this is local recoding.
+"""
 
 import cython
 import numpy as np
-from cython.cimports.libc.stdint import int64_t
-from cython.cimports.tclose.kernels.base.memory import longs
-from cython.cimports.tclose.kernels.base.random import draw
-from cython.cimports.tclose.kernels.base.sorting import divide_stably, sort_ascending
-from cython.cimports.tclose.kernels.splitting.stratified_split import NEGLIGIBLE_LOSS
+from cython.cimports.libc.math import INFINITY, exp
+from cython.cimports.libc.stdint import int32_t, int64_t
+from cython.cimports.tclose.kernels.base.memory import (
+    Memory,
+    clear,
+    divide_stably,
+    longs,
+    sort_ascending,
+)  # fmt: skip
+from cython.cimports.tclose.kernels.base.random import draw, draw_unit
+from cython.cimports.tclose.kernels.base.table import (
+    FAR_CODE,
+    SET,
+    add_to_histogram,
+    count_bits,
+    pair_loss,
+    range_loss,
+    weight_of,
+)  # fmt: skip
+from cython.cimports.tclose.kernels.splitting.split import FREE, best_split
+
+NEGLIGIBLE_LOSS = 1e-9
+
+
+class StratifiedSplitter:
+    """Splits one node after another, with random numbers of a stream."""
+
+    def __init__(self, node, stream) -> None:
+        table, memory = node.table, Memory()
+        n_cells = table.n_cells
+        self.node, self.table, self.stream, self.memory = node, table, stream, memory
+        self.key, self.bin = memory.doubles(n_cells), memory.ints(n_cells)
+        self.weight = memory.longs(n_cells)
+        self.by_key, self.by_stratum = memory.ints(n_cells), memory.ints(n_cells)
+        self.stratum, self.stratum_start = memory.ints(n_cells), memory.ints(n_cells + 1)
+        self.goes_left, self.best_goes_left = memory.ints(n_cells), memory.ints(n_cells)
+        self.stratum_fill, self.bin_end = memory.ints(n_cells + 1), memory.ints(MAX_BINS + 1)
+        self.stratum_weight, self.plain_weight = memory.longs(n_cells), memory.longs(n_cells)
+        self.rank_distance = memory.doubles(table.widest_column + 2)
+
+    def best_split(self, cells, n_cells, curve, tries, plainly, tightness):
+        """The best of the strict cuts (`plainly`) and of some random splits, into `best_goes_left`.
+
+        Cells lie along the curve. A large node without a split is tried harder: it costs most.
+        """
+        d = self.table.n_columns
+        result: SplitResult
+        self.node.load(cells, n_cells)
+        self.node.rank_codes()
+        result.saved, result.loss, result.passes = -1.0, self.node.rows * self.node.loss, 1
+        if self.node.rows < 2 * self.node.constraints.k or n_cells < 2 or self.node.loss == 0.0:
+            return result
+        for p in range(n_cells):
+            self.weight[p] = weight_of(self.table, cells[p], 0)
+        turn = draw(self.stream, d)
+        most = min(max(CELLS_TRIED // n_cells, 2), tries * min(1 + n_cells // 100, 10))
+        trial: int64_t = -1 if plainly and self._split_plainly() else 0
+        best_score: cython.double = -INFINITY
+        while trial < most and (trial < tries or result.saved <= NEGLIGIBLE_LOSS):
+            self.n_strata = 0
+            share: cython.double = 0.5
+            if trial >= 0:
+                j = (turn + trial) % d
+                self._draw_strata(curve)
+                if trial % 2 == 0 and self.node.n_ranks[j] > 1:
+                    self._key_by_column(j)
+                else:
+                    self._key_by_seeds()
+                if draw(self.stream, 2) == 0:
+                    share = 0.1 + 0.4 * draw_unit(self.stream)
+            trial += 1
+            saved, score = self._try_split(share, tightness)
+            if score > best_score:
+                result.saved, best_score = saved, score
+                for p in range(n_cells):
+                    self.best_goes_left[p] = self.goes_left[p]
+        result.passes = trial + 2 + (d if plainly else 0)
+        return result
+
+    def _split_plainly(self):
+        """The best strict cut over all columns into `goes_left`; whether there is one."""
+        split = best_split(self.node, FREE, 0)
+        if split.column < 0:
+            return False
+        goes_left, rank = self.goes_left, self.node.rank + split.column * self.node.cell_stride
+        last = cython.cast(int32_t, split.rank)
+        for p in range(self.node.n_cells):
+            goes_left[p] = -1 if rank[p] <= last else 0
+        return True
+
+    def _draw_strata(self, curve):
+        """Groups the node's cells, which lie in sensitive order, by fragments or in runs."""
+        n_cells, cells, weight = self.node.n_cells, self.node.cells, self.weight
+        stratum, start, stratum_weight = self.stratum, self.stratum_start, self.stratum_weight
+        fragment = self.table.order_fragment + curve * self.table.n_cells
+        coarseness = self._draw_coarseness(curve)
+        run = 2 + draw(self.stream, min(15, max(n_cells // 4, 1)))
+        at: int32_t = -1
+        last: int64_t = -1
+        end: int64_t = 0
+        for p in range(n_cells):
+            if coarseness < 0:
+                here: int64_t = p if p == end else last
+            else:
+                here = fragment[cells[p]] >> coarseness
+            if at < 0 or here != last:
+                at += 1
+                start[at], stratum_weight[at], last, end = p, 0, here, p + run
+            stratum[p] = at
+            stratum_weight[at] += weight[p]
+        start[at + 1] = n_cells
+        self.n_strata = at + 1
+
+    def _draw_coarseness(self, curve):
+        """How many last bits to take off fragments, or −1: runs of cells. One attribute is mostly
+        handed out by its values; several by any grid that parts the node."""
+        has_several: cython.bint = self.table.n_orders > 1
+        luck = draw(self.stream, 5)
+        if luck < (MANY_RUNS if has_several else 1):
+            return -1
+        if not has_several and luck > 1:
+            return 0
+        fragment = self.table.order_fragment + curve * self.table.n_cells
+        span = fragment[self.node.cells[0]] ^ fragment[self.node.cells[self.node.n_cells - 1]]
+        bits: int64_t = 0
+        while span >> bits > 0:
+            bits += 1
+        return draw(self.stream, max(bits, 1))
+
+    def _key_by_column(self, j):
+        """Orders by one column, ties by a second: what a hierarchy or the number line suggests."""
+        i = draw(self.stream, self.node.n_columns)
+        first, second = (
+            self.node.rank + j * self.node.cell_stride, self.node.rank + i * self.node.cell_stride
+        )  # fmt: skip
+        key, scale = self.key, 0.9 / self.node.n_ranks[i]
+        for p in range(self.node.n_cells):
+            key[p] = first[p] + second[p] * scale
+
+    def _key_by_seeds(self):
+        """Orders by nearness to a cell in a random mix of columns, or by which of two is nearer."""
+        n_cells, d, key, distance = (
+            self.node.n_cells, self.node.n_columns, self.key, self.rank_distance
+        )  # fmt: skip
+        x, y = draw(self.stream, n_cells), draw(self.stream, n_cells)
+        has_two: cython.bint = draw(self.stream, 2) == 0
+        for p in range(n_cells):
+            key[p] = 0.0
+        density = draw(self.stream, 3)
+        for j in range(d):
+            if density > 0 and draw(self.stream, d) >= 3 * density - 1:
+                continue
+            share = 0.2 + draw_unit(self.stream)
+            rank = self.node.rank + j * self.node.cell_stride
+            code = self.node.code + j * self.node.code_stride
+            u, v = code[rank[x]], code[rank[y]]
+            for r in range(self.node.n_ranks[j]):
+                distance[r] = share * pair_loss(self.table, j, code[r], u)
+                if has_two:
+                    distance[r] -= share * pair_loss(self.table, j, code[r], v)
+            for p in range(n_cells):
+                key[p] += distance[rank[p]]
+
+    def _sort_by_key(self):
+        """Positions by key, in steps and ties in a random rotation; and within each stratum."""
+        n_cells, key, bin_of, bin_end = self.node.n_cells, self.key, self.bin, self.bin_end
+        by_key, by_stratum, stratum = self.by_key, self.by_stratum, self.stratum
+        fill = self.stratum_fill
+        low, high = key[0], key[0]
+        for p in range(n_cells):
+            low, high = min(low, key[p]), max(high, key[p])
+        n_bins = min(8 * n_cells, MAX_BINS)
+        scale = (n_bins - 1) / (high - low) if high > low else 0.0
+        for b in range(n_bins + 1):
+            bin_end[b] = 0
+        for p in range(n_cells):
+            bin_of[p] = cython.cast(int32_t, (key[p] - low) * scale)
+        for p in range(n_cells):
+            bin_end[bin_of[p] + 1] += 1
+        for b in range(n_bins):
+            bin_end[b + 1] += bin_end[b]
+        turn = draw(self.stream, n_cells)
+        for g in range(self.n_strata):
+            fill[g] = self.stratum_start[g]
+        for q in range(turn, turn + n_cells):
+            p = q if q < n_cells else q - n_cells
+            by_key[bin_end[bin_of[p]]] = p
+            bin_end[bin_of[p]] += 1
+        for q in range(n_cells):
+            p = by_key[q]
+            by_stratum[fill[stratum[p]]] = p
+            fill[stratum[p]] += 1
+
+    def _plain_border(self, left_weight):
+        """Where the plain split is: a change of key near the wanted weight, else that weight."""
+        n_cells, by_key, bin_of, weight = self.node.n_cells, self.by_key, self.bin, self.weight
+        at: cython.Py_ssize_t = 0
+        passed: int64_t = 0
+        while at < n_cells - 2 and 2 * passed + weight[by_key[at]] < 2 * left_weight:
+            passed += weight[by_key[at]]
+            at += 1
+        at = max(at, 1)
+        for step in range(2 * max(n_cells // 4, 1)):
+            q = at - step // 2 if step % 2 == 0 else at + step // 2
+            if 0 < q < n_cells and bin_of[by_key[q]] != bin_of[by_key[q - 1]]:
+                return q
+        return at
+
+    def _try_split(self, share, tightness):
+        """(loss saved, the same less its regret) of the least displaced allowed split; without
+        strata of the split that stands in `goes_left`."""
+        if self.n_strata > 0:
+            self._sort_by_key()
+            share = self._plain_share(share)
+        for step in range(5 if self.n_strata > 0 else 1):
+            if self.n_strata > 0:
+                self._hand_out(share, 1.0 - 0.25 * step)
+            left_rows: int64_t = 0
+            clear(self.node.left_hist, self.node.constraints.n_slots)
+            for p in range(self.node.n_cells):
+                if self.goes_left[p] != 0:
+                    left_rows += self.node.cell_rows[p]
+                    add_to_histogram(self.table, self.node.cells[p], 1, self.node.left_hist)
+            if 0 < left_rows < self.node.rows and self.node.keep_both_halves(left_rows, 0):
+                left_loss, right_loss = self._loss_of_halves()
+                saved = self.node.rows * self.node.loss - left_rows * left_loss
+                saved -= (self.node.rows - left_rows) * right_loss
+                return saved, saved - self._regret(left_rows, tightness)
+        return -1.0, -INFINITY
+
+    def _plain_share(self, share):
+        """What the plain split sends left of every stratum; returns its share of the whole."""
+        weight, stratum, plain = self.weight, self.stratum, self.plain_weight
+        whole: int64_t = 0
+        left: int64_t = 0
+        clear(plain, self.n_strata)
+        for g in range(self.n_strata):
+            whole += self.stratum_weight[g]
+        for q in range(self._plain_border(share * whole)):
+            p = self.by_key[q]
+            plain[stratum[p]] += weight[p]
+            left += weight[p]
+        return left / cython.cast(cython.double, whole)
+
+    def _hand_out(self, share, plainness):
+        """Fills `goes_left` for one λ; half a cell's rounding decides, and is carried on."""
+        goes_left, by_stratum, weight = self.goes_left, self.by_stratum, self.weight
+        start, plain, whole = self.stratum_start, self.plain_weight, self.stratum_weight
+        due: cython.double = 0.0
+        taken: int64_t = 0
+        for p in range(self.node.n_cells):
+            goes_left[p] = 0
+        for g in range(self.n_strata):
+            due += plainness * plain[g] + (1.0 - plainness) * share * whole[g]
+            for q in range(start[g], start[g + 1]):
+                p = by_stratum[q]
+                if taken + 0.5 * weight[p] > due:
+                    break
+                taken += weight[p]
+                goes_left[p] = -1
+
+    def _loss_of_halves(self):
+        """Loss per row of both halves; minima, maxima and bit sets without branches, for speed."""
+        n_cells, goes_left = self.node.n_cells, self.goes_left
+        left: cython.double = 0.0
+        right: cython.double = 0.0
+        for j in range(self.node.n_columns):
+            rank = self.node.rank + j * self.node.cell_stride
+            code = self.node.code + j * self.node.code_stride
+            if self.table.columns[j].form != SET:
+                a: int32_t = FAR_CODE
+                b: int32_t = 0
+                c: int32_t = FAR_CODE
+                d: int32_t = 0
+                for p in range(n_cells):
+                    v, s = rank[p], goes_left[p]
+                    a = min(a, v | (~s & FAR_CODE))
+                    b = max(b, v & s)
+                    c = min(c, v | (s & FAR_CODE))
+                    d = max(d, v & ~s)
+                left += range_loss(self.table, j, code[a], code[b])
+                right += range_loss(self.table, j, code[c], code[d])
+            elif self.node.n_ranks[j] <= 63:
+                left_bits: int64_t = 0
+                right_bits: int64_t = 0
+                for p in range(n_cells):
+                    bit = cython.cast(int64_t, 1) << rank[p]
+                    side = cython.cast(int64_t, goes_left[p])
+                    left_bits |= bit & side
+                    right_bits |= bit & ~side
+                left += range_loss(self.table, j, 0, count_bits(left_bits))
+                right += range_loss(self.table, j, 0, count_bits(right_bits))
+            else:
+                left += range_loss(self.table, j, 0, self._count_codes(j, -1))
+                right += range_loss(self.table, j, 0, self._count_codes(j, 0))
+        return left, right
+
+    def _count_codes(self, j, side):
+        """How many codes of column j one half has."""
+        rank, seen = self.node.rank + j * self.node.cell_stride, self.node.code_rank
+        for r in range(self.node.n_ranks[j]):
+            seen[r] = 0
+        for p in range(self.node.n_cells):
+            if self.goes_left[p] == side:
+                seen[rank[p]] = 1
+        found: int64_t = 0
+        for r in range(self.node.n_ranks[j]):
+            found += seen[r]
+        return found
+
+    def _regret(self, left_rows, tightness):
+        """What the loss does not show yet: a large half that has used up its closeness can never be
+        split again."""
+        if (
+            tightness <= 0.0
+            or self.node.rows < 8 * self.node.constraints.k
+            or self.node.constraints.n_constraints == 0
+        ):
+            return 0.0
+        right_rows = self.node.rows - left_rows
+        left_slack = self.node.constraints.slack(self.node.left_hist, left_rows, self.node.scratch)
+        right_slack = self.node.constraints.slack(
+            self.node.right_hist, right_rows, self.node.scratch
+        )
+        return tightness * (
+            left_rows * exp(-15.0 * left_slack) + right_rows * exp(-15.0 * right_slack)
+        )
 
 
 class Partitioner:
@@ -14,15 +349,12 @@ class Partitioner:
 
     def __init__(self, splitter) -> None:
         n_cells = splitter.table.n_cells
-        self.splitter, self.table = splitter, splitter.table
-        self.cells = np.arange(n_cells, dtype=np.int64)
+        self.splitter, self.table, self.memory = splitter, splitter.table, Memory()
+        self.cells = np.arange(n_cells)
         self.ends = np.zeros(n_cells + 1, dtype=np.int64)
         self.waiting = np.zeros(n_cells + 1, dtype=np.int64)
-        self.room = np.zeros(n_cells, dtype=np.int64)
-        self.ids, self.spare = longs(self.cells), longs(self.room)
+        self.ids, self.spare = longs(self.cells), self.memory.longs(n_cells)
         self.class_end, self.waiting_end = longs(self.ends), longs(self.waiting)
-        self.n_waiting = self.n_classes = self.next_start = self.curve = 0
-        self.loss = self.effort = 0.0
 
     def begin_all(self, label=None) -> None:
         """Has all cells wait to be split: together, or each class of a labelling by itself."""
@@ -34,15 +366,14 @@ class Partitioner:
         self.waiting[: len(ends)] = ends[::-1]
         self.n_waiting = len(ends)
 
-    def split_some(self, most_cells: int, *, tries: int, plainly: bool, tightness: float) -> float:
+    def split_some(
+        self, most_cells: cython.longlong, *, tries: cython.longlong, plainly: cython.bint,
+        tightness: cython.double,
+    ) -> float:  # fmt: skip
         """Splits nodes until none waits or so many cells were handled; returns the steps spent."""
         before = self.effort
-        most: int64_t = most_cells
-        n_tries: int64_t = tries
-        is_plain: cython.bint = plainly
-        tight: cython.double = tightness
         with cython.nogil:
-            self.split(most, n_tries, is_plain, tight)
+            self.split(most_cells, tries, plainly, tightness)
         return self.effort - before
 
     def give_up(self) -> None:

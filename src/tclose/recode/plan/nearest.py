@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.boxes.widening import ClassShapes
+from tclose.kernels.classes.widening import ClassShapes
 from tclose.recode.plan.shapes import Shape
 
 Ints = NDArray[np.int64]
@@ -32,7 +32,7 @@ COLUMN = np.dtype(
 
 @dataclass(frozen=True)
 class ShapeArrays:
-    """The memory that `ClassShapes` reads; its fields are described in `kernels.boxes.widening`."""
+    """The memory that `ClassShapes` reads; `kernels.classes.widening` describes its fields."""
 
     columns: NDArray[np.void]
     low: Ints

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.base.random import RandomStream
+from tclose.kernels.partition.local_search import CellSwaps
 from tclose.kernels.partition.state import PartitionState, fits_code_cells
-from tclose.kernels.partition.swaps import CellSwaps
 from tclose.kernels.records.filling import MatchingFilling, QuotaFilling
 from tclose.search.by_construction.emd_bounds import EmdConstraints, find_emd_constraints
 from tclose.search.by_construction.quotas import Quotas

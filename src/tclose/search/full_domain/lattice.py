@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.errors import UsageError
-from tclose.kernels.lattice.grouping import KeyLayout
+from tclose.kernels.partition.grouping import KeyLayout
 from tclose.search.kernel_arrays import make_record
 from tclose.search.problem import SearchProblem
 from tclose.utility.loss import ColumnLoss

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.base.constraints import ConstraintSet
-from tclose.kernels.lattice.grouping import Grouping, NodeGrouping
+from tclose.kernels.partition.grouping import Grouping, NodeGrouping
 from tclose.requirements.constraint import ConstraintKind, Constraints
 from tclose.search.full_domain.lattice import Ladder, Levels, lay_out_keys, pack_keys
 from tclose.search.full_domain.measures import NodeTally

@@ -1,7 +1,5 @@
-# Pool a few neighbouring classes, split the pool anew, keep what is cheaper.
-
 from libc.stdint cimport int64_t
-
+from tclose.kernels.base.memory cimport Longs, Memory
 from tclose.kernels.base.random cimport RandomStream
 from tclose.kernels.partition.state cimport PartitionState
 from tclose.kernels.splitting.partitioner cimport Partitioner
@@ -9,8 +7,19 @@ from tclose.kernels.splitting.partitioner cimport Partitioner
 cdef enum:
     MOST_POOLED = 4
     USUAL_POOL = 400     # cells in a pool, most of the time; now and then ten times as many
-    LARGEST_POOL = 40000 # a single class of more cells is left as the first passes split it
+    LARGEST_POOL = 40000  # a single class of more cells is left as the first passes split it
 
+cdef class CellSwaps:
+    cdef readonly PartitionState state
+    cdef readonly RandomStream stream
+    cdef Memory memory
+    cdef Longs tie                # by cell: a number for its sensitive values
+    cdef Longs peers, first_peer  # the cells by their sensitive values, and where each tie begins
+    cdef Longs suppressed, first_suppressed  # the suppressed cells likewise
+    cdef Longs position           # by cell: where it stands among the suppressed
+
+    cdef double _try_change(self, int64_t x, int64_t y, Py_ssize_t b) noexcept nogil
+    cdef double _try_reinstating(self, int64_t x, int64_t tries) noexcept nogil
 
 cdef struct Operator:
     # one way of choosing a pool and of splitting it, and what it has lately saved and cost
@@ -20,11 +29,9 @@ cdef struct Operator:
     double saved
     double effort
 
-
 cdef struct Neighbour:
     Py_ssize_t number
     double cost      # of merging it with the first
-
 
 cdef class DestroyAndRepair:
     cdef readonly PartitionState state
@@ -36,7 +43,6 @@ cdef class DestroyAndRepair:
     cdef Neighbour[MOST_POOLED] pool
     cdef Py_ssize_t n_pooled
 
-    cdef (double, double) _improve(self, int64_t steps, double tightness) noexcept nogil
     cdef Py_ssize_t _choose_operator(self) noexcept nogil
     cdef void _choose_pool(self, Py_ssize_t a, int64_t want, int64_t sampled) noexcept nogil
     cdef bint _is_pooled(self, Py_ssize_t c) noexcept nogil

@@ -5,72 +5,56 @@ from typing import Any
 import cython
 import numpy as np
 from cython.cimports.libc.math import INFINITY
-from cython.cimports.tclose.kernels.base.memory import bytes_of, doubles, longs
+from cython.cimports.tclose.kernels.base.memory import Memory, bytes_of, doubles, longs
 from numpy.typing import NDArray
 
 
 class ClassShapes:
     """What classes cover in each column; `arrays` owns the memory (`recode.plan.nearest`).
 
-    Many classes are released alike in a column, so what a row costs there is reckoned once for
-    each released value, and then only added up.
+    Classes released alike in a column cost a row the same there: it is reckoned once for them.
     """
 
     def __init__(self, arrays: Any) -> None:
         self.owners = arrays
         self.n_classes, self.n_columns = arrays.loss.shape
         self.n_released = len(arrays.released_class)
-        self.columns = cython.cast(
-            cython.pointer(ShapeColumn), longs(arrays.columns.view("i8").reshape(-1))
-        )
-        self.low, self.high = longs(arrays.low.reshape(-1)), longs(arrays.high.reshape(-1))
-        self.n_values = longs(arrays.n_values.reshape(-1))
-        self.loss = doubles(arrays.loss.reshape(-1))
-        self.has_missing = bytes_of(arrays.has_missing.reshape(-1))
-        self.is_anything = bytes_of(arrays.is_anything.reshape(-1))
-        self.positions, self.ancestors = doubles(arrays.positions), longs(arrays.ancestors)
-        self.members, self.released = bytes_of(arrays.members), longs(arrays.released.reshape(-1))
-        self.released_class = longs(arrays.released_class)
+        self.columns = cython.cast(cython.pointer(ShapeColumn), longs(arrays.columns.view("i8")))
+        self.low, self.high = longs(arrays.low), longs(arrays.high)
+        self.n_values, self.has_missing = longs(arrays.n_values), bytes_of(arrays.has_missing)
+        self.is_anything = bytes_of(arrays.is_anything)
+        self.loss, self.positions = doubles(arrays.loss), doubles(arrays.positions)
+        self.ancestors, self.members = longs(arrays.ancestors), bytes_of(arrays.members)
+        self.released, self.released_class = longs(arrays.released), longs(arrays.released_class)
         self.released_column = longs(arrays.released_column)
 
     def find_nearest(
         self, codes: NDArray[np.int64], reachable: NDArray[np.int8], most: cython.longlong
     ) -> NDArray[np.int64]:
         """[rows, most]: the classes that gain least loss by each row, then lose least; −1: no more.
-
-        `reachable` [rows, columns] says where a class may be widened to a row's value.
-        """
+        `reachable` [rows, columns] says where a class may be widened to a row's value."""
         n_rows: cython.Py_ssize_t = len(codes)
         d = self.n_columns
         choices = np.full((n_rows, most), -1, dtype=np.int64)
-        price, best = np.zeros((2, self.n_released)), np.zeros((2, most))
-        self.gained, self.lost = doubles(price[0]), doubles(price[1])
-        codes = np.ascontiguousarray(codes, np.int64).reshape(-1)
-        reachable = np.ascontiguousarray(reachable, np.int8).reshape(-1)
-        code, reach, choice = longs(codes), bytes_of(reachable), longs(choices.reshape(-1))
-        best_gain, best_loss = doubles(best[0]), doubles(best[1])
+        memory = Memory()
+        reachable = np.ascontiguousarray(reachable, np.int8)
+        code, reach, choice = memory.longs_of(codes), bytes_of(reachable), longs(choices)
+        self.gained, self.lost = memory.doubles(self.n_released), memory.doubles(self.n_released)
+        best_gain, best_loss = memory.doubles(most), memory.doubles(most)
         with cython.nogil:
             for x in range(n_rows):
-                self._price(code + x * d, reach + x * d)
+                for at in range(self.n_released):
+                    c, q = self.released_class[at], self.released_column[at]
+                    covers, loss = self._loss_with(c, q, code[x * d + q])
+                    self.lost[at], self.gained[at] = loss, INFINITY
+                    if covers or reach[x * d + q]:
+                        self.gained[at] = max(loss - self.loss[c * d + q], 0.0)
                 self._find_nearest(most, best_gain, best_loss, choice + x * most)
         return choices
 
-    def _price(self, codes, reachable):
-        """Sets what each released value gains and loses by a row."""
-        for at in range(self.n_released):
-            c = self.released_class[at]
-            q = self.released_column[at]
-            covers, loss = self._loss_with(c, q, codes[q])
-            self.lost[at] = loss
-            self.gained[at] = INFINITY
-            if covers or reachable[q]:
-                self.gained[at] = max(loss - self.loss[c * self.n_columns + q], 0.0)
-
     def _loss_with(self, c, q, v):
-        """Whether class c covers value v of column q as it is, and what it loses with it.
-
-        A value without a code is covered only by what covers anything.
-        """
+        """Whether class c covers value v of column q as it is, and what it loses with it; a value
+        without a code is covered only by what covers anything."""
         column = cython.address(self.columns[q])
         at = c * self.n_columns + q
         positions = self.positions + column.first_position
@@ -81,14 +65,12 @@ class ClassShapes:
             if 0 <= v < column.n_codes and members[v]:
                 return True, self.loss[at]
             return False, (self.n_values[at] + self.has_missing[at] + 1) * positions[0]
-        low = self.low[at]
-        high = self.high[at]
+        low, high = self.low[at], self.high[at]
         if low <= v <= high:
             return True, self.loss[at]
         if v < 0 or v == column.n_codes or low > high:
             return False, 1.0
-        low = min(low, v)
-        high = max(high, v)
+        low, high = min(low, v), max(high, v)
         if column.form == INTERVAL:
             return False, positions[high] - positions[low]
         ancestors = self.ancestors + column.first_ancestor
@@ -124,8 +106,6 @@ class ClassShapes:
                 best_gain[later] = best_gain[later - 1]
                 best_loss[later] = best_loss[later - 1]
                 choice[later] = choice[later - 1]
-            best_gain[at] = gain
-            best_loss[at] = loss
-            choice[at] = c
+            best_gain[at], best_loss[at], choice[at] = gain, loss, c
             if found == most:
                 worst = best_gain[most - 1]

@@ -1,10 +1,6 @@
-# Cells grouped at a node of the lattice, from a finer grouping, and the classes judged.
-
-from libc.stdint cimport int8_t, int32_t, int64_t
-
+from libc.stdint cimport int8_t, int64_t
 from tclose.kernels.base.constraints cimport ConstraintSet
-from tclose.kernels.base.memory cimport ConstLongs, Longs
-
+from tclose.kernels.base.memory cimport Ints, Longs, Memory
 
 cdef enum ClassState:
     KEPT          # the class keeps the constraints
@@ -13,7 +9,6 @@ cdef enum ClassState:
 
 cdef double SURE_ROWS
 
-
 cdef struct KeyColumn:
     int64_t word         # the word of the key that holds the column's code
     int64_t shift        # its place in there
@@ -21,13 +16,11 @@ cdef struct KeyColumn:
     int64_t n_codes
     int64_t first_group  # where its tables begin in `group`
 
-
 cdef class KeyLayout:
     cdef readonly object arrays
     cdef readonly Py_ssize_t n_columns, n_words
     cdef KeyColumn* columns
     cdef Longs group     # level after level of column after column: the group of each code
-
 
 cdef class Grouping:
     cdef readonly object arrays
@@ -36,9 +29,8 @@ cdef class Grouping:
     cdef Longs key            # [word, class]
     cdef Longs size           # by class: rows
     cdef Longs start          # by class, and one more: where its entries begin
-    cdef int32_t* slot        # by entry
+    cdef Ints slot            # by entry
     cdef Longs count          # by entry
-
 
 cdef class NodeGrouping:
     cdef readonly KeyLayout layout
@@ -48,25 +40,17 @@ cdef class NodeGrouping:
     cdef readonly object owner           # by source class: its class
     cdef readonly object state           # by class: a ClassState
     cdef readonly int64_t small_rows     # rows in classes of fewer than k
-    cdef readonly int64_t sum_of_squares # of all sizes
+    cdef readonly int64_t sum_of_squares  # of all sizes
     cdef readonly int64_t failed_rows
     cdef readonly int64_t n_failed
     cdef readonly int64_t n_unsure       # classes too near a threshold for the constraints
     cdef readonly double lost_rows       # surely lost at the node and at every finer one
-    cdef object arrays
+    cdef Memory memory
     cdef Longs owners, first_member, next_member, table
     cdef int8_t* states
     cdef Longs hist, touched, scratch
 
-    cdef void _regroup(
-        self, Grouping source, Grouping made, KeyLayout layout, ConstLongs changes,
-        Py_ssize_t n_changes, Py_ssize_t room,
-    ) noexcept nogil
-    cdef void _count_sizes(self, Grouping made) noexcept nogil
-    cdef bint _merge(
-        self, Grouping source, Grouping made, int64_t room, bint whole, bint bounding
-    ) noexcept nogil
     cdef Py_ssize_t _add_members(self, Grouping source, Py_ssize_t g) noexcept nogil
     cdef void _judge(self, Py_ssize_t g, int64_t size) noexcept nogil
     cdef double _surely_lost(self, int64_t size) noexcept nogil
-    cdef void _put_histogram(self, Grouping made, Py_ssize_t g, bint clearing) noexcept nogil
+    cdef void _put_histogram(self, Py_ssize_t g, bint clearing) noexcept nogil

@@ -12,13 +12,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.stdint import int64_t, uint64_t
 from cython.cimports.tclose.kernels.base.constraints import EMD
-from cython.cimports.tclose.kernels.base.memory import (
-    bytes_of,
-    clear,
-    doubles,
-    ints,
-    longs,
-)
+from cython.cimports.tclose.kernels.base.memory import Memory, bytes_of, clear, doubles, ints, longs
 
 SURE_ROWS = 1e-3  # far above what rounding can add to a sum of distances over all classes
 
@@ -28,8 +22,7 @@ class KeyLayout:
 
     def __init__(self, columns: Any, group: Any, n_words: int) -> None:
         self.arrays = (columns, group)
-        self.n_columns = len(columns)
-        self.n_words = n_words
+        self.n_columns, self.n_words = len(columns), n_words
         self.columns = cython.cast(cython.pointer(KeyColumn), longs(columns.view("i8")))
         self.group = longs(group)
 
@@ -42,11 +35,8 @@ class Grouping:
         self.n_words, self.capacity = key.shape
         self.n_classes = self.capacity
         self.n_entries = len(slot)
-        self.key = longs(key)
-        self.size = longs(size)
-        self.start = longs(start)
-        self.slot = ints(slot)
-        self.count = longs(count)
+        self.key, self.size, self.start = longs(key), longs(size), longs(start)
+        self.slot, self.count = ints(slot), longs(count)
 
     @property
     def n_bytes(self) -> int:
@@ -69,47 +59,82 @@ class NodeGrouping:
     def __init__(
         self, layout: Any, strict: Any, lenient: Any, n_cells: int, n_entries: int
     ) -> None:
-        self.layout = layout
-        self.strict = strict
-        self.lenient = lenient
+        self.layout, self.strict, self.lenient = layout, strict, lenient
         self.made = Grouping(
             np.zeros((layout.n_words, n_cells), np.int64), np.zeros(n_cells, np.int64),
             np.zeros(n_cells + 1, np.int64), np.zeros(n_entries, np.int32),
             np.zeros(n_entries, np.int64),
         )  # fmt: skip
+        memory = Memory()
         room = 1 << max(3, (2 * max(n_cells, 1) - 1).bit_length())
-        links = np.zeros((3, room), np.int64)
-        hist = np.zeros((2, strict.n_slots + 1), np.int64)
-        scratch = np.zeros(strict.scratch_size, np.int64)
+        self.memory = memory
         self.owner = np.zeros(max(n_cells, 1), np.int64)
         self.state = np.zeros(max(n_cells, 1), np.int8)
-        self.arrays = (links, hist, scratch)
         self.owners, self.states = longs(self.owner), bytes_of(self.state)
-        self.first_member, self.next_member, self.table = (
-            longs(links[0]), longs(links[1]), longs(links[2])
-        )  # fmt: skip
-        self.hist, self.touched, self.scratch = longs(hist[0]), longs(hist[1]), longs(scratch)
+        self.first_member, self.next_member = memory.longs(room), memory.longs(room)
+        self.table, self.scratch = memory.longs(room), memory.longs(strict.scratch_size)
+        self.hist, self.touched = memory.longs(strict.n_slots), memory.longs(strict.n_slots)
 
     def regroup(self, source: Grouping, changes: Any) -> None:
-        """Keys and sizes of the classes at coarser levels; their members are linked for `merge`.
-
-        `changes` has a row (column, level) for each column that is not at its level yet.
-        """
+        """Keys and sizes of the classes at coarser levels, their members linked for `merge`;
+        `changes` has a row (column, level) for each column that is not at its level yet."""
+        n_changes: cython.Py_ssize_t = len(changes)
         room: cython.Py_ssize_t = 8
         while room < 2 * source.n_classes:
             room *= 2
-        n_changes: cython.Py_ssize_t = len(changes)
         steps, made, layout = longs(changes), self.made, self.layout
+        table, owner = self.table, self.owners
+        first_member, next_member = self.first_member, self.next_member
+        n_words = layout.n_words
+        spot: cython.Py_ssize_t
+        groups: cython.Py_ssize_t = 0
         with cython.nogil:
-            self._regroup(source, made, layout, steps, n_changes, room)
-            self._count_sizes(made)
+            for spot in range(room):
+                table[spot] = -1
+            for c in range(source.n_classes):
+                for w in range(n_words):
+                    made.key[w * made.capacity + groups] = source.key[w * source.capacity + c]
+                for at in range(n_changes):
+                    column = layout.columns[steps[2 * at]]
+                    key = made.key + column.word * made.capacity + groups
+                    code = (key[0] >> column.shift) & column.mask
+                    level = column.first_group + steps[2 * at + 1] * column.n_codes
+                    key[0] ^= (code ^ layout.group[level + code]) << column.shift
+                mixed: uint64_t = 0
+                for w in range(n_words):
+                    mixed ^= cython.cast(uint64_t, made.key[w * made.capacity + groups])
+                    mixed *= cython.cast(uint64_t, 11400714819323198485)
+                    mixed ^= mixed >> 32
+                spot = cython.cast(cython.Py_ssize_t, mixed & (room - 1))
+                while True:
+                    found = table[spot]
+                    if found < 0:
+                        table[spot], owner[c] = groups, groups
+                        made.size[groups] = source.size[c]
+                        first_member[groups], next_member[c] = c, -1
+                        groups += 1
+                        break
+                    same: cython.bint = True
+                    for w in range(n_words):
+                        line = made.key + w * made.capacity
+                        if line[found] != line[groups]:
+                            same = False
+                            break
+                    if same:
+                        made.size[found] += source.size[c]
+                        next_member[c], first_member[found] = first_member[found], c
+                        owner[c] = found
+                        break
+                    spot = (spot + 1) & (room - 1)
+        made.n_classes = groups
+        self.small_rows = self.sum_of_squares = 0
+        for g in range(groups):
+            size = made.size[g]
+            self.sum_of_squares += size * size
+            self.small_rows += size if size < self.strict.k else 0
 
     def merge(
-        self,
-        source: Grouping,
-        room: cython.longlong,
-        whole: cython.bint,
-        bounding: cython.bint,
+        self, source: Grouping, room: cython.longlong, whole: cython.bint, bounding: cython.bint
     ) -> bool:
         """Adds up the histograms of the classes that `regroup` found, and judges each.
 
@@ -117,11 +142,28 @@ class NodeGrouping:
         soon as every finer node is known to lose more than that), and so does adding up, unless
         the `whole` grouping is wanted. Returns whether all classes were judged.
         """
-        made = self.made
-        judged: cython.bint = False
+        made, hist, touched = self.made, self.hist, self.touched
+        self.failed_rows = self.n_unsure = self.n_failed = 0
+        self.lost_rows = self.small_rows
+        judging: cython.bint = self.small_rows <= room
+        at: int64_t = 0
         with cython.nogil:
-            judged = self._merge(source, made, room, whole, bounding)
-        return judged
+            for g in range(made.n_classes):
+                made.start[g] = at
+                seen = self._add_members(source, g)
+                if judging:
+                    self._judge(g, made.size[g])
+                for q in range(seen):
+                    slot = touched[q]
+                    made.slot[at], made.count[at] = slot, hist[slot]
+                    hist[slot] = 0
+                    at += 1
+                if judging and self.failed_rows > room:
+                    judging = bounding and self.lost_rows <= room + SURE_ROWS
+                if not judging and not whole:
+                    break
+        made.start[made.n_classes] = made.n_entries = at
+        return judging
 
     def judge_again(self) -> int:
         """Judges the classes that have not failed yet, against another reference; how many fail."""
@@ -130,9 +172,9 @@ class NodeGrouping:
         with cython.nogil:
             for g in range(made.n_classes):
                 if self.states[g] == KEPT:
-                    self._put_histogram(made, g, False)
+                    self._put_histogram(g, False)
                     self._judge(g, made.size[g])
-                    self._put_histogram(made, g, True)
+                    self._put_histogram(g, True)
         return self.n_failed - before
 
     def count_released(self) -> Any:
@@ -161,9 +203,7 @@ class NodeGrouping:
 
     def price_of_failed(self, levels: Any, price: Any) -> tuple[int, float]:
         """Over the classes that fail: Σ size², and Σ size · Σ price of the class in each column."""
-        level = longs(levels)
-        prices = doubles(price)
-        made, layout = self.made, self.layout
+        level, prices, made, layout = longs(levels), doubles(price), self.made, self.layout
         squares: int64_t = 0
         cost: cython.double = 0.0
         with cython.nogil:
@@ -190,95 +230,6 @@ class NodeGrouping:
         """The class of each source class, −1 where it has failed."""
         owner = self.owner[:n_cells]
         return np.where(self.state[owner] == int(KEPT), owner, -1)
-
-    def _regroup(self, source, made, layout, changes, n_changes, room):
-        table, owner = self.table, self.owners
-        first_member, next_member = self.first_member, self.next_member
-        n_words = layout.n_words
-        spot: cython.Py_ssize_t
-        for spot in range(room):
-            table[spot] = -1
-        groups: cython.Py_ssize_t = 0
-        for c in range(source.n_classes):
-            for w in range(n_words):
-                made.key[w * made.capacity + groups] = source.key[w * source.capacity + c]
-            for at in range(n_changes):
-                column = layout.columns[changes[2 * at]]
-                key = made.key + column.word * made.capacity + groups
-                code = (key[0] >> column.shift) & column.mask
-                group = layout.group[
-                    column.first_group + changes[2 * at + 1] * column.n_codes + code
-                ]
-                key[0] ^= (code ^ group) << column.shift
-            mixed: uint64_t = 0
-            for w in range(n_words):
-                mixed ^= cython.cast(uint64_t, made.key[w * made.capacity + groups])
-                mixed *= cython.cast(uint64_t, 11400714819323198485)
-                mixed ^= mixed >> 32
-            spot = cython.cast(cython.Py_ssize_t, mixed & (room - 1))
-            while True:
-                found = table[spot]
-                if found < 0:
-                    table[spot] = groups
-                    made.size[groups] = source.size[c]
-                    first_member[groups] = c
-                    next_member[c] = -1
-                    owner[c] = groups
-                    groups += 1
-                    break
-                same: cython.bint = True
-                for w in range(n_words):
-                    line = made.key + w * made.capacity
-                    if line[found] != line[groups]:
-                        same = False
-                        break
-                if same:
-                    made.size[found] += source.size[c]
-                    next_member[c] = first_member[found]
-                    first_member[found] = c
-                    owner[c] = found
-                    break
-                spot = (spot + 1) & (room - 1)
-        made.n_classes = groups
-
-    def _count_sizes(self, made):
-        small: int64_t = 0
-        squares: int64_t = 0
-        for g in range(made.n_classes):
-            size = made.size[g]
-            squares += size * size
-            if size < self.strict.k:
-                small += size
-        self.small_rows = small
-        self.sum_of_squares = squares
-
-    def _merge(self, source, made, room, whole, bounding):
-        hist, touched = self.hist, self.touched
-        self.failed_rows = 0
-        self.n_unsure = 0
-        self.n_failed = 0
-        self.lost_rows = self.small_rows
-        judging: cython.bint = self.small_rows <= room
-        at: int64_t = 0
-        end = made.n_classes
-        for g in range(made.n_classes):
-            made.start[g] = at
-            seen = self._add_members(source, g)
-            if judging:
-                self._judge(g, made.size[g])
-            for q in range(seen):
-                slot = touched[q]
-                made.slot[at] = slot
-                made.count[at] = hist[slot]
-                hist[slot] = 0
-                at += 1
-            if judging and self.failed_rows > room:
-                judging = bounding and self.lost_rows <= room + SURE_ROWS
-            if not judging and not whole:
-                break
-        made.start[end] = at
-        made.n_entries = at
-        return judging
 
     def _add_members(self, source, g):
         """The histogram of a class, from those of its members; how many slots it has."""
@@ -335,7 +286,7 @@ class NodeGrouping:
                 most = max(most, far / (1.0 - row.threshold))
         return most
 
-    def _put_histogram(self, made, g, clearing):
+    def _put_histogram(self, g, clearing):
         """Sets the histogram to that of a class, or clears it again."""
-        for e in range(made.start[g], made.start[g + 1]):
-            self.hist[made.slot[e]] = 0 if clearing else made.count[e]
+        for e in range(self.made.start[g], self.made.start[g + 1]):
+            self.hist[self.made.slot[e]] = 0 if clearing else self.made.count[e]

@@ -1,1 +1,0 @@
-# Rows put in order by counting their keys.
