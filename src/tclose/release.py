@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tclose.data.binding import open_source
 from tclose.data.encode.cells import Cells
-from tclose.data.engines.postgres.release import fill_new_table, refuse_taken
+from tclose.data.engines.postgres.source import fill_new_table, refuse_taken
 from tclose.data.io.files import delimiter_for, refuse_unholdable, write_checked_table
 from tclose.data.io.paths import Address
 from tclose.data.io.reading import AS_FOUND, Reading

@@ -108,7 +108,7 @@ class Database:
 
     def put(self, name: str, table: pa.Table) -> str:
         """A new table with these rows; where it is."""
-        from tclose.data.engines.postgres.release import fill_new_table
+        from tclose.data.engines.postgres.source import fill_new_table
         from tclose.data.io.paths import Address
 
         url = self.url(name)

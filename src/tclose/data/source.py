@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -85,6 +85,12 @@ class CellPositions(NamedTuple):
         ties = {TIE.format(at): tie for at, tie in enumerate(self.ties)}
         mine = {ORDER: self.order, STRATUM: self.stratum, FIRST: self.first, DEALS: self.deals}
         return mine | ties
+
+    def append_to(self, table: pa.Table) -> pa.Table:
+        """The cells beside where they lie."""
+        for name, numbers in self.columns().items():
+            table = table.append_column(name, pa.array(numbers, pa.int64()))
+        return table
 
 
 class PartResult(NamedTuple):
@@ -211,6 +217,9 @@ def _concatenate(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 class Source(ABC):
     """A table that can be counted; `name` is what messages call it."""
 
+    rewrites: ClassVar[bool] = False
+    """Whether the engine makes the release itself (`recode`); otherwise rows are streamed."""
+
     name: str
     columns: tuple[str, ...]
     notes: tuple[str, ...] = field(default=(), kw_only=True)
@@ -256,11 +265,6 @@ class Source(ABC):
         """What identifies the table: of its rows as text, whatever their order and the engine."""
         rows = self.stream()
         return fingerprint(rows.schema, rows.batches())
-
-    @property
-    def rewrites(self) -> bool:
-        """Whether the engine makes the release itself (`recoded`); otherwise rows are streamed."""
-        return False
 
     def recode(self, translation: Translation) -> Any:
         """The release as the caller's own kind of table."""

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable, hash_hierarchy, open_source
 from tclose.data.encode.cells import Cells
-from tclose.data.engines.duckdb.release import shuffle_rows
+from tclose.data.engines.duckdb.partitioned import shuffle_rows
 from tclose.data.engines.frames.release import make_frame
-from tclose.data.engines.postgres.release import refuse_taken
+from tclose.data.engines.postgres.source import refuse_taken
 from tclose.data.io.files import (
     refuse_overwriting,
     refuse_unholdable,

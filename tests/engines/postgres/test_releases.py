@@ -13,7 +13,7 @@ import pytest
 import tclose
 from tclose import TcloseError
 from tclose.data import open_source
-from tclose.data.engines.postgres.release import fill_new_table, refuse_taken
+from tclose.data.engines.postgres.source import fill_new_table, refuse_taken
 from tclose.data.io.paths import Address
 from tclose.errors import DataError
 from tclose.policy import load_policy

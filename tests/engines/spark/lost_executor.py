@@ -104,7 +104,7 @@ def outcome(made: Callable[[], list[str]], expected: list[str]) -> str:
 def main(folder: Path) -> None:
     from pyspark.sql import SparkSession
 
-    from tclose.data.engines.spark.rows import map_batches
+    from tclose.data.engines.spark.frames import map_batches
 
     session = (
         SparkSession.builder.master("local-cluster[2,1,1024]")

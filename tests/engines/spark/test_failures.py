@@ -39,7 +39,7 @@ def values(found: pa.Table) -> list[str]:
 
 def failing(spark: Any, when: Callable[[], bool], attempts: int) -> Any:
     """A frame of three parts, the last of which fails so many times whenever it is computed."""
-    from tclose.data.engines.spark.rows import map_batches
+    from tclose.data.engines.spark.frames import map_batches
 
     def work(batches: Any) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext

@@ -90,7 +90,7 @@ def states(lines: list[str], mark: str, state: int) -> int:
 @settings(max_examples=300)
 @given(st.lists(st.text('",;x ', max_size=8), min_size=1, max_size=4), st.sampled_from([",", ";"]))
 def test_lines_are_followed_as_letter_by_letter(lines: list[str], mark: str) -> None:
-    from tclose.data.engines.spark.lines import CsvLines
+    from tclose.data.engines.spark.files import CsvLines
 
     found = CsvLines(mark).look(pa.array(lines))
     assert found.after.tolist() == [states(lines, mark, 0), states(lines, mark, 1), 2]

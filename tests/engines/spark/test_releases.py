@@ -270,7 +270,7 @@ def test_a_table_that_changes_while_it_is_read_is_not_released(spark: Any, tmp_p
         for batch in batches:
             yield batch.slice(0, count)
 
-    from tclose.data.engines.spark.rows import map_batches
+    from tclose.data.engines.spark.frames import map_batches
 
     given = people().drop_columns(["note"])
     one = spark.createDataFrame(given).coalesce(1)

@@ -22,6 +22,8 @@ from tclose.data.io.reading import bytes_of
 from tclose.errors import DataError, InternalError
 
 types = pa.types
+Connection = duckdb.DuckDBPyConnection
+Relation = duckdb.DuckDBPyRelation
 
 THREAD_BYTES = 200_000_000
 """Bytes that a thread should have: with less, threads crowd each other out."""
@@ -33,7 +35,7 @@ Sums = tuple[int, ...]
 """The number of rows, and the sums of the four parts of their hashes."""
 
 
-def connect(memory: str | None = None) -> duckdb.DuckDBPyConnection:
+def connect(memory: str | None = None) -> Connection:
     """A connection of our own, with so much memory for counting.
 
     What does not fit goes to a private folder below the system's one for such things (TMPDIR),
@@ -52,7 +54,7 @@ def connect(memory: str | None = None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _limit(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
+def _limit(connection: Connection, memory: str) -> None:
     try:
         connection.execute("SET memory_limit = ?", [memory])
     except duckdb.Error:
@@ -63,7 +65,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
         connection.execute(f"SET threads = {max(1, min(threads, amount // THREAD_BYTES))}")
 
 
-def buffer_for(connection: duckdb.DuckDBPyConnection, least: int) -> int:
+def buffer_for(connection: Connection, least: int) -> int:
     """How many bytes of a file are read at a time: several buffers must leave room for counts.
 
     >>> buffer_for(connect("100MB"), 9_000_000), buffer_for(connect("1GB"), 9_000_000)

@@ -23,7 +23,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tclose.data.io.compact import compact_batch, compact_schema
 from tclose.data.io.excel_writer import (
     SheetWriter,
     needs_openpyxl,
@@ -38,6 +37,7 @@ types = pa.types
 
 LINE = 8 << 20
 """How long a row of a CSV file may be, in bytes."""
+VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 BLANKS = np.frombuffer(b" \t\n\v\f\r", np.uint8)
 
 
@@ -212,6 +212,44 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def compact_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A copy of the rows alone: a column in memory may carry more than its rows.
+
+    Such as categories that no row has, the rest of a longer column that it is a slice of, notes in
+    its schema. None of that may be passed on with a release.
+
+    >>> words = pa.DictionaryArray.from_arrays([1, 1], ["never", "used"])
+    >>> compact_batch(pa.record_batch({"a": words})).column(0).dictionary.to_pylist()
+    ['used']
+    """
+    columns = [compact_array(column) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=compact_schema(batch.schema))
+
+
+def compact_table(table: pa.Table) -> pa.Table:
+    """The same for a table, in one dictionary per column."""
+    batches = [compact_batch(batch) for batch in table.to_batches()]
+    return pa.Table.from_batches(batches, compact_schema(table.schema)).unify_dictionaries()
+
+
+def compact_schema(schema: pa.Schema) -> pa.Schema:
+    """Names and types, without what is noted beside them."""
+    return pa.schema([field.remove_metadata() for field in schema])
+
+
+def compact_array(column: pa.Array) -> pa.Array:
+    """A copy of the values alone; of a dictionary the values that occur, in their order."""
+    if types.is_dictionary(column.type):
+        code = column.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+        used = np.unique(code[code >= 0])
+        index = pa.array(np.searchsorted(used, code), column.type.index_type, mask=code < 0)
+        values = compact_array(column.dictionary.take(pa.array(used)))
+        return pa.DictionaryArray.from_arrays(index, values, ordered=column.type.ordered)
+    if column.type in VIEWS:
+        return compact_array(column.cast(VIEWS[column.type])).cast(column.type)
+    return column.take(pa.array(np.arange(len(column))))
 
 
 class CsvText:
@@ -417,20 +455,14 @@ def tells_gaps_from_texts(path: str | Path) -> bool:
 
 def _refuse_in_text(schema: pa.Schema) -> None:
     for field in schema:
+        name, where = field.name, f"column {field.name!r}"
         if not _has_text(field.type):
-            raise DataError(
-                f"a CSV file has no text for {field.type}",
-                where=f"column {field.name!r}",
-                hint="write a .parquet file",
-            )
-        if (
-            field.name != field.name.strip()
-            or "\0" in field.name
-            or field.name.startswith("\ufeff")
-        ):
+            what = f"a CSV file has no text for {field.type}"
+            raise DataError(what, where=where, hint="write a .parquet file")
+        if name != name.strip() or "\0" in name or name.startswith("\ufeff"):
             raise DataError(
                 "a CSV file cannot hold this name, which begins or ends with a space",
-                where=f"column {field.name!r}",
+                where=where,
                 hint="rename it, or write a .parquet file",
             )
 

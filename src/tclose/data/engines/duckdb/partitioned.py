@@ -1,7 +1,13 @@
-"""Cells that DuckDB keeps in files while they are worked on, so that memory stays bounded."""
+"""Tables that DuckDB works on in parts: cells kept in files, then every row beside its line.
+
+Long rows are not sorted. Where a table can be read twice in the same order, the lines of the
+translation are brought into the order of the rows, put aside, and read along with the rows. The
+hash of its key goes with every line, so that no row can ever come beside another one's.
+"""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,53 +18,53 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tclose.data.engines.duckdb.source import explain_error
+from tclose.data.engines.duckdb.source import DuckSource, explain_error, plain
+from tclose.data.io.counting import Relation, connect, note_failure
 from tclose.data.io.files import Scratch
 from tclose.data.source import (
     BATCH,
     DEALS,
     FIRST,
     FRAGMENT,
+    KEY,
     ORDER,
+    READ,
     ROWS,
     STRATUM,
     TIE,
     CellPositions,
     CellStore,
     PartResult,
+    Spread,
+    Translation,
     quote_name,
+    resize_batches,
 )
+from tclose.errors import InternalError
 
 Ints = NDArray[np.int64]
 
 GROUP = 100_000
 """Rows that are stored together, and skipped together where a part needs none of them."""
 PART = "__tclose_part__"
+PLACE, HASH = "__tclose_place__", "__tclose_hash__"
+NUMBER = f"row_number() OVER () AS {PLACE}"
 
 
 class DuckCellStore(CellStore):
     """The cells of a relation, in Parquet files of a private folder."""
 
-    def __init__(
-        self,
-        relation: duckdb.DuckDBPyRelation,
-        connection: duckdb.DuckDBPyConnection,
-        columns: Sequence[str],
-        types: dict[str, str],
-    ) -> None:
-        self.connection, self.columns = connection, tuple(columns)
+    def __init__(self, source: DuckSource, columns: Sequence[str]) -> None:
+        self.connection, self.columns = source.own_connection, tuple(columns)
         self.scratch = Scratch()
         self.folder = Path(self.scratch.name)
-        cells = group_cells(relation, columns, types)
-        store(cells, self.folder / "cells.parquet")
+        store(source.group_relation(columns), self.folder / "cells.parquet")
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are."""
         return int(pq.read_metadata(self.folder / "cells.parquet").num_rows)
 
     def sketch(self, snap: Callable[[pa.Table], pa.Table], numbers: Sequence[str]) -> pa.Table:
-        """Cells as `snap` makes them, equal ones united: their `numbers` add up."""
         found: pa.Table | None = None
         for batch in self._batches("cells.parquet"):
             part = snap(batch)
@@ -70,7 +76,6 @@ class DuckCellStore(CellStore):
         return found
 
     def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
-        """Deals the cells of every stratum out to its fragments, in turn along the order."""
         ties = self._lay(laid)
         order = ", ".join([ORDER, *(TIE.format(at) for at in range(ties))])
         turn = f"(row_number() OVER (PARTITION BY {STRATUM} ORDER BY {order}) - 1)"
@@ -102,7 +107,6 @@ class DuckCellStore(CellStore):
 
     @property
     def translation(self) -> Any:
-        """The lines of all fragments, as a relation."""
         return self._read("lines.parquet")
 
     def _lay(self, laid: Callable[[pa.Table], CellPositions]) -> int:
@@ -110,9 +114,7 @@ class DuckCellStore(CellStore):
         writer, ties = None, 0
         for table in self._batches("cells.parquet"):
             places = laid(table)
-            ties = len(places.ties)
-            for name, numbers in places.columns().items():
-                table = table.append_column(name, pa.array(numbers, pa.int64()))
+            ties, table = len(places.ties), places.append_to(table)
             if writer is None:
                 writer = pq.ParquetWriter(self.folder / "laid.parquet", table.schema)
             writer.write_table(table)
@@ -124,69 +126,119 @@ class DuckCellStore(CellStore):
         for batch in pq.ParquetFile(self.folder / name).iter_batches(BATCH):
             yield pa.Table.from_batches([batch])
 
-    def _read(self, name: str) -> duckdb.DuckDBPyRelation:
+    def _read(self, name: str) -> Relation:
         return self.connection.read_parquet(str(self.folder / name))
 
     def _drop(self, name: str) -> None:
         (self.folder / name).unlink(missing_ok=True)
 
 
-class DuckParts:
-    """Cells in parts, in a file: those with equal values in some columns are in one part."""
+def split_cells(
+    source: DuckSource, columns: Sequence[str], by: Sequence[str], parts: int
+) -> Spread:
+    """Cells in parts, in a file: those with equal values in the columns `by` are in one part."""
+    scratch = Scratch()
+    place = Path(scratch.name) / "cells.parquet"
+    part = f"CAST(hash({', '.join(map(quote_name, by))}) % {parts} AS INTEGER) AS {PART}"
+    store(source.group_relation(columns).project(f"*, {part}").order(PART), place)
+    connection = source.own_connection
 
-    def __init__(
-        self,
-        relation: duckdb.DuckDBPyRelation,
-        connection: duckdb.DuckDBPyConnection,
-        columns: Sequence[str],
-        by: Sequence[str],
-        parts: int,
-        types: dict[str, str],
-    ) -> None:
-        self.connection, self.parts = connection, parts
-        self.scratch = Scratch()
-        self.place = Path(self.scratch.name) / "cells.parquet"
-        cells = group_cells(relation, columns, types)
-        part = f"CAST(hash({', '.join(map(quote_name, by))}) % {parts} AS INTEGER) AS {PART}"
-        store(cells.project(f"*, {part}").order(PART), self.place)
+    def work_on_parts(work: Callable[[pa.Table], bytes], _: Scratch = scratch) -> list[bytes]:
+        stored = connection.read_parquet(str(place))
+        tables = (stored.filter(f"{PART} = {at}").to_arrow_table() for at in range(parts))
+        return [work(table.drop_columns([PART])) for table in tables if table.num_rows]
 
-    def __call__(self, work: Callable[[pa.Table], bytes]) -> list[bytes]:
-        """Works on one part after the other."""
-        stored = self.connection.read_parquet(str(self.place))
-        done = []
-        for number in range(self.parts):
-            table = stored.filter(f"{PART} = {number}").to_arrow_table()
-            if table.num_rows:
-                done.append(work(table.drop_columns([PART])))
-        return done
+    return work_on_parts
 
 
-def group_cells(
-    relation: duckdb.DuckDBPyRelation, columns: Sequence[str], types: dict[str, str]
-) -> Any:
-    """The distinct tuples of some columns with their number of rows; NaN is missing, −0 is 0."""
-    keys = []
-    for name in columns:
-        keys.append(f"{plain(quote_name(name), types[name])} AS {quote_name(name)}")
-    listed = ", ".join(map(quote_name, columns))
-    told = relation.project(", ".join(keys))
-    return told.aggregate(f"{listed}, count(*) AS {quote_name(ROWS)}", listed)
-
-
-def plain(column: str, kind: str) -> str:
-    """A column as rows are told apart by it: NaN is missing, −0 is 0.
-
-    NaN is looked for as text: of a Parquet file whose statistics leave it out the engine concludes
-    that there is none.
-    """
-    if kind in ("FLOAT", "DOUBLE"):
-        return f"CASE WHEN CAST({column} AS VARCHAR) = 'nan' THEN NULL ELSE {column} + 0 END"
-    return column
-
-
-def store(relation: duckdb.DuckDBPyRelation, place: Path) -> None:
+def store(relation: Relation, place: Path) -> None:
     """Puts a relation into a file, out of core."""
     try:
         relation.to_parquet(str(place), row_group_size=GROUP, compression="zstd")
     except duckdb.Error as error:
         raise explain_error(error, "cells") from None
+
+
+def join_rows(source: DuckSource, translation: Translation) -> Iterator[pa.RecordBatch]:
+    """The released rows in their order, which is the same at every reading of a steady source."""
+    return (_read_along if source.steady else _join_whole)(source, translation)
+
+
+def _join_whole(source: DuckSource, translation: Translation) -> Iterator[pa.RecordBatch]:
+    """Rows and lines joined as a whole."""
+    keys = [plain(f"r.{quote_name(name)}", source.types[name]) for name in translation.keys]
+    wanted = [change.name for change in translation.changes if change.kind not in ("text", "mask")]
+    more = [f"r.{quote_name(name)}" for name in wanted]
+    both = _match_lines(source.relation.project(f"*, {NUMBER}"), keys, translation, more)
+    for batch in resize_batches(both.to_arrow_reader(READ)):
+        yield _change_batch(batch, batch, translation)
+
+
+def _read_along(source: DuckSource, translation: Translation) -> Iterator[pa.RecordBatch]:
+    """Only keys and lines joined, and these read along with the rows."""
+    import pyarrow.dataset as ds  # slow to import: it looks for pandas
+
+    keys = [plain(quote_name(name), source.types[name]) for name in translation.keys]
+    hashed = f"hash({', '.join(keys)}) AS {HASH}"
+    named = [f"{key} AS {KEY.format(at)}" for at, key in enumerate(keys)]
+    narrow = source.relation.project(", ".join([*named, hashed, NUMBER]))
+    mine = [f"r.{KEY.format(at)}" for at in range(len(keys))]
+    scratch = Scratch()
+    place = Path(scratch.name) / "lines.parquet"
+    store(_match_lines(narrow, mine, translation, [f"r.{HASH}"]), place)
+    lines, number, done = ds.dataset(str(place)), ds.field(PLACE), 0
+    for batch in resize_batches(source.relation.project(f"*, {hashed}").to_arrow_reader(READ)):
+        some = (number > done) & (number <= done + batch.num_rows)
+        found = lines.to_table(filter=some).combine_chunks()
+        at = found.column(PLACE).to_numpy() - 1 - done
+        done += batch.num_rows
+        kept = batch if len(at) == batch.num_rows else batch.take(pa.array(at))
+        if not np.array_equal(kept.column(HASH).to_numpy(), found.column(HASH).to_numpy()):
+            raise InternalError("the rows of the table came in another order than before")
+        yield _change_batch(kept, found, translation)
+
+
+def _match_lines(rows: Relation, keys: list[str], translation: Translation, more: list[str]) -> Any:
+    """Lines of the translation in the order of the rows that they are for."""
+    alike = " AND ".join(
+        f"{key} IS NOT DISTINCT FROM l.{KEY.format(at)}" for at, key in enumerate(keys)
+    )
+    texts = [f"l.{change.at}" for change in translation.changes if change.kind == "text"]
+    wanted = ", ".join([f"r.{PLACE}", *more, *texts])
+    both = rows.set_alias("r").join(translation.cell_table.set_alias("l"), alike)
+    return both.project(wanted).order(PLACE)
+
+
+def _change_batch(
+    rows: pa.RecordBatch, lines: pa.RecordBatch | pa.Table, translation: Translation
+) -> pa.RecordBatch:
+    """The rows as they are released."""
+    made = {}
+    for change in translation.changes:
+        if change.kind == "text":
+            column = lines.column(change.at)
+            is_chunked = isinstance(column, pa.ChunkedArray)
+            made[change.name] = column.combine_chunks() if is_chunked else column
+        elif change.kind == "mask":
+            made[change.name] = pa.repeat(translation.mask, rows.num_rows)
+        elif change.kind == "pseudonym":
+            made[change.name] = translation.pseudonyms(rows.column(change.name))
+        else:
+            made[change.name] = rows.column(change.name)
+    return pa.RecordBatch.from_arrays(list(made.values()), list(made))
+
+
+def shuffle_rows(
+    parts: Iterator[pa.RecordBatch], schema: pa.Schema, memory: str | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows in an order that nobody can foretell; out of core."""
+    connection = connect(memory)
+    seed = secrets.randbelow(2**31) / 2**31
+    connection.execute(f"SELECT setseed({seed})").fetchall()
+    failed: list[BaseException] = []
+    reader = pa.RecordBatchReader.from_batches(schema, note_failure(parts, failed))
+    try:
+        for batch in connection.from_arrow(reader).order("random()").to_arrow_reader(READ):
+            yield batch.cast(schema)
+    except duckdb.Error:
+        raise failed[0] if failed else InternalError("rows cannot be shuffled") from None

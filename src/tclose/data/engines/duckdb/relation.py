@@ -13,8 +13,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.source import DuckSource, explain_error, quote_text
-from tclose.data.io.counting import fingerprint
+from tclose.data.engines.duckdb.source import DuckSource, explain_error, plain, quote_text
+from tclose.data.io.counting import Relation, fingerprint
 from tclose.data.io.paths import KINDS, suffix_of
 from tclose.data.io.reading import refuse_ambiguous
 from tclose.data.source import BATCH, KEY, Change, Rows, Translation, quote_name
@@ -31,13 +31,9 @@ UNTOLD = ("UHUGEINT", "BIT", "BIGNUM", "VARINT", "TIME WITH TIME ZONE", "VARIANT
 class RelationSource(DuckSource):
     """A relation of the caller's own connection."""
 
-    @property
-    def rewrites(self) -> bool:
-        """The release is a relation, too."""
-        return True
+    rewrites = True
 
     def is_scalar(self, column: str) -> bool:
-        """Whether the column holds plain values that can be told as they are."""
         return not self.types[column].startswith(UNTOLD) and super().is_scalar(column)
 
     def stream(self) -> Rows:
@@ -46,15 +42,14 @@ class RelationSource(DuckSource):
         return Rows(nothing.schema, self._batches)
 
     def digest(self) -> str:
-        """The hash of the rows, whatever their order."""
         casts = [
             f"CAST({quote_name(name)} AS VARCHAR)" if kind.startswith(UNTOLD) else quote_name(name)
             for name, kind in self.types.items()
         ]
-        told = self.relation.project(", ".join(casts))
-        schema = self._run(lambda: told.limit(0).to_arrow_table()).schema
+        rows = self.relation.project(", ".join(casts))
+        schema = self._run(lambda: rows.limit(0).to_arrow_table()).schema
         named = pa.schema(zip(self.columns, schema.types, strict=True))
-        return str(self._run(lambda: fingerprint(named, told.to_arrow_reader(BATCH))))
+        return str(self._run(lambda: fingerprint(named, rows.to_arrow_reader(BATCH))))
 
     def recode(self, translation: Translation) -> Any:
         """The release as a relation: nothing is computed before it is asked for.
@@ -63,6 +58,10 @@ class RelationSource(DuckSource):
         holds on to; nothing is created in the database. Rows keep their order, unless they are to
         be shuffled or the connection does not preserve one.
         """
+        return self.release_relation(translation)
+
+    def release_relation(self, translation: Translation) -> Relation:
+        """The release as a relation of the caller's connection."""
         try:
             return self._join_cells(translation)
         except duckdb.CatalogException:
@@ -75,8 +74,7 @@ class RelationSource(DuckSource):
             raise explain_error(error, self.name) from None
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows in the relation's order, by a cell store's translation."""
-        rows = self.recode(replace(translation, shuffle=False))
+        rows = self.release_relation(replace(translation, shuffle=False))
         yield from self._run(lambda: rows.to_arrow_reader(BATCH))
 
     def _batches(self) -> Any:
@@ -89,42 +87,27 @@ class RelationSource(DuckSource):
                 )
         return self._run(lambda: self.relation.to_arrow_reader(BATCH))
 
-    def _join_cells(self, translation: Translation) -> duckdb.DuckDBPyRelation:
+    def _join_cells(self, translation: Translation) -> Relation:
         rows, names = self.relation, ", ".join(map(quote_name, self.columns))
         ordered = not translation.shuffle and self._has_order()
         if ordered:
             rows = rows.project(f"row_number() OVER () AS {quote_name(ROW)}, {names}")
         cells = self._scan_table(collect_cell_table(translation))
         kinds = dict(zip(cells.columns, cells.types, strict=True))
-        match = [
-            f"{self._key(name, kinds[KEY.format(at)])} IS NOT DISTINCT FROM {KEY.format(at)}"
-            for at, name in enumerate(translation.keys)
-        ]
+        match = []
+        for at, name in enumerate(translation.keys):
+            key = f"CAST({plain(quote_name(name), self.types[name])} AS {kinds[KEY.format(at)]})"
+            match.append(f"{key} IS NOT DISTINCT FROM {KEY.format(at)}")
         rows = _join(rows, cells, " AND ".join(match))
         for at, change in enumerate(translation.changes):
             if change.kind == "pseudonym":
                 rows = self._add_pseudonyms(rows, change.name, at, translation)
         if ordered or translation.shuffle:
             rows = rows.order(quote_name(ROW) if ordered else "random()")
-        return rows.project(
-            ", ".join(
-                _change_column(change, at, translation)
-                for at, change in enumerate(translation.changes)
-            )
-        )
+        changes = enumerate(translation.changes)
+        return rows.project(", ".join(_change_column(*pair, translation) for pair in changes))
 
-    def _key(self, name: str, kind: Any) -> str:
-        """A value as the translation has it: NaN is missing, and −0 is 0."""
-        column = quote_name(name)
-        if self.types[name] in ("FLOAT", "DOUBLE"):
-            # As text: of files whose statistics leave NaN out the engine concludes there is none.
-            nan = f"CAST({column} AS VARCHAR) = 'nan'"
-            column = f"CASE WHEN {nan} THEN NULL ELSE {column} + 0 END"
-        return f"CAST({column} AS {kind})"
-
-    def _add_pseudonyms(
-        self, rows: duckdb.DuckDBPyRelation, name: str, at: int, translation: Translation
-    ) -> Any:
+    def _add_pseudonyms(self, rows: Relation, name: str, at: int, translation: Translation) -> Any:
         """The rows with a pseudonym for each value of a column, from a table of all of them."""
         value = quote_name(VALUE.format(at))
         parts = []
@@ -140,11 +123,11 @@ class RelationSource(DuckSource):
         setting = self._query("SELECT current_setting('preserve_insertion_order')")
         return bool(setting.fetchall()[0][0])
 
-    def _scan_table(self, table: pa.Table) -> duckdb.DuckDBPyRelation:
+    def _scan_table(self, table: pa.Table) -> Relation:
         """An Arrow table as a relation of the caller's connection."""
         return self._query("SELECT * FROM __tclose_table__", table)
 
-    def _query(self, sql: str, __tclose_table__: pa.Table | None = None) -> duckdb.DuckDBPyRelation:
+    def _query(self, sql: str, __tclose_table__: pa.Table | None = None) -> Relation:
         """A query on the caller's connection, which finds the table by the argument's name.
 
         Older engines leave the view behind that stands for the relation; it is not used here.
@@ -156,7 +139,7 @@ class RelationSource(DuckSource):
         return found
 
 
-def _files(relation: duckdb.DuckDBPyRelation) -> Iterator[Path]:
+def _files(relation: Relation) -> Iterator[Path]:
     """The files that the relation's query names, as far as they can be told from other texts."""
     for text in LITERAL.findall(relation.sql_query()):
         path = text.replace("''", "'")
@@ -170,13 +153,11 @@ def collect_cell_table(translation: Translation) -> pa.Table:
     return table if isinstance(table, pa.Table) else table.to_arrow_table()
 
 
-def _join(
-    rows: duckdb.DuckDBPyRelation, table: duckdb.DuckDBPyRelation, match: str
-) -> duckdb.DuckDBPyRelation:
+def _join(rows: Relation, table: Relation, match: str) -> Relation:
     return rows.set_alias("__tclose_rows__").join(table.set_alias("__tclose_beside__"), match)
 
 
-def _change_column(change: Change, at: int, translation: Translation) -> str:
+def _change_column(at: int, change: Change, translation: Translation) -> str:
     """What becomes of a column."""
     name, new = quote_name(change.name), quote_name(change.at)
     match change.kind:
@@ -191,7 +172,7 @@ def _change_column(change: Change, at: int, translation: Translation) -> str:
     return f"{quote_name(NAME.format(at))} AS {name}"
 
 
-def open_relation(data: duckdb.DuckDBPyRelation) -> RelationSource:
+def open_relation(data: Relation) -> RelationSource:
     """A relation of the caller's own connection."""
     refuse_ambiguous(list(data.columns), "relation")
     return RelationSource("relation", tuple(data.columns), data, files=tuple(_files(data)))

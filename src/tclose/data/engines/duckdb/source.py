@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 import pyarrow as pa
 
-from tclose.data.io.counting import coarsen_times, connect, is_countable
+from tclose.data.io.counting import Connection, Relation, coarsen_times, connect, is_countable
 from tclose.data.io.files import LINE
 from tclose.data.io.reading import bytes_of
 from tclose.data.source import (
@@ -45,8 +45,8 @@ SCALAR = re.compile(
 class DuckSource(Source):
     """A table that DuckDB counts."""
 
-    relation: duckdb.DuckDBPyRelation = field(repr=False)
-    connection: duckdb.DuckDBPyConnection | None = field(default=None, repr=False)
+    relation: Relation = field(repr=False)
+    connection: Connection | None = field(default=None, repr=False)
     rows_in_order: Callable[[], Rows] | None = field(default=None, repr=False)
     """Reads the rows without the engine, which has no word for some types (dictionaries, zones)."""
     hashed: Callable[[], str] | None = field(default=None, repr=False)
@@ -66,11 +66,9 @@ class DuckSource(Source):
 
     @cached_property
     def n_rows(self) -> int:
-        """How many rows there are."""
         return int(self.single_row("count(*)")[0])
 
     def count_distinct(self, column: str) -> int:
-        """How many different values a column has; a missing one is a value here."""
         name = quote_name(column)
         gaps = f"(count(*) > count({name}))::INT"
         return int(self.single_row(f"count(DISTINCT {name}) + {gaps}")[0])
@@ -80,12 +78,10 @@ class DuckSource(Source):
         return tuple(self._run(lambda: self.relation.aggregate(aggregates).fetchall())[0])
 
     def is_scalar(self, column: str) -> bool:
-        """Whether the column holds plain values, not lists, structures or bytes."""
         kind = self.types[column]
         return SCALAR.match(kind) is not None and not kind.endswith("]")
 
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
-        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         names = [quote_name(name) for name in columns]
         listed = ", ".join(names)
         wanted = ", ".join([*names, f"count(*) AS {quote_name(ROWS)}"])
@@ -93,8 +89,18 @@ class DuckSource(Source):
         if self.max_cells == NO_LIMIT:
             found = self._run(lambda: tuples.to_arrow_table())
         else:
-            found = self._run(lambda: self._take_limited(tuples))
+            reader = self._run(lambda: tuples.to_arrow_reader(BATCH))
+            found = self._run(lambda: collect_within_limit(reader, reader.schema, self.max_cells))
+            reader.close()
         return None if found is None else self._restore_zones(coarsen_times(found))
+
+    def group_relation(self, columns: Sequence[str]) -> Relation:
+        """The same as a relation; NaN is missing, −0 is 0."""
+        names = {name: quote_name(name) for name in columns}
+        keys = [f"{plain(quoted, self.types[name])} AS {quoted}" for name, quoted in names.items()]
+        listed = ", ".join(names.values())
+        rows = self.relation.project(", ".join(keys))
+        return rows.aggregate(f"{listed}, count(*) AS {quote_name(ROWS)}", listed)
 
     def _restore_zones(self, table: pa.Table) -> pa.Table:
         """Moments in the zones that the table itself names: the engine knows only its own."""
@@ -107,19 +113,7 @@ class DuckSource(Source):
                 table = table.set_column(at, column.name, table.column(at).cast(zone))
         return table
 
-    def _take_limited(self, tuples: duckdb.DuckDBPyRelation) -> pa.Table | None:
-        """The tuples, if they are not too many; no more of them are taken than that takes."""
-        reader, parts, found = tuples.to_arrow_reader(BATCH), [], 0
-        for part in reader:
-            found += part.num_rows
-            if found > self.max_cells:
-                reader.close()
-                return None
-            parts.append(part)
-        return pa.Table.from_batches(parts, reader.schema)
-
     def stream(self) -> Rows:
-        """All rows in their own order."""
         if self.rows_in_order is not None:
             return self.rows_in_order()
         nothing = self._run(lambda: self.relation.limit(0).to_arrow_table())
@@ -132,35 +126,31 @@ class DuckSource(Source):
         return self._run(lambda: self.relation.to_arrow_reader(rows))
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:
-        """The cells of some columns, in files that are worked on one fragment after the other."""
         from tclose.data.engines.duckdb.partitioned import DuckCellStore
 
-        return DuckCellStore(self.relation, self._own, columns, self.types)
+        return DuckCellStore(self, columns)
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows in the table's order, by a translation in the engine's own files."""
-        from tclose.data.engines.duckdb.release import join_rows
+        from tclose.data.engines.duckdb.partitioned import join_rows
 
         if self.connection is not None:
             self.connection.execute("SET preserve_insertion_order = true")
         try:
-            yield from join_rows(self.relation, translation, self.types, steady=self.steady)
+            yield from join_rows(self, translation)
         except duckdb.Error as error:
             raise explain_error(error, self.name, self.lines_before) from None
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
-        """The cells of some columns in parts, which are worked on one after the other."""
-        from tclose.data.engines.duckdb.partitioned import DuckParts
+        from tclose.data.engines.duckdb.partitioned import split_cells
 
-        return DuckParts(self.relation, self._own, columns, by, parts, self.types)
+        return split_cells(self, columns, by, parts)
 
     @property
-    def _own(self) -> Any:
+    def own_connection(self) -> Connection:
         """A connection for what is put aside; the caller's relations have one of their own."""
         return connect() if self.connection is None else self.connection
 
     def digest(self) -> str:
-        """The hash of the file, or of the rows where there is none."""
         return super().digest() if self.hashed is None else self.hashed()
 
     def _run(self, query: Callable[[], T]) -> T:
@@ -173,6 +163,30 @@ class DuckSource(Source):
 
 def _has_zone(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is not None
+
+
+def collect_within_limit(
+    parts: Iterable[pa.RecordBatch], schema: pa.Schema, max_rows: int
+) -> pa.Table | None:
+    """All parts as one table; None where they have more rows than that."""
+    kept, found = [], 0
+    for part in parts:
+        found += part.num_rows
+        if found > max_rows:
+            return None
+        kept.append(part)
+    return pa.Table.from_batches(kept, schema)
+
+
+def plain(column: str, kind: str) -> str:
+    """A column as rows are told apart by it: NaN is missing, −0 is 0.
+
+    NaN is looked for as text: of a Parquet file whose statistics leave it out the engine concludes
+    that there is none.
+    """
+    if kind in ("FLOAT", "DOUBLE"):
+        return f"CASE WHEN CAST({column} AS VARCHAR) = 'nan' THEN NULL ELSE {column} + 0 END"
+    return column
 
 
 def quote_text(text: str) -> str:
@@ -244,30 +258,21 @@ def _too_little(message: str, name: str) -> DataError:
     return DataError("not enough memory", where=name, hint=hint)
 
 
-def scan_arrow(
-    connection: duckdb.DuckDBPyConnection, data: pa.Table | ds.Dataset
-) -> duckdb.DuckDBPyRelation:
+def scan_arrow(connection: Connection, data: pa.Table | ds.Dataset) -> Relation:
     """A table's or dataset's columns; those that DuckDB has no type for are there, but empty."""
     if isinstance(data, pa.Table):
-        data = _widen(data)
+        for at, column in enumerate(data.schema):
+            if pa.types.is_float16(column.type):
+                data = data.set_column(at, column.name, data.column(at).cast(pa.float32()))
     known = [field for field in data.schema if is_countable(field.type)]
     if not known:
         raise DataError("no column has values that can be counted", where="table")
+    some = data
     if len(known) < len(data.schema):
         names = [column.name for column in known]
         is_table = isinstance(data, pa.Table)
         some = data.select(names) if is_table else data.replace_schema(pa.schema(known))
-    else:
-        some = data
     return connection.from_arrow(some).project(columns_of(data.schema))
-
-
-def _widen(table: pa.Table) -> pa.Table:
-    """Half floats as floats, which DuckDB counts."""
-    for at, column in enumerate(table.schema):
-        if pa.types.is_float16(column.type):
-            table = table.set_column(at, column.name, table.column(at).cast(pa.float32()))
-    return table
 
 
 def columns_of(schema: pa.Schema) -> str:
@@ -276,11 +281,11 @@ def columns_of(schema: pa.Schema) -> str:
     >>> columns_of(pa.schema({"a": pa.int8(), "b": pa.null(), "c": pa.float16()}))
     '"a", CAST("b" AS VARCHAR) AS "b", CAST(NULL AS BLOB) AS "c"'
     """
-    return ", ".join(_make_countable(field) for field in schema)
-
-
-def _make_countable(field: pa.Field) -> str:
-    name = quote_name(field.name)
-    if pa.types.is_null(field.type):
-        return f"CAST({name} AS VARCHAR) AS {name}"
-    return name if is_countable(field.type) else f"CAST(NULL AS BLOB) AS {name}"
+    columns = []
+    for column in schema:
+        name = quote_name(column.name)
+        if pa.types.is_null(column.type):
+            columns.append(f"CAST({name} AS VARCHAR) AS {name}")
+        else:
+            columns.append(name if is_countable(column.type) else f"CAST(NULL AS BLOB) AS {name}")
+    return ", ".join(columns)

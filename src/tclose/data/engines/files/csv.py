@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource, explain_error, quote_text, too_long
 from tclose.data.engines.files.source import read_partitions, scan_files
-from tclose.data.io.counting import buffer_for, hash_files
+from tclose.data.io.counting import Connection, buffer_for, hash_files
 from tclose.data.io.files import LINE, Scratch
 from tclose.data.io.paths import PACKED, Files
 from tclose.data.io.reading import Reading, refuse_ambiguous
@@ -54,7 +54,7 @@ OTHERS = {
 """How files begin that are no text, and what to do about each."""
 
 
-def open_text(files: Files, reading: Reading, connection: duckdb.DuckDBPyConnection) -> DuckSource:
+def open_text(files: Files, reading: Reading, connection: Connection) -> DuckSource:
     """The table in one or several CSV files, which have the same columns in the same order."""
     scratch: list[Scratch] = []
     texts = [_unpack(path, scratch) for path in files.paths]
@@ -96,11 +96,7 @@ def open_text(files: Files, reading: Reading, connection: duckdb.DuckDBPyConnect
 
 
 def _options(
-    dialect: Dialect,
-    nulls: Sequence[str],
-    connection: duckdb.DuckDBPyConnection,
-    *,
-    header: bool,
+    dialect: Dialect, nulls: Sequence[str], connection: Connection, *, header: bool
 ) -> str:
     """How DuckDB is to read files of a dialect."""
     columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in dialect.header)

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from tclose.data.encode.columns import as_text
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import open_dataset
-from tclose.data.io.counting import file_hash
+from tclose.data.io.counting import Connection, file_hash
 from tclose.data.io.excel_writer import needs_openpyxl
 from tclose.data.io.files import Scratch
 from tclose.data.io.paths import Files
@@ -29,7 +29,6 @@ from tclose.data.io.reading import refuse_ambiguous
 from tclose.errors import DataError, nearest
 
 if TYPE_CHECKING:
-    import duckdb
     from openpyxl import Workbook
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
@@ -56,9 +55,7 @@ TYPES = {
 """The type of a column, from the kinds of cells that it has; text in any other case."""
 
 
-def open_excel(
-    files: Files, sheet: str | None, connection: duckdb.DuckDBPyConnection
-) -> DuckSource:
+def open_excel(files: Files, sheet: str | None, connection: Connection) -> DuckSource:
     """The table in a sheet: the first one, unless another is named."""
     path, scratch = files.paths[0], Scratch()
     target = Path(scratch.name) / "table.arrow"

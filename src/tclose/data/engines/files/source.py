@@ -28,7 +28,7 @@ from tclose.data.engines.duckdb.source import (
     quote_text,
     scan_arrow,
 )
-from tclose.data.io.counting import connect, hash_files
+from tclose.data.io.counting import Connection, Relation, connect, hash_files
 from tclose.data.io.files import ArrowWriter, Scratch
 from tclose.data.io.paths import Files, find_files
 from tclose.data.io.reading import refuse_ambiguous
@@ -48,7 +48,7 @@ FILE = "__tclose_file__"
 FILE_FORMAT = b"ARROW1"
 
 
-def open_parquet(files: Files, connection: duckdb.DuckDBPyConnection) -> DuckSource:
+def open_parquet(files: Files, connection: Connection) -> DuckSource:
     """The table in one or several Parquet files, columns united by name."""
     own, notes = unite_schemas([_parquet_schema(path) for path in files.paths], files.paths)
     folders = read_partitions(files, typed=True).without(list(own.names))
@@ -87,7 +87,7 @@ def _parquet_file(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
 
 
-def open_arrow(files: Files, connection: duckdb.DuckDBPyConnection) -> DuckSource:
+def open_arrow(files: Files, connection: Connection) -> DuckSource:
     """The table in one or several Arrow files, in the file or the stream format, likewise."""
     scratch: list[Scratch] = []
     try:
@@ -118,11 +118,11 @@ def _folder_values(folders: Partitions, file: int) -> ds.Expression:
     """What the folders of a file say about all of its rows."""
     import pyarrow.dataset as ds
 
-    values = ds.scalar(True)
+    known = ds.scalar(True)
     for name in folders.names:
         value = folders.values.column(name)[file]
-        values = values & (ds.field(name) == value if value.is_valid else ds.field(name).is_null())
-    return values
+        known = known & (ds.field(name) == value if value.is_valid else ds.field(name).is_null())
+    return known
 
 
 def _as_arrow_file(path: Path, scratch: list[Scratch]) -> Path:
@@ -150,7 +150,7 @@ def open_dataset(
     dataset: ds.Dataset,
     name: str = "dataset",
     *,
-    connection: duckdb.DuckDBPyConnection,
+    connection: Connection,
     hashed: Callable[[], str] | None = None,
     scratch: object = None,
     notes: tuple[str, ...] = (),
@@ -200,13 +200,8 @@ class Partitions:
         return [pa.repeat(self.values.column(name)[file], rows) for name in self.names]
 
     def scan(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        reader: str,
-        names: list[str],
-        paths: list[str],
-        options: str,
-    ) -> duckdb.DuckDBPyRelation:
+        self, connection: Connection, reader: str, names: list[str], paths: list[str], options: str
+    ) -> Relation:
         """All rows of the files, which a table function reads, with these columns, too."""
         if not self:
             return scan_files(connection, reader, paths, options)
@@ -244,9 +239,7 @@ def read_partitions(files: Files, *, typed: bool) -> Partitions:
     return Partitions(pa.table(columns))
 
 
-def scan_files(
-    connection: duckdb.DuckDBPyConnection, reader: str, paths: Sequence[str], options: str
-) -> duckdb.DuckDBPyRelation:
+def scan_files(connection: Connection, reader: str, paths: Sequence[str], options: str) -> Relation:
     """The rows that a table function reads from files; no name is taken for a pattern."""
     listed = ", ".join(quote_text(re.sub(r"([*?\[])", r"[\1]", path)) for path in paths)
     return connection.sql(f"SELECT * FROM {reader}([{listed}], hive_partitioning = false{options})")
@@ -372,16 +365,17 @@ class Spooling(Source):
     """A table whose rows go to a private file once they are to be worked on part by part."""
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:
-        """The cells of some columns, kept in files."""
-        return self._file.keep_cells(columns)
+        return self._copy(columns).keep_cells(columns)
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows in the table's order, by a cell store's translation."""
-        return self._file.join(translation)
+        return self._copy(self.columns).join(translation)
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
-        """Works on the cells of some columns in parts, one after the other."""
-        return self._file.split_cells(columns, by, parts)
+        return self._copy(columns).split_cells(columns, by, parts)
+
+    def _copy(self, columns: Sequence[str]) -> DuckSource:
+        """A copy of at least these columns."""
+        return self._file
 
     @cached_property
     def _file(self) -> DuckSource:

@@ -16,23 +16,12 @@ import pyarrow as pa
 
 from tclose.data.engines.duckdb.relation import collect_cell_table
 from tclose.data.engines.duckdb.source import DuckSource
-from tclose.data.engines.files.source import open_parquet
+from tclose.data.engines.files.source import Spooling, open_parquet
 from tclose.data.io.counting import coarsen_times, connect
 from tclose.data.io.files import Scratch
 from tclose.data.io.paths import find_files
 from tclose.data.io.reading import refuse_ambiguous
-from tclose.data.source import (
-    BATCH,
-    KEY,
-    NO_LIMIT,
-    ROWS,
-    CellStore,
-    Change,
-    Rows,
-    Source,
-    Spread,
-    Translation,
-)
+from tclose.data.source import BATCH, KEY, NO_LIMIT, ROWS, Change, Rows, Translation
 from tclose.errors import DataError
 
 ROW = "__tclose_row__"
@@ -43,24 +32,23 @@ OLD = "pip install 'polars>=1.34'"
 
 
 @dataclass(frozen=True)
-class LazySource(Source):
+class LazySource(Spooling):
     """A lazy frame of polars. Every look at it runs its query again."""
+
+    rewrites = True
 
     frame: pl.LazyFrame = field(repr=False)
     kinds: dict[str, Any] = field(repr=False)
 
     @cached_property
     def n_rows(self) -> int:
-        """How many rows there are."""
         return int(self._run(self.frame.select(pl.len())).item())
 
     def is_scalar(self, column: str) -> bool:
-        """Whether the column holds plain values, not lists, structures or bytes."""
         kind = self.kinds[column]
         return not kind.is_nested() and kind not in (pl.Binary, pl.Duration)
 
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
-        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         keys = [self._plain(name) for name in columns]
         cells = self.frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(ROWS))
         if self.max_cells != NO_LIMIT:
@@ -71,11 +59,6 @@ class LazySource(Source):
     def stream(self) -> Rows:
         """All rows, in the order that the query gives, in bounded memory."""
         return _rows(self.frame, self.name)
-
-    @property
-    def rewrites(self) -> bool:
-        """The release is a lazy frame, too."""
-        return True
 
     def recode(self, translation: Translation) -> pl.LazyFrame:
         """The release as a lazy frame; rows keep the order that the query gives."""
@@ -94,24 +77,15 @@ class LazySource(Source):
         return rows.select(_change_column(change, translation) for change in translation.changes)
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows in the frame's order, by a cell store's translation."""
         return _rows(self.recode(replace(translation, shuffle=False)), self.name).batches()
-
-    def keep_cells(self, columns: Sequence[str]) -> CellStore:
-        """The cells of some columns, in files that are worked on one fragment after the other."""
-        return self._copy(columns).keep_cells(columns)
-
-    def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
-        """Works on the cells of some columns in parts, one after the other."""
-        return self._copy(columns).split_cells(columns, by, parts)
 
     def _copy(self, columns: Sequence[str]) -> DuckSource:
         """Some columns in a file of a private folder."""
         scratch = Scratch()
         path = Path(scratch.name) / "table.parquet"
-        told = self.frame.select(self._plain(name) for name in dict.fromkeys(columns))
+        some = self.frame.select(self._plain(name) for name in dict.fromkeys(columns))
         with _explain_errors(self.name):
-            told.sink_parquet(path)
+            some.sink_parquet(path)
         return replace(open_parquet(find_files(path), connect()), scratch=scratch)
 
     def _plain(self, name: str) -> pl.Expr:

@@ -11,14 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data.engines.frames.source import index_to_columns
-from tclose.data.io.compact import compact_array, compact_table
+from tclose.data.io.files import compact_array, compact_table
 
 HIDING = "tclose: has a value"
 NULLABLE = {
-    "bool": "boolean",
-    **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
-}
+    "int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64", "bool": "boolean",
+    "uint8": "UInt8", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+}  # fmt: skip
 """The types of pandas that hold the same values, and missing ones."""
 
 

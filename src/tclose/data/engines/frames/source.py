@@ -37,7 +37,7 @@ def open_frame(data: Any, columns: Collection[str] | None = None) -> DuckSource:
     An index of pandas that is not the default one is a column like any other where it is named,
     and left out with a note elsewhere.
     """
-    frame = _known(index_to_columns(data, columns))
+    frame = _recognize(index_to_columns(data, columns))
     table = _as_arrow(frame)
     connection = connect()
     relation = scan_arrow(connection, table)
@@ -80,16 +80,14 @@ def _dropped_levels(data: Any, columns: Collection[str] | None) -> list[bool]:
     ]
 
 
-def _known(data: Any) -> nw.DataFrame[Any]:
+def _recognize(data: Any) -> nw.DataFrame[Any]:
     """The frame; raises where it is none, or its columns have no names to tell them apart."""
     for kind, hint in NO_TABLE.items():
         if isinstance(data, kind):
             raise DataError(f"a {kind.__name__} is no table", where="frame", hint=hint)
     try:
-        names = (
-            list(getattr(data, "columns", ())) if nw.dependencies.is_pandas_dataframe(data) else []
-        )
-        _refuse_names(names)
+        if nw.dependencies.is_pandas_dataframe(data):
+            _refuse_names(list(data.columns))
         frame = nw.from_native(data)
     except TypeError:
         raise DataError("this kind of table is not known", where="frame", hint=INSTEAD) from None

@@ -36,21 +36,36 @@ REFUSED = {
         "the server wants a password",
         "give it in PGPASSWORD or a password file",
     ),
-    "could not translate host name": ("there is no such host", "check the address"),
-    "failed to resolve": ("there is no such host", "check the address"),
-    "not known": ("there is no such host", "check the address"),
-    "could not resolve": ("there is no such host", "check the address"),
-    "Connection refused": ("no server answers there", "check host and port; is it running?"),
-    "No such file or directory": ("no server answers there", "check host and port; is it running?"),
+    **dict.fromkeys(
+        ("could not translate host name", "failed to resolve", "not known", "could not resolve"),
+        ("there is no such host", "check the address"),
+    ),
+    **dict.fromkeys(
+        ("Connection refused", "No such file or directory"),
+        ("no server answers there", "check host and port; is it running?"),
+    ),
     "timeout expired": ("the server does not answer", "check host and port, and the network"),
     "no pg_hba.conf entry": ("the server lets nobody in from here", "ask who runs it"),
     "SSL": ("no safe connection to the server", "check sslmode and the certificates"),
     "too many": ("the server has no connection left", "try again later"),
+    "does not exist": ("the server knows no such database or user", "check the address"),
 }
 """What the library says when it cannot connect, what that means, and what to do."""
 OF_WORDS = ("42", "3D", "3F")
-LOST = ("08", "57P", "25P03", "25P04")
-SPACE = {"53100": "the server's disk is full", "53200": "the server has no memory left"}
+"""Codes of errors in the words of a query, or in names: told in the server's own words."""
+LOST = ("the connection was lost", "try again")
+FAILED = {
+    "53100": ("the server's disk is full", ""),
+    "53200": ("the server has no memory left", ""),
+    "57014": ("the server stopped the query", "does it have a statement_timeout?"),
+    "25006": ("this server or user only reads", "write to another database"),
+    **dict.fromkeys(("08", "57P", "25P03", "25P04"), LOST),
+    "22": (
+        "the server cannot write or compute a value ({})",
+        "PostgreSQL knows no character NUL, and not every number and date",
+    ),
+}
+"""The beginning of the server's code, what it means, and what to do."""
 
 
 def driver() -> Any:
@@ -92,7 +107,7 @@ class PostgresLink:
         """The connection, in its transaction."""
         if self._open is None or self._open.closed:
             self._open = self._connect()
-            self._end = weakref.finalize(self, _close, self._open)
+            self._end = weakref.finalize(self, self._open.close)
         return self._open
 
     def close(self) -> None:
@@ -189,30 +204,19 @@ def configure(cursor: Cursor[Any], settings: dict[str, str]) -> None:
     cursor.execute(f"SELECT {calls}", [word for pair in settings.items() for word in pair])
 
 
-def _close(connection: Connection[Any]) -> None:
-    connection.close()
-
-
 def explain_refusal(error: Exception, where: str) -> TcloseError:
     """What is raised where there is no connection to be had."""
     message = str(error)
     for sign, (what, hint) in REFUSED.items():
         if sign in message:
             return DataError(what, where=where, hint=hint)
-    if "does not exist" in message:
-        return DataError(
-            "the server knows no such database or user", where=where, hint="check the address"
-        )
     return DataError(
         f"cannot connect ({type(error).__name__})", where=where, hint="does `psql` connect there?"
     )
 
 
 def explain_error(error: Any, address: Address, where: str) -> TcloseError:
-    """The server's complaint, without passwords, and without the values that some complaints quote.
-
-    Only errors in the words of a query, or in names, are told in the server's own.
-    """
+    """The server's complaint without passwords and without the values that it may quote."""
     code = error.sqlstate or ""
     if code.startswith(OF_WORDS):
         what = str(error.diag.message_primary)
@@ -220,22 +224,8 @@ def explain_error(error: Any, address: Address, where: str) -> TcloseError:
             what = what.replace(secret, "…")
         hint = "ask for that permission" if code == "42501" else ""
         return DataError(what, where=where, hint=hint)
-    if code in SPACE:
-        return DataError(SPACE[code], where=where)
-    if code == "57014":
-        return DataError(
-            "the server stopped the query", where=where, hint="does it have a statement_timeout?"
-        )
-    if code.startswith(LOST) or (not code and type(error).__name__ == "OperationalError"):
-        return DataError("the connection was lost", where=where, hint="try again")
-    if code == "25006":
-        return DataError(
-            "this server or user only reads", where=where, hint="write to another database"
-        )
-    if code.startswith("22"):
-        return DataError(
-            f"the server cannot write or compute a value ({type(error).__name__})",
-            where=where,
-            hint="PostgreSQL knows no character NUL, and not every number and date",
-        )
-    return DataError(f"the server refuses ({type(error).__name__})", where=where)
+    kind = type(error).__name__
+    known = (found for start, found in FAILED.items() if code.startswith(start))
+    refusal = LOST if not code and kind == "OperationalError" else ("the server refuses ({})", "")
+    what, hint = next(known, refusal)
+    return DataError(what.format(kind), where=where, hint=hint)

@@ -1,20 +1,22 @@
-"""Types of PostgreSQL and of Arrow: how a value of the one is told exactly in the other.
+"""Values of PostgreSQL and of Arrow: the types of both, and rows on their way by COPY.
 
-What Arrow has no word for (numbers of any length, uuid, enums, json, arrays, …) is told as the text
-that PostgreSQL writes for it, and read from that text again.
+What Arrow has no type for (numbers of any length, uuid, enums, json, arrays, …) is told as the text
+that PostgreSQL writes for it, and read from that text again; rows travel as text, too.
 """
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.csv as csv
 
 from tclose.data.engines.postgres.connection import PostgresLink
-from tclose.data.source import quote_name
+from tclose.data.source import BATCH, quote_name
 from tclose.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,21 +25,17 @@ if TYPE_CHECKING:
 
 SQL_TYPE = b"postgresql"
 """The key of an Arrow field's metadata under which the column's type in the database is kept."""
+BLOCK = 16 << 20
+"""So many bytes of text are read at once, and at least one row."""
 MOST_DIGITS = 38
 LONGEST_NAME = 63
 FIRST_OWN = 16_384
 """From this number on, types are not known in every database."""
 UUID, NUMERIC, MONEY, OID, BYTEA = 2950, 1700, 790, 26, 17
 PLAIN = {
-    16: pa.bool_(),
-    20: pa.int64(),
-    21: pa.int16(),
-    23: pa.int32(),
-    1082: pa.date32(),
-    1083: pa.time64("us"),
-    1114: pa.timestamp("us"),
-    1184: pa.timestamp("us", "UTC"),
-}
+    16: pa.bool_(), 20: pa.int64(), 21: pa.int16(), 23: pa.int32(), 1082: pa.date32(),
+    1083: pa.time64("us"), 1114: pa.timestamp("us"), 1184: pa.timestamp("us", "UTC"),
+}  # fmt: skip
 FLOATS = {700: pa.float32(), 701: pa.float64()}
 SCALAR = "BDEINSV"
 """Categories of plain types: truth, dates, enums, addresses, numbers, text, bits."""
@@ -181,17 +179,17 @@ def declare_columns(schema: pa.Schema, known: Collection[str] = ()) -> list[str]
     A column keeps the type that it had in a database, if that is one of the `known`.
     """
     made = []
-    for column_field in schema:
-        kept = (column_field.metadata or {}).get(SQL_TYPE, b"").decode()
-        kind = kept if MODIFIER.sub("", kept, count=1) in known else sql_type(column_field.type)
+    for field in schema:
+        kept = (field.metadata or {}).get(SQL_TYPE, b"").decode()
+        kind = kept if MODIFIER.sub("", kept, count=1) in known else sql_type(field.type)
         if kind is None:
             raise DataError(
                 "a table in PostgreSQL cannot be given lists, structures, bytes or durations",
-                where=f"column {column_field.name!r}",
+                where=f"column {field.name!r}",
                 hint="write a .parquet file",
             )
-        refuse_long([column_field.name], f"column {column_field.name!r}")
-        made.append(f"{quote_name(column_field.name)} {kind}")
+        refuse_long([field.name], f"column {field.name!r}")
+        made.append(f"{quote_name(field.name)} {kind}")
     return made
 
 
@@ -205,7 +203,7 @@ def refuse_long(names: Iterable[str], where: str) -> None:
         )
 
 
-def known_types(cursor: Cursor[Any]) -> set[str]:
+def fetch_known_types(cursor: Cursor[Any]) -> set[str]:
     """The names of the types that every database has."""
     cursor.execute("SELECT format_type(oid, NULL) FROM pg_type WHERE oid < %s", (FIRST_OWN,))
     return {str(name) for (name,) in cursor.fetchall()}
@@ -243,3 +241,76 @@ def _make_storable(name: str, values: pa.Array) -> pa.Array:
             where=f"column {name!r}",
             hint="round them, or write a .parquet file",
         ) from None
+
+
+def copy_out(
+    link: PostgresLink, query: str, schema: pa.Schema, **settings: str
+) -> Generator[pa.RecordBatch, None, None]:
+    """The rows of a query, as the server sends them; whoever stops before the last closes it."""
+    # The server sends row by row, so a block is never cut within one, however long it is.
+    copying = f"COPY ({query}) TO STDOUT (FORMAT csv)"
+    with link.read(**settings) as cursor, cursor.copy(copying) as copy:
+        for block in _blocks(copy):
+            yield from _parse(block, schema, link.where)
+
+
+def _blocks(rows: Iterable[bytes]) -> Iterator[bytes]:
+    waiting: list[bytes] = []
+    size = 0
+    for row in rows:
+        waiting.append(row)
+        size += len(row)
+        if size >= BLOCK or len(waiting) >= BATCH:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
+
+
+def _parse(block: bytes, schema: pa.Schema, where: str) -> list[pa.RecordBatch]:
+    try:
+        table = csv.read_csv(
+            io.BytesIO(block),
+            csv.ReadOptions(column_names=schema.names, block_size=len(block) + 1),
+            csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            csv.ConvertOptions(
+                column_types=schema,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                true_values=["t"],
+                false_values=["f"],
+            ),
+        )
+    except pa.ArrowException as error:
+        raise _unreadable(str(error), schema, where) from None
+    parts: list[pa.RecordBatch] = table.cast(schema).combine_chunks().to_batches()
+    return parts
+
+
+def _unreadable(message: str, schema: pa.Schema, where: str) -> DataError:
+    """The parser's complaint without the value that it quotes."""
+    at = re.match(r"In CSV column #(\d+)", message)
+    if at is None:
+        return DataError("a row cannot be read", where=where, hint="is its text UTF-8?")
+    field = schema.field(int(at[1]))
+    if "UTF8" in message:
+        return DataError("not UTF-8 text", where=f"{where}, column {field.name!r}")
+    return DataError(
+        "a value is beyond what can be counted: an infinite date, one before the year 1 or after "
+        "9999, or 24 o'clock",
+        where=f"{where}, column {field.name!r}",
+        hint="leave such rows out, or give the column as text (--query)",
+    )
+
+
+def copy_in(cursor: Cursor[Any], table: str, batches: Iterable[pa.RecordBatch]) -> int:
+    """Puts rows into a table of the database; how many there were."""
+    rows = 0
+    with cursor.copy(f"COPY {table} FROM STDIN (FORMAT csv)") as copy:
+        for batch in batches:
+            rows += batch.num_rows
+            sink = pa.BufferOutputStream()
+            csv.write_csv(make_storable(batch), sink, csv.WriteOptions(include_header=False))
+            copy.write(sink.getvalue().to_pybytes())
+    return rows

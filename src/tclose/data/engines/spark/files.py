@@ -1,22 +1,29 @@
-"""Files that Spark reads: folders and patterns of Parquet, and CSV as text, as DuckDB reads it."""
+"""Files that Spark reads: folders and patterns of Parquet, and CSV as text, as DuckDB reads it.
+
+Before CSV is read, its lines are looked at: do rows run across them, are quotes right? A line leads
+from a state, outside or inside a quoted field, to another. Workers compose what their lines do from
+either state, and the driver follows every file from its first line to its last.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark.sql import functions
 
 from tclose.data.engines.files.csv import SAMPLE, Dialect, copy_as_utf8, sniff_sample
-from tclose.data.engines.spark.frames import explain_errors, get_column
-from tclose.data.engines.spark.lines import INSIDE, LOOK, WRONG, follow_looks, look_at_lines
-from tclose.data.engines.spark.paths import SparkPath
-from tclose.data.engines.spark.rows import map_batches
-from tclose.data.engines.spark.session import get_session
+from tclose.data.engines.spark.frames import explain_errors, get_column, map_batches, quote_name
+from tclose.data.engines.spark.session import SparkPath, get_session
 from tclose.data.io.counting import hash_files
 from tclose.data.io.files import Scratch
 from tclose.data.io.paths import PACKED, find_files, kind_of
@@ -29,6 +36,8 @@ if TYPE_CHECKING:
 
 SHORT = 1 << 16
 Hash = Callable[[], str] | None
+OUTSIDE, INSIDE, WRONG = 0, 1, 2
+LOOK = "file string, start long, after array<int>, inside array<boolean>, bad long, blank long"
 
 
 class SparkRead(NamedTuple):
@@ -61,7 +70,9 @@ def read_place(place: SparkPath, reading: Reading = AS_FOUND) -> SparkRead:
             raise DataError("there is no such file", where=place.text, hint="check the path")
         kind = kind_of(Path(files[0].name))
     if kind == "parquet":
-        return read_parquet(place, hashed, single=single)
+        text = place.literal if place.exists() else place.text
+        frame = place.session.read.option("mergeSchema", not single).parquet(text)
+        return SparkRead(frame, place.name, hashed)
     if kind == "text":
         return read_csv(place, files, hashed, reading)
     raise DataError(
@@ -69,13 +80,6 @@ def read_place(place: SparkPath, reading: Reading = AS_FOUND) -> SparkRead:
         where=place.name,
         hint="read it with --engine duckdb",
     )
-
-
-def read_parquet(place: SparkPath, hashed: Hash, *, single: bool) -> SparkRead:
-    """A table of Parquet files, columns united by name."""
-    text = place.literal if place.exists() else place.text
-    frame = place.session.read.option("mergeSchema", not single).parquet(text)
-    return SparkRead(frame, place.name, hashed)
 
 
 def read_csv(
@@ -154,7 +158,7 @@ def _rows(
     place: SparkPath, paths: list[str], dialect: Dialect, line_end: str, nulls: Sequence[str]
 ) -> Any:
     across = _refuse_untidy(place, paths, dialect)
-    schema = ", ".join(f"`{name.replace('`', '``')}` STRING" for name in dialect.header)
+    schema = ", ".join(f"{quote_name(name)} STRING" for name in dialect.header)
     options = {
         "sep": dialect.delimiter,
         "quote": '"',
@@ -173,15 +177,9 @@ def _rows(
         options["lineSep"] = line_end
     with explain_errors(place.name):
         read = place.session.read.schema(schema).options(**options).csv(paths)
-        return read.select(*_with_nulls(dialect.header, nulls))
-
-
-def _with_nulls(header: Iterable[str], nulls: Sequence[str]) -> list[Any]:
-    """The columns, some words of which mean that there is no value."""
-    return [
-        functions.when(~get_column(name).isin(*nulls), get_column(name)).alias(name)
-        for name in header
-    ]
+        columns = {name: get_column(name) for name in dialect.header}
+        known = [functions.when(~c.isin(*nulls), c).alias(name) for name, c in columns.items()]
+        return read.select(*known)
 
 
 def _refuse_untidy(place: SparkPath, paths: list[str], dialect: Dialect) -> bool:
@@ -209,3 +207,100 @@ def _refuse_untidy(place: SparkPath, paths: list[str], dialect: Dialect) -> bool
             "text stands beside a quoted field", where=place.name, hint="mend the quotes"
         )
     return across
+
+
+class LineLook(NamedTuple):
+    """What a run of lines does from each state, and whether it is ever inside a quoted field."""
+
+    after: NDArray[np.int64]
+    inside: NDArray[np.bool_]
+
+    def then(self, other: LineLook) -> LineLook:
+        """This run of lines and another that follows it."""
+        return LineLook(other.after[self.after], self.inside | other.inside[self.after])
+
+
+class CsvLines:
+    """How the lines of a file with this delimiter are understood."""
+
+    def __init__(self, delimiter: str) -> None:
+        mark = re.escape(delimiter)
+        text = '(?:[^"]|"")*'
+        # A space before a quote: for some readers it belongs to the field, for others it does not.
+        plain = rf'[^"{mark}\s][^{mark}]*|[^\S{mark}]+(?:[^"{mark}\s][^{mark}]*)?'
+        field = rf'(?:"{text}"\s*|{plain}|)'
+        rest = rf"(?:{mark}{field})*"
+        self.closed = rf"^(?s:{field}{rest})$"
+        self.opened = rf'^(?s:(?:{field}{mark})*"{text})$'
+        self.within = rf"^(?s:{text})$"
+        self.closes = rf'^(?s:{text}"\s*{rest})$'
+        self.reopens = rf'^(?s:{text}"\s*{rest}{mark}"{text})$'
+
+    def look(self, lines: pa.Array) -> LineLook:
+        """What a run of lines does.
+
+        >>> CsvLines(",").look(pa.array(['a,"b', 'c",d'])).after.tolist()
+        [0, 2, 2]
+        """
+        step = np.full((len(lines), 3), WRONG)
+        for state, after, pattern in (
+            (OUTSIDE, INSIDE, self.opened),
+            (OUTSIDE, OUTSIDE, self.closed),
+            (INSIDE, INSIDE, self.reopens),
+            (INSIDE, OUTSIDE, self.closes),
+            (INSIDE, INSIDE, self.within),
+        ):
+            step[np.asarray(pc.match_substring_regex(lines, pattern)), state] = after
+        width = 1
+        while width < len(step):
+            step[width:] = np.take_along_axis(step[width:], step[:-width], axis=1)
+            width *= 2
+        return LineLook(step[-1], (step == INSIDE).any(axis=0))
+
+
+def look_at_lines(delimiter: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """How a worker looks at lines: it is given their file, their block's start, text, validity."""
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        lines = CsvLines(delimiter)
+        found: dict[tuple[str, int], tuple[LineLook, int, int]] = {}
+        for batch in batches:
+            for file, start, text, valid in _runs(batch):
+                bad = len(valid) - (pc.sum(valid).as_py() or 0)
+                blank = pc.sum(pc.equal(text, "")).as_py() or 0
+                look = lines.look(pc.if_else(valid, text, ""))
+                if (file, start) in found:
+                    before, some, more = found[file, start]
+                    look, bad, blank = before.then(look), bad + some, blank + more
+                found[file, start] = look, bad, blank
+        for (file, start), (look, bad, blank) in found.items():
+            after = pa.array([look.after.tolist()], pa.list_(pa.int32()))
+            yield pa.record_batch(
+                [[file], [start], after, [look.inside.tolist()], [bad], [blank]],
+                ["file", "start", "after", "inside", "bad", "blank"],
+            )
+
+    return work
+
+
+def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array, pa.Array]]:
+    """The lines of a batch, block by block."""
+    file, start, text, valid = batch.columns
+    names, starts = file.dictionary_encode().indices.to_numpy(), start.to_numpy()
+    new = np.append(True, (names[1:] != names[:-1]) | (starts[1:] != starts[:-1]))
+    ends = np.append(np.flatnonzero(new), len(new))
+    for at, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        size = end - at
+        yield file[at].as_py(), int(starts[at]), text.slice(at, size), valid.slice(at, size)
+
+
+def follow_looks(looks: Sequence[Any]) -> tuple[bool, int]:
+    """Whether rows run across lines, and the state after the last line of the worst file."""
+    across, worst = False, OUTSIDE
+    file, state = None, OUTSIDE
+    for seen in sorted(looks, key=lambda look: (look.file, look.start)):
+        if seen.file != file:
+            worst, state, file = max(worst, state), OUTSIDE, seen.file
+        across = across or seen.inside[state]
+        state = seen.after[state]
+    return across, max(worst, state)

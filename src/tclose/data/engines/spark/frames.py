@@ -1,11 +1,16 @@
-"""What is done with any Spark frame: named, typed, pinned, put in another order; its complaints."""
+"""What is done with any Spark frame: on the driver, and by workers with the rows of a partition.
+
+Rows travel as Arrow. Workers import this module, so they need tclose as the driver has it.
+"""
 
 from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,7 +18,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions, types
 
-from tclose.data.engines.spark.rows import map_batches, replace_columns
+from tclose.data.io.counting import Sums, sum_hashes
+from tclose.data.io.files import CsvText
 from tclose.data.source import Translation
 from tclose.errors import DataError
 
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+AT_ONCE = 8 << 20
+Batches = Iterable[pa.RecordBatch]
 SCALAR = {
     "string", "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date",
     "timestamp", "timestamp_ntz", "void",
@@ -30,9 +38,14 @@ LOG = logging.getLogger("SQLQueryContextLogger")
 """Where Spark writes what it raises, cell values and all."""
 
 
+def quote_name(name: str) -> str:
+    """A column's name as Spark's expressions write it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def get_column(column: str) -> Any:
     """A column by its name, whatever characters that has."""
-    return functions.col("`" + column.replace("`", "``") + "`")
+    return functions.col(quote_name(column))
 
 
 def schema_of(frame: DataFrame, name: str) -> pa.Schema:
@@ -40,15 +53,11 @@ def schema_of(frame: DataFrame, name: str) -> pa.Schema:
     try:
         return frame.limit(0).toArrow().schema
     except PySparkException:
-        for field in frame.schema.fields:
-            _refuse_untold(frame.select(get_column(field.name)), field, name)
-        raise
-
-
-def _refuse_untold(column: DataFrame, field: types.StructField, name: str) -> None:
-    try:
-        column.limit(0).toArrow()
-    except PySparkException:
+        if len(frame.columns) > 1:
+            for column in frame.columns:
+                schema_of(frame.select(get_column(column)), name)
+            raise
+        (field,) = frame.schema.fields
         raise DataError(
             f"Spark cannot hand out values of type {field.dataType.simpleString()}",
             where=f"{name}, column {field.name!r}",
@@ -113,7 +122,7 @@ def shuffle(frame: DataFrame) -> Any:
 
 
 @contextmanager
-def explain_errors(name: str, too_large: DataError | None = None) -> Iterator[None]:
+def explain_errors(name: str) -> Iterator[None]:
     """Spark's complaints in the house's words, without the cell values that Spark quotes."""
 
     def nothing(record: logging.LogRecord) -> bool:
@@ -123,15 +132,20 @@ def explain_errors(name: str, too_large: DataError | None = None) -> Iterator[No
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise _explain_error(error, name, too_large) from None
+        raise _explain_error(error, name) from None
     finally:
         LOG.removeFilter(nothing)
 
 
-def _explain_error(error: Exception, name: str, too_large: DataError | None) -> DataError:
+def is_too_large(error: Exception) -> bool:
+    """Whether Spark complains that the driver does not take so much."""
+    return "maxResultSize" in str(error)
+
+
+def _explain_error(error: Exception, name: str) -> DataError:
     text = str(error)
-    if "maxResultSize" in text:
-        return too_large or DataError(
+    if is_too_large(error):
+        return DataError(
             "a part of the table is larger than the driver takes",
             where=name,
             hint="repartition it into more parts, or raise spark.driver.maxResultSize",
@@ -155,3 +169,92 @@ def _explain_error(error: Exception, name: str, too_large: DataError | None) -> 
         where=name,
         hint="Spark's own log says more",
     )
+
+
+def map_batches(
+    frame: DataFrame, work: Callable[[Batches], Iterator[pa.RecordBatch]], schema: Any
+) -> Any:
+    """A frame with what `work` makes from the batches of each partition; lazy.
+
+    Columns go by their place: names with dots or backticks are more than Spark can take here.
+    """
+    plain = frame.toDF(*(f"c{at}" for at in range(len(frame.columns))))
+    with warnings.catch_warnings():
+        # It speaks of pandas, which has to be there but takes no part in this.
+        warnings.simplefilter("ignore", FutureWarning)
+        return plain.mapInArrow(work, schema)
+
+
+def pack(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Each batch as the bytes of an Arrow stream, a few megabytes at a time."""
+    for batch in batches:
+        step = max(1, batch.num_rows * AT_ONCE // max(batch.nbytes, AT_ONCE))
+        for at in range(0, batch.num_rows, step):
+            part = pa.RecordBatch.from_struct_array(
+                pa.concat_arrays([batch.slice(at, step).to_struct_array()])
+            )
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, part.schema) as writer:
+                writer.write_batch(part)
+            yield pa.RecordBatch.from_pydict({"part": [sink.getvalue().to_pybytes()]})
+
+
+def unpack(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """All rows of a frame on the driver, which holds two partitions at a time at most."""
+    packs = map_batches(frame, pack, "part binary")
+    for row in packs.toLocalIterator(prefetchPartitions=True):
+        for batch in pa.ipc.open_stream(pa.py_buffer(row[0])):
+            yield cast_batch(batch, schema)
+
+
+def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The same rows with these types: moments in UTC, whatever the session's zone."""
+    columns = [
+        column if column.type == field.type else column.cast(field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def sum_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """The sums that make the hash of a table, over the rows of one partition."""
+    parts = iter(batches)
+    first = next(parts, None)
+    if first is not None:
+        sums = sum_hashes(first.schema, chain([first], parts))
+        yield pa.RecordBatch.from_pydict({"sums": [" ".join(str(number) for number in sums)]})
+
+
+def sum_partitions(frame: DataFrame) -> list[Sums]:
+    """The sums over each partition of a frame."""
+    found = map_batches(frame, sum_partition, "sums string").collect()
+    return [tuple(int(number) for number in row[0].split()) for row in found]
+
+
+def replace_columns(
+    made: Callable[[pa.Array], pa.Array], columns: tuple[str, ...], schema: pa.Schema
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """How a worker gives some columns new texts; `schema` is the table's, moments in UTC."""
+
+    def work(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            plain = cast_batch(batch, schema)
+            arrays = [
+                made(plain.column(at)) if name in columns else batch.column(at)
+                for at, name in enumerate(schema.names)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema.names)
+
+    return work
+
+
+def write_lines(schema: pa.Schema, delimiter: str) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """How a worker writes its rows as lines of CSV, below a header of their own."""
+
+    def work(batches: Batches) -> Iterator[pa.RecordBatch]:
+        text = CsvText(schema.names, delimiter)
+        yield pa.record_batch({"value": [text.header]})
+        for batch in batches:
+            yield pa.record_batch({"value": text.lines(cast_batch(batch, schema))})
+
+    return work

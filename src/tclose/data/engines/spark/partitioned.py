@@ -1,4 +1,4 @@
-"""Cells that Spark keeps: sketched, dealt out, searched and judge where they are.
+"""Cells that Spark keeps: sketched, dealt out, searched and judged where they are.
 
 Nothing here depends on how many workers there are: cells are numbered in an order that their values
 determine, and each fragment is one group, whoever works on it. Cells are kept on the workers' disks
@@ -19,8 +19,14 @@ from pyspark import StorageLevel
 from pyspark.sql import Window, functions
 from pyspark.sql import types as kinds
 
-from tclose.data.engines.spark.frames import explain_errors
-from tclose.data.engines.spark.rows import Batches, cast_batch, map_batches
+from tclose.data.engines.spark.frames import (
+    Batches,
+    cast_batch,
+    explain_errors,
+    get_column,
+    map_batches,
+    quote_name,
+)
 from tclose.data.source import (
     DEALS,
     FIRST,
@@ -32,6 +38,7 @@ from tclose.data.source import (
     CellPositions,
     CellStore,
     PartResult,
+    Spread,
 )
 
 if TYPE_CHECKING:
@@ -54,12 +61,10 @@ class SparkCellStore(CellStore):
 
     @cached_property
     def n_cells(self) -> int:
-        """How many cells there are."""
         with explain_errors(self.name):
             return int(self.frame.count())
 
     def sketch(self, snap: Callable[[pa.Table], pa.Table], numbers: Sequence[str]) -> pa.Table:
-        """Cells as `snap` makes them, equal ones united: their `numbers` add up."""
         made = [name for name in self.schema.names if name != ROWS] + list(numbers)
         struct = kinds.StructType([kinds.StructField(name, kinds.LongType()) for name in made])
         snapped = map_batches(self.frame, _each(snap, self.schema, made), struct)
@@ -69,7 +74,6 @@ class SparkCellStore(CellStore):
             return snapped.groupBy(*names).agg(*sums).toArrow()
 
     def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
-        """Deals the cells of every stratum out to its fragments, in turn along the order."""
         empty = pa.Table.from_batches([], self.schema)
         places = list(laid(empty).columns())
         fields = [*self.frame.schema.fields]
@@ -91,7 +95,6 @@ class SparkCellStore(CellStore):
     def work(
         self, united: Ints, work: Callable[[pa.Table], PartResult], schema: pa.Schema
     ) -> list[bytes]:
-        """Works on every fragment wherever it is."""
         session = self.frame.sparkSession
         names = pa.table({FRAGMENT: np.arange(len(united)), NUMBER: united})
         numbered = self.fragments.join(
@@ -109,29 +112,30 @@ class SparkCellStore(CellStore):
         with explain_errors(self.name):
             found = reports.collect()
         self.lines = worked.drop(NUMBER, REPORT)
-        return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
+        return _in_order(found)
 
     @property
     def translation(self) -> Any:
-        """The lines of all fragments, as a frame."""
         return self.lines
 
 
-class SparkParts:
-    """Cells in parts, on the cluster: those with equal values in some columns are in one part."""
+def split_cells(cells: DataFrame, by: Sequence[str], parts: int, name: str) -> Spread:
+    """Cells in parts, on the cluster: those with equal values in the columns `by` are in one."""
+    schema, keys = cells.limit(0).toArrow().schema, map(get_column, by)
+    part = functions.pmod(functions.xxhash64(*keys), functions.lit(parts)).alias(PART)
+    kept = keep_on_disk(cells.select("*", part))
 
-    def __init__(self, cells: DataFrame, by: Sequence[Any], parts: int, name: str) -> None:
-        self.schema, self.name = cells.limit(0).toArrow().schema, name
-        part = functions.pmod(functions.xxhash64(*by), functions.lit(parts)).alias(PART)
-        self.cells = keep_on_disk(cells.select("*", part))
+    def work_on_parts(work: Callable[[pa.Table], bytes]) -> list[bytes]:
+        made = _apply(kept.groupBy(PART), _part(work, schema), f"{PART} long, {REPORT} binary")
+        with explain_errors(name):
+            return _in_order(made.collect())
 
-    def __call__(self, work: Callable[[pa.Table], bytes]) -> list[bytes]:
-        """Works on all parts, wherever they are."""
-        judge = _part(work, self.schema)
-        made = _apply(self.cells.groupBy(PART), judge, f"{PART} long, {REPORT} binary")
-        with explain_errors(self.name):
-            found = made.collect()
-        return [bytes(row[1]) for row in sorted(found, key=lambda row: int(row[0]))]
+    return work_on_parts
+
+
+def _in_order(reports: Sequence[Any]) -> list[bytes]:
+    """Reports by the numbers before them."""
+    return [bytes(row[1]) for row in sorted(reports, key=lambda row: int(row[0]))]
 
 
 def _apply(groups: GroupedData, work: Callable[[pa.Table], pa.Table], schema: Any) -> Any:
@@ -145,11 +149,6 @@ def _apply(groups: GroupedData, work: Callable[[pa.Table], pa.Table], schema: An
 def keep_on_disk(frame: DataFrame) -> Any:
     """A frame whose rows are kept on the workers' disks once they were computed."""
     return frame.persist(StorageLevel.DISK_ONLY)
-
-
-def quote_name(name: str) -> str:
-    """A column's name as Spark's expressions write it."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _cast_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -173,11 +172,8 @@ def _append_positions(
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            table = pa.Table.from_batches([batch])
             places = laid(pa.Table.from_batches([cast_batch(batch, schema)], schema))
-            for name, numbers in places.columns().items():
-                table = table.append_column(name, pa.array(numbers, pa.int64()))
-            yield from table.to_batches()
+            yield from places.append_to(pa.Table.from_batches([batch])).to_batches()
 
     return work
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import functions, types
 
 from tclose.data.engines.spark.files import read_path, read_place
@@ -19,30 +22,32 @@ from tclose.data.engines.spark.frames import (
     explain_errors,
     get_column,
     is_text,
+    is_too_large,
     make_frame,
+    map_batches,
     pin,
     schema_of,
     shuffle,
+    sum_partitions,
+    unpack,
+    write_lines,
 )
-from tclose.data.engines.spark.partitioned import SparkCellStore, SparkParts
-from tclose.data.engines.spark.paths import SparkPath
-from tclose.data.engines.spark.release import FOLDERS, refuse_there, store_frame
-from tclose.data.engines.spark.rows import sum_partitions, unpack
+from tclose.data.engines.spark.partitioned import SparkCellStore, split_cells
+from tclose.data.engines.spark.session import SparkPath
 from tclose.data.io.counting import combine_sums
 from tclose.data.io.paths import Address
 from tclose.data.io.reading import Reading, refuse_ambiguous
 from tclose.data.source import KEY, ROWS, CellStore, Change, Rows, Source, Spread, T, Translation
-from tclose.errors import DataError, TooManyCells
+from tclose.errors import DataError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from tclose.data.io.files import Scratch
 
 
 MANY, LARGEST = 20_000_000, 2**31 - 2
 """How many cells are taken to the driver where nothing is said, and at most."""
 SMALL = 32 << 20
+FOLDERS = (".parquet", ".csv")
 UNSTEADY = re.compile(r"(?<!Broadcast)Exchange\b")
 
 
@@ -50,9 +55,12 @@ UNSTEADY = re.compile(r"(?<!Broadcast)Exchange\b")
 class SparkSource(Source):
     """A table that Spark counts."""
 
+    rewrites = True
+
     frame: DataFrame = field(repr=False)
     hashed: Callable[[], str] | None = field(default=None, repr=False)
-    scratch: Scratch | tuple[Scratch, ...] | None = field(default=None, repr=False)
+    scratch: object = field(default=None, repr=False)
+    """Files that live as long as the table can be read."""
 
     @cached_property
     def kinds(self) -> dict[str, Any]:
@@ -67,17 +75,14 @@ class SparkSource(Source):
 
     @cached_property
     def n_rows(self) -> int:
-        """How many rows there are."""
         with explain_errors(self.name):
             return int(self.frame.count())
 
     def count_distinct(self, column: str) -> int:
-        """How many different values a column has; a missing one is a value here."""
         with explain_errors(self.name):
             return int(self.frame.select(self.key(column)).distinct().count())
 
     def is_scalar(self, column: str) -> bool:
-        """Whether the column holds plain values, not lists, structures or bytes."""
         return self.kinds[column].typeName() in SCALAR
 
     def key(self, column: str) -> Any:
@@ -94,13 +99,14 @@ class SparkSource(Source):
         return self.frame.groupBy(*keys).agg(functions.count(functions.lit(1)).alias(ROWS))
 
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
-        """The distinct tuples of some columns with their number of rows: one GROUP BY."""
         most = min(self.max_cells, LARGEST)
-        try:
-            with explain_errors(self.name, too_large=TooManyCells(most, self.name)):
+        with explain_errors(self.name):
+            try:
                 table = self.group_frame(columns).limit(most + 1).toArrow()
-        except TooManyCells:  # Spark only says that the driver does not take so much
-            return None
+            except (PySparkException, Py4JError) as error:
+                if is_too_large(error):
+                    return None
+                raise
         return None if table.num_rows > most else table
 
     def stream(self) -> Rows:
@@ -124,11 +130,6 @@ class SparkSource(Source):
         with explain_errors(self.name):
             return combine_sums(self.columns, sum_partitions(self.frame))
 
-    @property
-    def rewrites(self) -> bool:
-        """Spark makes the release itself."""
-        return True
-
     def recode(self, translation: Translation) -> Any:
         """The release as a Spark frame, pinned: what is counted again is what the caller gets."""
         with explain_errors(self.name):
@@ -150,7 +151,6 @@ class SparkSource(Source):
         return isinstance(output, str | Path) and Path(output).suffix.lower() in FOLDERS
 
     def refuse_taken(self, output: str | Path | Address) -> None:
-        """Raises where there is something already."""
         with explain_errors(self.name):
             refuse_there(SparkPath.from_user(self.frame.sparkSession, str(output)))
 
@@ -170,13 +170,12 @@ class SparkSource(Source):
     def save(self, output: str | Path | Address, check: Callable[[Source], T]) -> T:
         """Writes a folder of files beside the target, has it counted, then renames it."""
         target = SparkPath.from_user(self.frame.sparkSession, str(output))
+        reading = Reading(delimiter=self.delimiter)
         with explain_errors(self.name):
             return store_frame(
                 self.frame,
                 target,
-                lambda part: check(
-                    make_source(*read_place(part, Reading(delimiter=self.delimiter)))
-                ),
+                lambda part: check(make_source(*read_place(part, reading))),
                 self.delimiter,
             )
 
@@ -209,18 +208,14 @@ class SparkSource(Source):
         return {key: types.StringType() if is_text(kind) else kind for key, kind in kinds.items()}
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:
-        """The cells of some columns, kept on the cluster."""
         with explain_errors(self.name):
             return SparkCellStore(self.group_frame(columns), self._key_kinds(columns), self.name)
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
-        """The cells of some columns in parts, on the cluster."""
         with explain_errors(self.name):
-            keys = [get_column(name) for name in by]
-            return SparkParts(self.group_frame(columns), keys, parts, self.name)
+            return split_cells(self.group_frame(columns), by, parts, self.name)
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
-        """The released rows, by a cell store's translation."""
         yield from replace(self, frame=self.release_frame(translation)).stream().batches()
 
     def _change_column(self, change: Change, translation: Translation) -> Any:
@@ -254,7 +249,7 @@ def make_source(
     frame: DataFrame,
     name: str,
     hashed: Callable[[], str] | None = None,
-    scratch: Scratch | tuple[Scratch, ...] | None = None,
+    scratch: object = None,
     delimiter: str = ",",
     notes: tuple[str, ...] = (),
 ) -> SparkSource:
@@ -271,3 +266,47 @@ def make_source(
         name, tuple(frame.columns), frame, hashed, scratch,
         notes=notes, delimiter=delimiter, max_cells=MANY,
     )  # fmt: skip
+
+
+def store_frame(
+    frame: DataFrame, target: SparkPath, judge: Callable[[SparkPath], T], delimiter: str = ","
+) -> T:
+    """Writes a frame as a folder of Parquet or CSV files, by the suffix of the target.
+
+    It is written to a hidden folder beside it, which `judge` may refuse by raising, and then
+    renamed. Whatever fails, nothing is left.
+    """
+    refuse_there(target)
+    name = PurePosixPath(target.name)
+    part = target.sibling(f".{name.stem}.{secrets.token_hex(4)}.part{name.suffix}")
+    try:
+        if name.suffix.lower() == ".csv":
+            _write_csv(frame, part, delimiter)
+        else:
+            frame.write.parquet(part.text)
+        found = judge(part)
+        if not part.move(target):
+            refuse_there(target)
+            raise DataError("cannot be written", where=target.text, hint="who may write there?")
+    except BaseException:
+        part.remove()
+        raise
+    return found
+
+
+def refuse_there(target: SparkPath) -> None:
+    """Raises where there is something already."""
+    if target.exists():
+        raise DataError(
+            "there is something already, and Spark replaces nothing",
+            where=target.text,
+            hint="name another folder, or remove this one",
+        )
+
+
+def _write_csv(frame: DataFrame, part: SparkPath, delimiter: str) -> None:
+    """CSV files of the house's own writing, each with the header."""
+    schema = schema_of(frame, "release")
+    map_batches(frame, write_lines(schema, delimiter), "value string").write.text(part.text)
+    for file in part.files():
+        file.rename(file.name.removesuffix(".txt") + ".csv")
