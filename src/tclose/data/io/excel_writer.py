@@ -130,9 +130,7 @@ def refuse_in_sheet(schema: pa.Schema) -> None:
     for field in schema:
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
         if problem := _problem(kind):
-            raise DataError(
-                f"an Excel file cannot hold {problem}", where=f"column {field.name!r}", hint=INSTEAD
-            )
+            raise _refusal(problem, f"column {field.name!r}")
 
 
 def letters(column: int) -> str:

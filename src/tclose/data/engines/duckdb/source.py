@@ -40,6 +40,19 @@ SCALAR = re.compile(
     r"TIMESTAMP(TZ)?(_\w+)?|TIME(_NS)?|UUID)\b"
 )
 
+TOO_LONG = (f"a row is longer than {LINE:,} bytes", "is a quote or a line end missing?")
+COMPLAINTS = (
+    ("unicode|(?i:utf-8)", "not UTF-8 text", "give --encoding, such as latin-1"),
+    ("Maximum line size|Parallel CSV Reader|(?i:buffer)", *TOO_LONG),
+    (
+        "invalid state",
+        "its line ends are mixed, or a quote stands where none belongs",
+        "save it again with one kind of line end",
+    ),
+    ("quote", "a quoted field is not closed properly", "mend the quotes"),
+)
+"""How the engine's complaints are recognized, what they mean, and what to do."""
+
 
 @dataclass(frozen=True)
 class DuckSource(Source):
@@ -194,15 +207,6 @@ def quote_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def too_long(where: str) -> DataError:
-    """What is raised for a row that no table has."""
-    return DataError(
-        f"a row is longer than {LINE:,} bytes",
-        where=where,
-        hint="is a quote or a line end missing?",
-    )
-
-
 def explain_error(
     error: duckdb.Error, name: str, lines_before: int = 0, *, several: bool = False
 ) -> DataError:
@@ -217,24 +221,9 @@ def explain_error(
     if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
         what = f"{fields[2]} fields where the header has {fields[1]}"
         return DataError(what, where=where, hint="mend that row, or give --delimiter")
-    if "unicode" in message or "utf-8" in message.lower():
-        return DataError("not UTF-8 text", where=where, hint="give --encoding, such as latin-1")
-    if (
-        "Maximum line size" in message
-        or "Parallel CSV Reader" in message
-        or "buffer" in message.lower()
-    ):
-        return too_long(where)
-    if "invalid state" in message:
-        return DataError(
-            "its line ends are mixed, or a quote stands where none belongs",
-            where=where,
-            hint="save it again with one kind of line end",
-        )
-    if "quote" in message:
-        return DataError(
-            "a quoted field is not closed properly", where=where, hint="mend the quotes"
-        )
+    for sign, what, hint in COMPLAINTS:
+        if re.search(sign, message):
+            return DataError(what, where=where, hint=hint)
     return DataError(
         f"cannot be read ({type(error).__name__})",
         where=where,
@@ -250,10 +239,10 @@ def _too_little(message: str, name: str) -> DataError:
             where=name,
             hint="make room, name a larger folder in TMPDIR, or give more with --memory",
         )
-    told = USED.search(message)
-    asked, used, most = (bytes_of(amount) or 0 for amount in told.groups()) if told else (0, 0, 0)
+    sizes = USED.search(message)
+    more, used, most = (bytes_of(size) or 0 for size in sizes.groups()) if sizes else (0, 0, 0)
     hint = "give more with --memory"
-    if used + asked < most:  # the system had less than the engine was allowed
+    if used + more < most:  # the system had less than the engine was allowed
         hint = "free some, or give less with --memory: more goes to the disk then"
     return DataError("not enough memory", where=name, hint=hint)
 

@@ -23,7 +23,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.source import DuckSource, explain_error, quote_text, too_long
+from tclose.data.engines.duckdb.source import TOO_LONG, DuckSource, explain_error, quote_text
 from tclose.data.engines.files.source import read_partitions, scan_files
 from tclose.data.io.counting import Connection, buffer_for, hash_files
 from tclose.data.io.files import LINE, Scratch
@@ -178,7 +178,7 @@ def _refuse_endless(place: Path, name: str) -> None:
         file.seek(max(0, place.stat().st_size - LINE - 2))
         tail = file.read().rstrip(b"\r\n")
     if len(tail) > LINE and b"\n" not in tail and b"\r" not in tail:
-        raise too_long(f"{name}, last row")
+        raise DataError(TOO_LONG[0], where=f"{name}, last row", hint=TOO_LONG[1])
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,8 @@ def _sheet(book: Workbook, wanted: str | None, name: str) -> tuple[Any, list[str
         raise DataError("it has no sheet with cells", where=name, hint="save the table in a sheet")
     if wanted is None:
         first = next(iter(sheets))
-        told = f"the first of {len(sheets)} sheets is read, {first!r} (choose with --sheet)"
-        return sheets[first], [told] if len(sheets) > 1 else []
+        note = f"the first of {len(sheets)} sheets is read, {first!r} (choose with --sheet)"
+        return sheets[first], [note] if len(sheets) > 1 else []
     if wanted not in sheets:
         hint = nearest(wanted, sheets) or f"its sheets are {', '.join(map(repr, sheets))}"
         raise DataError(f"there is no sheet {wanted!r}", where=name, hint=hint)

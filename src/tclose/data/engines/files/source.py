@@ -349,15 +349,13 @@ def _holds(kind: pa.DataType, first: pa.DataType, other: pa.DataType) -> bool:
     return bool(kind.bit_width >= max(bits))
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(types.is_string(kind) or types.is_large_string(kind))
-
-
-def _is_moment(kind: pa.DataType) -> bool:
-    return bool(types.is_timestamp(kind) and kind.tz is None)
-
-
-FAMILIES = (types.is_integer, types.is_floating, types.is_decimal128, _is_text, _is_moment)
+FAMILIES = (
+    types.is_integer,
+    types.is_floating,
+    types.is_decimal128,
+    lambda kind: types.is_string(kind) or types.is_large_string(kind),
+    lambda kind: types.is_timestamp(kind) and kind.tz is None,
+)
 
 
 @dataclass(frozen=True)

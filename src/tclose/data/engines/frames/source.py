@@ -179,7 +179,7 @@ def refuse_mixed(name: str, column: Any) -> None:
 def _family(kind: type) -> str:
     if issubclass(kind, set | frozenset):
         return "sets"
-    return next((told for told, kinds in FAMILIES if issubclass(kind, kinds)), kind.__name__)
+    return next((name for name, kinds in FAMILIES if issubclass(kind, kinds)), kind.__name__)
 
 
 def _refuse_moments(name: str, moments: Iterable[Any]) -> None:
@@ -195,9 +195,9 @@ def _refuse_moments(name: str, moments: Iterable[Any]) -> None:
         )
 
 
-def _refuse_kinds(name: str, told: list[str]) -> DataError:
+def _refuse_kinds(name: str, kinds: list[str]) -> DataError:
     return DataError(
-        f"the column holds {' and '.join(told)}",
+        f"the column holds {' and '.join(kinds)}",
         where=f"column {name!r}",
         hint="each column must hold one kind of value",
     )

@@ -69,18 +69,18 @@ class PostgresSource(Spooling):
         return self._number("count(*)")
 
     def count_distinct(self, column: str) -> int:
-        told = self.types[column].expression
-        return self._number(f"count(DISTINCT {told}) + (count(*) > count({told}))::int")
+        value = self.types[column].expression
+        return self._number(f"count(DISTINCT {value}) + (count(*) > count({value}))::int")
 
     def is_scalar(self, column: str) -> bool:
         return self.types[column].is_scalar
 
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
-        told = [self.types[name] for name in columns]
-        places = ", ".join(str(at) for at in range(1, len(told) + 1))
-        listed = ", ".join([*(column.expression for column in told), "count(*)"])
+        keys = [self.types[name] for name in columns]
+        places = ", ".join(str(at) for at in range(1, len(keys) + 1))
+        listed = ", ".join([*(column.expression for column in keys), "count(*)"])
         query = f"SELECT {listed} FROM {self.subquery} GROUP BY {places}"
-        schema = pa.schema([*(column.field for column in told), pa.field(ROWS, pa.int64())])
+        schema = pa.schema([*(column.field for column in keys), pa.field(ROWS, pa.int64())])
         with closing(copy_out(self.link, query, schema)) as parts:
             return collect_within_limit(parts, schema, self.max_cells)
 
@@ -135,9 +135,9 @@ class PostgresSource(Spooling):
         """The query as it stands after FROM."""
         return f"(\n{self.query}\n) AS t"
 
-    def _number(self, told: str) -> int:
+    def _number(self, aggregate: str) -> int:
         with self.link.read() as cursor:
-            (number,) = cursor.execute(f"SELECT {told} FROM {self.subquery}").fetchone()
+            (number,) = cursor.execute(f"SELECT {aggregate} FROM {self.subquery}").fetchone()
         return int(number)
 
 
@@ -278,8 +278,8 @@ def join_query(source: PostgresSource, translation: Translation, suffix: str = "
             f"{_change_column(source, change, at, translation)} AS {quote_name(change.name)}"
         )
         if change.kind == "pseudonym":
-            told, other = source.types[change.name].expression, NAMES.format(at)
-            others.append(f"LEFT JOIN {other}{suffix} AS n{at} ON n{at}.{OLD} = {told}")
+            value, other = source.types[change.name].expression, NAMES.format(at)
+            others.append(f"LEFT JOIN {other}{suffix} AS n{at} ON n{at}.{OLD} = {value}")
     order = "gen_random_uuid()" if translation.shuffle else quote_name(ROW)
     return (
         f"SELECT {', '.join(wanted)} FROM "

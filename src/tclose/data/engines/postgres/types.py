@@ -120,9 +120,11 @@ def describe_query(link: PostgresLink, query: str) -> Any:
 
 
 def _column(name: str, oid: int, modifier: int, declared: str, category: str) -> PostgresColumn:
-    told, kind = _express(f"t.{quote_name(name)}", oid, modifier)
+    expression, kind = _express(f"t.{quote_name(name)}", oid, modifier)
     scalar = category in SCALAR or oid == UUID
-    return PostgresColumn(name, told, kind, declared, scalar, oid < FIRST_OWN and oid != MONEY)
+    return PostgresColumn(
+        name, expression, kind, declared, scalar, oid < FIRST_OWN and oid != MONEY
+    )
 
 
 def _express(name: str, oid: int, modifier: int) -> tuple[str, pa.DataType]:

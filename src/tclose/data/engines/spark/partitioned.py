@@ -193,8 +193,8 @@ def _work(
     def fragment(table: pa.Table) -> pa.Table:
         number = table.column(NUMBER)[0].as_py()
         cells, report = work(_cast_table(table.drop_columns([NUMBER]), schema))
-        told = pa.array([report, *[None] * (cells.num_rows - 1)], pa.binary())
+        reports = pa.array([report, *[None] * (cells.num_rows - 1)], pa.binary())
         numbers = pa.array(np.full(cells.num_rows, number, dtype=np.int64))
-        return cells.append_column(NUMBER, numbers).append_column(REPORT, told)
+        return cells.append_column(NUMBER, numbers).append_column(REPORT, reports)
 
     return fragment

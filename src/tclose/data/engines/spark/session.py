@@ -47,12 +47,12 @@ def _start(memory: str | None) -> Any:
     java = Path(home, "bin", "java").exists() if home else shutil.which("java") is not None
     if not java and "PYSPARK_GATEWAY_PORT" not in os.environ:
         raise DataError("Spark needs Java, and there is none", hint="install Java 17 or newer")
-    told = _read_settings()
+    settings = _read_settings()
     builder = SparkSession.builder.appName("tclose")
-    for name, value in _defaults(told, memory).items():
+    for name, value in _defaults(settings, memory).items():
         builder = builder.config(name, value)
     try:
-        with _silence(quiet="spark.log.level" not in told):
+        with _silence(quiet="spark.log.level" not in settings):
             return builder.getOrCreate()
     except PySparkException as error:
         raise DataError(
@@ -72,17 +72,17 @@ def _read_settings() -> str:
     return "\n".join([os.environ.get("PYSPARK_SUBMIT_ARGS", ""), *lines])
 
 
-def _defaults(told: str, memory: str | None) -> dict[str, str]:
+def _defaults(settings: str, memory: str | None) -> dict[str, str]:
     """What is set where the user's own settings are silent."""
     wanted = {"spark.ui.enabled": "false"}
-    if "spark.master" not in told and "--master" not in told and "MASTER" not in os.environ:
+    if "spark.master" not in settings and "--master" not in settings and "MASTER" not in os.environ:
         # Nobody else has to reach a session on this machine alone.
         wanted |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        if "spark.pyspark.python" not in told:
+        if "spark.pyspark.python" not in settings:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if memory:
         wanted["spark.driver.memory"] = f"{_megabytes(memory)}m"
-    return {name: value for name, value in wanted.items() if name not in told}
+    return {name: value for name, value in wanted.items() if name not in settings}
 
 
 def _megabytes(memory: str) -> int:
