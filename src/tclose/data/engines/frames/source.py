@@ -43,7 +43,7 @@ def open_frame(data: Any, columns: Collection[str] | None = None) -> DuckSource:
     relation = scan_arrow(connection, table)
     rows = Rows(table.schema, lambda: table.to_batches(BATCH))
     names = tuple(table.column_names)
-    notes = (INDEX_DROPPED,) if any(_dropped_levels(data, columns)) else ()
+    notes = (INDEX_DROPPED,) if any(_find_dropped_levels(data, columns)) else ()
     return DuckSource("frame", names, relation, connection, lambda: rows, notes=notes)
 
 
@@ -55,7 +55,7 @@ def index_to_columns(data: Any, columns: Collection[str] | None = None) -> Any:
     >>> list(index_to_columns(frame)), list(index_to_columns(frame, ["age"]))
     (['record', 'age'], ['age'])
     """
-    dropped = _dropped_levels(data, columns)
+    dropped = _find_dropped_levels(data, columns)
     if not dropped:
         return data
     gone = [level for level, is_gone in enumerate(dropped) if is_gone]
@@ -64,7 +64,7 @@ def index_to_columns(data: Any, columns: Collection[str] | None = None) -> Any:
     return data if all(dropped) else data.reset_index()
 
 
-def _dropped_levels(data: Any, columns: Collection[str] | None) -> list[bool]:
+def _find_dropped_levels(data: Any, columns: Collection[str] | None) -> list[bool]:
     """For each level of an index of pandas that is not the default one: whether it is left out."""
     if not nw.dependencies.is_pandas_dataframe(data):
         return []
