@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import duckdb
 import numpy as np
@@ -135,19 +135,6 @@ def _open_by_spark(path: str | Path, reading: Reading) -> Source:
 # --- binding
 
 
-class ColumnCounts(Protocol):
-    """What is counted of columns: their values, and how many rows have none."""
-
-    @property
-    def dictionaries(self) -> dict[str, Dictionary]:
-        """The values of each column."""
-        ...
-
-    def missing(self, column: str) -> int:
-        """How many rows miss a value in a column."""
-        ...
-
-
 @dataclass(frozen=True)
 class BoundTable:
     """A policy and a table that agree: everything a measurement needs."""
@@ -213,7 +200,9 @@ def bind_within_limit(
     cells = _count(policy, source, usable, found)
     if cells is None:
         return None
-    hierarchies, attributes = resolve_columns(policy, cells, usable, found, unknown_values)
+    hierarchies, attributes = resolve_columns(
+        policy, cells.dictionaries, cells.missing, usable, found, unknown_values
+    )
     quasi = [name for name in source.columns if name in policy.quasi]
     classes = _form_classes(policy, cells, quasi, attributes)
     return BoundTable(policy, source, cells, classes, hierarchies)
@@ -237,7 +226,8 @@ def find_columns(policy: Policy, source: Source, problems: list[Problem]) -> lis
 
 def resolve_columns(
     policy: Policy,
-    cells: ColumnCounts,
+    dictionaries: Mapping[str, Dictionary],
+    count_missing: Callable[[str], int],
     columns: Sequence[str],
     problems: list[Problem],
     unknown_values: UnknownValues = "refuse",
@@ -246,7 +236,7 @@ def resolve_columns(
 
     Raises with all problems, also with those that were found before.
     """
-    checker = _Checker(policy, cells, problems)
+    checker = _Checker(policy, dictionaries, count_missing, problems)
     trees = checker.quasi_trees([name for name in policy.quasi if name in columns], unknown_values)
     attributes = checker.attributes([name for name in policy.sensitive if name in columns])
     if problems:
@@ -286,7 +276,8 @@ def narrow(bound: BoundTable, kept: NDArray[np.bool_]) -> BoundTable:
         dictionaries[name], codes[name] = Dictionary.encode(pa.chunked_array([values]))
     cells = replace(bound.cells.only(kept), dictionaries=dictionaries, codes=codes)
     problems: list[Problem] = []
-    attributes = _Checker(bound.policy, cells, problems).attributes(list(bound.attributes))
+    checker = _Checker(bound.policy, dictionaries, cells.missing, problems)
+    attributes = checker.attributes(list(bound.attributes))
     if problems:
         raise PolicyError(problems)
     return bound.with_cells(cells, attributes)
@@ -316,7 +307,8 @@ class _Checker:
     """Builds what the columns need, turning each failure into a problem."""
 
     policy: Policy
-    cells: ColumnCounts
+    dictionaries: Mapping[str, Dictionary]
+    count_missing: Callable[[str], int]
     problems: list[Problem]
 
     def quasi_trees(
@@ -330,7 +322,7 @@ class _Checker:
             if tree is None:
                 continue
             trees[name] = tree
-            labels = self.cells.dictionaries[name].labels
+            labels = self.dictionaries[name].labels
             lost = sum(not tree.contains(value) and not is_label(value) for value in labels)
             if lost and unknown_values == "refuse":
                 are = "value is" if lost == 1 else "values are"
@@ -345,7 +337,7 @@ class _Checker:
         for name in names:
             self._check_missing(name)
             tree = self._hierarchy(name)
-            column, dictionary = self.policy.columns[name], self.cells.dictionaries[name]
+            column, dictionary = self.policy.columns[name], self.dictionaries[name]
             if column.hierarchy is not None and tree is None:
                 continue
             with self._note_errors(f"columns.{name}"):
@@ -370,7 +362,7 @@ class _Checker:
         spec = self.policy.columns[name].hierarchy
         if spec is None:
             return None
-        labels = self.cells.dictionaries[name].labels
+        labels = self.dictionaries[name].labels
         try:
             return make_hierarchy(spec, name, labels, self.policy.base)
         except TcloseError as error:
@@ -380,7 +372,7 @@ class _Checker:
         return None
 
     def _check_missing(self, name: str) -> None:
-        if self.policy.columns[name].missing == "forbid" and (lost := self.cells.missing(name)):
+        if self.policy.columns[name].missing == "forbid" and (lost := self.count_missing(name)):
             hint = 'mend them, or say missing = "value" or "any"'
             self._note(f"columns.{name}", f"{lost:,} rows have no value, which is forbidden", hint)
 

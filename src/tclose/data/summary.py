@@ -60,6 +60,10 @@ class TableSummary:
         """How many rows the table has."""
         return int(next(iter(self.value_rows.values())).sum())
 
+    def missing(self, column: str) -> int:
+        """How many rows miss a value in a column."""
+        return int(self.value_rows[column][-1])
+
     def match_population(self, population: Source) -> Ints:
         """Nobody: what is promised about a population cannot be judged in parts."""
         return np.zeros(1, dtype=np.int64)
@@ -120,18 +124,6 @@ class _Elsewhere(Source):
         return True
 
 
-@dataclass(frozen=True)
-class _Margins:
-    """The values of every column, and how many rows have each; those without one last."""
-
-    dictionaries: dict[str, Dictionary]
-    value_rows: dict[str, Ints]
-
-    def missing(self, column: str) -> int:
-        """How many rows miss a value in a column."""
-        return int(self.value_rows[column][-1])
-
-
 def summarize_table(
     policy: Policy | None, source: Source, problems: Sequence[Problem] = ()
 ) -> TableSummary:
@@ -144,24 +136,18 @@ def summarize_table(
     if any(policy.columns[name].missing == "any" for name in policy.quasi):
         reasons.append('quasi-identifiers with missing = "any"')
     _refuse(reasons)
-    margins = _Margins({}, {})
+    summary = TableSummary(policy, source.name, source.columns, {}, {}, {}, {})
     roomy = replace(source, max_cells=max(source.max_cells, VALUES))
     for name in usable:
         table = roomy.group([name])
         dictionary, code = Dictionary.encode(table.column(name), name)
-        weight = np.zeros(dictionary.known + 1, dtype=np.int64)
-        np.add.at(weight, code, table.column(ROWS).to_numpy().astype(np.int64))
-        margins.dictionaries[name], margins.value_rows[name] = dictionary, weight
-    trees, attributes = resolve_columns(policy, margins, usable, found)
-    summary = TableSummary(
-        policy,
-        source.name,
-        source.columns,
-        margins.dictionaries,
-        margins.value_rows,
-        trees,
-        attributes,
+        rows = np.zeros(dictionary.known + 1, dtype=np.int64)
+        np.add.at(rows, code, table.column(ROWS).to_numpy().astype(np.int64))
+        summary.dictionaries[name], summary.value_rows[name] = dictionary, rows
+    trees, attributes = resolve_columns(
+        policy, summary.dictionaries, summary.missing, usable, found
     )
+    summary = replace(summary, hierarchies=trees, attributes=attributes)
     stated = state_requirements(summary, source)
     _refuse(each.name for each in stated if each.capabilities.whole_table)
     return summary
