@@ -17,8 +17,8 @@ from tclose.data.io.paths import Address
 from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.source import Source
 from tclose.errors import UnprovenError, UsageError
-from tclose.recode import Leftover, Plan
-from tclose.recode.plan.model import Way
+from tclose.recode import Plan, SuppressedRows
+from tclose.recode.plan import Way
 from tclose.utility.loss import LossReport
 from tclose.verify.audit import Audit, recount
 from tclose.verify.certificate import Certificate, SizesRecord
@@ -64,7 +64,7 @@ class Release:
     left_out: int
     applied: Applied | None = None
     """What `apply` did; None where a search made the release."""
-    leftover: Leftover | None = None
+    leftover: SuppressedRows | None = None
     """What became of the rows that the search left out, where the policy says more than drop."""
     notes: tuple[str, ...] = ()
     """What was noticed when the table was read."""

@@ -21,7 +21,7 @@ import tclose
 from tclose.cli import app
 from tclose.data.encode.classes import group_codes
 from tclose.errors import UsageError
-from tclose.recode import Plan, recoded
+from tclose.recode import Plan, recode_outcome
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.outcome import number_classes
 
@@ -125,7 +125,7 @@ def test_every_value_is_released_as_its_group(
     ]
     label = number_classes(np.array([by_raw[key] for key in raw]))
     outcome = Outcome(label, 0.0, "by hand", "finished", (), False, levels=(of_n, of_g, of_w))
-    made = recoded(bound, outcome)
+    made = recode_outcome(bound, outcome)
     for name, one in zip("ngw", made.released, strict=True):
         for at, key in enumerate(raw):
             value = key["ngws".index(name)]
@@ -209,7 +209,7 @@ def test_classes_that_are_not_those_of_the_levels_are_a_bug() -> None:
     outcome = method_named("mondrian").run(problem_of(bound), Budget(seconds=5.0))
     apart = replace(outcome, label=group_codes([np.arange(4)])[0], levels=(3, 2, 1))
     with pytest.raises(Exception, match="levels"):
-        recoded(bound, apart)
+        recode_outcome(bound, apart)
 
 
 def test_the_commands_tell_levels_and_ways(tmp_path: Path) -> None:

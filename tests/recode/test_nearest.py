@@ -11,8 +11,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclose.recode.plan.nearest import nearest_classes
-from tclose.recode.plan.parsing import shapes_of
+from tclose.recode.nearest import find_nearest_classes
+from tclose.recode.shapes import read_shapes
 from tclose.recode.values import Released
 from tclose.workflows.inputs import check
 
@@ -79,9 +79,9 @@ def test_the_nearest_classes_gain_the_least_loss(classes: list[Box], new: list[A
         Released("g", "tree", tuple(one[1] for one in told)),
         Released("w", "set", tuple(written(one[2]) for one in told)),
     ]
-    shapes = shapes_of(released, bound)
+    shapes = read_shapes(released, bound)
     cells = np.arange(len(new))
-    choice = nearest_classes(shapes, cells, 8)
+    choice = find_nearest_classes(shapes, cells, 8)
     line = [end for one in told for end in one[0]] + [row[0] for row in new]
     wide, many = (
         max(line) - min(line),
@@ -115,12 +115,13 @@ def test_missing_values_and_strangers_go_only_where_they_are_covered() -> None:
     cells = np.argsort(bound.cells.codes["s"])
 
     def choices(*labels: str | None) -> list[list[int]]:
-        shapes = shapes_of([Released("n", "interval", labels)], bound)
-        return [[c for c in row if c >= 0] for row in nearest_classes(shapes, cells, 4).tolist()]
+        shapes = read_shapes([Released("n", "interval", labels)], bound)
+        found = find_nearest_classes(shapes, cells, 4)
+        return [[c for c in row if c >= 0] for row in found.tolist()]
 
     assert choices("[1, 9]", "[0, 3]") == [[], [0, 1], []]
     assert choices("[1, 9]", "*") == [[1, 0], [0, 1], [1]]
     assert choices("[1, 4]", None) == [[1, 0], [], []]
-    shapes = shapes_of([Released("n", "interval", ("[1, 9]", "*"))], bound)
-    beyond = nearest_classes(shapes, cells, 4, beyond=True).tolist()
+    shapes = read_shapes([Released("n", "interval", ("[1, 9]", "*"))], bound)
+    beyond = find_nearest_classes(shapes, cells, 4, beyond=True).tolist()
     assert [[c for c in row if c >= 0] for row in beyond] == [[1, 0], [0, 1], [1, 0]]

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose.data.encode.labels import cover_test, covers_missing, set_members
-from tclose.recode import Plan, build_plan, recoded, released_values
-from tclose.recode.values import set_member
+from tclose.recode import Plan, build_plan, recode_outcome, write_values
+from tclose.recode.values import quote_member
 from tclose.search import Outcome
 from tclose.utility.loss import code_quasi
 from tclose.workflows.inputs import check
@@ -26,7 +26,7 @@ def labels(values: Any, label: list[int], recoding: str = "local", **column: Any
     rules = {"role": "quasi", **column}
     bound = check(table, {"k": 1, "columns": {"q": rules, "n": "sensitive"}})
     by_row = np.array(label)[bound.cells.codes["n"]]
-    (released,) = released_values(bound, code_quasi(bound), by_row, recoding=recoding)
+    (released,) = write_values(bound, code_quasi(bound), by_row, recoding=recoding)
     return list(released.values)
 
 
@@ -36,7 +36,7 @@ NASTY = st.text(st.sampled_from('ab*,{}"\\ ()[]é\n'), max_size=6)
 @given(st.lists(st.one_of(NASTY, st.just("(missing)")), min_size=1, max_size=5, unique=True))
 @settings(max_examples=100, deadline=None)
 def test_any_texts_in_a_set_are_read_back(members: list[str]) -> None:
-    inside = ", ".join(set_member(text) for text in members)
+    inside = ", ".join(quote_member(text) for text in members)
     assert set_members(inside) == members
     label = "{" + inside + "}"
     assert all(cover_test(label)(text) for text in members)
@@ -139,6 +139,6 @@ def test_classes_released_alike_are_one_class_of_the_plan() -> None:
     table = pa.table({"q": ["a", "a", "b"], "n": [1, 2, 3]})
     bound = check(table, {"k": 1, "columns": {"q": "quasi", "n": "sensitive"}})
     outcome = Outcome(np.array([0, 1, 2]), 0.0, "mondrian", "finished", (), True)
-    plan = build_plan(bound, outcome, recoded(bound, outcome), 1)
+    plan = build_plan(bound, outcome, recode_outcome(bound, outcome), 1)
     assert plan.classes == 2
     assert Plan.from_json(plan.to_json()) == plan

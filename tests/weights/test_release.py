@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import tclose
 from tclose.errors import TcloseError
-from tclose.recode import recoded, recoded_as_read
-from tclose.recode.judging import failing_cells
+from tclose.recode import recode_and_repair, recode_outcome
+from tclose.recode.recoding import find_failing_cells
 from tclose.search import Outcome, problem_of
 from tclose.search.judge import Judge, merge_refused
 from tclose.search.registry import METHODS
@@ -369,9 +369,9 @@ def test_classes_that_keep_a_promise_alone_and_break_it_together_are_mended(weig
     label = np.array([{"ax": 0, "ay": 1, "bx": 2}[q + u] for q, u in where])
     proposed = Outcome(label, 0.0, "by hand", "finished", (), False)
     assert not Judge(problem).failing(label, problem.constraints.requirements).any()
-    outcome, recoding = recoded_as_read(bound, None, problem, proposed)
-    assert not failing_cells(bound, None, recoding.label, recoding.released).any()
-    assert failing_cells(bound, None, label, recoded(bound, proposed).released).any()
+    outcome, recoding = recode_and_repair(bound, None, problem, proposed)
+    assert not find_failing_cells(bound, None, recoding.label, recoding.released).any()
+    assert find_failing_cells(bound, None, label, recode_outcome(bound, proposed).released).any()
     assert outcome.classes == 1 and outcome.loss == recoding.loss.overall
 
 

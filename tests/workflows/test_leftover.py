@@ -22,7 +22,7 @@ from typer.testing import Result
 import tclose
 from tclose.data.engines.frames.release import update_frame
 from tclose.errors import PolicyError, UsageError
-from tclose.recode import Pseudonyms, recoded
+from tclose.recode import Pseudonyms, recode_outcome
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.outcome import number_classes
 from tclose.workflows.anonymize import draft_release
@@ -112,7 +112,7 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     label = number_classes(label)
     job = Job(table, AS_FOUND, bound.source, bound.policy, Targets())
     without = replace(outcome, label=label, cuts=None)
-    recoding = recoded(bound, without)
+    recoding = recode_outcome(bound, without)
     draft = draft_release(bound, None, without, recoding, Budget(), Pseudonyms())
     return confirm(publish(job, draft))
 

@@ -198,7 +198,7 @@ def schema(
 
         print_json(Certificate.json_schema())
     elif kind is FileKind.PLAN:
-        from tclose.recode.plan.model import Plan
+        from tclose.recode.plan import Plan
 
         print_json(Plan.json_schema())
     else:

@@ -417,6 +417,11 @@ def make_hierarchy(
     return build.dates(leaves, spec.dates, column=column)
 
 
+def is_fixed(spec: HierarchySpec | None) -> bool:
+    """Whether a hierarchy is the same whatever the values of the table are."""
+    return spec is not None and spec.kind in ("file", "groups")
+
+
 def hash_hierarchy(tree: Hierarchy) -> str:
     """The sha256 of a hierarchy: of its labels and what stands above each."""
     return json_hash([list(tree.labels), tree.parent.tolist()])

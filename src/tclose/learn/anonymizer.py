@@ -17,8 +17,8 @@ from tclose.learn.containers import GivenRows, take_rows, take_target
 from tclose.learn.recoder import LocatedRows, Recoder
 from tclose.learn.roles import LEAST, RefusedError, choose_method, make_policy, refusing
 from tclose.policy.model import Policy
-from tclose.recode.plan.model import Plan
-from tclose.recode.plan.regions import spread
+from tclose.recode.plan import Plan
+from tclose.recode.regions import spread_classes
 from tclose.verify import Audit, Certificate, certify
 from tclose.verify.certificate import Hashes, Origin
 from tclose.workflows.anonymize import anonymize
@@ -231,7 +231,7 @@ def _make_plan(
             hint='use "mondrian", "mondrian-median", "nt-mondrian", "optimal" or "incognito"',
         )
     bound = check(source, local)
-    return (spread(plan, bound) if plan.way == "cuts" else plan), bound
+    return (spread_classes(plan, bound) if plan.way == "cuts" else plan), bound
 
 
 def _refuse_broken(audit: Audit, rows: str) -> None:

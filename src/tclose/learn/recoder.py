@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data import BoundTable, count_cells, form_classes, open_source
-from tclose.data.binding import make_hierarchy
+from tclose.data.binding import is_fixed, make_hierarchy
 from tclose.data.encode.cells import RowIndex
 from tclose.data.encode.columns import NUMBER, Dictionary
 from tclose.data.encode.labels import ANYTHING
@@ -18,10 +18,9 @@ from tclose.hierarchy import Hierarchy
 from tclose.learn.roles import without
 from tclose.policy.model import Policy
 from tclose.recode import Plan
-from tclose.recode.identifiers import MASK
-from tclose.recode.plan.assignment import Placing, placed
-from tclose.recode.plan.hierarchies import is_fixed
-from tclose.recode.values import Writer
+from tclose.recode.assignment import PlanAssignment, assign_classes
+from tclose.recode.rewrite import MASK
+from tclose.recode.values import LabelWriter
 from tclose.utility.loss import code_quasi
 from tclose.verify import Audit
 from tclose.workflows.audit import verify
@@ -64,7 +63,7 @@ class Recoder:
 
         Classes are released as the plan's words, or as central values of the table.
         """
-        recoding, found = policy.release.recoding, placed(bound, plan)
+        recoding, found = policy.release.recoding, assign_classes(bound, plan)
         if recoding == "local":
             words = {column.column: pa.array([*column.values, ANYTHING]) for column in plan.columns}
         else:
@@ -79,7 +78,7 @@ class Recoder:
     def locate(self, table: pa.Table) -> LocatedRows:
         """The class of each row of a table."""
         bound = self._bound(table)
-        found = placed(bound, self.plan)
+        found = assign_classes(bound, self.plan)
         return _locate_rows(bound, found, bound.classes.quasi, table.to_batches())
 
     @property
@@ -119,7 +118,7 @@ class Recoder:
 
 
 def _locate_rows(
-    bound: BoundTable, found: Placing, columns: Sequence[str], rows: Iterable[pa.RecordBatch]
+    bound: BoundTable, found: PlanAssignment, columns: Sequence[str], rows: Iterable[pa.RecordBatch]
 ) -> LocatedRows:
     """Rows in the classes of their cells, which these columns tell."""
     index = RowIndex(bound.cells, columns)
@@ -129,7 +128,7 @@ def _locate_rows(
     return LocatedRows(found.label[cell], faults)
 
 
-def _central(bound: BoundTable, found: Placing, recoding: str) -> dict[str, pa.Array]:
+def _central(bound: BoundTable, found: PlanAssignment, recoding: str) -> dict[str, pa.Array]:
     """The central values of the classes and of the whole table; numbers as numbers."""
     quasi, weight = code_quasi(bound), bound.cells.rows
     classes, kept = int(found.label.max()) + 1, np.flatnonzero(found.label >= 0)
@@ -137,7 +136,7 @@ def _central(bound: BoundTable, found: Placing, recoding: str) -> dict[str, pa.A
     result = {}
     for at, column in enumerate(quasi.columns):
         dictionary, codes = bound.cells.dictionaries[column.name], quasi.codes[:, at]
-        writer = Writer(column, dictionary)
+        writer = LabelWriter(column, dictionary)
         texts = writer.central(codes[kept], found.label[kept], weight[kept], classes, recoding)
         root = writer.central(codes, everyone, weight, 1, recoding)
         result[column.name] = _parse_numbers([*texts, *root], dictionary)

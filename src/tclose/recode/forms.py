@@ -18,18 +18,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.cells import RowIndex
+from tclose.data.encode.cells import locate_batches
 from tclose.data.encode.classes import group_codes
 from tclose.data.source import Rows
-from tclose.errors import DataError
-from tclose.recode.identifiers import Pseudonyms, masked
-from tclose.recode.rewrite import released_columns
+from tclose.recode.rewrite import Pseudonyms, list_released_columns, release_identifier
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Grouped:
+class GroupedRows:
     """A table in memory whose rows are in groups."""
 
     bound: BoundTable
@@ -45,7 +43,7 @@ class Grouped:
         """Anatomy's QIT: everything but the sensitive attributes, and each row's group."""
         kept = [name for name in self.table.column_names if name not in self.bound.attributes]
         table = self.table.select(kept)
-        order = in_no_order(table, self.group, [self.seed, 0])
+        order = shuffle_within_groups(table, self.group, [self.seed, 0])
         return _with_group(table.take(pa.array(order)), group, self.group[order])
 
     def sensitive_table(self, names: Sequence[str], group: str, count: str) -> pa.Table:
@@ -55,19 +53,17 @@ class Grouped:
         label, first = group_codes(codes)
         columns = {group: pa.array(self.group[first])}
         for name, code in zip(names, codes[1:], strict=True):
-            dictionary = cells.dictionaries[name]
-            at = pa.array(code[first], mask=code[first] >= dictionary.known)
-            columns[name] = dictionary.values.take(at)
+            columns[name] = cells.dictionaries[name].decode(code[first])
         columns[count] = pa.array(np.bincount(label, minlength=len(first)).astype(np.int64))
         return pa.table(columns)
 
-    def sliced_table(self, sets: Sequence[Sequence[str]], group: str) -> pa.Table:
+    def slice_table(self, sets: Sequence[Sequence[str]], group: str) -> pa.Table:
         """All columns, the tuples of each set in an order of their own within every group."""
         alone = [(name,) for name in self.table.column_names if not any(name in s for s in sets)]
         columns: dict[str, pa.ChunkedArray] = {}
         for at, names in enumerate([*sets, *alone]):
             held = self.table.select(list(names))
-            order = pa.array(in_no_order(held, self.group, [self.seed, at + 1]))
+            order = pa.array(shuffle_within_groups(held, self.group, [self.seed, at + 1]))
             columns |= {name: held.column(name).take(order) for name in names}
         table = pa.table({name: columns[name] for name in self.table.column_names})
         return _with_group(table, group, np.sort(self.group, kind="stable"))
@@ -78,46 +74,46 @@ class Grouped:
         return int(self.group.max())
 
 
-def grouped_rows(
+def group_rows(
     bound: BoundTable, rows: Rows, by_cell: Ints, pseudonyms: Pseudonyms, seed: int
-) -> Grouped:
+) -> GroupedRows:
     """The rows of a table with their groups, given for rows in the order of their cells.
 
     Rows of one cell are alike in everything that a group is about, so which of them comes first
     does not matter.
     """
-    index = RowIndex(bound.cells, [*bound.classes.quasi, *bound.attributes])
-    batches = list(rows.batches())
-    cell = np.concatenate([index.locate(batch) for batch in batches])
-    if (cell < 0).any():
-        raise DataError(
-            "the table gave other rows when it was read again",
-            where=bound.source.name,
-            hint="has it changed meanwhile?",
-        )
+    located = list(
+        locate_batches(bound.cells, bound.cell_columns, rows.batches(), bound.source.name)
+    )
+    cell = np.concatenate([cells for _, cells in located])
     label = np.empty(len(cell), dtype=np.int64)
     label[np.argsort(cell, kind="stable")] = by_cell
-    table = _released(bound, pa.Table.from_batches(batches, rows.schema), pseudonyms)
-    return Grouped(bound, table, cell, _numbered(bound, cell, label), seed)
+    table = pa.Table.from_batches([batch for batch, _ in located], rows.schema)
+    columns = {name: table.column(name) for name in list_released_columns(bound)}
+    for name in bound.policy.identifiers:
+        if name in columns:
+            values = columns[name].combine_chunks()
+            columns[name] = release_identifier(bound.policy, values, pseudonyms)
+    return GroupedRows(bound, pa.table(columns), cell, _number_groups(bound, cell, label), seed)
 
 
-def in_no_order(table: pa.Table, group: Ints, seed: Sequence[int]) -> Ints:
+def shuffle_within_groups(table: pa.Table, group: Ints, seed: Sequence[int]) -> Ints:
     """The rows group by group, in each as a seed shuffles their values, whatever order they had.
 
     >>> table = pa.table({"a": [1, 2, 3, 4]})
-    >>> one = table.take(pa.array(in_no_order(table, np.zeros(4, int), [7])))
+    >>> shuffled = table.take(pa.array(shuffle_within_groups(table, np.zeros(4, int), [7])))
     >>> back = table.take(pa.array([3, 1, 0, 2]))
-    >>> one.equals(back.take(pa.array(in_no_order(back, np.zeros(4, int), [7]))))
+    >>> shuffled.equals(back.take(pa.array(shuffle_within_groups(back, np.zeros(4, int), [7]))))
     True
     """
-    rank = by_value(table)
+    rank = _order_by_value(table)
     chance = np.random.default_rng(list(seed)).random(len(rank))
     # Chance is dealt along groups and values, never along the table's own order.
     rank = rank[np.argsort(group[rank], kind="stable")]
     return rank[np.lexsort((chance, group[rank]))]
 
 
-def by_value(table: pa.Table) -> Ints:
+def _order_by_value(table: pa.Table) -> Ints:
     """The rows in the order of their values, column by column."""
     keys = {f"c{at}": _sortable(column) for at, column in enumerate(table.columns)}
     if not keys:
@@ -138,7 +134,7 @@ def _sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _numbered(bound: BoundTable, cell: Ints, label: Ints) -> Ints:
+def _number_groups(bound: BoundTable, cell: Ints, label: Ints) -> Ints:
     """Groups numbered from 1 by the quasi-identifiers of their rows, which are published anyway."""
     place, _ = group_codes([bound.cells.codes[name] for name in bound.classes.quasi])
     rank = place[cell]
@@ -152,20 +148,6 @@ def _numbered(bound: BoundTable, cell: Ints, label: Ints) -> Ints:
     number[order] = np.arange(1, len(low) + 1)
     result: Ints = number[label]
     return result
-
-
-def _released(bound: BoundTable, table: pa.Table, pseudonyms: Pseudonyms) -> pa.Table:
-    """The columns that are released; identifiers dropped, masked or replaced."""
-    columns = {}
-    for name in released_columns(bound):
-        column = table.column(name)
-        if name in bound.policy.identifiers:
-            if bound.policy.release.identifiers == "mask":
-                column = masked(table.num_rows)
-            else:
-                column = pseudonyms.column(column.combine_chunks())
-        columns[name] = column
-    return pa.table(columns)
 
 
 def _with_group(table: pa.Table, name: str, group: Ints) -> pa.Table:

@@ -18,53 +18,53 @@ from tclose.data.encode.classes import group_codes
 from tclose.data.encode.labels import ANYTHING
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.recode.plan.hierarchies import extend_hierarchy
-from tclose.recode.plan.number_line import Line, interval_ends
-from tclose.recode.values import Released
-from tclose.utility.loss import ColumnLoss, Quasi
+from tclose.recode.shapes import NumberLine, extend_hierarchy
+from tclose.recode.values import Recoding, Released
+from tclose.utility.loss import ColumnLoss, Quasi, weigh_loss
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def levelled(
+def recode_by_levels(
     bound: BoundTable, columns: Sequence[Released], levels: Mapping[str, int]
-) -> tuple[tuple[Released, ...], Ints, Quasi, Floats]:
-    """A table's rows by the groups of their values: what the classes are released as, the class of
-    each cell (−1: it has a value that the hierarchy does not know), where the cells lie, and what
-    each class loses in each column.
+) -> Recoding:
+    """A table's rows in classes by the groups of their values.
+
+    A cell with a value that the hierarchy does not know has no class.
     """
-    rungs = [Rung(bound, one, levels[one.column]) for one in columns]
-    known = np.all([rung.group >= 0 for rung in rungs], axis=0)
+    made = [LevelColumn(bound, column, levels[column.column]) for column in columns]
+    known = np.all([column.group >= 0 for column in made], axis=0)
     label = np.full(len(known), -1, dtype=np.int64)
     first = np.zeros(0, dtype=np.int64)
     if known.any():
-        label[known], first = group_codes([rung.group[known] for rung in rungs])
+        label[known], first = group_codes([column.group[known] for column in made])
     member = np.flatnonzero(known)[first]
-    words = tuple(rung.released(member) for rung in rungs)
-    each = np.stack([rung.loss[member] for rung in rungs], axis=1)
-    quasi = Quasi(tuple(rung.column for rung in rungs), np.stack([r.code for r in rungs], axis=1))
-    return words, label, quasi, each
+    each = np.stack([column.loss[member] for column in made], axis=1)
+    loss = weigh_loss([column.name for column in made], each, bound.cells.rows, label)
+    codes = np.stack([column.code for column in made], axis=1)
+    quasi = Quasi(tuple(column.column for column in made), codes)
+    return Recoding(label, tuple(column.write(member) for column in made), loss, quasi, {}, label)
 
 
-class Rung:
+class LevelColumn:
     """One column at its level: the group of each cell, in words and with its loss."""
 
-    def __init__(self, bound: BoundTable, one: Released, level: int) -> None:
-        self.name = one.column
+    def __init__(self, bound: BoundTable, released: Released, level: int) -> None:
+        self.name = released.column
         dictionary, codes = bound.cells.dictionaries[self.name], bound.cells.codes[self.name]
         has_missing = dictionary.known in codes
-        tree = extend_hierarchy(one, bound, ()) if one.kind == "tree" else None
+        tree = extend_hierarchy(released, bound, ()) if released.kind == "tree" else None
         levels = 2 if tree is None else max(tree.levels, 2)
         _refuse_level(self.name, level, levels)
         if tree is not None:
-            words, place, group, loss = _climbed(tree, dictionary.labels, level)
+            words, place, group, loss = _climb(tree, dictionary.labels, level)
             self.column = ColumnLoss.tree(
                 self.name, tree, np.arange(tree.leaf_count), has_missing=has_missing
             )
-        elif one.kind == "interval":
-            line = Line.of(_ends(one), dictionary.labels)
-            words, place, group = _alike(line, dictionary.labels)
+        elif released.kind == "interval":
+            line = NumberLine.read(released.values, dictionary.labels)
+            words, place, group = _group_equal_numbers(line, dictionary.labels)
             self.column = ColumnLoss.interval(self.name, line.positions, has_missing=has_missing)
             loss = np.zeros(len(group))
         else:
@@ -81,50 +81,46 @@ class Rung:
         self.loss = np.append(loss, float(mixed))[codes]
         self.code = np.append(place, self.column.values - has_missing)[codes]
 
-    def released(self, member: Ints) -> Released:
+    def write(self, member: Ints) -> Released:
         """What each class is released as, given a cell of each."""
         values = tuple(self.words[int(at)] for at in self.group[member])
         return Released(self.name, self.column.kind, values)
 
 
-def _climbed(
+def _climb(
     tree: Hierarchy, labels: Sequence[str], level: int
 ) -> tuple[tuple[str, ...], Ints, Ints, Floats]:
     """The nodes' labels; for each value its leaf, its node on a level, and what that node loses.
 
     A value that is no leaf has neither: −1.
     """
-    leaf = np.array(
-        [tree.index(one) if tree.contains(one) else -1 for one in labels], dtype=np.int64
-    )
+    leaf = tree.find(labels).astype(np.int64)
     leaf = np.where(leaf < tree.leaf_count, leaf, -1)
     node = np.where(leaf < 0, -1, tree.ancestors[leaf, min(level, tree.levels - 1)])
     loss = (tree.size_below[node] - 1) / max(tree.leaf_count - 1, 1)
     return tree.labels, leaf, node.astype(np.int64), loss.astype(np.float64)
 
 
-def _alike(line: Line, labels: Sequence[str]) -> tuple[tuple[str, ...], Ints, Ints]:
+def _group_equal_numbers(
+    line: NumberLine, labels: Sequence[str]
+) -> tuple[tuple[str, ...], Ints, Ints]:
     """Values that are the same number as one group: groups in words, each value's place and group.
 
     What is no number is a group by itself, and has no place.
     """
     place = np.array([line.code(label) for label in labels], dtype=np.int64)
+    alike: dict[Fraction | str, list[str]] = {}
+    pairs = zip(labels, place.tolist(), strict=True)
+    keys = [line.positions[at] if at >= 0 else label for label, at in pairs]
+    for key, label in zip(keys, labels, strict=True):
+        alike.setdefault(key, []).append(label)
     words: dict[str, int] = {}
     group = np.zeros(len(labels), dtype=np.int64)
-    spread: dict[Fraction, list[str]] = {}
-    for label, at in zip(labels, place.tolist(), strict=True):
-        if at >= 0:
-            spread.setdefault(line.positions[at], []).append(label)
-    for number, (label, at) in enumerate(zip(labels, place.tolist(), strict=True)):
-        same = spread[line.positions[at]] if at >= 0 else [label]
-        word = label if len(same) == 1 else f"[{same[0]}, {same[-1]}]"
-        group[number] = words.setdefault(word, len(words))
+    for at, key in enumerate(keys):
+        same = alike[key]
+        word = same[0] if len(same) == 1 else f"[{same[0]}, {same[-1]}]"
+        group[at] = words.setdefault(word, len(words))
     return tuple(words), place, group
-
-
-def _ends(one: Released) -> list[str]:
-    labels = (label for label in one.values if label is not None and label != ANYTHING)
-    return [end for label in labels for end in interval_ends(label)]
 
 
 def _refuse_level(name: str, level: int, levels: int) -> None:

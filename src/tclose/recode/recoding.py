@@ -1,41 +1,118 @@
-"""Rows in classes, and what they are written as: all that a release needs to know."""
+"""From what a search proposed to what is written, and how that would be judged.
+
+The last word has `verify`, on the file itself. Whoever chooses between several ways of writing a
+release asks the same requirements beforehand, about the same classes: rows that are released alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.recode.values import Released
-from tclose.utility.loss import LossReport, Quasi
+from tclose.data.binding import BoundTable, narrow
+from tclose.data.encode.cells import Cells
+from tclose.data.encode.classes import group_codes
+from tclose.data.encode.columns import Dictionary
+from tclose.errors import InternalError, PolicyError
+from tclose.recode.levels import recode_by_levels
+from tclose.recode.values import Recoding, Released, merge_alike, write_values
+from tclose.requirements import failing_classes, state_requirements
+from tclose.search import Outcome, SearchProblem
+from tclose.search.judge import merge_refused
+from tclose.search.outcome import number_classes
+from tclose.utility.loss import Quasi, code_quasi, partition_loss
 
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Sensitive:
-    """A sensitive column that is not released as it is.
+def recode_outcome(bound: BoundTable, outcome: Outcome) -> Recoding:
+    """What the classes of an outcome are released as, and what is lost by that."""
+    quasi, how = code_quasi(bound), bound.policy.release.recoding
+    if outcome.levels is not None and how == "local":
+        return _recode_full_domain(bound, quasi, outcome.label, quasi.name_levels(outcome.levels))
+    return recode_classes(bound, quasi, outcome.label, how)
 
-    `texts` are the values that may be written, `code[cell]` is the one of each cell (−1: missing);
-    without `texts` the column keeps its values, and those of the cells with code −1 are missing.
+
+def recode_classes(bound: BoundTable, quasi: Quasi, label: Ints, how: str = "local") -> Recoding:
+    """What some classes are released as, each by itself."""
+    loss = partition_loss(quasi.columns, quasi.codes, bound.cells.rows, label)
+    return Recoding(label, write_values(bound, quasi, label, recoding=how), loss, quasi)
+
+
+def recode_and_repair(
+    bound: BoundTable, population: Cells | None, problem: SearchProblem, outcome: Outcome
+) -> tuple[Outcome, Recoding]:
+    """The same where classes that are released alike, one class to every reader, keep the promise.
+
+    Their union does so by itself, unless classes have persons in common. Then such classes become
+    one before all are judged, and repaired where they fail. Every round leaves fewer classes.
     """
+    recoding = recode_outcome(bound, outcome)
+    while problem.overlaps and outcome.levels is None:
+        label = recoding.label
+        if not find_failing_cells(bound, population, label, recoding.released).any():
+            break
+        name = np.append(merge_alike(recoding.released)[1], -1)
+        merged = merge_refused(problem, number_classes(name[label]))
+        if np.array_equal(merged, number_classes(label)):
+            break
+        loss = problem.loss(merged).overall
+        outcome = replace(outcome, label=merged, loss=loss, cuts=None)
+        recoding = recode_outcome(bound, outcome)
+    return outcome, recoding
 
-    code: Ints
-    texts: tuple[str, ...] | None = None
+
+def _recode_full_domain(
+    bound: BoundTable, quasi: Quasi, label: Ints, levels: Mapping[str, int]
+) -> Recoding:
+    """By levels; rows that are left out have a class too, which is not released."""
+    columns = [Released(column.name, column.kind, ()) for column in quasi.columns]
+    whole = recode_by_levels(bound, columns, levels)
+    kept = label >= 0
+    pairs, classes = (
+        len(group_codes(some)[1]) for some in ([label[kept], whole.label[kept]], [label[kept]])
+    )
+    if not pairs == classes == len(np.unique(whole.label[kept])):
+        raise InternalError("the classes of a full-domain outcome are not those of its levels")
+    released = whole.with_label(np.where(kept, whole.label, -1), bound.cells.rows)
+    return replace(released, quasi=quasi)
 
 
-@dataclass(frozen=True)
-class Recoding:
-    """The class of each cell (−1: not released) and what every class is released as."""
+def find_failing_cells(
+    bound: BoundTable, population: Cells | None, label: Ints, released: Sequence[Released]
+) -> Flags:
+    """Which cells lie in a class that breaks a promise once it is released (−1: it is not)."""
+    result = label >= 0
+    if not result.any():
+        return result
+    kept = result.copy()
+    try:
+        table = _table_as_released(bound, label, released)
+    except PolicyError:
+        return result  # what is left cannot even be measured
+    broken = failing_classes(state_requirements(table, population), table.classes)
+    result[kept] = broken[table.classes.cell_class]
+    return result
 
-    label: Ints
-    released: tuple[Released, ...]
-    loss: LossReport
-    """Of the released values, not of the narrowest ones that would do."""
-    quasi: Quasi
-    """Where each cell lies (code −1: nowhere), so that it can be told roughly who is left out."""
-    sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
-    groups: Ints | None = None
-    """Full-domain: the class of each cell, whether it is released or not."""
+
+def _table_as_released(bound: BoundTable, label: Ints, released: Sequence[Released]) -> BoundTable:
+    """The table of some cells as it would be released: class `label[cell]`, or −1 for left out."""
+    kept = label >= 0
+    sensitive = [bound.cells.codes[name] for name in bound.attributes]
+    if any(len(np.unique(code[kept])) < len(np.unique(code)) for code in sensitive):
+        bound = narrow(bound, kept)  # a sensitive value of the table no longer occurs
+        rows = bound.cells
+    else:
+        rows = bound.cells.only(kept)
+    dictionaries, codes = dict(rows.dictionaries), dict(rows.codes)
+    for column in released:
+        words = pa.chunked_array([pa.array(column.values, pa.string())])
+        dictionaries[column.column], of_class = Dictionary.encode(words)
+        codes[column.column] = of_class[label[kept]]
+    cells = replace(rows, dictionaries=dictionaries, codes=codes)
+    return bound.with_cells(cells, bound.attributes)

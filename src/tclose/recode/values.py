@@ -15,8 +15,8 @@ JSON writes strings. `tclose.data.encode.labels` reads all of these back.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.columns import NUMBER, UNIT, Dictionary
-from tclose.data.encode.labels import ANYTHING, MISSING
-from tclose.utility.loss import ColumnLoss, Quasi, ends
+from tclose.data.encode.columns import NUMBER, Dictionary
+from tclose.data.encode.labels import ANYTHING, MISSING, unit_of
+from tclose.utility.loss import ColumnLoss, LossReport, Quasi, ends, weigh_loss
 
 Ints = NDArray[np.int64]
 
@@ -43,10 +43,42 @@ class Released:
     values: tuple[str | None, ...]
 
 
-def merge_equal(columns: Sequence[Released]) -> tuple[tuple[Released, ...], list[int]]:
+@dataclass(frozen=True)
+class SensitiveColumn:
+    """A sensitive column that is not released as it is.
+
+    `texts` are the values that may be written, `code[cell]` is the one of each cell (−1: missing);
+    without `texts` the column keeps its values, and those of the cells with code −1 are missing.
+    """
+
+    code: Ints
+    texts: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """The class of each cell (−1: not released) and what every class is released as."""
+
+    label: Ints
+    released: tuple[Released, ...]
+    loss: LossReport
+    """Of the released values, not of the narrowest ones that would do."""
+    quasi: Quasi
+    """Where each cell lies (code −1: nowhere), so that it can be told roughly who is left out."""
+    sensitive: Mapping[str, SensitiveColumn] = field(default_factory=dict)
+    groups: Ints | None = None
+    """Full-domain: the class of each cell, whether it is released or not."""
+
+    def with_label(self, label: Ints, rows: Ints) -> Recoding:
+        """The same classes with other cells (of so many rows) in them."""
+        names = [released.column for released in self.released]
+        return replace(self, label=label, loss=weigh_loss(names, self.loss.classes, rows, label))
+
+
+def merge_alike(columns: Sequence[Released]) -> tuple[tuple[Released, ...], list[int]]:
     """Released values in which classes released alike are one, and the new number of each class.
 
-    >>> merge_equal([Released("q", "set", ("a", "b", "a"))])[1]
+    >>> merge_alike([Released("q", "set", ("a", "b", "a"))])[1]
     [0, 1, 0]
     """
     rows = list(zip(*(released.values for released in columns), strict=True))
@@ -58,7 +90,7 @@ def merge_equal(columns: Sequence[Released]) -> tuple[tuple[Released, ...], list
     return merged, [number[row] for row in rows]
 
 
-def released_values(
+def write_values(
     bound: BoundTable, quasi: Quasi, label: Ints, *, recoding: str = "local"
 ) -> tuple[Released, ...]:
     """What every class is released as: locally recoded, or by the centroid that is asked for."""
@@ -66,7 +98,7 @@ def released_values(
     kept = np.flatnonzero(label >= 0)
     result = []
     for at, column in enumerate(quasi.columns):
-        writer = Writer(column, bound.cells.dictionaries[column.name])
+        writer = LabelWriter(column, bound.cells.dictionaries[column.name])
         codes, owner, weight = quasi.codes[kept, at], label[kept], bound.cells.rows[kept]
         if recoding == "local":
             values = writer.local(codes, owner, classes)
@@ -77,7 +109,7 @@ def released_values(
     return tuple(result)
 
 
-class Writer:
+class LabelWriter:
     """Writes the labels of one column: `texts` and `last` are those of its codes."""
 
     def __init__(self, column: ColumnLoss, dictionary: Dictionary) -> None:
@@ -100,10 +132,8 @@ class Writer:
         if high >= self.known:
             return ANYTHING
         tree = self.column.hierarchy
-        if low == high and self.texts[low] == self.last[low]:
-            return self.texts[low]
         if tree is None:
-            return f"[{self.texts[low]}, {self.last[high]}]"
+            return write_interval(self.texts[low], self.last[high])
         return tree.labels[tree.lca([int(self.column.place[low]), int(self.column.place[high])])]
 
     def _sets(self, codes: Ints, owner: Ints, classes: int) -> list[str | None]:
@@ -114,14 +144,9 @@ class Writer:
         return [self._set(inside) for inside in members]
 
     def _set(self, members: Sequence[int]) -> str | None:
-        if len(members) == 1:
-            return None if members[0] >= self.known else self.texts[members[0]]
-        known = sorted(
-            (at for at in members if at < self.known), key=lambda at: self.column.place[at]
-        )
-        names = [set_member(self.texts[at]) for at in known]
-        names += [MISSING] * (len(members) - len(known))
-        return "{" + ", ".join(names) + "}"
+        known = [code for code in members if code < self.known]
+        known.sort(key=lambda code: float(self.column.place[code]))
+        return write_set([self.texts[code] for code in known], missing=len(known) < len(members))
 
     def central(
         self, codes: Ints, owner: Ints, weight: Ints, classes: int, how: str
@@ -151,15 +176,31 @@ class Writer:
 
     def _number(self, value: Fraction) -> str:
         """A number in the unit of the column's values."""
-        unit = None if NUMBER.match(self.texts[0]) else UNIT.match(self.texts[0])
-        before, after = (unit[1], unit[3]) if unit else ("", "")
+        unit = None if NUMBER.match(self.texts[0]) else unit_of(self.texts[0])
+        before, after = unit or ("", "")
         return f"{before}{float(value):.12g}{after}"
 
 
-def set_member(text: str) -> str:
+def write_interval(low: str, high: str) -> str:
+    """An interval, or the value itself where both ends are one."""
+    return low if low == high else f"[{low}, {high}]"
+
+
+def write_set(names: Sequence[str], *, missing: bool) -> str | None:
+    """A set of values, perhaps with a missing one; a single member as it is.
+
+    >>> write_set(["flu", "a, b"], missing=True), write_set(["a, b"], missing=False)
+    ('{flu, "a, b", (missing)}', 'a, b')
+    """
+    if len(names) + missing == 1:
+        return names[0] if names else None
+    return "{" + ", ".join([*map(quote_member, names), *[MISSING] * missing]) + "}"
+
+
+def quote_member(text: str) -> str:
     """A value as a set writes it.
 
-    >>> set_member("flu"), set_member("a, b")
+    >>> quote_member("flu"), quote_member("a, b")
     ('flu', '"a, b"')
     """
     plain = text and text == text.strip() and not set(text) & set(',{}"') and text != MISSING
@@ -176,8 +217,6 @@ def _texts(column: ColumnLoss, dictionary: Dictionary) -> tuple[list[str], list[
         return texts, texts
     place, rank = dictionary.places
     first, last = [""] * len(place), [""] * len(place)
-    for at, text in zip(reversed(rank.tolist()), reversed(dictionary.labels), strict=True):
-        first[at] = text
     for at, text in zip(rank.tolist(), dictionary.labels, strict=True):
-        last[at] = text
+        first[at], last[at] = first[at] or text, text
     return first, last

@@ -19,7 +19,14 @@ from tclose.data.io.reading import AS_FOUND, Reading
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
-from tclose.recode import Leftover, Pseudonyms, Recoding, build_plan, recoded_as_read, with_leftover
+from tclose.recode import (
+    Pseudonyms,
+    Recoding,
+    SuppressedRows,
+    build_plan,
+    recode_and_repair,
+    treat_suppressed,
+)
 from tclose.release import Release
 from tclose.search import (
     Budget,
@@ -106,7 +113,7 @@ def anonymize(
     refuse_infeasible(problem)
     for attempt, limits, using in _list_attempts(bound, people, problem, budget, chosen):
         found = search(using, attempt, limits, on_cancel)
-        outcome, recoding = recoded_as_read(bound, people, attempt, found)
+        outcome, recoding = recode_and_repair(bound, people, attempt, found)
         draft = draft_release(bound, people, outcome, recoding, limits, pseudonyms)
         # Write, recount, certify; what a recount does not confirm is not there.
         published = publish(job, draft, _stop_late(outcome, limits, on_cancel))
@@ -178,7 +185,9 @@ def draft_release(
     pseudonyms: Pseudonyms,
 ) -> Draft:
     """What a search found, with its plan and the rows that it left out, to be published."""
-    recoding, leftover = with_leftover(bound, people, outcome, recoding)
+    leftover = None
+    if bound.policy.release.leftover != "drop":
+        recoding, leftover = treat_suppressed(bound, people, outcome, recoding)
     plan = build_plan(bound, outcome, recoding, budget.seed)
     origin = _describe_search(bound, outcome, budget, recoding, leftover)
     draft = draft_recoding(bound, recoding, plan, pseudonyms, origin)
@@ -193,7 +202,7 @@ def _describe_search(
     outcome: Outcome,
     budget: Budget,
     recoding: Recoding,
-    leftover: Leftover | None,
+    leftover: SuppressedRows | None,
 ) -> Origin:
     """By what means, how it ended, and how good its result is known to be."""
     # Central values are at no level, and no bound is about their loss.
@@ -238,7 +247,9 @@ def _record_optimality(outcome: Outcome) -> OptimalityRecord | None:
     )
 
 
-def _record_leftover(bound: BoundTable, recoding: Recoding, leftover: Leftover) -> LeftoverRecord:
+def _record_leftover(
+    bound: BoundTable, recoding: Recoding, leftover: SuppressedRows
+) -> LeftoverRecord:
     return LeftoverRecord(
         asked=leftover.asked,
         rooted=leftover.rooted,

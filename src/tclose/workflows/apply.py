@@ -10,7 +10,7 @@ from tclose.data import AS_FOUND, Reading
 from tclose.data.io.paths import Address
 from tclose.errors import UsageError
 from tclose.recode import Plan, insert_cells
-from tclose.recode.plan.hierarchies import find_changed_hierarchies
+from tclose.recode.plan import find_changed_hierarchies
 from tclose.release import Applied, Release
 from tclose.verify.certificate import Origin
 from tclose.workflows.inputs import PolicyLike, check, count_population, parse_embedded_policy

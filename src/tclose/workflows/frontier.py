@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tclose.data import AS_FOUND, BoundTable, Reading, bind, open_source
 from tclose.errors import UsageError, nearest
-from tclose.recode import Pseudonyms, Rewriter, recoded
+from tclose.recode import Pseudonyms, Rewriter, recode_outcome
 from tclose.search import Budget, Outcome, Progress, SearchProblem, method_named, problem_of
 from tclose.search.frontier.curves import Frontier, Place
 from tclose.search.frontier.sweep import (
@@ -195,7 +195,7 @@ def _sizes(bound: BoundTable, outcome: Outcome) -> Sizes:
 
 
 def _measure(name: str, bound: BoundTable, outcome: Outcome) -> float:
-    rewriter = Rewriter(bound, bound.source.stream(), recoded(bound, outcome), Pseudonyms())
+    rewriter = Rewriter(bound, bound.source.stream(), recode_outcome(bound, outcome), Pseudonyms())
     released = pa.Table.from_batches(list(rewriter.batches()), rewriter.schema())
     theirs = bind(bound.policy, open_source(released))
     measure = BESIDE[name](pair_of(bound, theirs))

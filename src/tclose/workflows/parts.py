@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from tclose.data.source import FRAGMENT, ROWS, PartResult, Translation
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
-from tclose.recode import Pseudonyms, recoded
-from tclose.recode.rewrite import released_columns
-from tclose.recode.translate import translation_of
+from tclose.recode import Pseudonyms, recode_outcome
+from tclose.recode.rewrite import translate
 from tclose.requirements import failing_classes
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.curve import merge_fragments
@@ -118,8 +117,8 @@ def _search_fragment(
     """The released values of every cell of a fragment, and what its rows lose; can be sent."""
     bound = summary.part(table)
     outcome = method_named(method).run(problem_of(bound), budget)
-    recoding = recoded(bound, outcome)
-    made = translation_of(bound, recoding, pseudonyms, released_columns(bound), by_cells=True)
+    recoding = recode_outcome(bound, outcome)
+    made = translate(bound, recoding, pseudonyms, by_cells=True)
     rows = bound.classes.n_rows
     loss = {name: each * rows for name, each in recoding.loss.columns.items()}
     return PartResult(made.cell_table, pickle.dumps(loss))
@@ -130,8 +129,8 @@ def _translate_example(summary: TableSummary, pseudonyms: Pseudonyms) -> Transla
     bound = summary.example()
     label = np.zeros(1, dtype=np.int64)
     outcome = Outcome(label, 0.0, "", "finished", (), uses_sensitive=True)
-    recoding = recoded(bound, outcome)
-    return translation_of(bound, recoding, pseudonyms, released_columns(bound), by_cells=True)
+    recoding = recode_outcome(bound, outcome)
+    return translate(bound, recoding, pseudonyms, by_cells=True)
 
 
 def _judge_fragments(summary: TableSummary, counts: pa.Table) -> Callable[[Ints], Flags]:

@@ -38,8 +38,8 @@ from tclose.data.source import CellStore, Rows, Source, Translation
 from tclose.data.summary import TableSummary
 from tclose.errors import UnprovenError, UsageError
 from tclose.policy.model import Policy
-from tclose.recode import Leftover, Plan, Pseudonyms, Recoding, Rewriter
-from tclose.recode.rewrite import released_schema, renamed_columns
+from tclose.recode import Plan, Pseudonyms, Recoding, Rewriter, SuppressedRows
+from tclose.recode.rewrite import list_text_columns, make_schema
 from tclose.release import Release, write_rows
 from tclose.search.outcome import Outcome
 from tclose.utility.loss import LossReport, Quasi
@@ -103,7 +103,7 @@ class Targets:
         refuse_no_promise(policy)
         if self.output is None:
             return
-        schema = released_schema(bound, rows, renamed_columns(bound))
+        schema = make_schema(bound, rows, list_text_columns(bound))
         if isinstance(self.output, Address):
             refuse_taken(self.output, schema)
             return
@@ -202,7 +202,7 @@ class Draft:
     hashes: Hashes
     plan: Plan | None = None
     outcome: Outcome | None = None
-    leftover: Leftover | None = None
+    leftover: SuppressedRows | None = None
     original: BoundTable | None = None
     """The table itself, where it is in one place: reports show it beside the release."""
 

@@ -29,7 +29,7 @@ from tclose.data.io.paths import find_files
 from tclose.data.io.records import FORMS, Form, Layout, LayoutFile
 from tclose.errors import InternalError, UnprovenError, UsageError, nearest
 from tclose.recode import Pseudonyms
-from tclose.recode.forms import Grouped, grouped_rows, in_no_order
+from tclose.recode.forms import GroupedRows, group_rows, shuffle_within_groups
 from tclose.release import Release
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.anatomy import Groups, Sets, deal_groups, find_associated, join_columns
@@ -205,7 +205,7 @@ def _group(
     groups = _find_groups(bound, budget, method)
     if groups.stopped == "cancelled":
         raise nothing_kept()
-    made = grouped_rows(bound, bound.source.stream(), groups.label, pseudonyms, budget.seed)
+    made = group_rows(bound, bound.source.stream(), groups.label, pseudonyms, budget.seed)
     findings: tuple[Finding, ...] = ()
     if layout.form == "anatomy":
         findings = tuple(
@@ -228,14 +228,14 @@ def _find_groups(bound: BoundTable, budget: Budget, method: str | None) -> Group
     return Groups(label, outcome.method, outcome.stopped, outcome.tried)
 
 
-def _write_groups(made: Grouped, layout: Layout) -> Iterator[tuple[str, pa.Table]]:
+def _write_groups(made: GroupedRows, layout: Layout) -> Iterator[tuple[str, pa.Table]]:
     for part in layout.parts:
         if part.role == "quasi":
             yield part.file, made.quasi_table(layout.group)
         elif part.role == "sensitive":
             yield part.file, made.sensitive_table(part.columns, layout.group, layout.count)
         else:
-            yield part.file, made.sliced_table(layout.sets, layout.group)
+            yield part.file, made.slice_table(layout.sets, layout.group)
 
 
 def _project(
@@ -259,7 +259,7 @@ def _project(
         label = found.classes.cell_class[locate_rows(found)]
         projections.append(Projection(part.columns, label))
         nobody = np.zeros(len(label), dtype=np.int64)
-        order = in_no_order(release.data, nobody, [budget.seed, at])
+        order = shuffle_within_groups(release.data, nobody, [budget.seed, at])
         tables[part.file] = release.data.take(pa.array(order))
         records.append(
             ProjectionRecord(

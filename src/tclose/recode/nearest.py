@@ -13,20 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.classes.widening import ClassShapes
-from tclose.recode.plan.shapes import Shape
+from tclose.recode.shapes import Shape
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 INTERVAL, TREE, SET = range(3)
-COLUMN = np.dtype(
-    [
-        (name, "i8")
-        for name in (
-            "form", "n_codes", "first_position", "first_ancestor", "n_levels", "first_member",
-        )
-    ]
-)  # fmt: skip
+COLUMN = np.dtype([
+    ("form", "i8"), ("n_codes", "i8"), ("first_position", "i8"), ("first_ancestor", "i8"),
+    ("n_levels", "i8"), ("first_member", "i8"),
+])  # fmt: skip
 """`ShapeColumn` of the kernels."""
 
 
@@ -49,7 +45,7 @@ class ShapeArrays:
     released_column: Ints
 
 
-def nearest_classes(
+def find_nearest_classes(
     shapes: Sequence[Shape], cells: Ints, most: int, *, beyond: bool = False
 ) -> Ints:
     """[cells, most]: for some cells the classes that could take them, nearest first; −1: no more.
@@ -61,21 +57,6 @@ def nearest_classes(
     reach = [shape.code >= 0 if beyond else shape.inside for shape in shapes]
     reachable = np.stack([flags[cells] for flags in reach], axis=1)
     return ClassShapes(_lay_out(shapes)).find_nearest(code, reachable.astype(np.int8), most)
-
-
-def _number_released(shapes: Sequence[Shape]) -> tuple[Ints, Ints, Ints]:
-    """The number of each class's released value in each column; of each value a class and column.
-
-    Values are numbered through all columns.
-    """
-    number, classes, columns, start = [], [], [], 0
-    for at, shape in enumerate(shapes):
-        _, first, inverse = np.unique(shape.key(), return_index=True, return_inverse=True)
-        number.append(start + inverse)
-        classes.append(first)
-        columns.append(np.full(len(first), at))
-        start += len(first)
-    return _by_column(number), np.concatenate(classes), np.concatenate(columns)
 
 
 def _lay_out(shapes: Sequence[Shape]) -> ShapeArrays:
@@ -102,7 +83,11 @@ def _lay_out(shapes: Sequence[Shape]) -> ShapeArrays:
             width = float(np.ptp(shape.column.place)) if shape.known else 0.0
             positions.append(shape.column.place / (width or 1.0))
     counts = [shape.member.sum(axis=1) if shape.is_set else 0 * shape.low for shape in shapes]
-    released, released_class, released_column = _number_released(shapes)
+    # Released values are numbered through all columns; of each, a class and a column.
+    keys = [np.unique(shape.key(), return_index=True, return_inverse=True) for shape in shapes]
+    first = [key[1] for key in keys]
+    start = np.cumsum([0, *map(len, first)])[:-1]
+    numbers = [begin + key[2] for begin, key in zip(start, keys, strict=True)]
     return ShapeArrays(
         columns=columns,
         low=_by_column([shape.low for shape in shapes]),
@@ -114,9 +99,9 @@ def _lay_out(shapes: Sequence[Shape]) -> ShapeArrays:
         positions=np.concatenate(positions).astype(np.float64),
         ancestors=np.concatenate(ancestors),
         members=np.concatenate(members),
-        released=released,
-        released_class=released_class.astype(np.int64),
-        released_column=released_column.astype(np.int64),
+        released=_by_column(numbers),
+        released_class=np.concatenate(first).astype(np.int64),
+        released_column=np.repeat(np.arange(len(shapes)), [len(some) for some in first]),
     )
 
 

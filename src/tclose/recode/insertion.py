@@ -23,15 +23,13 @@ from numpy.typing import NDArray
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.errors import UsageError
-from tclose.recode.judging import failing_cells
-from tclose.recode.levels import levelled
-from tclose.recode.plan.cuts import border_labels, classify
-from tclose.recode.plan.model import Plan, Way
-from tclose.recode.plan.nearest import nearest_classes
-from tclose.recode.plan.parsing import shapes_of
-from tclose.recode.plan.shapes import Shape
-from tclose.recode.recoding import Recoding
-from tclose.recode.values import Released
+from tclose.recode.assignment import follow_cuts
+from tclose.recode.levels import recode_by_levels
+from tclose.recode.nearest import find_nearest_classes
+from tclose.recode.plan import Plan, Way
+from tclose.recode.recoding import find_failing_cells
+from tclose.recode.shapes import Shape, read_shapes
+from tclose.recode.values import Recoding, Released
 from tclose.utility.loss import Quasi, weigh_loss
 
 MOST_ROUNDS = 40
@@ -60,27 +58,27 @@ def insert_cells(bound: BoundTable, plan: Plan, population: Cells | None = None)
     The promise is judged on the rows that are released, by what they are released as, with the
     policy's own requirements.
     """
-    _same_columns(bound, plan)
+    _refuse_other_columns(bound, plan)
     _refuse_centroids(plan)
     if plan.levels is not None:
-        return _by_levels(bound, plan.columns, plan.levels, population)
-    shapes = shapes_of(plan.columns, bound, border_labels(plan.cuts))
+        return _insert_by_levels(bound, plan.columns, plan.levels, population)
+    shapes = read_shapes(plan.columns, bound, plan.border_labels)
     everyone = np.arange(len(bound.cells.rows))
     if plan.cuts:
-        choice = _within(shapes, classify(plan.cuts, shapes))[:, None]
+        choice = _drop_outside(shapes, follow_cuts(plan.cuts, shapes))[:, None]
     else:
-        choice = nearest_classes(shapes, everyone, MOST_ROUNDS)
-    guests = Guests(bound, population, shapes, plan.columns, everyone, choice)
-    label, wide = guests.settled(np.full(len(everyone), -1))
+        choice = find_nearest_classes(shapes, everyone, MOST_ROUNDS)
+    incoming = IncomingRows(bound, population, shapes, plan.columns, everyone, choice)
+    label, wide = incoming.find_classes(np.full(len(everyone), -1))
     used = np.unique(label[label >= 0])
-    changed = np.zeros(plan.classes, dtype=bool)
-    for before, after in zip(shapes, wide, strict=True):
-        changed |= after.changed(before)
-    recoding = recoding_of(bound, shapes, wide, plan.columns, label)
-    return _inserted(bound, plan.way, recoding, choice[:, 0] < 0, int(changed[used].sum()))
+    changed = np.any(
+        [after.differs_from(before) for before, after in zip(shapes, wide, strict=True)], axis=0
+    )
+    recoding = incoming.recode(wide, label)
+    return _report(bound, plan.way, recoding, choice[:, 0] < 0, int(changed[used].sum()))
 
 
-def _by_levels(
+def _insert_by_levels(
     bound: BoundTable,
     columns: Sequence[Released],
     levels: Mapping[str, int],
@@ -90,52 +88,25 @@ def _by_levels(
 
     Holding rows back changes what the others are compared with, so that is repeated.
     """
-    words, label, quasi, each = levelled(bound, columns, levels)
-    outside = label < 0
-    while (failing := failing_cells(bound, population, label, words)).any():
+    recoding = recode_by_levels(bound, columns, levels)
+    label = recoding.label
+    while (failing := find_failing_cells(bound, population, label, recoding.released)).any():
         label = np.where(failing, -1, label)
-    names = [one.column for one in words]
-    loss = weigh_loss(names, each, bound.cells.rows, label)
-    return _inserted(bound, "levels", Recoding(label, words, loss, quasi), outside, 0)
+    kept = recoding.with_label(label, bound.cells.rows)
+    return _report(bound, "levels", kept, recoding.label < 0, 0)
 
 
-def _inserted(
+def _report(
     bound: BoundTable, way: Way, recoding: Recoding, outside: Flags, widened: int
 ) -> Insertion:
-    weight = bound.cells.rows
-    beyond = int(weight[outside].sum())
-    held_back = int(weight[recoding.label < 0].sum()) - beyond
+    rows = bound.cells.rows
+    beyond = int(rows[outside].sum())
+    held_back = int(rows[recoding.label < 0].sum()) - beyond
     return Insertion(recoding, way, beyond, held_back, widened)
 
 
-def recoding_of(
-    bound: BoundTable,
-    before: Sequence[Shape],
-    after: Sequence[Shape],
-    words: Sequence[Released],
-    label: Ints,
-) -> Recoding:
-    """Classes that were widened for some rows, in words and with what they lose."""
-    each = np.stack([shape.losses() for shape in after], axis=1)
-    names = [shape.column.name for shape in after]
-    quasi = Quasi(
-        tuple(shape.column for shape in after), np.stack([one.code for one in after], axis=1)
-    )
-    return Recoding(
-        label, in_words(before, after, words),
-        weigh_loss(names, each, bound.cells.rows, label), quasi,
-    )  # fmt: skip
-
-
-def in_words(
-    before: Sequence[Shape], after: Sequence[Shape], words: Sequence[Released]
-) -> tuple[Released, ...]:
-    """What every class is released as after it was widened."""
-    return tuple(new.released(old, one) for old, new, one in zip(before, after, words, strict=True))
-
-
-def _within(shapes: Sequence[Shape], label: Ints) -> Ints:
-    """The same classes for the cells whose values they cover or may be widened to."""
+def _drop_outside(shapes: Sequence[Shape], label: Ints) -> Ints:
+    """The same classes for the cells that they cover or may be widened to; −1 for others."""
     cells = np.flatnonzero(label >= 0)
     fits = np.ones(len(cells), dtype=bool)
     for shape in shapes:
@@ -146,7 +117,7 @@ def _within(shapes: Sequence[Shape], label: Ints) -> Ints:
 
 
 @dataclass(frozen=True)
-class Guests:
+class IncomingRows:
     """Cells that look for a class among several, nearest first, while others keep theirs."""
 
     bound: BoundTable
@@ -155,30 +126,32 @@ class Guests:
     words: Sequence[Released]
     cells: Ints
     choice: Ints
-    """[guests, turns]: the classes that each may go to, −1 where there are no more."""
+    """[cells, turns]: the classes that each may go to, −1 where there are no more."""
     gently: bool = False
     """Whether only every other one of them leaves at a time."""
 
-    def settled(self, label: Ints) -> tuple[Ints, tuple[Shape, ...]]:
-        """Every guest in its nearest class that keeps the promise; −1 for those that find none.
+    def find_classes(self, label: Ints) -> tuple[Ints, tuple[Shape, ...]]:
+        """Every cell in its nearest class that keeps the promise; −1 for those that find none.
 
-        While classes fail, the guests that came last to the smaller half of these go on to their
+        While classes fail, the cells that came last to the smaller half of these go on to their
         next choice: if all of them went on at once, few rows would never meet in one class.
         """
         turns = self.choice.shape[1]
         tried = np.zeros(len(self.cells), dtype=np.int64)
+        weight = self.bound.cells.rows[self.cells]
         label = label.copy()
         label[self.cells] = self.choice[:, 0]
         for turn in range(MOST_ROUNDS + len(self.cells) + 1):
-            wide = self.widened(label)
-            words = in_words(self.shapes, wide, self.words)
-            failing = failing_cells(self.bound, self.population, label, words)
-            if not failing[self.cells].any():
-                break
+            inside = self.cells[label[self.cells] >= 0]
+            wide = tuple(shape.widen(inside, label[inside]) for shape in self.shapes)
+            words = self.write(wide)
+            failing = find_failing_cells(self.bound, self.population, label, words)
             here = failing[self.cells]
+            if not here.any():
+                break
             if turns > 1 and turn < MOST_ROUNDS:
-                here = here & _smaller_half(label[self.cells], here, self.weight)
-            moved = _evicted(label[self.cells], tried, here)
+                here = here & _in_smaller_half(label[self.cells], here, weight)
+            moved = _last_to_come(label[self.cells], tried, here)
             if self.gently:
                 moved = _every_other(label[self.cells], moved)
             tried[moved] += 1
@@ -187,19 +160,23 @@ class Guests:
             label[self.cells[moved]] = np.where(left, self.choice[moved, at], -1)
         return label, wide
 
-    @property
-    def weight(self) -> Ints:
-        """How many rows each guest stands for."""
-        return self.bound.cells.rows[self.cells]
+    def write(self, wide: Sequence[Shape]) -> tuple[Released, ...]:
+        """What every class is released as after it was widened."""
+        columns = zip(self.shapes, wide, self.words, strict=True)
+        return tuple(after.write(before, words) for before, after, words in columns)
 
-    def widened(self, label: Ints) -> tuple[Shape, ...]:
-        """The classes with the guests that they have."""
-        here = self.cells[label[self.cells] >= 0]
-        return tuple(shape.widened(here, label[here]) for shape in self.shapes)
+    def recode(self, wide: Sequence[Shape], label: Ints) -> Recoding:
+        """Classes that were widened for some rows, in words and with what they lose."""
+        each = np.stack([shape.losses() for shape in wide], axis=1)
+        names = [shape.column.name for shape in wide]
+        codes = np.stack([shape.code for shape in wide], axis=1)
+        quasi = Quasi(tuple(shape.column for shape in wide), codes)
+        loss = weigh_loss(names, each, self.bound.cells.rows, label)
+        return Recoding(label, self.write(wide), loss, quasi)
 
 
-def _smaller_half(label: Ints, failing: Flags, weight: Ints) -> Flags:
-    """The guests of the smaller half of the failing classes; the larger ones may yet be joined."""
+def _in_smaller_half(label: Ints, failing: Flags, weight: Ints) -> Flags:
+    """Those in the smaller half of the failing classes; the larger ones may yet be joined."""
     inside = np.flatnonzero(failing)
     classes, owner = np.unique(label[inside], return_inverse=True)
     rows = np.bincount(owner, weight[inside], len(classes))
@@ -210,8 +187,8 @@ def _smaller_half(label: Ints, failing: Flags, weight: Ints) -> Flags:
     return result
 
 
-def _evicted(label: Ints, tried: Ints, failing: Flags) -> Ints:
-    """The guests that must leave: of each failing class, those that came to it last."""
+def _last_to_come(label: Ints, tried: Ints, failing: Flags) -> Ints:
+    """Those that must leave: of each failing class, those that came to it last."""
     latest = np.zeros(int(label.max()) + 1, dtype=np.int64)
     inside = np.flatnonzero(failing)
     np.maximum.at(latest, label[inside], tried[inside])
@@ -220,7 +197,7 @@ def _evicted(label: Ints, tried: Ints, failing: Flags) -> Ints:
 
 
 def _every_other(label: Ints, moved: Ints) -> Ints:
-    """Of some guests of each class, the first, the third, and so on."""
+    """Of some cells of each class, the first, the third, and so on."""
     order = moved[np.argsort(label[moved], kind="stable")]
     owner = label[order]
     first = np.searchsorted(owner, owner)
@@ -228,8 +205,8 @@ def _every_other(label: Ints, moved: Ints) -> Ints:
     return result
 
 
-def _same_columns(bound: BoundTable, plan: Plan) -> None:
-    mine, theirs = set(bound.classes.quasi), {one.column for one in plan.columns}
+def _refuse_other_columns(bound: BoundTable, plan: Plan) -> None:
+    mine, theirs = set(bound.classes.quasi), {released.column for released in plan.columns}
     if mine != theirs:
         raise UsageError(
             "the plan recodes other quasi-identifiers than the table has",
@@ -239,7 +216,7 @@ def _same_columns(bound: BoundTable, plan: Plan) -> None:
 
 
 def _refuse_centroids(plan: Plan) -> None:
-    if any(one.kind in ("mean", "median", "mode") for one in plan.columns):
+    if any(released.kind in ("mean", "median", "mode") for released in plan.columns):
         raise UsageError(
             "the plan names classes by a central value, which does not say who belongs to them",
             where="plan",

@@ -1,1 +1,0 @@
-"""A release's classes without its data, and how new rows are put into them."""

@@ -1,0 +1,200 @@
+"""Classes released as the whole part of the domain that the cuts leave to them.
+
+A class is usually released as the narrowest words that cover its rows. Between the classes there
+are gaps then, and a new row in a gap can only be released by widening a class, which depends on
+what other rows there are. A plan that is spread has no gaps: what a row is released as depends on
+that row alone.
+
+| column | a class is released as |
+|---|---|
+| numbers, dates | everything between the cuts, which run halfway between both sides |
+| with a hierarchy | the lowest common ancestor of the table's values between the cuts |
+| other categories | the set of the table's values that the cuts send to it |
+
+A class that covers missing values still does, and no other one. Where a cut has `*` on its right
+side, nothing is told about where that begins, and the cut runs at the left end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+
+from tclose.data.binding import BoundTable
+from tclose.data.encode.labels import ANYTHING, covers_missing
+from tclose.hierarchy.build import read_number, write_number
+from tclose.recode.assignment import last_leaf_left
+from tclose.recode.plan import Plan, PlanClass, PlanCut, PlanNode
+from tclose.recode.shapes import NumberLine, Shape, list_ends, read_shapes
+from tclose.recode.values import Released, merge_alike, write_interval, write_set
+
+Labels = Sequence[str | None]
+Region = TypeVar("Region")
+
+
+def spread_classes(plan: Plan, bound: BoundTable) -> Plan:
+    """The same cuts, and every class released as all that they leave to it.
+
+    `bound` is the table that the plan was made from. Parts that are released alike are one class.
+    """
+    shapes = read_shapes(plan.columns, bound, plan.border_labels)
+    leaves = {at: node.number for at, node in enumerate(plan.cuts) if isinstance(node, PlanClass)}
+    parts = list(leaves)
+    wide = []
+    for shape, released in zip(shapes, plan.columns, strict=True):
+        narrow = [released.values[number] for number in leaves.values()]
+        values = _spread_column(shape, released, plan.cuts, parts, narrow)
+        wide.append(replace(released, values=tuple(values)))
+    columns, number = merge_alike(wide)
+    cuts = list(plan.cuts)
+    for at, new in zip(parts, number, strict=True):
+        cuts[at] = PlanClass(number=new)
+    return plan.model_copy(update={"columns": columns, "cuts": tuple(cuts)})
+
+
+def _spread_column(
+    shape: Shape,
+    released: Released,
+    cuts: Sequence[PlanNode],
+    parts: Sequence[int],
+    narrow: Labels,
+) -> Labels:
+    """What the parts are released as in one column, given what covers their rows."""
+    if shape.is_set:
+        wide = _write_sets(shape, cuts, parts, narrow)
+    elif shape.column.hierarchy is not None:
+        wide = _write_groups(shape, cuts, parts)
+    else:
+        wide = _write_intervals(shape, released, cuts, parts)
+    return [old if old in (None, ANYTHING) else new for old, new in zip(narrow, wide, strict=True)]
+
+
+def _divide(
+    cuts: Sequence[PlanNode],
+    column: str,
+    whole: Region,
+    split: Callable[[PlanCut, Region], tuple[Region, Region]],
+) -> list[Region]:
+    """What the cuts of a column leave of the whole to each node; children come after parents."""
+    regions = [whole] * len(cuts)
+    for at, step in enumerate(cuts):
+        if isinstance(step, PlanCut):
+            both = (regions[at], regions[at])
+            if step.column == column:
+                both = split(step, regions[at])
+            regions[step.left], regions[step.right] = both
+    return regions
+
+
+# --- numbers and dates
+
+
+@dataclass(frozen=True)
+class Border:
+    """Where a cut runs: how far the left side reaches and where the right side begins."""
+
+    left: str
+    right: str
+
+
+def _write_intervals(
+    shape: Shape, released: Released, cuts: Sequence[PlanNode], parts: Sequence[int]
+) -> Labels:
+    line = shape.line
+    assert line is not None
+    ends = list_ends(released.values)
+    if not ends:
+        return [ANYTHING] * len(parts)
+    first = min((low for low, _ in ends), key=line.position)
+    last = max((high for _, high in ends), key=line.position)
+    whole = all(at.denominator == 1 for at in line.positions)
+
+    def split(step: PlanCut, region: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
+        if not step.border:
+            return region, region
+        border = halfway(step.border[0], step.border[1], line, whole=whole)
+        return (region[0], border.left), (border.right, region[1])
+
+    regions = _divide(cuts, released.column, (first, last), split)
+    return [write_interval(*regions[at]) for at in parts]
+
+
+def halfway(left: str | None, right: str | None, line: NumberLine, *, whole: bool) -> Border:
+    """Where a cut between two values runs; `whole`: there are only whole numbers or days.
+
+    >>> numbers = NumberLine.read(["23", "44"], [])
+    >>> halfway("23", "44", numbers, whole=True), halfway("23", "44", numbers, whole=False).left
+    (Border(left='33', right='34'), '33.5')
+    >>> days = NumberLine.read(["2024-01-01", "2024-01-04"], [])
+    >>> halfway("2024-01-01", "2024-01-04", days, whole=True)
+    Border(left='2024-01-02', right='2024-01-03')
+    """
+    assert left is not None
+    if right is None:
+        return Border(left, left)
+    middle = (line.position(left) + line.position(right)) / 2
+    if line.unit is not None or read_number(left) is not None:
+        before, after = line.unit or ("", "")
+        ends = (Fraction(middle // 1), Fraction(middle // 1) + 1) if whole else (middle, middle)
+        return Border(*(f"{before}{write_number(end)}{after}" for end in ends))
+    try:
+        start, stop = datetime.fromisoformat(left), datetime.fromisoformat(right)
+    except ValueError:  # times of day: each side reaches to where the other begins
+        return Border(right, left)
+    if whole:
+        start += timedelta(days=int(middle // 1 - line.position(left)))
+        return Border(*(_write_day(day, left) for day in (start, start + timedelta(days=1))))
+    middle_moment = (start + (stop - start) / 2).isoformat()
+    return Border(middle_moment, middle_moment)
+
+
+def _write_day(day: datetime, like: str) -> str:
+    """A day, with its time of day where the others have one."""
+    return day.isoformat() if ":" in like else day.date().isoformat()
+
+
+# --- groups of a hierarchy, sets
+
+
+def _write_groups(shape: Shape, cuts: Sequence[PlanNode], parts: Sequence[int]) -> Labels:
+    tree, seen = shape.column.hierarchy, shape.codes_present
+    assert tree is not None
+    if not len(seen):
+        return [ANYTHING] * len(parts)
+
+    def split(step: PlanCut, region: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+        limit = last_leaf_left(step, shape)
+        return (region[0], min(region[1], limit)), (max(region[0], limit + 1), region[1])
+
+    regions = _divide(cuts, shape.column.name, (0, tree.leaf_count - 1), split)
+    low, high = np.array([regions[at] for at in parts]).T
+    first = np.searchsorted(seen, low)
+    last = np.searchsorted(seen, high, side="right") - 1
+    empty = first > last  # nothing but missing values
+    first, last = np.where(empty, 0, first), np.where(empty, 0, last)
+    return [tree.labels[int(node)] for node in tree.lca_of_ranges(seen[first], seen[last])]
+
+
+def _write_sets(
+    shape: Shape, cuts: Sequence[PlanNode], parts: Sequence[int], narrow: Labels
+) -> Labels:
+    present = frozenset(shape.codes_present.tolist())
+    code = {text: at for at, text in enumerate(shape.texts)}
+
+    def split(step: PlanCut, region: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+        left = {code[text] for text in step.border if text is not None}
+        return region & left, region - left
+
+    regions = _divide(cuts, shape.column.name, present, split)
+    return [
+        write_set(
+            [shape.texts[at] for at in sorted(regions[part])],
+            missing=old is not None and covers_missing(old),
+        )
+        for part, old in zip(parts, narrow, strict=True)
+    ]

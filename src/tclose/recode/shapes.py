@@ -1,0 +1,401 @@
+"""What classes are released as, in the codes of some table: runs along a line, or sets of values.
+
+A plan, or a search, says in words what its classes are released as. A shape holds one column of
+these words against the values of a table, so that new rows can be compared with all classes at
+once: which values a class covers, what it would be released as with some more in it, what that
+costs. Nothing is widened beyond the hull of what was released: a value outside of it is `outside`.
+
+| column | a class covers | widened to |
+|---|---|---|
+| numbers, dates | what lies between two ends | the hull |
+| with a hierarchy | the leaves below a node | the lowest common ancestor |
+| other categories | the members of a set | the union |
+| missing beside other values | everything (in a set: one more member) | the same |
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose.data.binding import BoundTable, is_fixed, make_hierarchy
+from tclose.data.encode.classes import group_codes
+from tclose.data.encode.columns import Dictionary
+from tclose.data.encode.labels import (
+    ANYTHING,
+    INTERVAL,
+    SET,
+    covers_missing,
+    read_interval,
+    read_position,
+    set_members,
+    unit_of,
+)
+from tclose.errors import UsageError
+from tclose.hierarchy import Hierarchy
+from tclose.policy.model import HierarchySpec
+from tclose.recode.values import Released, write_interval, write_set
+from tclose.utility.loss import ColumnLoss
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+HUGE = 10**300
+"""Numbers beyond this have no width that could be measured, and so no place."""
+NO_SETS = np.zeros((0, 0), dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class NumberLine:
+    """Texts along the number line; several texts of one number stand side by side."""
+
+    texts: tuple[str, ...]
+    positions: tuple[Fraction, ...]
+    unit: tuple[str, str] | None
+
+    @classmethod
+    def read(cls, released: Sequence[str | None], values: Sequence[str]) -> NumberLine:
+        """The ends of released intervals, and those values that are numbers like them."""
+        ends = [end for pair in list_ends(released) for end in pair]
+        unit = find_unit(ends)
+        found = {text: find_position(text, unit) for text in (*ends, *values)}
+        pairs = sorted((at, text) for text, at in found.items() if at is not None)
+        return cls(tuple(text for _, text in pairs), tuple(at for at, _ in pairs), unit)
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {text: at for at, text in enumerate(self.texts)}
+
+    def position(self, text: str) -> Fraction:
+        """Where a text lies that is a number like those of the line."""
+        found = find_position(text, self.unit)
+        if found is None:
+            raise UsageError("an end or a border is no number like the others", where="plan")
+        return found
+
+    def code(self, text: str) -> int:
+        """The place of a value; −1 where it has none."""
+        return self._codes.get(text, -1)
+
+    def run(self, label: str | None) -> tuple[int, int]:
+        """The run of codes that a released value covers."""
+        if label is None:
+            return len(self.texts), -1
+        if label == ANYTHING:
+            return 0, len(self.texts) - 1
+        first, last = interval_ends(label)
+        low, high = self.position(first), self.position(last)
+        if read_interval(label) is None:
+            return self._codes[first], self._codes[last]
+        return bisect_left(self.positions, low), bisect_right(self.positions, high) - 1
+
+
+def find_unit(ends: Sequence[str]) -> tuple[str, str] | None:
+    """The unit of the ends of released intervals, where they are no plain numbers or dates."""
+    return next((unit_of(end) for end in ends if read_position(end) is None), None)
+
+
+def find_position(text: str, unit: tuple[str, str] | None) -> Fraction | None:
+    """A value on the number line, in the column's unit if it has one."""
+    at = read_position(text, unit)
+    return None if at is None or abs(at) >= HUGE else at
+
+
+def interval_ends(label: str) -> tuple[str, str]:
+    """Both ends of a released interval; a single value is both.
+
+    >>> interval_ends("[25, 37]"), interval_ends("41")
+    (('25', '37'), ('41', '41'))
+    """
+    found = INTERVAL.match(label) if read_interval(label) is not None else None
+    return (found[2], found[3]) if found else (label, label)
+
+
+def list_ends(released: Sequence[str | None]) -> list[tuple[str, str]]:
+    """The ends of all released values that are intervals or single values."""
+    return [interval_ends(label) for label in released if label not in (None, ANYTHING)]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One column: what each class covers, and the code of each of a table's cells.
+
+    Codes run along the number line, the leaves of the hierarchy, or the values; a missing value has
+    the code after the last, a value that the column has no place for has −1.
+    """
+
+    column: ColumnLoss
+    texts: tuple[str, ...]
+    """The value of each code."""
+    low: Ints
+    high: Ints
+    """[classes]: the run of codes that a class covers; empty for missing values alone."""
+    member: Flags
+    """[classes, codes]: of sets, in place of `low` and `high`."""
+    missing: Flags
+    """[classes]: whether a class covers a missing value."""
+    anything: Flags
+    """[classes]: whether it covers all values, also those that have no code."""
+    node: Ints
+    """[classes]: of trees, the node that a class is released as."""
+    code: Ints
+    """[cells]."""
+    line: NumberLine | None = None
+    """Of numbers and dates: where exactly the codes lie."""
+
+    @property
+    def known(self) -> int:
+        """How many codes there are, a missing value not counted."""
+        return len(self.texts)
+
+    @property
+    def is_set(self) -> bool:
+        """Whether classes are released as sets."""
+        return self.column.kind == "set"
+
+    @cached_property
+    def inside(self) -> Flags:
+        """Which cells lie in the hull of all that is released."""
+        reach = np.zeros(self.known + 2, dtype=bool)
+        if self.is_set:
+            reach[: self.known] = self.member.any(axis=0)
+        else:
+            reach[self._hull()] = True
+        reach[self.known] = self.missing.any()
+        result: Flags = reach[self.code]  # the code −1 reads the spare last entry
+        return result
+
+    def _hull(self) -> slice:
+        tree = self.column.hierarchy
+        has_ends = self.low <= self.high
+        if tree is None:
+            has_ends &= ~self.anything  # `*` hides both ends; in a tree it is the root
+        runs = np.flatnonzero(has_ends)
+        if not len(runs):
+            return slice(0, self.known)
+        low, high = int(self.low[runs].min()), int(self.high[runs].max())
+        if tree is not None:
+            below = tree.leaves_below(int(tree.lca_of_ranges(np.array([low]), np.array([high]))[0]))
+            low, high = int(below[0]), int(below[-1])
+        return slice(low, high + 1)
+
+    @cached_property
+    def codes_present(self) -> Ints:
+        """The codes that occur in the table, in order; a missing value's is not among them."""
+        return np.unique(self.code[(self.code >= 0) & (self.code < self.known)])
+
+    def covers(self, cell: Ints, chosen: Ints) -> Flags:
+        """Whether the class chosen for each of some cells covers it as it is."""
+        code = self.code[cell]
+        gap = code == self.known
+        if self.is_set:
+            known = (code >= 0) & ~gap
+            inside = np.zeros(len(code), dtype=bool)
+            inside[known] = self.member[chosen[known], code[known]]
+        else:
+            inside = (code >= self.low[chosen]) & (code <= self.high[chosen]) & ~gap
+        return np.where(gap, self.missing[chosen], inside) | self.anything[chosen]
+
+    def widen(self, cell: Ints, chosen: Ints) -> Shape:
+        """The classes as they are released with some cells in them."""
+        code = self.code[cell]
+        has_place = (code >= 0) & (code < self.known)
+        owner, code_there = chosen[has_place], code[has_place]
+        missing = self.missing.copy()
+        missing[chosen[code == self.known]] = True
+        if self.is_set:
+            member = self.member.copy()
+            member[owner, code_there] = True
+            return replace(self, member=member, missing=missing)
+        low, high = self.low.copy(), self.high.copy()
+        np.minimum.at(low, owner, code_there)
+        np.maximum.at(high, owner, code_there)
+        anything = self.anything | (missing & (low <= high))
+        low[anything], high[anything] = 0, self.known - 1
+        tree, node = self.column.hierarchy, self.node
+        if tree is not None:
+            moved = np.flatnonzero((low != self.low) | (high != self.high))
+            node = node.copy()
+            node[moved] = tree.lca_of_ranges(low[moved], high[moved])
+            low[moved], high[moved] = _runs_below(tree, node[moved])
+        return replace(self, low=low, high=high, missing=missing, anything=anything, node=node)
+
+    def key(self) -> Ints:
+        """A number for each class; those that are released alike have the same."""
+        if self.is_set:
+            rows = [self.anything, self.missing, *np.packbits(self.member, axis=1).T]
+        else:
+            rows = [self.anything, self.missing, self.low, self.high, self.node]
+        return group_codes([np.asarray(row, dtype=np.int64) for row in rows])[0]
+
+    def differs_from(self, other: Shape) -> Flags:
+        """Which classes cover other values than they do in another shape."""
+        differs: Flags = self.missing != other.missing
+        if self.is_set:
+            differs = differs | np.any(self.member != other.member, axis=1)
+        moved: Flags = (self.low != other.low) | (self.high != other.high)
+        return differs | moved
+
+    def losses(self) -> Floats:
+        """[classes]: what is lost in this column."""
+        empty = self.low > self.high
+        if self.is_set:
+            loss = self.column.of_sets(self.member.sum(axis=1) + self.missing)
+        else:
+            ends = np.where(empty, 0, self.low), np.where(empty, 0, self.high)
+            loss = np.where(empty, 0.0, self.column.between(*ends))
+        return np.where(self.anything, 1.0, loss)
+
+    def write(self, before: Shape, words: Released) -> Released:
+        """What every class is released as; those that cover what they did keep their words."""
+        values = list(words.values)
+        for at in np.flatnonzero(self.differs_from(before)).tolist():
+            values[at] = self._write_class(at)
+        return replace(words, values=tuple(values))
+
+    def _write_class(self, at: int) -> str | None:
+        if self.anything[at]:
+            return ANYTHING
+        if self.is_set:
+            names = [self.texts[code] for code in np.flatnonzero(self.member[at])]
+            return write_set(names, missing=bool(self.missing[at]))
+        low, high = int(self.low[at]), int(self.high[at])
+        if low > high:
+            return None
+        if self.column.hierarchy is not None:
+            return self.column.hierarchy.labels[int(self.node[at])]
+        return write_interval(self.texts[low], self.texts[high])
+
+
+def _runs_below(tree: Hierarchy, node: Ints) -> tuple[Ints, Ints]:
+    """The first and the last leaf below each node."""
+    first = tree.first_below[node].astype(np.int64)
+    return first, first + tree.size_below[node] - 1
+
+
+def read_shapes(
+    released: Sequence[Released],
+    bound: BoundTable,
+    borders: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[Shape, ...]:
+    """What classes are released as, held against the values of a table.
+
+    `borders` are further values and labels of a column that its line must have a place for.
+    """
+    more = borders or {}
+    return tuple(_read_shape(column, bound, more.get(column.column, ())) for column in released)
+
+
+def _read_shape(released: Released, bound: BoundTable, borders: Sequence[str]) -> Shape:
+    values = bound.cells.dictionaries[released.column].labels
+    codes = bound.cells.codes[released.column]
+    if released.kind == "tree":
+        return _read_nodes(released, extend_hierarchy(released, bound, borders), values, codes)
+    if released.kind == "interval":
+        return _read_intervals(released, values, codes)
+    return _read_sets(released, values, codes)
+
+
+def _read_intervals(released: Released, values: Sequence[str], codes: Ints) -> Shape:
+    line = NumberLine.read(released.values, values)
+    runs = [line.run(label) for label in released.values]
+    low, high = np.array(runs, dtype=np.int64).reshape(-1, 2).T.copy()
+    gap = np.array([label in (None, ANYTHING) for label in released.values], dtype=bool)
+    has_missing = bool(gap.any()) or len(values) in codes
+    column = ColumnLoss.interval(released.column, line.positions, has_missing=has_missing)
+    recode = np.array([*(line.code(value) for value in values), len(line.texts)], dtype=np.int64)
+    none = np.zeros(len(gap), np.int64)
+    return Shape(
+        column, line.texts, low, high, NO_SETS, gap, gap & (low <= high), none, recode[codes], line
+    )
+
+
+def _read_sets(released: Released, values: Sequence[str], codes: Ints) -> Shape:
+    anything = np.array([label == ANYTHING for label in released.values], dtype=bool)
+    named = [_list_members(label) for label in released.values]
+    names = pa.array([*values, *(text for some in named for text in some)], pa.string())
+    texts = Dictionary.encode(pa.chunked_array([names]))[0].labels
+    place = {text: at for at, text in enumerate(texts)}
+    member = np.zeros((len(named), len(place)), dtype=np.bool_)
+    for at, some in enumerate(named):
+        member[at, [place[text] for text in some]] = True
+    gap = np.array([label is None or covers_missing(label) for label in released.values], bool)
+    has_missing = bool(gap.any()) or len(values) in codes
+    column = ColumnLoss.sets(released.column, np.arange(len(place)), has_missing=has_missing)
+    recode = np.array([*(place[value] for value in values), len(place)], dtype=np.int64)
+    none = np.zeros(len(gap), np.int64)
+    return Shape(column, texts, none, none, member, gap, anything, none, recode[codes])
+
+
+def _list_members(label: str | None) -> list[str]:
+    """The values that a released set names; a single value is a set of one."""
+    if label is None or label == ANYTHING:
+        return []
+    found = SET.match(label)
+    names = set_members(found[1]) if found else []
+    if len(names) < 2:  # nothing is released as a set of one: this is a value with braces
+        return [label]
+    return names[:-1] if covers_missing(label) else names
+
+
+def _read_nodes(released: Released, tree: Hierarchy, values: Sequence[str], codes: Ints) -> Shape:
+    gap = np.array([label in (None, ANYTHING) for label in released.values], dtype=bool)
+    root = tree.labels[tree.root]
+    labels = [root if label is None or label == ANYTHING else label for label in released.values]
+    node = tree.indices(labels).astype(np.int64)
+    low, high = _runs_below(tree, node)
+    nothing = np.array([label is None for label in released.values], dtype=bool)
+    low[nothing], high[nothing] = tree.leaf_count, -1
+    leaf = tree.find(values).astype(np.int64)
+    recode = np.append(np.where(leaf < tree.leaf_count, leaf, -1), tree.leaf_count)
+    has_missing = bool(gap.any()) or len(values) in codes
+    column = ColumnLoss.tree(
+        released.column, tree, np.arange(tree.leaf_count), has_missing=has_missing
+    )
+    return Shape(column, tree.leaves, low, high, NO_SETS, gap, gap & ~nothing, node, recode[codes])
+
+
+def extend_hierarchy(released: Released, bound: BoundTable, borders: Sequence[str]) -> Hierarchy:
+    """The column's hierarchy with a place for the plan's labels, also where values built it."""
+    name = released.column
+    spec, tree = bound.policy.columns[name].hierarchy, bound.hierarchies.get(name)
+    if spec is None or tree is None:
+        raise UsageError(
+            "the plan recodes the column by a hierarchy, and the policy names none",
+            where=f"column {name!r}",
+            hint="apply the plan with the policy it was made under",
+        )
+    wanted = {*released.values, *borders} - {None, ANYTHING}
+    lacking = [str(label) for label in wanted if not tree.contains(str(label))]
+    if lacking and not is_fixed(spec):
+        labels = bound.cells.dictionaries[name].labels
+        seeds = sorted(_seed(label, spec) for label in lacking)
+        tree = make_hierarchy(spec, name, [*labels, *seeds], bound.policy.base)
+        lacking = [label for label in lacking if not tree.contains(label)]
+    if lacking:
+        raise UsageError(
+            f"{len(lacking):,} labels of the plan are not in the hierarchy",
+            where=f"column {name!r}",
+            hint="apply the plan with the hierarchy it was made with",
+        )
+    return tree
+
+
+def _seed(label: str, spec: HierarchySpec) -> str:
+    """A value or label from which the builder makes a branch with this label."""
+    interval = read_interval(label) if spec.kind in ("intervals", "cuts") else None
+    if interval is None:
+        return label
+    if interval.low is not None and interval.with_low:
+        return str(interval.low)
+    if interval.high is not None and interval.low is None:
+        return str(interval.high - 1)
+    return label

@@ -1,0 +1,299 @@
+"""What becomes of suppressed rows, those that a search leaves out: `release.leftover` of a policy.
+
+| word | a suppressed row |
+|---|---|
+| `drop` | is not released |
+| `root` | is released with its quasi-identifiers at the root, in one class of all such rows |
+| `hide` | is released in its nearest class, its sensitive values missing |
+| `generalize` | the same, its sensitive values one or more levels up their hierarchies |
+
+Rows that come back change the distribution that every class is compared with, so all classes are
+judged again. Where some fail, these rows go on to their next class or level; then failing classes
+are merged, each with the one that repairs it most cheaply. A full-domain release has no nearest
+classes and merges nothing: a row's class is that of its own groups. Where the promise cannot be
+kept in this way the rows are dropped, and the release says how many and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose.data.binding import BoundTable, narrow
+from tclose.data.encode.cells import Cells
+from tclose.data.encode.columns import Attribute, Dictionary
+from tclose.data.encode.labels import ANYTHING
+from tclose.recode.insertion import IncomingRows
+from tclose.recode.nearest import find_nearest_classes
+from tclose.recode.recoding import find_failing_cells, recode_classes
+from tclose.recode.shapes import read_shapes
+from tclose.recode.values import Recoding, SensitiveColumn
+from tclose.search import Outcome, problem_of
+from tclose.search.curve import rank_along_curve
+from tclose.search.merging import merge_failing
+from tclose.search.outcome import number_classes
+from tclose.utility.loss import weigh_loss
+
+Treatment = Literal["drop", "root", "hide", "generalize"]
+MOST_CLASSES = 12
+"""How many of the nearest classes a row tries."""
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class SuppressedRows:
+    """How many suppressed rows were released after all, and how."""
+
+    asked: Treatment
+    rooted: int = 0
+    hidden: int = 0
+    generalized: int = 0
+    dropped: int = 0
+    merged: int = 0
+    """Classes that were merged into others to keep the promise with these rows."""
+    reason: str = ""
+    """Why rows were dropped that should not have been."""
+    treated: Flags = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
+    """Which cells were released after all."""
+
+    @property
+    def released(self) -> int:
+        """How many rows were released after all."""
+        return self.rooted + self.hidden + self.generalized
+
+
+Treated = tuple[Recoding, SuppressedRows]
+
+
+def treat_suppressed(
+    bound: BoundTable, population: Cells | None, outcome: Outcome, recoding: Recoding
+) -> Treated:
+    """The same release with its suppressed rows treated as the policy says (but for `drop`)."""
+    asked: Treatment = bound.policy.release.leftover
+    gone = recoding.label < 0
+    if not gone.any():
+        return recoding, SuppressedRows(asked, treated=gone)
+    case = _Case(bound, population, recoding, gone, full_domain=outcome.levels is not None)
+    found = case.release_at_root() if asked == "root" else case.release_masked(asked)
+    if found is None:
+        reason = "the promise would not hold with them"
+        dropped = int(bound.cells.rows[gone].sum())
+        return recoding, SuppressedRows(asked, dropped=dropped, reason=reason, treated=gone & False)
+    return found
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A release with suppressed rows, and what is asked of them."""
+
+    bound: BoundTable
+    population: Cells | None
+    recoding: Recoding
+    gone: Flags
+    full_domain: bool
+
+    def _rows(self, cells: Flags) -> int:
+        return int(self.bound.cells.rows[cells].sum())
+
+    def _fails(self, bound: BoundTable, recoding: Recoding) -> bool:
+        failing = find_failing_cells(bound, self.population, recoding.label, recoding.released)
+        return bool(failing.any())
+
+    def release_at_root(self) -> Treated | None:
+        """All suppressed rows as one class of their own, released as nothing but the root."""
+        label = self.recoding.label
+        plain = self._with_root(self.recoding, self.gone)
+        if not self._fails(self.bound, plain):
+            return plain, self._report("root", self.gone)
+        if self.full_domain:
+            return None
+        root = len(self.recoding.loss.classes)
+        merged = _merge_failing(self.bound, self.population, np.where(self.gone, root, label))
+        if merged is None:
+            return None
+        inside = merged == merged[self.gone][0]
+        others = np.where(inside, -1, merged)
+        others[~inside] = np.unique(others[~inside], return_inverse=True)[1]
+        found = self._with_root(recode_classes(self.bound, self.recoding.quasi, others), inside)
+        if self._fails(self.bound, found):
+            return None
+        fewer = len(np.unique(label[label >= 0])) + 1 - len(np.unique(merged))
+        return found, self._report("root", inside, fewer)
+
+    def _with_root(self, base: Recoding, inside: Flags) -> Recoding:
+        """A recoding with one more class, of some cells, released as the root of every column."""
+        quasi, each = base.quasi, base.loss.classes
+        released = []
+        for at, (column, words) in enumerate(zip(quasi.columns, base.released, strict=True)):
+            gap = bool((quasi.codes[inside, at] >= column.values - column.has_missing).any())
+            tree = column.hierarchy
+            root = ANYTHING if tree is None or gap else tree.labels[tree.root]
+            released.append(replace(words, values=(*words.values, root)))
+        label = np.where(inside, len(each), base.label)
+        names = [column.name for column in quasi.columns]
+        with_root = np.vstack([each, np.ones((1, len(names)))])
+        loss = weigh_loss(names, with_root, self.bound.cells.rows, label)
+        return replace(base, label=label, released=tuple(released), loss=loss)
+
+    def release_masked(self, asked: Treatment) -> Treated | None:
+        """Each suppressed row in its nearest class (or that of its own groups), values masked."""
+        highest = _count_levels(self.bound) if asked == "generalize" else 1
+        level = np.where(self.gone, 1, 0)
+        best: Treated | None = None
+        for _ in range(max(highest, 1)):
+            masked = MaskedSensitive.make(self.bound, level, hide=asked == "hide")
+            found, report = self._place(asked, masked)
+            more = best is None or best[1].dropped > report.dropped
+            if more and not self._fails(masked.bound, found):
+                best = found, report
+            homeless = self.gone & ~report.treated
+            if not report.dropped or (level[homeless] >= highest).all():
+                break
+            level = np.where(homeless, np.minimum(level + 1, highest), level)
+        if (best is None or best[1].dropped) and not self.full_domain:
+            masked = MaskedSensitive.make(self.bound, level, hide=asked == "hide")
+            best = self._place_and_merge(asked, masked) or best
+        return best if best is not None and best[1].released else None
+
+    def _place(self, asked: Treatment, masked: MaskedSensitive) -> Treated:
+        """The suppressed rows in the classes that can take them."""
+        cells, recoding = np.flatnonzero(self.gone), self.recoding
+        shapes = read_shapes(recoding.released, self.bound)
+        if self.full_domain:
+            assert recoding.groups is not None
+            choice = recoding.groups[cells][:, None]
+        else:
+            choice = find_nearest_classes(shapes, cells, MOST_CLASSES, beyond=True)
+        incoming = IncomingRows(
+            masked.bound, self.population, shapes, recoding.released, cells, choice, gently=True
+        )
+        label, wide = incoming.find_classes(recoding.label)
+        if self.full_domain:
+            found = recoding.with_label(label, self.bound.cells.rows)
+        else:
+            found = replace(incoming.recode(wide, label), quasi=recoding.quasi)
+        inside = self.gone & (label >= 0)
+        return replace(found, sensitive=masked.columns(inside)), self._report(asked, inside)
+
+    def _place_and_merge(self, asked: Treatment, masked: MaskedSensitive) -> Treated | None:
+        """Every row in its nearest class, and failing classes merged until none is left."""
+        cells, label = np.flatnonzero(self.gone), self.recoding.label.copy()
+        shapes = read_shapes(self.recoding.released, self.bound)
+        label[cells] = find_nearest_classes(shapes, cells, 1, beyond=True)[:, 0]
+        if (label < 0).any():
+            return None
+        merged = _merge_failing(masked.bound, self.population, label)
+        if merged is None:
+            return None
+        found = recode_classes(self.bound, self.recoding.quasi, merged)
+        if self._fails(masked.bound, found):
+            return None
+        fewer = len(np.unique(label)) - len(np.unique(merged))
+        report = self._report(asked, self.gone, fewer)
+        return replace(found, sensitive=masked.columns(self.gone)), report
+
+    def _report(self, asked: Treatment, inside: Flags, fewer: int = 0) -> SuppressedRows:
+        dropped, rows = self._rows(self.gone & ~inside), self._rows(inside)
+        return SuppressedRows(
+            asked,
+            rooted=rows if asked == "root" else 0,
+            hidden=rows if asked == "hide" else 0,
+            generalized=rows if asked == "generalize" else 0,
+            dropped=dropped,
+            merged=fewer,
+            reason="no class that could take them keeps the promise" if dropped else "",
+            treated=inside,
+        )
+
+
+def _merge_failing(bound: BoundTable, population: Cells | None, label: Ints) -> Ints | None:
+    """The same classes, each that breaks the promise merged with the one that repairs it cheapest.
+
+    None where merging cannot help: where the promise is not one that merging keeps, or cannot be
+    judged by the compiled rules. Whoever calls this judges the result by the requirements.
+    """
+    problem = problem_of(bound, population)
+    constraints = problem.constraints
+    if constraints.uncompiled or constraints.supersets or not constraints.monotone:
+        return None
+    named = number_classes(label)
+    table = problem.make_coded_table(ordered=False)
+    problem.refer_to_released(table, named)
+    found = merge_failing(named, rank_along_curve(problem.codes, problem.rows), table)
+    return found.label if found.all_keep else None
+
+
+@dataclass(frozen=True)
+class MaskedSensitive:
+    """A table in which some cells' sensitive values are hidden, or stand on a level of their own.
+
+    `bound` is the table as it then is; `code` and `texts` are what its sensitive columns hold.
+    """
+
+    bound: BoundTable
+    raw: BoundTable
+    code: dict[str, Ints]
+    texts: dict[str, tuple[str, ...] | None]
+
+    @classmethod
+    def make(cls, bound: BoundTable, level: Ints, *, hide: bool) -> MaskedSensitive:
+        """Hides every cell whose level is not 0, or generalizes it to that level."""
+        code: dict[str, Ints] = {}
+        texts: dict[str, tuple[str, ...] | None] = {}
+        dictionaries, codes = dict(bound.cells.dictionaries), dict(bound.cells.codes)
+        for name, attribute in bound.attributes.items():
+            if hide:
+                code[name], texts[name] = np.where(level > 0, -1, bound.cells.codes[name]), None
+            elif attribute.hierarchy is not None:
+                code[name], words = _generalize(bound, attribute, level)
+                texts[name] = words
+                dictionaries[name] = Dictionary(pa.array(words, pa.string()), False)
+        for name, mine in code.items():
+            codes[name] = np.where(mine < 0, dictionaries[name].known, mine)
+        cells = replace(bound.cells, dictionaries=dictionaries, codes=codes)
+        table = narrow(replace(bound, cells=cells), np.ones(len(cells.rows), dtype=bool))
+        return cls(table, bound, code, texts)
+
+    def columns(self, inside: Flags) -> dict[str, SensitiveColumn]:
+        """The sensitive columns as they are written, if only some cells are masked."""
+        made = {}
+        for name, code in self.code.items():
+            texts, raw = self.texts[name], self.raw.cells.codes[name]
+            if texts is None:
+                made[name] = SensitiveColumn(np.where(inside, code, 0))
+            else:
+                known = self.raw.cells.dictionaries[name].known
+                plain = np.where(raw < known, raw, -1)
+                made[name] = SensitiveColumn(np.where(inside, code, plain), texts)
+        return made
+
+
+def _count_levels(bound: BoundTable) -> int:
+    """How many levels up the sensitive values can go."""
+    trees = (attribute.hierarchy for attribute in bound.attributes.values())
+    return max((tree.levels - 1 for tree in trees if tree is not None), default=0)
+
+
+def _generalize(
+    bound: BoundTable, attribute: Attribute, level: Ints
+) -> tuple[Ints, tuple[str, ...]]:
+    """The value of each cell on its level, among the column's values and then its groups."""
+    tree, raw = attribute.hierarchy, bound.cells.codes[attribute.name]
+    assert tree is not None
+    labels = bound.cells.dictionaries[attribute.name].labels
+    known = len(labels)
+    leaf = np.append(tree.indices(labels), 0).astype(np.int64)[raw]
+    moves = (level > 0) & (raw < known) & (leaf < tree.leaf_count)
+    node = leaf.copy()
+    node[moves] = tree.ancestors[leaf[moves], np.minimum(level[moves], tree.levels - 1)]
+    rises = node != leaf
+    groups = np.unique(node[rises])
+    code = np.where(raw < known, raw, -1)
+    code[rises] = known + np.searchsorted(groups, node[rises])
+    return code, (*labels, *(tree.labels[int(group)] for group in groups))
