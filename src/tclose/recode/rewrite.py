@@ -134,7 +134,7 @@ class Rewriter:
         shuffle = self.bound.policy.release.rows == "shuffle"
         texts = self._text_columns()
         hidden = [name for name in self.recoding.sensitive if name not in texts]
-        return make_frame(data, table, self._kept_rows, texts, hidden, shuffle=shuffle)
+        return make_frame(data, table, self._list_kept_rows, texts, hidden, shuffle=shuffle)
 
     def schema(self) -> pa.Schema:
         """The schema of the release: its own where a column changes, the table's elsewhere."""
@@ -144,7 +144,7 @@ class Rewriter:
             schema = schema.set(at, schema.field(at).with_nullable(True))
         return schema
 
-    def _kept_rows(self) -> Ints:
+    def _list_kept_rows(self) -> Ints:
         """The numbers of the table's rows that are released, in order."""
         cells = [cell for _, cell in self._locate()]
         return np.flatnonzero(self.recoding.label[np.concatenate(cells)] >= 0)

@@ -214,7 +214,7 @@ class _Reader:
             if self.knows_all or self.tree.index(label) >= self.tree.root:
                 return self._below(self.tree.index(label))
             # A tree made from released values alone does not know the people of a population.
-            return self._covered(label)
+            return self._find_runs(label)
         if label in self.code:
             return self._join_runs([self.code[label]])
         if self.line and self.tree is None and (interval := self._interval(label)) is not None:
@@ -222,10 +222,10 @@ class _Reader:
         if found := SET.match(label):
             return self._members(set_members(found[1]), with_missing=covers_missing(label))
         if "*" in label or read_interval(label) is not None:
-            return self._covered(label)
+            return self._find_runs(label)
         return self._point(label)
 
-    def _covered(self, label: str) -> list[Run]:
+    def _find_runs(self, label: str) -> list[Run]:
         return self._join_runs(np.flatnonzero(find_covered(label, self.labels, self.tree)).tolist())
 
     def _members(self, names: Sequence[str], *, with_missing: bool) -> list[Run]:
