@@ -227,7 +227,7 @@ def test_a_promise_that_nothing_keeps_is_refused(small_parts: None) -> None:
     ("change", "told"),
     [
         ({"joint": [{"columns": ["ill", "pay"], "t": 0.5}]}, "joint"),
-        ({"columns": {"pay": {"role": "sensitive", "t": 0.2, "n": 9}}}, r"\(n, t\)"),
+        ({"columns": {"pay": {"role": "sensitive", "t": 0.2, "n": 9}}}, r"\(n,t\)"),
         ({"columns": {"age": {"role": "quasi", "missing": "any"}}}, "any"),
         ({"columns": {"pay": "weight"}}, "weight column"),
         ({"release": {"leftover": "root"}}, "left out"),
