@@ -90,11 +90,14 @@ def test_an_interval_that_outlives_a_level_is_one_node() -> None:
 
 
 @given(st.lists(st.text("0123", min_size=1, max_size=6), min_size=1, unique=True))
-def test_prefixes_keep_the_first_characters_and_the_length(values: list[str]) -> None:
+def test_prefixes_keep_the_first_characters_and_one_length(values: list[str]) -> None:
     tree = prefixes(values, [4, 2], column="zip")
     assert set(tree.leaves) == set(values)
+    even = len({len(value) for value in values}) == 1
     for value in values:
-        expected = [value, *(value[:k] + "*" * (len(value) - k) for k in (4, 2)), "*"]
+        rest = [max(len(value) - k, 0) if even else int(len(value) >= k) for k in (4, 2)]
+        masked = (value[:k] + "*" * stars for k, stars in zip((4, 2), rest, strict=True))
+        expected = [value, *masked, "*"]
         node, up = tree.index(value), []
         while node >= 0:
             up.append(tree.labels[node])
@@ -106,8 +109,18 @@ def test_prefixes_keep_the_first_characters_and_the_length(values: list[str]) ->
 def test_the_root_of_prefixes_is_one_star(keep: list[int]) -> None:
     tree = prefixes(["12345", "99999", "12"], keep, column="zip")
     assert tree.leaves == ("12", "12345", "99999")
-    assert levels_of(tree, "12345") == ["12345", "123**", "12***", "*"]
-    assert levels_of(tree, "12") == ["12", "12", "12", "*"]
+    assert levels_of(tree, "12345") == ["12345", "123*", "12*", "*"]
+    assert levels_of(tree, "12") == ["12", "12", "12*", "*"]
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=5), min_size=1, unique=True), st.integers(1, 4))
+def test_values_with_the_same_beginning_meet_below_the_root(values: list[str], keep: int) -> None:
+    tree = prefixes(values, [keep], column="code")
+    groups: dict[str, set[str]] = {}
+    for value in values:
+        if len(value) >= keep:
+            groups.setdefault(value[:keep], set()).add(tree.generalize(value, 1))
+    assert all(len(labels) == 1 for labels in groups.values())
 
 
 @given(st.lists(st.dates(), min_size=1, max_size=20))

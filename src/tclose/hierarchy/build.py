@@ -85,19 +85,26 @@ def cuts(values: Iterable[str], cuts: Sequence[Sequence[Written]], *, column: st
 def prefixes(values: Iterable[str], keep: Sequence[int], *, column: str) -> Hierarchy:
     """Text of which fewer and fewer first characters are kept, the rest masked by `*`.
 
-    A value shorter than what a level keeps stays as it is there. Keeping 0 characters is the root.
+    Values of one length keep it; of different lengths, one star stands for any rest, so that values
+    with the same beginning meet. A value shorter than what a level keeps stays as it is there.
+    Keeping 0 characters is the root.
 
     >>> codes = prefixes(["12345", "12399"], [3, 2], column="zip")
     >>> [codes.generalize("12345", level) for level in range(codes.levels)]
     ['12345', '123**', '12***', '*']
+    >>> prefixes(["J45.901", "J44.1"], [1], column="code").generalize("J45.901", 1)
+    'J*'
     """
     kept = _check_kept(keep, column)
+    texts = sorted(_domain(values, column))
+    lengths = {len(text) for text in texts}
 
-    def chain(text: str) -> list[str]:
-        masked = (text[:count] + "*" * (len(text) - count) for count in kept)
-        return [text, *masked, ROOT]
+    def mask(text: str, count: int) -> str:
+        if len(lengths) == 1:
+            return text[:count] + "*" * (len(text) - count)
+        return text[:count] + "*" if len(text) >= count else text
 
-    return _tree((chain(text) for text in sorted(_domain(values, column))), column)
+    return _tree(([text, *(mask(text, count) for count in kept), ROOT] for text in texts), column)
 
 
 def dates(
