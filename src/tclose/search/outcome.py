@@ -17,8 +17,6 @@ Stopped = Literal["finished", "budget", "clock", "cancelled"]
 """Nothing was left to try; the effort was spent (equal seeds stop alike); time was up; by hand."""
 SECONDS_BETWEEN_REPORTS = 0.1
 EFFORT = 20.0
-PATIENCE = 10.0
-"""A machine so many times slower than an ordinary one is stopped by the clock after all."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Budget:
     both are given, what comes first.
 
     >>> Budget().work, Budget(seconds=5.0).work, Budget(effort=1.0).time
-    (20.0, inf, 10.0)
+    (20.0, inf, inf)
     """
 
     seconds: float | None = None
@@ -62,8 +60,6 @@ class Budget:
     """The share of the rows that may be left out."""
     cancelled: Callable[[], bool] = _never
     report: Callable[[Progress], None] = _silently
-    patience: float = PATIENCE
-    """How many times the effort may pass by the clock, where no time is given."""
 
     @property
     def work(self) -> float:
@@ -75,7 +71,7 @@ class Budget:
     @property
     def time(self) -> float:
         """The seconds that may pass."""
-        return self.patience * self.work if self.seconds is None else self.seconds
+        return math.inf if self.seconds is None else self.seconds
 
     @property
     def expected(self) -> float:
@@ -85,12 +81,11 @@ class Budget:
     def portion(self, share: float, before: float, total: float = 1.0) -> Budget:
         """A share of the budget, for a search that comes after one that had the share `before`.
 
-        Its reports and its patience are those of the whole: a small share would else be ended by
-        the clock wherever the machine is busy. All shares together are `total`.
+        Its reports are those of the whole. All shares together are `total`.
 
         >>> half = Budget(effort=4.0).portion(0.5, 0.5)
         >>> half.work, half.time, Budget(seconds=4.0).portion(0.25, 0.75).time
-        (2.0, 40.0, 1.0)
+        (2.0, inf, 1.0)
         """
 
         def report(progress: Progress) -> None:
@@ -103,7 +98,6 @@ class Budget:
             seconds=None if self.seconds is None else share * self.seconds,
             effort=None if math.isinf(self.work) else share * self.work,
             report=report,
-            patience=self.patience / share,
         )
 
 

@@ -30,7 +30,7 @@ from tclose.search.full_domain.optimal import optimal
 from tclose.search.local_search import cover, hybrid
 from tclose.search.merging import merge_farthest
 from tclose.search.mondrian import mondrian
-from tclose.search.outcome import Budget, Outcome, Trial
+from tclose.search.outcome import Budget, Outcome, Stopped, Trial
 from tclose.search.problem import SearchProblem
 
 SearchFunction = Callable[[SearchProblem, Budget], Outcome]
@@ -195,7 +195,10 @@ def run_portfolio(problem: SearchProblem, budget: Budget) -> Outcome:
             repaired = hybrid(problem, part, start=built.label)
             outcomes.append(replace(repaired, method=built.method))
     best = min(outcomes, key=lambda outcome: outcome.loss)
-    stopped = "cancelled" if outcomes[-1].stopped == "cancelled" else best.stopped
+    ended = {outcome.stopped for outcome in outcomes}
+    stopped: Stopped = (
+        "cancelled" if "cancelled" in ended else "clock" if "clock" in ended else best.stopped
+    )
     why = _explain_choice(best, outcomes, challengers)
     best = replace(best, stopped=stopped, tried=_list_trials(outcomes), why=why)
     return best.restore_order(order)
