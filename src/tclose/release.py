@@ -94,7 +94,7 @@ class Release:
     @property
     def holds(self) -> bool:
         """Whether the promise holds; a release that does not keep it is never made."""
-        return self.audit.holds
+        return self.audit.holds is True
 
     def save(
         self,
@@ -165,7 +165,11 @@ class Release:
             f"loss {self.loss.overall:.4f}{lost}"
         )
         verdicts = [f"  {verdict}" for verdict in self.audit.requirements]
-        return "\n".join([head, *verdicts, *(f"  note: {note}" for note in self.notes)])
+        notes = [f"  note: {note}" for note in self.notes]
+        if self.certificate.stopped == "clock":
+            notes.append("  note: the clock ended the search; another run may find another release")
+        warnings = [f"  warning: {warning}" for warning in self.certificate.warnings]
+        return "\n".join([head, *warnings, *verdicts, *notes])
 
 
 def write_rows(

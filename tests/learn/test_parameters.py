@@ -30,7 +30,7 @@ def test_columns_go_by_name_or_by_number() -> None:
     assert roles(by_number) == {"x2": "sensitive", "x1": "insensitive", "x0": "quasi"}
     assert str(by_number.policy_.columns["x2"].t) == "1/2"
     frame = pd.DataFrame(X, columns=list("abc"))
-    assert roles(Anonymizer(quasi=["a", "b"], sensitive="c", k=3).fit(frame)) == {
+    assert roles(Anonymizer(quasi=["a", "b"], sensitive="c", k=3, t=1).fit(frame)) == {
         "c": "sensitive",
         "a": "quasi",
         "b": "quasi",

@@ -203,7 +203,7 @@ def test_anything_can_have_a_pseudonym(names: pa.Array) -> None:
 # --- frames
 
 
-def test_a_pandas_frame_keeps_its_index_and_its_types() -> None:
+def test_a_pandas_frame_keeps_its_types_and_loses_its_index() -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(
         {
@@ -217,7 +217,9 @@ def test_a_pandas_frame_keeps_its_index_and_its_types() -> None:
     )
     after = tclose.anonymize(frame, rules("ward", "score", "when"), method="mondrian").data
     assert list(after.columns) == list(frame.columns)
-    pd.testing.assert_frame_equal(after.drop(columns="age"), frame.drop(columns="age"))
+    frame["ward"] = frame["ward"].cat.remove_unused_categories()
+    same = frame.drop(columns="age").reset_index(drop=True)
+    pd.testing.assert_frame_equal(after.drop(columns="age"), same)
     assert after["age"].iloc[0] in ("20", "[20, 21]", "*")
 
 

@@ -39,7 +39,7 @@ def test_one_is_singular_and_many_are_plural() -> None:
 
 def test_one_is_singular_in_every_view() -> None:
     table = pa.table({"q": ["a"], "s": ["x"]})
-    rules = {"k": 1, "columns": {"q": "quasi", "s": "sensitive"}}
+    rules = {"k": 1, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 1}}}
     assert "1 row in 1 class." in shown(summarize_attacks(tclose.attack(table, rules)))
     assert "1 row, 0 left out, 1 class;" in shown(
         summarize_utility(tclose.measure(table, table, rules))

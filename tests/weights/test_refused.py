@@ -110,7 +110,8 @@ def test_several_tables_are_refused_before_anything_is_written(
     form: str, role: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match="every row counts as one"):
-        tclose.split(table(["1", "2", "3", "4"]), rules(c=role), form=form, output=tmp_path / "out")
+        promised = rules(c=role, s={"role": "sensitive", "t": 1})
+        tclose.split(table(["1", "2", "3", "4"]), promised, form=form, output=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 

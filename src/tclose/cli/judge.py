@@ -54,7 +54,7 @@ def audit(
                 population=count_population(result.bound, population, reading),
             )
     show(result, summarize_audit, as_json=as_json, document=document, report=report)
-    raise typer.Exit(HOLDS if result.holds else FAILS)
+    raise typer.Exit(FAILS if result.holds is False else HOLDS)
 
 
 @guard

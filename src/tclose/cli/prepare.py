@@ -39,6 +39,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Equal seeds give equal tables.")
 PolicyArgument = Annotated[
     Path, typer.Argument(metavar="POLICY", help="The policy (TOML or JSON).", show_default=False)
 ]
+DRAFTED_T = re.compile(r"^# t = [0-9.]+", flags=re.MULTILINE)
 SUGGESTED = re.compile(r"""(["'])(identifier|quasi|sensitive|insensitive)\?\1""")
 
 
@@ -246,21 +247,44 @@ def check(
 
 @policies.command()
 @guard
-def confirm(policy: PolicyArgument) -> None:
-    """Confirm every role that is still only suggested: removes the question marks."""
+def confirm(
+    policy: PolicyArgument,
+    t: Annotated[
+        str | None,
+        typer.Option("--t", help="Promise this t of every sensitive column drafted without one."),
+    ] = None,
+) -> None:
+    """Confirm every role that is still only suggested: removes the question marks.
+
+    `anonymize` needs a promise of every sensitive column: name a t here, or write one at each.
+    """
     from tclose.data.io.files import write_text
     from tclose.policy.load import parse_policy, read_raw
 
     read_raw(policy)
     text, count = SUGGESTED.subn(r"\1\2\1", policy.read_text(encoding="utf-8"))
+    if t is not None:
+        _refuse_threshold(t)
+        text = DRAFTED_T.sub(f't = "{t}"', text)
     write_text(policy, text)
     say(f"{policy}: {count} suggested role{'' if count == 1 else 's'} confirmed")
     confirmed, problems = parse_policy(read_raw(policy))
     if problems or confirmed is None:
         raise PolicyError(problems)
-    bare = [name for name in confirmed.sensitive if confirmed.columns[name].t is None]
-    if bare:
-        say(f"no t is promised yet for {', '.join(bare)}; it is yours to choose")
+    if confirmed.unprotected:
+        columns = ", ".join(confirmed.unprotected)
+        say(f"nothing is promised yet of {columns}: write a t there, or give --t")
+
+
+def _refuse_threshold(text: str) -> None:
+    from tclose.distance.numbers import exact
+
+    try:
+        if 0 <= exact(text) <= 1:
+            return
+    except ValueError:
+        pass
+    raise UsageError("t is a number in [0, 1]", where="--t", hint="such as 0.2 or 1/5")
 
 
 @experiments.callback()

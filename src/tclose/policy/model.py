@@ -107,6 +107,9 @@ class Column(ColumnRequirements):
     domain: Literal["observed", "declared"] = Field(
         "observed", description="count only values that occur, or all of `order` or the hierarchy"
     )
+    accept: str | None = Field(
+        None, min_length=1, description="why the column may be released though nothing protects it"
+    )
 
     @field_validator("order", mode="before")
     @classmethod
@@ -266,6 +269,16 @@ class Policy(PolicyRequirements):
     def promises_something(self) -> bool:
         """Whether there is anything to verify."""
         return bool(self.stated) or any(column.stated for column in self.columns.values())
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """The sensitive columns of which nothing is promised, and nobody said that it is meant."""
+        joint = {name for joint in self.joint for name in joint.columns}
+        return tuple(
+            name
+            for name in self.sensitive
+            if not (self.columns[name].stated or self.columns[name].accept or name in joint)
+        )
 
     @field_validator("columns")
     @classmethod

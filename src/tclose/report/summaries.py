@@ -34,6 +34,10 @@ CONFIRMATIONS: dict[bool | None, tuple[str, Tone]] = {
     False: ("REFUTED", "bad"),
     None: ("unchecked", "aside"),
 }
+ENDED_BY_CLOCK = (
+    "The clock ended the search: another run may find another release. An effort in place of "
+    "seconds gives equal bytes on any machine."
+)
 MOST_STEPS = 12
 FIRST = "hybrid"
 """The method whose challengers are tried after it."""
@@ -144,7 +148,9 @@ def summarize_release(release: Release) -> list[Part]:
             "strong",
         ),
         Paragraph("The promise holds; it was recounted on what was written.", "good"),
+        *(Paragraph(f"Warning: {text}", "bad") for text in release.certificate.warnings),
         *(Paragraph(notice, "note") for notice in _list_notices(release)),
+        *(Paragraph(f"Note: {note}", "note") for note in release.notes),
         *(Paragraph(sentence, "aside") for sentence in _describe_recoding(release)),
         tabulate_promised("What was promised", release.audit.requirements),
         Table("What was lost", headings, losses, (1,)),
@@ -161,7 +167,9 @@ def summarize_release(release: Release) -> list[Part]:
 
 
 def _list_notices(release: Release) -> Iterator[str]:
-    """What a steward should know before anything else: rows that are not as they might be."""
+    """What a steward should know before anything else: what is not as it might be."""
+    if release.certificate.stopped == "clock":
+        yield ENDED_BY_CLOCK
     if release.left_out:
         outside = f", {release.outside:,} of them lie outside the plan" if release.outside else ""
         yield f"{rows_text(release.left_out)} left out{outside}."

@@ -50,6 +50,11 @@ Key = tuple[int, ...]
 """The codes of a class's quasi-identifiers: classes are numbered in the order of their keys."""
 PART_ROWS = 1_000_000
 """Rows of a part, more or less."""
+VERDICTS = {
+    True: "the promise holds",
+    False: "THE PROMISE DOES NOT HOLD",
+    None: "nothing was promised; measured only",
+}
 IN_PARTS = "counted part by part: joint distributions are not listed"
 SAME = 1e-13
 """Values that are no fractions and differ by no more are taken as equal."""
@@ -84,7 +89,8 @@ class Audit:
     rows: int
     classes: int
     k: int
-    holds: bool
+    holds: bool | None
+    """None where nothing is promised."""
     requirements: tuple[Verdict, ...]
     measured: tuple[Verdict, ...]
     worst: tuple[ClassReport, ...]
@@ -106,7 +112,7 @@ class Audit:
     @property
     def promised(self) -> bool:
         """Whether any requirement has a threshold."""
-        return any(verdict.required is not None for verdict in self.requirements)
+        return self.holds is not None
 
     @property
     def broken(self) -> str:
@@ -132,8 +138,7 @@ class Audit:
 
     def __str__(self) -> str:
         head = f"{self.source}: {self.rows:,} rows in {self.classes:,} classes, smallest {self.k}"
-        verdict = "the promise holds" if self.holds else "THE PROMISE DOES NOT HOLD"
-        lines = [head, verdict if self.promised else "nothing was promised; measured only"]
+        lines = [head, VERDICTS[self.holds]]
         lines += [f"  {item}" for item in self.requirements]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
@@ -173,7 +178,7 @@ def audit_bound(
         rows=classes.n_rows,
         classes=classes.count,
         k=int(min(classes.view_size)),
-        holds=False,
+        holds=None,
         requirements=tuple(verdicts[: len(stated)]),
         measured=tuple(verdicts[len(stated) :]),
         worst=find_worst(classes, verdicts[: len(stated)]),
@@ -231,7 +236,7 @@ def audit_parts(
         rows=sum(part.rows for part in parts),
         classes=sum(part.classes for part in parts),
         k=counts.smallest,
-        holds=False,
+        holds=None,
         requirements=tuple(verdicts[: len(stated)]),
         measured=tuple(verdicts[len(stated) :]),
         worst=tuple(replace(report, number=place[key]) for _, key, report in ranked),
@@ -278,9 +283,10 @@ def _conclude(audit: Audit, notes: Sequence[str], *, measure_all: bool) -> Audit
         ]
     else:
         requirements += tuple(judge_identifiers(policy, source, audit.rows, audit.classes))
+    promised = any(verdict.required is not None for verdict in requirements)
     return replace(
         audit,
-        holds=all(verdict.holds is True for verdict in requirements),
+        holds=all(verdict.holds is True for verdict in requirements) if promised else None,
         requirements=requirements,
         measured=measured,
         notes=tuple(told),
@@ -291,8 +297,18 @@ def _conclude(audit: Audit, notes: Sequence[str], *, measure_all: bool) -> Audit
 
 
 def find_caveats(bound: BoundTable) -> Iterator[str]:
-    """What to know about a release whose rows are counted by person, or have weights."""
+    """What to know about prefixes, about rows that are counted by person, or have weights."""
     classes, counting = bound.classes, bound.policy.counting
+    for name in classes.quasi:
+        spec = bound.policy.columns[name].hierarchy
+        lengths = {
+            len(value) for value in bound.cells.dictionaries[name].labels if "*" not in value
+        }
+        if spec is not None and spec.prefix is not None and len(lengths) > 1:
+            yield (
+                f"values of {name!r} have different lengths: what is cut off is written as one "
+                "star, whatever its length"
+            )
     if classes.persons is not None and counting is not None and classes.everyone < classes.n_rows:
         yield (
             f"sizes and distributions count persons ({classes.everyone:,} in column "

@@ -144,6 +144,9 @@ class Origin(Record):
     cells: int | None = Field(None, description="in parts: distinct combinations of values")
 
     loss: LossRecord | None = None
+    warnings: tuple[str, ...] = Field(
+        (), description="what the release shows of columns that nothing protects"
+    )
     left_out: LeftOutRecord | None = None
     leftover: LeftoverRecord | None = None
 
@@ -205,7 +208,7 @@ def certify(
 ) -> Certificate:
     """The certificate of a release that was counted; `origin` says how it came about."""
     return Certificate(
-        holds=audit.holds,
+        holds=audit.holds is True,
         rows=audit.rows,
         classes=audit.classes,
         k=audit.k,
@@ -278,6 +281,7 @@ def _of_the_original(stated: Certificate) -> Iterator[tuple[str, JsonValue]]:
     """What cannot be recounted from the release alone."""
     if stated.loss is not None:
         yield "loss", stated.loss.overall
+    yield "warnings", len(stated.warnings)
     yield "rows read", stated.input_rows
     for line, rows in (
         ("outside", stated.outside),

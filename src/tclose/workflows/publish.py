@@ -34,6 +34,7 @@ from tclose.data.io.files import (
 from tclose.data.io.paths import Address
 from tclose.data.io.reading import Reading
 from tclose.data.io.records import json_hash
+from tclose.data.recognize import describe_exposed
 from tclose.data.source import CellStore, Rows, Source, Translation
 from tclose.data.summary import TableSummary
 from tclose.errors import UnprovenError, UsageError
@@ -120,6 +121,14 @@ def refuse_no_promise(policy: Policy) -> None:
             "the policy promises nothing, so there is nothing to keep",
             where="policy",
             hint="state k, or t at a sensitive column",
+        )
+    if policy.unprotected:
+        name = policy.unprotected[0]
+        raise UsageError(
+            f"nothing is promised of {name!r}, which is sensitive",
+            where=f"columns.{name}",
+            hint="state t there (such as t = 0.2), or say in words why it is meant: "
+            'accept = "…", which the certificate repeats',
         )
 
 
@@ -318,7 +327,8 @@ def _write(
 
 def _certify(job: Job, draft: Draft, audit: Audit, output_hash: str) -> Certificate:
     """The certificate of what has this hash; it and the plan are written where asked."""
-    origin = draft.origin.model_copy(update={"command": job.command})
+    warnings = describe_exposed(job.policy, job.source)
+    origin = draft.origin.model_copy(update={"command": job.command, "warnings": warnings})
     certificate = certify(audit, job.policy.to_json(), origin, draft.hashes).of_file(output_hash)
     certificate.save(job.targets.certificate)
     if draft.plan is not None:

@@ -66,7 +66,12 @@ def write_outcome(verdict: Verdict) -> str:
 def make_promise_section(subject: Subject) -> Section:
     """What is promised, in sentences, and whether it is kept."""
     audit = subject.now.audit
-    parts: list[Part] = [_state_verdict(subject), *_state_checks(subject), _show_figures(subject)]
+    parts: list[Part] = [
+        _state_verdict(subject),
+        *_list_warnings(subject),
+        *_state_checks(subject),
+        _show_figures(subject),
+    ]
     parts.append(
         Paragraph(
             f"A class is a group of rows that look alike in {join_names(subject.quasi)}: what "
@@ -114,6 +119,17 @@ def _state_verdict(subject: Subject) -> Paragraph:
         )
     promise = _condense_promise(audit.requirements)
     return Paragraph(f"The promise holds, counted on the {subject.thing} itself: {promise}", "good")
+
+
+def _list_warnings(subject: Subject) -> Iterator[Paragraph]:
+    """What is released of columns that nothing protects, and a search that cannot be repeated."""
+    certificate = subject.certificate
+    if certificate is not None:
+        yield from (Paragraph(f"Warning: {text}", "bad") for text in certificate.warnings)
+        if certificate.stopped == "clock":
+            yield Paragraph(
+                "The clock ended the search: another run may find another release.", "note"
+            )
 
 
 def _state_checks(subject: Subject) -> Iterator[Paragraph]:

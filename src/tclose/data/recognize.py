@@ -1,0 +1,175 @@
+"""What the values of a column look like: addresses, telephone numbers, names, free text.
+
+The patterns are those of the common written forms; they find what should not be passed on by
+accident, and cannot prove that a column is harmless. Nothing here returns a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from tclose.data.source import Source
+from tclose.policy.model import Column, Policy
+
+SAMPLE = 10_000
+"""Rows that are looked at."""
+FEWEST = 20
+"""Values from which on a share says something."""
+MOSTLY = 0.9
+FREE_TEXT_WORDS = 5.0
+
+EMAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
+TELEPHONE = re.compile(
+    r"(?<![\w.,-])(\+\d{1,3}([ ()/.-]{0,2}\d{2,8}){2,5}|\(?\d{2,5}\)?([ ()/.-]{1,2}\d{2,8}){2,5})"
+    r"(?![\w-])"
+)
+GROUPED_NUMBER = re.compile(r"\d{1,3}([ ,.]\d{3})+([.,]\d+)?")
+ADDRESS_OF_WEB = re.compile(r"https?://\S+", re.IGNORECASE)
+ADDRESS_OF_MACHINE = re.compile(r"(?<![\d.])(\d{1,3}\.){3}\d{1,3}(?![\d.])")
+IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
+NATIONAL_ID = re.compile(
+    r"(?<![\w-])(\d{3}-\d{2}-\d{4}|756\.\d{4}\.\d{4}\.\d{2}|\d{6}[-+]\d{4}|\d{8}-?[A-HJ-NP-TV-Z])"
+    r"(?![\w-])"
+)
+DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D.*)?$")
+NAME = re.compile(
+    r"[^\W\d_a-z][^\W\d_]+(?:, ?| |-| [^\W\d_]\. ?)[^\W\d_a-z][^\W\d_]+(?: [^\W\d_]+)?"
+)
+
+
+def has_iban(text: str) -> bool:
+    """Whether an account number with right check digits is in the text.
+
+    >>> has_iban("DE89 3704 0044 0532 0130 00"), has_iban("DE88 3704 0044 0532 0130 00")
+    (True, False)
+    """
+    for found in IBAN.finditer(text):
+        number = found[0].replace(" ", "")
+        digits = "".join(str(int(letter, 36)) for letter in number[4:] + number[:4])
+        if int(digits) % 97 == 1:
+            return True
+    return False
+
+
+def has_telephone(text: str) -> bool:
+    """Whether a telephone number is in the text; a date is none, nor a number of thousands.
+
+    >>> [has_telephone(text) for text in ("call 0171 555 12 34", "2023-01-24", "1 234 567")]
+    [True, False, False]
+    """
+    if DATE.match(text) or GROUPED_NUMBER.fullmatch(text.strip()) or NATIONAL_ID.search(text):
+        return False
+    return any(
+        sum(letter.isdigit() for letter in found[0]) >= 7 for found in TELEPHONE.finditer(text)
+    )
+
+
+ANYWHERE: dict[str, Callable[[str], object]] = {
+    "e-mail addresses": EMAIL.search,
+    "account numbers (IBAN)": has_iban,
+    "national identity numbers": NATIONAL_ID.search,
+    "telephone numbers": has_telephone,
+    "web addresses": ADDRESS_OF_WEB.search,
+    "addresses of machines (IP)": ADDRESS_OF_MACHINE.search,
+}
+"""What is found also within longer texts."""
+
+
+@dataclass(frozen=True)
+class ColumnPattern:
+    """What values of a column look like, and how many of them."""
+
+    kind: str
+    share: float
+    """Of the values that are not missing."""
+
+    def __str__(self) -> str:
+        if self.share >= 1:
+            return self.kind
+        percent = "under 1" if self.share < 0.01 else f"{100 * self.share:.0f}"
+        return f"{self.kind} in {percent} % of its values"
+
+
+def find_patterns(values: Sequence[str]) -> list[ColumnPattern]:
+    """What texts look like that should not be released by accident.
+
+    >>> print(*find_patterns(["ask ann@example.org", "none"]))
+    e-mail addresses in 50 % of its values
+    """
+    if not values:
+        return []
+    found = []
+    for kind, test in ANYWHERE.items():
+        share = sum(bool(test(value)) for value in values) / len(values)
+        if share:
+            found.append(ColumnPattern(kind, share))
+    distinct = len(set(values)) / len(values)
+    if len(values) >= FEWEST and distinct > 0.2:
+        words = sum(len(value.split()) for value in values) / len(values)
+        named = sum(NAME.fullmatch(value.strip()) is not None for value in values) / len(values)
+        if words >= FREE_TEXT_WORDS:
+            found.append(ColumnPattern("free text", 1.0))
+        elif named > MOSTLY and distinct > 0.5:
+            found.append(ColumnPattern("names of people", named))
+    return found
+
+
+def is_nearly_unique(values: Sequence[object]) -> bool:
+    """Whether nearly every value occurs once, so that it finds a row again.
+
+    >>> is_nearly_unique(range(100)), is_nearly_unique([1, 2] * 50)
+    (True, False)
+    """
+    return len(values) >= FEWEST and len(set(values)) > MOSTLY * len(values)
+
+
+def describe_exposed(policy: Policy, source: Source) -> tuple[str, ...]:
+    """What a release of the table shows of its columns as they are, unless the policy accepts it.
+
+    Identifiers are not released; values of quasi-identifiers are told one by one in sets, unless a
+    hierarchy generalizes them.
+    """
+    shown = [
+        name
+        for name, column in policy.columns.items()
+        if name in source.columns
+        and column.accept is None
+        and (column.role in ("sensitive", "insensitive") or _is_told_in_sets(column))
+        and source.is_scalar(name)
+    ]
+    if not shown:
+        return ()
+    warnings = []
+    for name, values in sample_columns(source, shown).items():
+        known = values.drop_null().to_pylist()
+        texts = [value for value in known if isinstance(value, str)]
+        told = [str(pattern) for pattern in find_patterns(texts)]
+        if is_nearly_unique(known) and policy.columns[name].role != "quasi":
+            told.append("nearly every value occurs once, so it finds a person again")
+        if told:
+            warnings.append(
+                f"column {name!r} is released as it is: {'; '.join(told)}. Make it an identifier, "
+                'or say why it may be released: accept = "…"'
+            )
+    return tuple(warnings)
+
+
+def _is_told_in_sets(column: Column) -> bool:
+    return column.role == "quasi" and column.hierarchy is None
+
+
+def sample_columns(source: Source, columns: Sequence[str]) -> dict[str, pa.ChunkedArray]:
+    """The first rows of some columns."""
+    rows = source.stream()
+    parts, n_rows = [], 0
+    for batch in rows.batches():
+        parts.append(batch.slice(0, SAMPLE - n_rows))
+        n_rows += parts[-1].num_rows
+        if n_rows >= SAMPLE:
+            break
+    table = pa.Table.from_batches(parts, rows.schema)
+    return {name: table.column(name) for name in columns}

@@ -1,0 +1,139 @@
+"""Nothing is promised that nobody stated, and nobody is left in the belief that it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import Result
+
+import tclose
+from tclose.data.recognize import find_patterns, is_nearly_unique
+from tclose.errors import UsageError
+
+ROWS = 60
+TABLE = pd.DataFrame(
+    {
+        "age": [20 + row % 20 for row in range(ROWS)],
+        "ill": [["flu", "cough", "ulcer"][row % 3] for row in range(ROWS)],
+        "note": [f"came by bus, line {row}, and went home again" for row in range(ROWS)],
+    }
+)
+T: dict[str, Any] = {"role": "sensitive", "t": 0.3}
+
+
+def rules(ill: Any = T, note: Any = "identifier") -> dict[str, Any]:
+    return {"k": 4, "columns": {"age": "quasi", "ill": ill, "note": note}}
+
+
+def anonymize(policy: dict[str, Any], **more: Any) -> tclose.Release:
+    return tclose.anonymize(TABLE, policy, method="mondrian", **more)
+
+
+def test_a_sensitive_column_without_a_promise_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(UsageError, match="nothing is promised of 'ill'") as refused:
+        anonymize(rules("sensitive"), output=tmp_path / "out.csv")
+    assert "accept" in str(refused.value) and not list(tmp_path.iterdir())
+
+
+def test_what_is_accepted_in_words_is_released_and_stays_in_the_certificate() -> None:
+    reason = "the illness is on a public register"
+    release = anonymize(rules({"role": "sensitive", "accept": reason}))
+    assert release.certificate.policy["columns"]["ill"]["accept"] == reason
+
+
+def test_a_joint_promise_is_a_promise_of_each_of_its_columns() -> None:
+    policy = rules("sensitive", "insensitive")
+    policy["columns"]["note"] = {"role": "insensitive", "accept": "made up"}
+    policy["columns"]["site"] = "sensitive"
+    policy["joint"] = [{"columns": ["ill", "site"], "t": 0.6}]
+    table = TABLE.assign(site=[["a", "b"][row % 2] for row in range(ROWS)])
+    assert tclose.anonymize(table, policy, method="mondrian").holds
+
+
+def test_an_audit_without_a_promise_neither_holds_nor_fails() -> None:
+    audit = tclose.audit(TABLE, {"columns": rules("sensitive")["columns"]})
+    assert audit.holds is None
+    assert "nothing was promised" in str(audit)
+    assert audit.to_json()["holds"] is None
+
+
+COLUMNS: dict[str, tuple[list[str], str]] = {
+    "free text": (list(TABLE["note"]), "free text"),
+    "telephone": ([f"0171 555 {row:04d}" for row in range(ROWS)], "telephone numbers"),
+    "e-mail in one row": (["none"] * (ROWS - 1) + ["ann@example.org"], "e-mail addresses"),
+    "record numbers": ([f"R{row:05d}" for row in range(ROWS)], "nearly every value occurs once"),
+    "names": (
+        [f"{first} {last}" for first in ("Ann", "Bob", "Carl", "Dora", "Emil", "Fay")
+         for last in ("Abel", "Bauer", "Cole", "Dietz", "Ernst", "Fox", "Gold", "Haas", "Iten",
+                      "Jung")],
+        "names of people",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("role", ["insensitive", "sensitive", "quasi"])
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_a_column_that_tells_people_apart_is_warned_of_until_it_is_accepted(
+    kind: str, role: str, tmp_path: Path
+) -> None:
+    values, said = COLUMNS[kind]
+    if (kind, role) == ("record numbers", "quasi"):
+        pytest.skip("values of a quasi-identifier that occur once are generalized")
+    table = TABLE.assign(note=values)
+    column: dict[str, Any] = {"role": role} | ({"t": 1} if role == "sensitive" else {})
+    release = tclose.anonymize(table, rules(T, column), method="mondrian")
+    release.report(tmp_path / "report.txt")
+    for place in (str(release), " ".join(release.certificate.warnings)):
+        assert "'note'" in place and said in place
+    assert said in (tmp_path / "report.txt").read_text(encoding="utf-8")
+    assert not any(value in str(release) for value in values if value != "none")
+    accepted = tclose.anonymize(
+        table, rules(T, column | {"accept": "made up for a test"}), method="mondrian"
+    )
+    assert not accepted.certificate.warnings and "warning" not in str(accepted)
+
+
+def test_the_terminal_warns(run: Callable[..., Result], elsewhere: Path) -> None:
+    TABLE.to_csv("raw.csv", index=False)
+    Path("policy.json").write_text(json.dumps(rules(T, "insensitive")), encoding="utf-8")
+    said = run("anonymize", "raw.csv", "--policy", "policy.json", "-o", "out.csv",
+               "--method", "mondrian")  # fmt: skip
+    assert said.exit_code == 0 and "free text" in said.output and "'note'" in said.output
+
+
+def test_ordinary_columns_are_not_warned_of() -> None:
+    for values in (
+        ["2023-01-24", "1950-03-04"] * 30,
+        ["24.01.2023 10:15", "01/24/2023"] * 30,
+        ["47677", "02139"] * 30,
+        ["J45.901", "E11.9"] * 30,
+        ["Never-married", "Married-civ-spouse"] * 30,
+        [f"{row}.25" for row in range(60)],
+        ["New York", "Los Angeles", "San Francisco"] * 20,
+        ["1,234.50", "12 345,00", "-9"] * 20,
+    ):
+        assert not find_patterns(values), values[:2]
+    assert not is_nearly_unique(["a", "b"] * 30)
+
+
+def test_the_readmes_own_path_ends_in_a_promise_or_says_what_is_missing(
+    run: Callable[..., Result], elsewhere: Path
+) -> None:
+    TABLE.rename(columns={"ill": "diagnosis"}).to_csv("raw.csv", index=False)
+    assert run("init", "raw.csv", "-o", "policy.toml").exit_code == 0
+    confirmed = run("policy", "confirm", "policy.toml")
+    assert confirmed.exit_code == 0 and "nothing is promised yet of diagnosis" in confirmed.output
+    command = ("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv", "--effort", "1")
+    refused = run(*command)
+    assert refused.exit_code == 2 and "nothing is promised of 'diagnosis'" in refused.output
+    assert not Path("out.csv").exists()
+    assert run("policy", "confirm", "policy.toml", "--t", "x").exit_code == 2
+    assert run("policy", "confirm", "policy.toml", "--t", "0.3").exit_code == 0
+    assert run(*command).exit_code == 0
