@@ -220,6 +220,7 @@ def test_two_thousand_columns(run: Any) -> None:
     assert (found["rows"], found["classes"]) == (20, 7)
 
 
+@pytest.mark.slow
 def test_a_draft_of_many_columns_names_each(run: Any) -> None:
     names = [f"c{at}" for at in range(250)]
     rows = [",".join(str(at * row % 7) for at in range(250)) for row in range(20)]

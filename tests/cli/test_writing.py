@@ -152,6 +152,7 @@ def test_the_demo_does_not_write_into_a_file(refused: Any) -> None:
     refused("demo", "-o", "file", says=("file", "File exists"))
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_while_writing(tmp_path: Path) -> None:
     """The system lets this process write at most 64 KiB into a file, as a full disk would."""
 

@@ -121,6 +121,7 @@ PARTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARTED)
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv"])
 def test_folders_name_columns(tmp_path: Path, name: str, suffix: str) -> None:

@@ -260,6 +260,7 @@ def fields(path: Path, name: str) -> list[str]:
     return [row[name] for row in csv.DictReader(io.StringIO(text, newline=""))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COLUMNS)
 def test_csv_files_hold_every_value_as_text_or_none(tmp_path: Path, name: str) -> None:
     output, expected = tmp_path / "out.csv.gz", TEXTS[name]
@@ -331,6 +332,7 @@ CELLS: dict[str, list[Any] | str] = {
 """What stands in a sheet, or what its refusal says."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COLUMNS)
 def test_sheets_hold_every_value_as_it_is_or_none(tmp_path: Path, name: str) -> None:
     output, expected = tmp_path / "out.xlsx", CELLS[name]

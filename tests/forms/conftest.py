@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from random_tables import Case, cases
+from random_tables import Case, suited
 from second_opinion import breaks_attribute, count_values, distance, shares
 
 Rows = list[tuple[dict[str, str], int]]
@@ -78,4 +78,4 @@ def judge() -> Any:
 @pytest.fixture(scope="session")
 def tables() -> Any:
     """Strategies for random tables."""
-    return SimpleNamespace(cases=cases, Case=Case)
+    return SimpleNamespace(suited=suited, Case=Case)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ def losses(ends: tuple[int, int], node: str, words: set[str], wide: int, many: i
     ]
 
 
+@pytest.mark.slow
 @given(st.lists(boxes, min_size=1, max_size=5), st.lists(rows, min_size=1, max_size=6))
 @settings(max_examples=80, deadline=None)
 def test_the_nearest_classes_gain_the_least_loss(classes: list[Box], new: list[Any]) -> None:

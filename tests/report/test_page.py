@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
@@ -145,6 +145,7 @@ def test_the_limit_stands_between_its_bins() -> None:
     assert "at most b" in svg
 
 
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.sampled_from("xyz")), min_size=2, max_size=30),
     st.fractions(0, 1, max_denominator=7),

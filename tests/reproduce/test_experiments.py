@@ -28,6 +28,7 @@ def in_order(run: PaperRun, names: tuple[str, ...]) -> dict[tuple[int, ...], tup
     return tables
 
 
+@pytest.mark.slow
 def test_every_run_finds_the_minimal_tables_that_brute_force_finds(
     found: Experiments, census: Any, by_force: Any
 ) -> None:
@@ -72,6 +73,7 @@ def test_the_columns_are_described_as_they_are(found: Experiments) -> None:
     assert sum(people for _, people in found.groups) == found.rows == 300
 
 
+@pytest.mark.slow
 def test_on_the_adult_table_closeness_costs_and_the_order_is_the_paper_s(adult_dir: Path) -> None:
     plan = Schedule(sizes=(7,), fixed=5, parameters=(5,), repeats=1)
     found = run_experiments(open_census(adult_dir), plan)

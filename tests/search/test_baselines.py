@@ -32,6 +32,7 @@ quick = settings(
 SEVERAL = ["ordered", "equal", "hierarchical"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wang-cluster", "wang-pca", "frequency-deal"])
 @quick
 @given(data=st.data())

@@ -13,7 +13,7 @@ from tclose.search import infeasible, merging, problem_of
 
 
 @pytest.mark.parametrize("merge", [merging.merge_failing, merging.merge_farthest])
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_merging_mends_every_class_and_splits_none_also_in_a_hurry(
     merge: Any, data: st.DataObject, tables: Any, brute: Any, monkeypatch: pytest.MonkeyPatch

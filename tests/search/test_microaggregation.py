@@ -30,6 +30,7 @@ quick = settings(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @quick
 @given(data=st.data())

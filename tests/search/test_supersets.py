@@ -18,7 +18,7 @@ from tclose.search.full_domain.incognito import minimal_nodes
 GROUPS = {"left": ["a", "b"], "right": ["c", "d"]}
 GROUP = {leaf: name for name, leaves in GROUPS.items() for leaf in leaves}
 quick = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 
 

@@ -73,6 +73,7 @@ def test_intervals_are_their_middle_and_sets_are_shared_out() -> None:
     assert np.allclose(shares, [[0, 0.5, 0.5], [1 / 3] * 3])
 
 
+@pytest.mark.slow
 def test_the_raw_table_teaches_more_than_stars_and_fine_intervals_nearly_as_much() -> None:
     pytest.importorskip("sklearn")
     table = people()

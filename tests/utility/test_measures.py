@@ -66,10 +66,10 @@ def test_entropy_counts_the_bits_of_every_row(tiny: Any, measured: Any, seed: in
 @FEW
 @given(SEEDS)
 def test_entropy_of_rows_that_cannot_be_linked_is_what_is_expected(
-    tiny: Any, measured: Any, seed: int
+    tiny: Any, measured: Any, judged: Any, seed: int
 ) -> None:
     case = tiny(seed, left_out=True)
-    if len(case.kept) == len(case.rows):
+    if not judged(len(case.kept) < len(case.rows), least=0.5):
         return
     result = measured(case)
     assert not result.row_by_row

@@ -120,6 +120,7 @@ HOW_IT_CAME_ABOUT = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_number_that_can_be_recounted_is_refuted_when_changed(
     verified: Callable[[], Result], made: Mapping[str, Path]
 ) -> None:

@@ -57,7 +57,17 @@ def release_made(how: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    "how", ["cuts", "apply", "levels", "leftover", "parts", "anatomy", "slicing", "projections"]
+    "how",
+    [
+        "cuts",
+        "apply",
+        "levels",
+        "leftover",
+        "parts",
+        "anatomy",
+        "slicing",
+        pytest.param("projections", marks=pytest.mark.slow),
+    ],
 )
 def test_whatever_is_written_fits_its_schema_and_reads_back(how: str) -> None:
     release = release_made(how)

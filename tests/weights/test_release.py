@@ -117,7 +117,7 @@ def test_rows_may_be_left_out(method: str, role: str, data: st.DataObject, weigh
 @settings(max_examples=6)
 @given(data=st.data())
 def test_rules_that_must_be_asked_are_asked_about_what_rows_count(
-    role: str, data: st.DataObject, weighed: Any
+    role: str, data: st.DataObject, weighed: Any, judged: Any
 ) -> None:
     """Cross readings and joint distances are never compiled: every cut is judged by them."""
     table = data.draw(weighed.tables(role, least=10, most=30, wide=True))
@@ -127,7 +127,9 @@ def test_rules_that_must_be_asked_are_asked_about_what_rows_count(
         release = tclose.anonymize(table.arrow(), policy, effort=0.02)
     except TcloseError as error:
         assert "no release" in str(error)
+        judged(False, least=0.3)
         return
+    judged(True, least=0.3)
     found = released(table, release, weighed.Table)
     assert found.k() >= K and found.equal("s") <= T and found.equal("s", "u") <= Fraction(1, 2)
     assert found.equal("s", known=("u",)) <= T
@@ -217,7 +219,9 @@ def test_masses_that_the_kernels_round_are_judged_exactly(method: str, weighed: 
 @pytest.mark.parametrize("role", ROLES)
 @settings(max_examples=6)
 @given(data=st.data())
-def test_a_plan_is_applied_to_new_rows(role: str, data: st.DataObject, weighed: Any) -> None:
+def test_a_plan_is_applied_to_new_rows(
+    role: str, data: st.DataObject, weighed: Any, judged: Any
+) -> None:
     table = data.draw(weighed.tables(role, least=12, most=30, wide=True))
     assume(feasible(table))
     policy = table.policy(k=K, t=str(T), alpha=str(ALPHA))
@@ -229,7 +233,9 @@ def test_a_plan_is_applied_to_new_rows(role: str, data: st.DataObject, weighed: 
         release = tclose.apply(plan, new.arrow())
     except TcloseError as error:
         assert "no row fits" in str(error)
+        judged(False, least=0.3)
         return
+    judged(True, least=0.3)
     found = released(new, release, weighed.Table)
     assert found.k() >= K and found.equal("s") <= T and found.commonest("s") <= ALPHA
 

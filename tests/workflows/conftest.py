@@ -222,8 +222,8 @@ SENSITIVE: dict[str, tuple[st.SearchStrategy[str], dict[str, Any]]] = {
 
 
 @st.composite
-def cases(draw: Callable[[Any], Any], most: int = 40) -> Case:
-    """A random table with a random promise."""
+def cases(draw: Callable[[Any], Any], most: int = 40, feasible: bool = True) -> Case:
+    """A random table with a random promise, which the whole table keeps if it is to be feasible."""
     count = draw(st.integers(1, most))
     kinds = {f"q{at}": draw(st.sampled_from(list(QUASI))) for at in range(draw(st.integers(1, 3)))}
     kinds |= {
@@ -240,13 +240,14 @@ def cases(draw: Callable[[Any], Any], most: int = 40) -> Case:
             chain = CHAINS.__getitem__ if kind == "hierarchical" else None
             t = draw(st.sampled_from(["0", "1/10", "1/4", "0.4", "1"]))
             columns[name] = {"role": "sensitive", "t": t, **more}
-            if draw(st.booleans()):
-                columns[name]["l"] = draw(st.integers(1, 2))
         if draw(st.booleans()):
             some = st.one_of(some, some, some, st.none())
         values[name] = draw(st.lists(some, min_size=count, max_size=count))
         if kind in ("ordered", "numeric") and set(values[name]) == {None}:
             values[name][0] = "5"  # text that is all missing has no order
+        if not name.startswith("q") and draw(st.booleans()):
+            different = len(set(values[name])) if feasible else 2
+            columns[name]["l"] = draw(st.integers(1, min(2, different)))
         if chain is not None:
             chains[name] = {v: chain(v) for v in values[name] if v is not None}
             if kind == "hierarchical":
@@ -254,7 +255,7 @@ def cases(draw: Callable[[Any], Any], most: int = 40) -> Case:
     columns["note"] = "insensitive"
     odd = st.sampled_from(["x", 'q"uote', "semi;colon, comma", "tab\there", " blank ", "ünï", None])
     values["note"] = draw(st.lists(odd, min_size=count, max_size=count))
-    k = draw(st.integers(1, 5))
+    k = draw(st.integers(1, min(5, count) if feasible else 5))
     rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
     return Case(rows, kinds, {"k": k, "columns": columns}, chains)
 

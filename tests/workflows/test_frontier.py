@@ -88,13 +88,9 @@ def test_every_point_keeps_its_promise_and_milder_ones_cost_no_more(
     case = data.draw(some_cases(most=24))
     ks = [k for k in (1, 2, 4) if k <= len(case.rows)]
     rules = policy_from(case.policy, folder)
-    try:
-        found = tclose.frontier(
-            case.table(), rules, t=[0, "1/8", 0.3, 1], k=ks, methods=method, effort=0.3
-        )
-    except UsageError as error:
-        assert "no release can keep any" in str(error)
-        return
+    found = tclose.frontier(
+        case.table(), rules, t=[0, "1/8", 0.3, 1], k=ks, methods=method, effort=0.3
+    )
     bound = tclose.check(case.table(), rules)
     for point in found.points:
         if point.loss is not None:

@@ -34,7 +34,7 @@ from tclose.search.by_construction.quotas import (
 MISSING = "(missing)"
 GROUP_OF = {leaf: group for group in ("abc", "de", "f") for leaf in group}
 quick = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 
 

@@ -15,7 +15,7 @@ from tclose.search.local_search import PRICES, LocalSearch
 from tclose.search.outcome import Clock
 
 quick = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 
 

@@ -15,7 +15,7 @@ from tclose.search.full_domain import incognito as incognito_module
 from tclose.search.full_domain.incognito import minimal_nodes
 
 quick = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 
 

@@ -21,7 +21,7 @@ from tclose.search.full_domain.measures import MEASURES
 from tclose.search.full_domain.optimal import optimal
 
 quick = settings(
-    max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 shares = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1)])
 
@@ -114,7 +114,7 @@ def test_what_is_proved_before_time_is_up_is_true(
     check_bound(full, early)
 
 
-@settings(quick, max_examples=40)
+@settings(quick, max_examples=20)
 @given(data=st.data(), share=shares)
 def test_little_memory_for_boxes_and_tags_keeps_the_bound_sound(
     data: st.DataObject, share: Fraction, tables: Any, judged: Any
@@ -131,7 +131,7 @@ def test_little_memory_for_boxes_and_tags_keeps_the_bound_sound(
     check_bound(full, narrow)
 
 
-@settings(quick, max_examples=40)
+@settings(quick, max_examples=20)
 @given(data=st.data(), share=shares, reference=st.sampled_from(["released", "table"]))
 def test_requirements_and_compiled_rules_come_to_the_same(
     data: st.DataObject, share: Fraction, reference: Any, tables: Any
