@@ -1,11 +1,17 @@
-"""The least versions that CI installs are those that the project promises to work with."""
+"""What the project says it needs is what it imports, and the least of that is what CI installs."""
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,3 +30,49 @@ def test_ci_runs_every_python_that_the_project_names() -> None:
     quoted = ", ".join(f'"{version}"' for version in named)
     assert f"python: [{quoted}]" in workflow
     assert project["requires-python"] == f">={named[0]}"
+
+
+BROUGHT_ALONG = {
+    "cython": "compiled away",
+    "pandas": "whoever hands in a frame has its library",
+    "polars": "likewise",
+    "py4j": "comes with pyspark",
+    "pycanon": "a comparison that is left out where it is not here",
+}
+"""Modules that need not be declared, and why."""
+
+
+def find_imports(file: Path) -> Iterator[str]:
+    """The top names of all modules that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield str(node.module).partition(".")[0]
+
+
+def normalize(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize(
+    ("folders", "extras"),
+    [
+        (["src"], ["excel", "spark", "postgres", "learn"]),
+        (["src", "tests", "benchmarks", "tools"], ["test", "dev"]),
+    ],
+    ids=["users", "developers"],
+)
+def test_no_import_is_undeclared(folders: list[str], extras: list[str]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    stated = list(project["dependencies"])
+    for extra in extras:
+        stated += project["optional-dependencies"].get(extra, [])
+    declared = {normalize(re.split(r"[\[<>=~! ]", one)[0]) for one in stated}
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
+    own = {file.stem for file in files} | {"tclose"}
+    of = packages_distributions()
+    imported = {name for file in files for name in find_imports(file)}
+    imported -= {*sys.stdlib_module_names, *own, *BROUGHT_ALONG}
+    unknown = {name for name in imported if not {normalize(d) for d in of.get(name, [])} & declared}
+    assert unknown == set()
