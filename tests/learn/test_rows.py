@@ -117,7 +117,7 @@ def test_a_row_becomes_the_same_whatever_other_rows_there_are(
 @quick
 @given(frames(), st.data())
 def test_every_mixture_of_fitted_values_has_a_class_that_was_verified(
-    frame: pd.DataFrame, data: Any, judged: Any
+    judged: Any, frame: pd.DataFrame, data: Any
 ) -> None:
     known = frame.dropna()
     if not judged(len(known) >= 3, least=0.3):

@@ -145,7 +145,7 @@ def keeps(mine: list[Row], everyone: list[Row]) -> bool:
 
 @settings(quick, max_examples=50)
 @given(tables(0, 20, "abc"), tables(-2, 22, "abcd"))
-def test_new_rows_go_the_way_of_the_cuts(old: list[Row], new: list[Row], judged: Any) -> None:
+def test_new_rows_go_the_way_of_the_cuts(judged: Any, old: list[Row], new: list[Row]) -> None:
     release = tclose.anonymize(as_table(old), RULES, method="mondrian")
     told = json.loads(json.dumps(release.plan.to_json()))
     labels = {one["column"]: one["values"] for one in told["columns"]}

@@ -144,7 +144,7 @@ def test_every_value_is_released_as_its_group(
 )  # fmt: skip
 @given(tables(), tables())
 def test_a_plan_of_levels_recodes_new_rows_by_the_same_levels(
-    old: list[dict[str, Any]], new: list[dict[str, Any]], judged: Any
+    judged: Any, old: list[dict[str, Any]], new: list[dict[str, Any]]
 ) -> None:
     release = tclose.anonymize(as_table(old), RULES, method="optimal", seconds=5, suppression="1/4")
     assert release.outcome is not None
