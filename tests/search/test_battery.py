@@ -106,7 +106,7 @@ def test_the_order_of_the_cells_does_not_matter(
     name: str, data: st.DataObject, tables: Any, judged: Any
 ) -> None:
     problem = draw_suited(data, tables, name, judged)[2]
-    turned = problem.reordered(np.arange(problem.n_cells)[::-1].copy())
+    turned = problem.reorder(np.arange(problem.n_cells)[::-1].copy())
     one, other = (method_named(name).run(some, LITTLE).label for some in (problem, turned))
     together = other[::-1]
     assert len(set(zip(one.tolist(), together.tolist(), strict=True))) == one.max() + 1
