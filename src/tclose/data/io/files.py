@@ -37,6 +37,11 @@ types = pa.types
 
 LINE = 8 << 20
 """How long a row of a CSV file may be, in bytes."""
+SQL_TYPE = b"postgresql"
+"""The key of an Arrow field's metadata under which the column's type in the database is kept."""
+DATABASE_TYPE = re.compile(
+    rb"[a-z][a-z0-9_ ]{1,30}(\([0-9, -]{1,12}\))?( with(out)? time zone)?(\[\])*"
+)
 VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 BLANKS = np.frombuffer(b" \t\n\v\f\r", np.uint8)
 
@@ -235,8 +240,13 @@ def compact_table(table: pa.Table) -> pa.Table:
 
 
 def compact_schema(schema: pa.Schema) -> pa.Schema:
-    """Names and types, without what is noted beside them."""
-    return pa.schema([field.remove_metadata() for field in schema])
+    """Names and types, without what is noted beside them but a type that a database has for it."""
+    fields = []
+    for field in schema:
+        noted = (field.metadata or {}).get(SQL_TYPE, b"")
+        kept = {SQL_TYPE: noted} if DATABASE_TYPE.fullmatch(noted) else None
+        fields.append(field.with_metadata(kept) if kept else field.remove_metadata())
+    return pa.schema(fields)
 
 
 def compact_array(column: pa.Array) -> pa.Array:

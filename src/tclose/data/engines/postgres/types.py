@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from tclose.data.engines.postgres.connection import PostgresLink
+from tclose.data.io.files import SQL_TYPE
 from tclose.data.source import BATCH, quote_name
 from tclose.errors import DataError
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from psycopg import Cursor
 
 
-SQL_TYPE = b"postgresql"
-"""The key of an Arrow field's metadata under which the column's type in the database is kept."""
 BLOCK = 16 << 20
 """So many bytes of text are read at once, and at least one row."""
 MOST_DIGITS = 38
