@@ -21,7 +21,7 @@ from tclose.version import VERSION
 
 if TYPE_CHECKING:
     from tclose.attacks.finding import AttackReport, Finding
-    from tclose.data.io.reading import Reading
+    from tclose.data.io.paths import Reading
     from tclose.errors import (
         DataError,
         HierarchyError,
@@ -54,7 +54,7 @@ else:
         __name__,
         {
             "tclose.attacks.finding": ["AttackReport", "Finding"],
-            "tclose.data.io.reading": ["Reading"],
+            "tclose.data.io.paths": ["Reading"],
             "tclose.errors": "DataError HierarchyError InternalError PolicyError Problem "
             "TcloseError UsageError".split(),
             "tclose.hierarchy": ["Hierarchy"],

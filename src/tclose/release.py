@@ -13,8 +13,7 @@ from tclose.data.binding import open_source
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.source import fill_new_table, refuse_taken
 from tclose.data.io.files import delimiter_for, refuse_unholdable, write_checked_table
-from tclose.data.io.paths import Address
-from tclose.data.io.reading import AS_FOUND, Reading
+from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.data.source import Source
 from tclose.errors import UnprovenError, UsageError
 from tclose.recode import Plan, SuppressedRows

@@ -9,7 +9,7 @@ import typer
 
 from tclose.cli import options
 from tclose.cli.console import guard, say
-from tclose.data.io.reading import Reading
+from tclose.data.io.paths import Reading
 from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
 
 if TYPE_CHECKING:

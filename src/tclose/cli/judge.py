@@ -10,7 +10,7 @@ import typer
 
 from tclose.cli import options
 from tclose.cli.console import FAILS, HOLDS, guard, print_json, progress, say, show, stdout
-from tclose.data.io.reading import Reading
+from tclose.data.io.paths import Reading
 from tclose.errors import UsageError
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from tclose.data.io.paths import Address
-from tclose.data.io.reading import Reading
+from tclose.data.io.paths import Address, Reading
 from tclose.errors import UsageError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tclose.data.encode.classes import form_classes
     from tclose.data.encode.columns import Dictionary
     from tclose.data.io.files import write_atomically, write_table
-    from tclose.data.io.reading import AS_FOUND, Reading
+    from tclose.data.io.paths import AS_FOUND, Reading
     from tclose.data.source import Source
 else:
     from tclose.lazy import load_on_use
@@ -27,7 +27,7 @@ else:
             "tclose.data.encode.classes": ["form_classes"],
             "tclose.data.encode.columns": ["Dictionary"],
             "tclose.data.io.files": ["write_atomically", "write_table"],
-            "tclose.data.io.reading": ["AS_FOUND", "Reading"],
+            "tclose.data.io.paths": ["AS_FOUND", "Reading"],
             "tclose.data.source": ["Source"],
         },
     )

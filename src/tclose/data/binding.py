@@ -23,8 +23,7 @@ from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
 from tclose.data.engines.files.source import open_arrow, open_dataset, open_parquet
 from tclose.data.io.counting import connect
-from tclose.data.io.paths import Address, find_files
-from tclose.data.io.reading import AS_FOUND, Reading
+from tclose.data.io.paths import AS_FOUND, Address, Reading, find_files
 from tclose.data.io.records import json_hash
 from tclose.data.source import Source
 from tclose.distance.registry import DISTANCES

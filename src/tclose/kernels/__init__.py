@@ -10,17 +10,3 @@ from pathlib import Path
 from tclose.kernels.freshness import ensure_fresh
 
 ensure_fresh(Path(__file__).parent)
-
-
-def variant_path(package: list[str]) -> list[str]:
-    """Where the modules of a folder are looked for: in wheels first those for this processor."""
-    folder = Path(package[0]) / "x86_64_v3"
-    if folder.is_dir() and _is_x86_64_v3():
-        return [str(folder), *package]
-    return package
-
-
-def _is_x86_64_v3() -> bool:
-    from numpy._core._multiarray_umath import __cpu_features__ as has  # type: ignore[attr-defined]
-
-    return all(has.get(name, False) for name in ("AVX2", "FMA3", "F16C"))

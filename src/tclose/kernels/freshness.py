@@ -1,4 +1,4 @@
-"""Whether the compiled kernels are those of the sources beside them.
+"""Whether the compiled kernels are those of the sources beside them, and which of them run here.
 
 In a checkout the sources may be edited after they were compiled; a stale kernel must never run. An
 installed package has no sources beside its kernels, and nothing is looked at.
@@ -100,3 +100,17 @@ def _hash(kernels: Path) -> str:
         whole.update(f"{path.relative_to(kernels.parents[2]).as_posix()}\0".encode())
         whole.update(path.read_bytes())
     return whole.hexdigest()
+
+
+def variant_path(package: list[str]) -> list[str]:
+    """Where the modules of a folder are looked for: in wheels first those for this processor."""
+    folder = Path(package[0]) / "x86_64_v3"
+    if folder.is_dir() and _is_x86_64_v3():
+        return [str(folder), *package]
+    return package
+
+
+def _is_x86_64_v3() -> bool:
+    from numpy._core._multiarray_umath import __cpu_features__ as has  # type: ignore[attr-defined]
+
+    return all(has.get(name, False) for name in ("AVX2", "FMA3", "F16C"))

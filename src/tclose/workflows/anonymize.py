@@ -14,8 +14,7 @@ from typing import Any
 
 from tclose.data.binding import BoundTable, bind
 from tclose.data.encode.cells import Cells
-from tclose.data.io.paths import Address
-from tclose.data.io.reading import AS_FOUND, Reading
+from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.policy.model import Policy

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose.data.binding import open_source
-from tclose.data.io.reading import AS_FOUND, Reading
+from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.data.source import Source
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError

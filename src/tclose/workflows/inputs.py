@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclose.data.binding import BoundTable, UnknownValues, bind, bind_within_limit, open_source
 from tclose.data.encode.cells import Cells, count_cells
-from tclose.data.io.reading import AS_FOUND, Reading
+from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.data.source import Source
 from tclose.data.summary import TableSummary, summarize_table
 from tclose.distance.numbers import exact

@@ -7,7 +7,7 @@ from typing import Any
 from tclose.attacks.finding import AttackReport
 from tclose.attacks.suite import Other, attack_release
 from tclose.data.alignment import align, link_rows
-from tclose.data.io.reading import AS_FOUND, Reading
+from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.utility.measures import measure_pair
 from tclose.utility.pair import Utility, pair_of
 from tclose.workflows.inputs import PolicyLike, Progress, count_population, open_table

@@ -31,8 +31,7 @@ from tclose.data.io.files import (
     refuse_unwritable,
     tells_gaps_from_texts,
 )
-from tclose.data.io.paths import Address
-from tclose.data.io.reading import Reading
+from tclose.data.io.paths import Address, Reading
 from tclose.data.io.records import json_hash
 from tclose.data.recognize import describe_exposed
 from tclose.data.source import CellStore, Rows, Source, Translation

@@ -17,8 +17,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tclose.data.io.paths import Files
-from tclose.data.io.reading import bytes_of
+from tclose.data.io.paths import Files, bytes_of
 from tclose.errors import DataError, InternalError
 
 types = pa.types

@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource, explain_error, plain, quote_text
 from tclose.data.io.counting import Relation, fingerprint
-from tclose.data.io.paths import KINDS, suffix_of
-from tclose.data.io.reading import refuse_ambiguous
+from tclose.data.io.paths import KINDS, refuse_ambiguous, suffix_of
 from tclose.data.source import BATCH, KEY, Change, Rows, Translation, quote_name
 from tclose.errors import DataError
 

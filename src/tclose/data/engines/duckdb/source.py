@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tclose.data.io.counting import Connection, Relation, coarsen_times, connect, is_countable
 from tclose.data.io.files import LINE
-from tclose.data.io.reading import bytes_of
+from tclose.data.io.paths import bytes_of
 from tclose.data.source import (
     BATCH,
     NO_LIMIT,

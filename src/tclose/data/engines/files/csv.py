@@ -27,8 +27,7 @@ from tclose.data.engines.duckdb.source import TOO_LONG, DuckSource, explain_erro
 from tclose.data.engines.files.source import read_partitions, scan_files
 from tclose.data.io.counting import Connection, buffer_for, hash_files
 from tclose.data.io.files import LINE, Scratch
-from tclose.data.io.paths import PACKED, Files
-from tclose.data.io.reading import Reading, refuse_ambiguous
+from tclose.data.io.paths import PACKED, Files, Reading, refuse_ambiguous
 from tclose.data.source import READ, Rows
 from tclose.errors import DataError
 

@@ -24,8 +24,7 @@ from tclose.data.engines.files.source import open_dataset
 from tclose.data.io.counting import Connection, file_hash
 from tclose.data.io.excel_writer import needs_openpyxl
 from tclose.data.io.files import Scratch
-from tclose.data.io.paths import Files
-from tclose.data.io.reading import refuse_ambiguous
+from tclose.data.io.paths import Files, refuse_ambiguous
 from tclose.errors import DataError, nearest
 
 if TYPE_CHECKING:

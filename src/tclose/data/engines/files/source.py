@@ -30,8 +30,7 @@ from tclose.data.engines.duckdb.source import (
 )
 from tclose.data.io.counting import Connection, Relation, connect, hash_files
 from tclose.data.io.files import ArrowWriter, Scratch
-from tclose.data.io.paths import Files, find_files
-from tclose.data.io.reading import refuse_ambiguous
+from tclose.data.io.paths import Files, find_files, refuse_ambiguous
 from tclose.data.source import READ, CellStore, Rows, Source, Spread, Translation, quote_name
 from tclose.errors import DataError
 

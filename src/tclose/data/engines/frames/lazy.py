@@ -19,8 +19,7 @@ from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import Spooling, open_parquet
 from tclose.data.io.counting import coarsen_times, connect
 from tclose.data.io.files import Scratch
-from tclose.data.io.paths import find_files
-from tclose.data.io.reading import refuse_ambiguous
+from tclose.data.io.paths import find_files, refuse_ambiguous
 from tclose.data.source import BATCH, KEY, NO_LIMIT, ROWS, Change, Rows, Translation
 from tclose.errors import DataError
 

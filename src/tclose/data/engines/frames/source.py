@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource, scan_arrow
 from tclose.data.io.counting import connect
-from tclose.data.io.reading import refuse_ambiguous
+from tclose.data.io.paths import refuse_ambiguous
 from tclose.data.source import BATCH, Rows
 from tclose.errors import DataError
 

@@ -30,8 +30,7 @@ from tclose.data.engines.postgres.source import (
     uploads,
 )
 from tclose.data.io.counting import combine_sums, sum_hashes
-from tclose.data.io.paths import Address
-from tclose.data.io.reading import refuse_ambiguous
+from tclose.data.io.paths import Address, refuse_ambiguous
 from tclose.data.source import BATCH, ROWS, Change, Rows, Source, Translation
 from tclose.errors import DataError, TcloseError
 

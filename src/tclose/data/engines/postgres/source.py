@@ -31,8 +31,7 @@ from tclose.data.engines.postgres.types import (
     refuse_long,
     zero_of,
 )
-from tclose.data.io.paths import Address
-from tclose.data.io.reading import refuse_ambiguous
+from tclose.data.io.paths import Address, refuse_ambiguous
 from tclose.data.source import ROWS, Change, Rows, Source, T, Translation, quote_name
 from tclose.errors import DataError, TcloseError, UsageError, nearest
 

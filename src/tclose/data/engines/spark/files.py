@@ -26,8 +26,7 @@ from tclose.data.engines.spark.frames import explain_errors, get_column, map_bat
 from tclose.data.engines.spark.session import SparkPath, get_session
 from tclose.data.io.counting import hash_files
 from tclose.data.io.files import Scratch
-from tclose.data.io.paths import PACKED, find_files, kind_of
-from tclose.data.io.reading import AS_FOUND, Reading
+from tclose.data.io.paths import AS_FOUND, PACKED, Reading, find_files, kind_of
 from tclose.errors import DataError
 
 if TYPE_CHECKING:

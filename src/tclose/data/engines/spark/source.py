@@ -35,8 +35,7 @@ from tclose.data.engines.spark.frames import (
 from tclose.data.engines.spark.partitioned import SparkCellStore, split_cells
 from tclose.data.engines.spark.session import SparkPath
 from tclose.data.io.counting import combine_sums
-from tclose.data.io.paths import Address
-from tclose.data.io.reading import Reading, refuse_ambiguous
+from tclose.data.io.paths import Address, Reading, refuse_ambiguous
 from tclose.data.source import KEY, ROWS, CellStore, Change, Rows, Source, Spread, T, Translation
 from tclose.errors import DataError
 
