@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import openpyxl
 import pandas as pd
 import polars as pl
@@ -222,6 +223,27 @@ def test_a_released_frame_keeps_no_raw_value_anywhere(kind: str, rows: str) -> N
     assert len(release.data) == ROWS
     assert not contains_marker(release.data)
     assert MARKER not in str(release)
+
+
+def test_a_lazy_frame_tells_only_categories_that_occur() -> None:
+    release = tclose.anonymize(polars_frame().lazy(), POLICY, method="mondrian")
+    assert isinstance(release.data, pl.LazyFrame)
+    assert release.data.collect_schema()["ill"] == pl.Enum(["cough", "flu"])
+    assert not contains_marker(release.data.collect())
+
+
+def test_a_relation_tells_only_categories_that_occur() -> None:
+    table = arrow_table()
+    with duckdb.connect() as connection:
+        relation = connection.from_arrow(table)
+        assert MARKER in str(relation.types)
+        release = tclose.anonymize(relation, POLICY, method="mondrian")
+        assert MARKER not in str(release.data.types)
+        assert not contains_marker(release.data.to_arrow_table())
+        assert [str(kind) for kind in release.data.types][-2:] == [
+            "ENUM('cough', 'flu')",
+            "ENUM('north')",
+        ]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -7,6 +7,7 @@ accident, and cannot prove that a column is harmless. Nothing here returns a val
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from tclose.policy.model import Column, Policy
 
 SAMPLE = 10_000
 """Rows that are looked at."""
+LONGEST = 300
+"""Characters of a value that are looked at."""
 FEWEST = 20
 """Values from which on a share says something."""
 MOSTLY = 0.9
@@ -69,7 +72,7 @@ def has_telephone(text: str) -> bool:
 
 
 ANYWHERE: dict[str, Callable[[str], object]] = {
-    "e-mail addresses": EMAIL.search,
+    "e-mail addresses": lambda text: "@" in text and EMAIL.search(text),
     "account numbers (IBAN)": has_iban,
     "national identity numbers": NATIONAL_ID.search,
     "telephone numbers": has_telephone,
@@ -103,11 +106,12 @@ def find_patterns(values: Sequence[str]) -> list[ColumnPattern]:
     if not values:
         return []
     found = []
+    occurrences = Counter(values)
     for kind, test in ANYWHERE.items():
-        share = sum(bool(test(value)) for value in values) / len(values)
-        if share:
-            found.append(ColumnPattern(kind, share))
-    distinct = len(set(values)) / len(values)
+        rows = sum(count for value, count in occurrences.items() if test(value))
+        if rows:
+            found.append(ColumnPattern(kind, rows / len(values)))
+    distinct = len(occurrences) / len(values)
     if len(values) >= FEWEST and distinct > 0.2:
         words = sum(len(value.split()) for value in values) / len(values)
         named = sum(NAME.fullmatch(value.strip()) is not None for value in values) / len(values)
@@ -146,7 +150,7 @@ def describe_exposed(policy: Policy, source: Source) -> tuple[str, ...]:
     warnings = []
     for name, values in sample_columns(source, shown).items():
         known = values.drop_null().to_pylist()
-        texts = [value for value in known if isinstance(value, str)]
+        texts = [value[:LONGEST] for value in known if isinstance(value, str)]
         told = [str(pattern) for pattern in find_patterns(texts)]
         if is_nearly_unique(known) and policy.columns[name].role != "quasi":
             told.append("nearly every value occurs once, so it finds a person again")

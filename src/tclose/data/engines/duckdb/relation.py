@@ -104,7 +104,20 @@ class RelationSource(DuckSource):
         if ordered or translation.shuffle:
             rows = rows.order(quote_name(ROW) if ordered else "random()")
         changes = enumerate(translation.changes)
-        return rows.project(", ".join(_change_column(*pair, translation) for pair in changes))
+        rows = rows.project(", ".join(_change_column(*pair, translation) for pair in changes))
+        return rows.project(
+            ", ".join(self._narrow_column(change) for change in translation.changes)
+        )
+
+    def _narrow_column(self, change: Change) -> str:
+        """A column; of categories, which the type tells, with those that occur only."""
+        name = quote_name(change.name)
+        if change.kind not in ("same", "hidden") or not self.types[change.name].startswith("ENUM"):
+            return name
+        found = self.relation.project(name).filter(f"{name} IS NOT NULL").distinct().order(name)
+        used = ", ".join(quote_text(value) for (value,) in self._run(found.fetchall))
+        kind = f"ENUM({used})" if used else "VARCHAR"
+        return f"CAST(CAST({name} AS VARCHAR) AS {kind}) AS {name}"
 
     def _add_pseudonyms(self, rows: Relation, name: str, at: int, translation: Translation) -> Any:
         """The rows with a pseudonym for each value of a column, from a table of all of them."""

@@ -73,7 +73,19 @@ class LazySource(Spooling):
         if translation.shuffle:
             place = pl.int_range(pl.len()).shuffle(secrets.randbelow(2**63)).alias(ROW)
             rows = rows.with_columns(place).sort(ROW)
-        return rows.select(_change_column(change, translation) for change in translation.changes)
+        released = rows.select(
+            _change_column(change, translation) for change in translation.changes
+        )
+        return released.with_columns(
+            pl.col(change.name).cast(pl.String).cast(self._find_used_categories(change.name))
+            for change in translation.changes
+            if change.kind in ("same", "hidden") and self.kinds[change.name] == pl.Enum
+        )
+
+    def _find_used_categories(self, name: str) -> pl.Enum:
+        """The type of a column of categories with those that occur."""
+        used = set(self._run(self.frame.select(pl.col(name).unique())).get_column(name))
+        return pl.Enum([value for value in self.kinds[name].categories if value in used])
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
         return _rows(self.recode(replace(translation, shuffle=False)), self.name).batches()
