@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import sysconfig
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -39,7 +38,7 @@ def ensure_fresh(kernels: Path) -> None:
     """Compiles the kernels again where their sources have changed since, or says how to."""
     if not any(kernels.glob("*/*.pxd")) or _is_fresh(kernels):
         return
-    with _only_one(kernels.parents[2] / "build" / "kernels.lock"):
+    with _only_one(kernels.parents[2] / "build" / "kernels-compiling.lock"):
         if not _is_fresh(kernels):
             _rebuild(kernels, _records(kernels).get(_interpreter(), {}).get("mode", "native"))
 
@@ -50,20 +49,21 @@ def _is_fresh(kernels: Path) -> bool:
 
 @contextmanager
 def _only_one(lock: Path) -> Iterator[None]:
-    """Waits until no other process compiles; a lock that outlives every compiler is ignored."""
+    """Waits until no other process compiles; the system frees the lock of one that was killed."""
     lock.parent.mkdir(exist_ok=True)
-    patience = time.monotonic() + LONGEST_BUILD
-    while time.monotonic() < patience:
-        try:
-            lock.mkdir()
-            break
-        except FileExistsError:
-            time.sleep(0.2)
-    try:
+    with lock.open("w") as file:
+        if sys.platform == "win32":
+            import msvcrt
+
+            while True:
+                with suppress(OSError):  # it gives up after ten seconds
+                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+                    break
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
-    finally:
-        with suppress(OSError):
-            lock.rmdir()
 
 
 def _rebuild(kernels: Path, mode: str) -> None:
