@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from typer.testing import Result
 
@@ -120,7 +121,7 @@ def test_ordinary_columns_are_not_warned_of() -> None:
         ["1,234.50", "12 345,00", "-9"] * 20,
     ):
         assert not find_patterns(values), values[:2]
-    assert not is_nearly_unique(["a", "b"] * 30)
+    assert not is_nearly_unique(pa.array(["a", "b"] * 30))
 
 
 def test_the_readmes_own_path_ends_in_a_promise_or_says_what_is_missing(

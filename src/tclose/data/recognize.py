@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tclose.data.source import Source
+from tclose.data.source import ROWS, Source
+from tclose.errors import DataError
 from tclose.policy.model import Column, Policy
 
 SAMPLE = 10_000
@@ -122,13 +125,26 @@ def find_patterns(values: Sequence[str]) -> list[ColumnPattern]:
     return found
 
 
-def is_nearly_unique(values: Sequence[object]) -> bool:
+def is_nearly_unique(values: pa.Array | pa.ChunkedArray) -> bool:
     """Whether nearly every value occurs once, so that it finds a row again.
 
-    >>> is_nearly_unique(range(100)), is_nearly_unique([1, 2] * 50)
+    >>> is_nearly_unique(pa.array(range(100))), is_nearly_unique(pa.array([1, 2] * 50))
     (True, False)
     """
-    return len(values) >= FEWEST and len(set(values)) > MOSTLY * len(values)
+    known = len(values) - values.null_count
+    try:
+        distinct = int(pc.count_distinct(values).as_py())
+    except pa.ArrowNotImplementedError:  # decimals of many digits, and the like
+        return False
+    return known >= FEWEST and distinct > MOSTLY * known
+
+
+def _as_text(values: pa.ChunkedArray) -> tuple[bool, pa.ChunkedArray]:
+    """Whether a column holds texts, and the column with those written out."""
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if kind in (pa.string(), pa.large_string(), pa.string_view()):
+        return True, values.cast(kind).cast(pa.large_string())
+    return False, values
 
 
 def describe_exposed(policy: Policy, source: Source) -> tuple[str, ...]:
@@ -149,10 +165,10 @@ def describe_exposed(policy: Policy, source: Source) -> tuple[str, ...]:
         return ()
     warnings = []
     for name, values in sample_columns(source, shown).items():
-        known = values.drop_null().to_pylist()
-        texts = [value[:LONGEST] for value in known if isinstance(value, str)]
+        is_text, values = _as_text(values)
+        texts = [value[:LONGEST] for value in values.to_pylist() if value] if is_text else []
         told = [str(pattern) for pattern in find_patterns(texts)]
-        if is_nearly_unique(known) and policy.columns[name].role != "quasi":
+        if is_nearly_unique(values) and policy.columns[name].role != "quasi":
             told.append("nearly every value occurs once, so it finds a person again")
         if told:
             warnings.append(
@@ -167,13 +183,25 @@ def _is_told_in_sets(column: Column) -> bool:
 
 
 def sample_columns(source: Source, columns: Sequence[str]) -> dict[str, pa.ChunkedArray]:
-    """The first rows of some columns."""
-    rows = source.stream()
-    parts, n_rows = [], 0
-    for batch in rows.batches():
-        parts.append(batch.slice(0, SAMPLE - n_rows))
-        n_rows += parts[-1].num_rows
-        if n_rows >= SAMPLE:
-            break
-    table = pa.Table.from_batches(parts, rows.schema)
-    return {name: table.column(name) for name in columns}
+    """The first rows of some columns; of a table that cannot be read by rows, common values."""
+    try:
+        rows = source.stream()
+        parts, n_rows = [], 0
+        for batch in rows.batches():
+            parts.append(batch.slice(0, SAMPLE - n_rows))
+            n_rows += parts[-1].num_rows
+            if n_rows >= SAMPLE:
+                break
+        table = pa.Table.from_batches(parts, rows.schema)
+        return {name: table.column(name) for name in columns}
+    except DataError:
+        return {name: _sample_values(source, name) for name in columns}
+
+
+def _sample_values(source: Source, column: str) -> pa.ChunkedArray:
+    try:
+        counted = source.group([column]).sort_by([(ROWS, "descending")])
+    except DataError:  # values that only their database knows
+        return pa.chunked_array([], pa.null())
+    row = np.repeat(np.arange(counted.num_rows), counted.column(ROWS).to_numpy())
+    return counted.column(column).take(pa.array(row[:SAMPLE]))
