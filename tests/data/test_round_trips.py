@@ -162,7 +162,8 @@ def test_a_relation_comes_back_on_its_own_connection() -> None:
     names = [name for name in before.columns if name not in ("age", "ill")]
     after = released(before, *names)
     assert isinstance(after, duckdb.DuckDBPyRelation)
-    assert after.columns == before.columns and after.types[1:] == before.types[1:]
+    narrowed = [str(kind).replace("ENUM('x', 'y')", "ENUM('y')") for kind in before.types[1:]]
+    assert after.columns == before.columns and list(map(str, after.types[1:])) == narrowed
     rest = ", ".join(f'CAST("{name}" AS VARCHAR)' for name in before.columns[1:])
     assert after.project(rest).fetchall() == before.project(rest).fetchall()
     joined = connection.sql("SELECT count(*) FROM after JOIN patients ON true")

@@ -131,7 +131,7 @@ def is_nearly_unique(values: pa.Array | pa.ChunkedArray) -> bool:
     >>> is_nearly_unique(pa.array(range(100))), is_nearly_unique(pa.array([1, 2] * 50))
     (True, False)
     """
-    known = len(values) - values.null_count
+    known = int(len(values) - values.null_count)
     try:
         distinct = int(pc.count_distinct(values).as_py())
     except pa.ArrowNotImplementedError:  # decimals of many digits, and the like
