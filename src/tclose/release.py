@@ -167,7 +167,7 @@ class Release:
         notes = [f"  note: {note}" for note in self.notes]
         if self.certificate.stopped == "clock":
             notes.append("  note: the clock ended the search; another run may find another release")
-        warnings = [f"  warning: {warning}" for warning in self.certificate.warnings]
+        warnings = [f"  warning: {warning}" for warning in self.certificate.warnings or ()]
         return "\n".join([head, *warnings, *verdicts, *notes])
 
 

@@ -17,7 +17,7 @@ from tclose.attacks.composition import Projection, compose_projections
 ILL = {"role": "sensitive", "l": 2}
 RULES: dict[str, Any] = {
     "k": 2,
-    "columns": {"age": "quasi", "ill": ILL, "sign": "sensitive"},
+    "columns": {"age": "quasi", "ill": ILL, "sign": {"role": "sensitive", "accept": "made up"}},
 }
 
 
@@ -45,7 +45,8 @@ def test_a_planted_leak_is_found_and_certified() -> None:
 
 def test_who_is_certain_already_is_not_said_to_be_uncertain() -> None:
     one = pa.table({"age": [20], "ill": ["flu"], "sign": ["cough"]})
-    rules = {**RULES, "k": 1, "columns": {"age": "quasi", "ill": "sensitive", "sign": "sensitive"}}
+    meant = {"role": "sensitive", "accept": "made up"}
+    rules = {**RULES, "k": 1, "columns": {"age": "quasi", "ill": meant, "sign": meant}}
     made = tclose.split(one, rules, form="projections", sets=[["ill"], ["sign"]])
     assert "Its own projection makes the ill of 1 row certain already." in made.notes
     bound = tclose.check(

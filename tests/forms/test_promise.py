@@ -20,6 +20,7 @@ quick = settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 EFFORT = 0.05
+MEANT = {"role": "sensitive", "accept": "made up"}
 
 
 def made(case: Any, form: str, seed: int, **more: Any) -> tuple[pa.Table, tclose.Split]:
@@ -242,7 +243,10 @@ def test_what_can_be_learned_from_exact_quasi_identifiers_is_told() -> None:
     """The illness is the same as the town; groups of three differ in how many have it."""
     ill = [at % 10 < 3 for at in range(300)]
     table = pa.table({"town": ["a" if one else "b" for one in ill], "ill": ill})
-    rules = {"k": 3, "columns": {"town": "quasi", "ill": "sensitive"}}
+    rules = {
+        "k": 3,
+        "columns": {"town": "quasi", "ill": {"role": "sensitive", "accept": "made up"}},
+    }
     release = tclose.split(table, rules, form="anatomy")
     (leak,) = release.findings
     commonest: dict[int, int] = {}
@@ -262,7 +266,10 @@ def test_a_gain_that_chance_explains_is_not_told() -> None:
     draw = random.Random(2)
     ages = [draw.randint(20, 80) for _ in range(200)]
     ill = [draw.choice("abcdefghij") for _ in ages]
-    rules = {"k": 20, "columns": {"age": "quasi", "ill": "sensitive"}}
+    rules = {
+        "k": 20,
+        "columns": {"age": "quasi", "ill": {"role": "sensitive", "accept": "made up"}},
+    }
     (found,) = tclose.split(pa.table({"age": ages, "ill": ill}), rules, form="anatomy").findings
     assert found.numbers["gain"] > 0.01 and not found.affected
     assert "next to nothing" in found.sentence

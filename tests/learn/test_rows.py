@@ -102,7 +102,7 @@ def test_fitted_rows_keep_the_promise_and_what_they_become_is_true(
 def test_a_row_becomes_the_same_whatever_other_rows_there_are(
     frame: pd.DataFrame, random: Any
 ) -> None:
-    model = Anonymizer(sensitive="s", k=3).fit(frame)
+    model = Anonymizer(sensitive="s", k=3, t=1).fit(frame)
     released = model.transform(frame)
     order = list(range(len(frame)))
     random.shuffle(order)
@@ -122,7 +122,7 @@ def test_every_mixture_of_fitted_values_has_a_class_that_was_verified(
     known = frame.dropna()
     if not judged(len(known) >= 3, least=0.3):
         return
-    model = Anonymizer(sensitive="s", k=3).fit(known)
+    model = Anonymizer(sensitive="s", k=3, t=1).fit(known)
     mixed = pd.DataFrame({name: data.draw(st.permutations(list(known[name]))) for name in known})
     share = data.draw(st.floats(0, 1))
     low, high = known["r"].min(), known["r"].max()
@@ -136,8 +136,8 @@ def test_every_mixture_of_fitted_values_has_a_class_that_was_verified(
 @quick
 @given(frames(), st.sampled_from(["mean", "median"]))
 def test_central_values_are_those_of_the_fitted_classes(frame: pd.DataFrame, how: str) -> None:
-    words = Anonymizer(sensitive="s", k=3).fit(frame).transform(frame)
-    model = Anonymizer(sensitive="s", k=3, recoding=how).fit(frame)
+    words = Anonymizer(sensitive="s", k=3, t=1).fit(frame).transform(frame)
+    model = Anonymizer(sensitive="s", k=3, t=1, recoding=how).fit(frame)
     released = model.transform(frame)
     assert released["n"].dtype == released["r"].dtype == np.float64
     for _, inside in frame.groupby(alike(words)):

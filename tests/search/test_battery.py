@@ -22,7 +22,7 @@ every_method = pytest.mark.parametrize("name", list(METHODS))
 quick = settings(
     max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-LITTLE = Budget(effort=0.02, patience=1e6)
+LITTLE = Budget(effort=0.02)
 """So little work that a busy clock would end it: then equal work would not be equal."""
 
 

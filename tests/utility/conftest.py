@@ -26,7 +26,7 @@ POLICY = {
             },
         },
         "hue": "quasi",
-        "ill": "sensitive",
+        "ill": {"role": "sensitive", "accept": "made up"},
     },
 }
 QUASI = ("age", "town", "hue")

@@ -51,7 +51,10 @@ def release_made(how: str) -> Any:
         rules = {"k": 2, "columns": {**COLUMNS, "ill": {"role": "sensitive", "l": 2}}}
         return tclose.split(TABLE, rules, form=how)
     if how == "projections":
-        rules = {"k": 2, "columns": {**RULES["columns"], "sign": "sensitive"}}
+        rules = {
+            "k": 2,
+            "columns": {**RULES["columns"], "sign": {"role": "sensitive", "accept": "made up"}},
+        }
         return tclose.split(TABLE, rules, form=how, sets=[["ill"], ["sign"]])
     return tclose.anonymize(TABLE, RULES, method="mondrian")
 

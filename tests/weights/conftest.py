@@ -177,8 +177,8 @@ class Table:
         top = {key: promised.pop(key) for key in ("k", "joint", "readings") if key in promised}
         columns: dict[str, Any] = {
             "q": {"role": "quasi", "hierarchy": {"groups": GROUPS}},
-            "s": {"role": "sensitive", "distance": "equal", **promised},
-            "u": "sensitive",
+            "s": {"role": "sensitive", "distance": "equal", "accept": "made up", **promised},
+            "u": {"role": "sensitive", "accept": "made up"},
         }
         if "r" in self.rows[0]:
             columns["r"] = "quasi"

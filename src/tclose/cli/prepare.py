@@ -106,7 +106,7 @@ def _print_comparison(before: Audit, release: Release) -> None:
                 f"{kept.achieved_text}, {'holds' if kept.holds else 'FAILS'}",
             )
         )
-    rows.append(("the promise", "broken" if not before.holds else "holds", "holds"))
+    rows.append(("the promise", "broken" if before.holds is False else "holds", "holds"))
     rows.append(("loss (0 exact, 1 nothing left)", "0", f"{release.loss.overall:.4f}"))
     print_table("Before and after", ("", "the table as it stands", "the release"), rows)
 

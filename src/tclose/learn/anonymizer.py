@@ -235,7 +235,7 @@ def _make_plan(
 
 
 def _refuse_broken(audit: Audit, rows: str) -> None:
-    if not audit.holds:
+    if audit.holds is False:
         raise RefusedError(
             f"the promise does not hold on {rows}: {audit.broken}", hint="see `audit`"
         )

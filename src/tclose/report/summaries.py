@@ -148,7 +148,7 @@ def summarize_release(release: Release) -> list[Part]:
             "strong",
         ),
         Paragraph("The promise holds; it was recounted on what was written.", "good"),
-        *(Paragraph(f"Warning: {text}", "bad") for text in release.certificate.warnings),
+        *(Paragraph(f"Warning: {text}", "bad") for text in release.certificate.warnings or ()),
         *(Paragraph(notice, "note") for notice in _list_notices(release)),
         *(Paragraph(f"Note: {note}", "note") for note in release.notes),
         *(Paragraph(sentence, "aside") for sentence in _describe_recoding(release)),

@@ -144,8 +144,8 @@ class Origin(Record):
     cells: int | None = Field(None, description="in parts: distinct combinations of values")
 
     loss: LossRecord | None = None
-    warnings: tuple[str, ...] = Field(
-        (), description="what the release shows of columns that nothing protects"
+    warnings: tuple[str, ...] | None = Field(
+        None, description="what the release shows of columns that nothing protects"
     )
     left_out: LeftOutRecord | None = None
     leftover: LeftoverRecord | None = None
@@ -281,7 +281,8 @@ def _of_the_original(stated: Certificate) -> Iterator[tuple[str, JsonValue]]:
     """What cannot be recounted from the release alone."""
     if stated.loss is not None:
         yield "loss", stated.loss.overall
-    yield "warnings", len(stated.warnings)
+    if stated.warnings is not None:
+        yield "warnings", len(stated.warnings)
     yield "rows read", stated.input_rows
     for line, rows in (
         ("outside", stated.outside),

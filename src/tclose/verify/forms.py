@@ -68,7 +68,7 @@ class Recount:
     @property
     def holds(self) -> bool:
         """Whether every promise holds, and the tables are what they should be."""
-        kept = all(audit.holds for audit in self.audits.values())
+        kept = all(audit.holds is not False for audit in self.audits.values())
         return (
             bool(self.audits)
             and kept
@@ -231,7 +231,7 @@ def recheck_folder(
     for part in layout.parts:
         now = file_hash(place / part.file) if (place / part.file).is_file() else None
         lines.append(compare(f"sha256 of {part.file}", hashes.get(part.file), now))
-    holds = all(audit.holds for audit in found.audits.values())
+    holds = all(audit.holds is not False for audit in found.audits.values())
     lines += [
         compare("sha256 of the policy", certificate.hashes.policy, json_hash(certificate.policy)),
         compare("rows", certificate.rows, found.rows),

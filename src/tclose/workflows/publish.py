@@ -326,7 +326,7 @@ def _write(
 
 def _certify(job: Job, draft: Draft, audit: Audit, output_hash: str) -> Certificate:
     """The certificate of what has this hash; it and the plan are written where asked."""
-    warnings = describe_exposed(job.policy, job.source)
+    warnings = describe_exposed(job.policy, job.source) or None
     origin = draft.origin.model_copy(update={"command": job.command, "warnings": warnings})
     certificate = certify(audit, job.policy.to_json(), origin, draft.hashes).of_file(output_hash)
     certificate.save(job.targets.certificate)

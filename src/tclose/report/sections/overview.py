@@ -125,7 +125,7 @@ def _list_warnings(subject: Subject) -> Iterator[Paragraph]:
     """What is released of columns that nothing protects, and a search that cannot be repeated."""
     certificate = subject.certificate
     if certificate is not None:
-        yield from (Paragraph(f"Warning: {text}", "bad") for text in certificate.warnings)
+        yield from (Paragraph(f"Warning: {text}", "bad") for text in certificate.warnings or ())
         if certificate.stopped == "clock":
             yield Paragraph(
                 "The clock ended the search: another run may find another release.", "note"
