@@ -134,7 +134,8 @@ def clinic(elsewhere: Path) -> Mapping[str, Path]:
         lines.append(f"SECRET{at},{20 + at * 7 % 60},{47600 + at * 13 % 400},{ills[at % 4]},n{at}")
     (elsewhere / "table.csv").write_text("\n".join(lines) + "\n")
     (elsewhere / "policy.toml").write_text(
-        'k = 4\n[columns]\nname = "identifier"\nage = "quasi"\nnote = "insensitive"\n'
+        'k = 4\n[columns]\nname = "identifier"\nage = "quasi"\n'
+        'note = { role = "insensitive", accept = "made up" }\n'
         'zip = { role = "quasi", hierarchy = { prefix = [4, 3, 0] } }\n'
         'ill = { role = "sensitive", distance = "equal", t = 0.25, l = 2 }\n'
         '[search]\nmethod = "mondrian"\n'
