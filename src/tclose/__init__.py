@@ -41,12 +41,16 @@ if TYPE_CHECKING:
     from tclose.verify import Audit, Explanation, Verdict
     from tclose.workflows.anonymize import anonymize
     from tclose.workflows.apply import apply
-    from tclose.workflows.audit import audit, explain, verify, verify_split
-    from tclose.workflows.frontier import frontier, lattice
+    from tclose.workflows.attack import attack
+    from tclose.workflows.audit import audit
+    from tclose.workflows.explain import explain
+    from tclose.workflows.frontier import frontier
     from tclose.workflows.inputs import check
-    from tclose.workflows.measure import attack, measure
+    from tclose.workflows.lattice import lattice
+    from tclose.workflows.measure import measure
     from tclose.workflows.report import audit_report
     from tclose.workflows.split import Split, split
+    from tclose.workflows.verify import verify, verify_split
 else:
     from tclose.lazy import load_on_use
 
@@ -67,10 +71,14 @@ else:
             "tclose.verify": ["Audit", "Explanation", "Verdict"],
             "tclose.workflows.anonymize": ["anonymize"],
             "tclose.workflows.apply": ["apply"],
-            "tclose.workflows.audit": ["audit", "explain", "verify", "verify_split"],
-            "tclose.workflows.frontier": ["frontier", "lattice"],
+            "tclose.workflows.attack": ["attack"],
+            "tclose.workflows.audit": ["audit"],
+            "tclose.workflows.explain": ["explain"],
+            "tclose.workflows.frontier": ["frontier"],
             "tclose.workflows.inputs": ["check"],
-            "tclose.workflows.measure": ["attack", "measure"],
+            "tclose.workflows.lattice": ["lattice"],
+            "tclose.workflows.measure": ["measure"],
+            "tclose.workflows.verify": ["verify", "verify_split"],
             "tclose.workflows.report": ["audit_report"],
             "tclose.workflows.split": ["Split", "split"],
         },

@@ -23,7 +23,7 @@ from tclose.recode.rewrite import MASK
 from tclose.recode.values import LabelWriter
 from tclose.utility.loss import code_quasi
 from tclose.verify import Audit
-from tclose.workflows.audit import verify
+from tclose.workflows.verify import verify
 
 Ints = NDArray[np.int64]
 

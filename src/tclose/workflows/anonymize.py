@@ -40,7 +40,7 @@ from tclose.search import (
 from tclose.search.outcome import Trial
 from tclose.verify.certificate import LeftoverRecord, OptimalityRecord, Origin, TrialRecord
 from tclose.workflows.inputs import PolicyLike, budget_of, count_population, open_table
-from tclose.workflows.parts import propose_in_parts
+from tclose.workflows.parts.fragments import propose_in_parts
 from tclose.workflows.publish import (
     Draft,
     Job,

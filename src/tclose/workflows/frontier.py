@@ -1,4 +1,4 @@
-"""frontier and lattice: what other promises, or other levels, would cost; nothing is released."""
+"""frontier: what other promises would cost; nothing is released."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from tclose.search.frontier.sweep import (
     spread_t,
     sweep,
 )
-from tclose.search.full_domain.survey import Survey, survey
 from tclose.utility.measures import MEASURES, Sizes, class_sizes
 from tclose.utility.pair import Measure, Pair, pair_of
 from tclose.utility.queries import measure_query_error
@@ -93,37 +92,6 @@ def frontier(
     found = sweep(problem, names, ts, ks, budget, own=own, measure=loss, value=value)
     bound.source.close()
     return found
-
-
-def lattice(
-    data: Any,
-    policy: PolicyLike,
-    *,
-    suppression: float | str | None = None,
-    seconds: float | None = None,
-    effort: float | None = None,
-    population: Any = None,
-    reading: Reading = AS_FOUND,
-    progress: Callable[[Progress], None] = lambda step: None,
-    cancelled: Callable[[], bool] = lambda: False,
-) -> Survey:
-    """Which generalizations of whole columns keep the promise, and what each loses.
-
-    >>> import pyarrow as pa
-    >>> table = pa.table({"sex": list("ffmm"), "ill": list("abab")})
-    >>> rules = {"k": 2, "columns": {"sex": "quasi", "ill": {"role": "sensitive", "t": 0.1}}}
-    >>> found = lattice(table, rules)
-    >>> found.lattice.size, [point.levels for point in found.minimal]
-    (2, [(0,)])
-    """
-    bound = check(data, policy, reading=reading)
-    budget = budget_of(
-        bound.policy.search, seconds, effort, None, suppression,
-        cancelled=cancelled, progress=progress,
-    )  # fmt: skip
-    people = count_population(bound, population, reading)
-    bound.source.close()
-    return survey(problem_of(bound, people), budget)
 
 
 def _grid(

@@ -44,7 +44,6 @@ from tclose.verify.forms import (
     refuse_unjudged,
 )
 from tclose.workflows.anonymize import anonymize, record_trials, refuse_infeasible
-from tclose.workflows.audit import open_split_table
 from tclose.workflows.inputs import PolicyLike, budget_of, check
 from tclose.workflows.publish import (
     hash_inputs,
@@ -54,6 +53,7 @@ from tclose.workflows.publish import (
     refuse_empty_texts,
     refuse_no_promise,
 )
+from tclose.workflows.verify import open_split_table
 
 Tables = dict[str, pa.Table]
 KINDS = ("csv", "parquet", "arrow")

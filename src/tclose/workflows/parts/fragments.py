@@ -29,7 +29,7 @@ from tclose.search.outcome import Outcome
 from tclose.utility.loss import LossReport
 from tclose.verify.audit import list_part_requirements
 from tclose.verify.certificate import LeftOutRecord, Origin
-from tclose.workflows.partition_plan import CELLS, CellSketch, PartitionPlan
+from tclose.workflows.parts.partition_plan import CELLS, CellSketch, PartitionPlan
 from tclose.workflows.publish import Draft, Job, TranslatedRows, describe_loss, hash_inputs
 
 Ints = NDArray[np.int64]

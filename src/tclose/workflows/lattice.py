@@ -1,0 +1,42 @@
+"""lattice: which generalizations of whole columns keep the promise; nothing is released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tclose.data import AS_FOUND, Reading
+from tclose.search import Progress, problem_of
+from tclose.search.full_domain.survey import Survey, survey
+from tclose.workflows.inputs import PolicyLike, budget_of, check, count_population
+
+
+def lattice(
+    data: Any,
+    policy: PolicyLike,
+    *,
+    suppression: float | str | None = None,
+    seconds: float | None = None,
+    effort: float | None = None,
+    population: Any = None,
+    reading: Reading = AS_FOUND,
+    progress: Callable[[Progress], None] = lambda step: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Survey:
+    """Which generalizations of whole columns keep the promise, and what each loses.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"sex": list("ffmm"), "ill": list("abab")})
+    >>> rules = {"k": 2, "columns": {"sex": "quasi", "ill": {"role": "sensitive", "t": 0.1}}}
+    >>> found = lattice(table, rules)
+    >>> found.lattice.size, [point.levels for point in found.minimal]
+    (2, [(0,)])
+    """
+    bound = check(data, policy, reading=reading)
+    budget = budget_of(
+        bound.policy.search, seconds, effort, None, suppression,
+        cancelled=cancelled, progress=progress,
+    )  # fmt: skip
+    people = count_population(bound, population, reading)
+    bound.source.close()
+    return survey(problem_of(bound, people), budget)
