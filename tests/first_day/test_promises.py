@@ -79,14 +79,19 @@ COLUMNS: dict[str, tuple[list[str], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("role", ["insensitive", "sensitive", "quasi"])
-@pytest.mark.parametrize("kind", COLUMNS)
+SHOWN = [
+    (kind, role)
+    for kind in COLUMNS
+    for role in ("insensitive", "sensitive", "quasi")
+    if (kind, role) != ("record numbers", "quasi")  # they are generalized
+]
+
+
+@pytest.mark.parametrize(("kind", "role"), SHOWN)
 def test_a_column_that_tells_people_apart_is_warned_of_until_it_is_accepted(
     kind: str, role: str, tmp_path: Path
 ) -> None:
     values, said = COLUMNS[kind]
-    if (kind, role) == ("record numbers", "quasi"):
-        pytest.skip("values of a quasi-identifier that occur once are generalized")
     table = TABLE.assign(note=values)
     column: dict[str, Any] = {"role": role} | ({"t": 1} if role == "sensitive" else {})
     release = tclose.anonymize(table, rules(T, column), method="mondrian")
@@ -138,3 +143,5 @@ def test_the_readmes_own_path_ends_in_a_promise_or_says_what_is_missing(
     assert run("policy", "confirm", "policy.toml", "--t", "x").exit_code == 2
     assert run("policy", "confirm", "policy.toml", "--t", "0.3").exit_code == 0
     assert run(*command).exit_code == 0
+    nothing = run("policy", "confirm", "policy.toml", "--t", "0.2")
+    assert nothing.exit_code == 2 and "would change nothing" in nothing.output

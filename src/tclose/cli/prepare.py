@@ -265,7 +265,13 @@ def confirm(
     text, count = SUGGESTED.subn(r"\1\2\1", policy.read_text(encoding="utf-8"))
     if t is not None:
         _refuse_threshold(t)
-        text = DRAFTED_T.sub(f't = "{t}"', text)
+        text, drafted = DRAFTED_T.subn(f't = "{t}"', text)
+        if not drafted:
+            raise UsageError(
+                "no sensitive column was drafted without a t, so --t would change nothing",
+                where=str(policy),
+                hint='give the columns to protect the role "sensitive", with a t at each',
+            )
     write_text(policy, text)
     say(f"{policy}: {count} suggested role{'' if count == 1 else 's'} confirmed")
     confirmed, problems = parse_policy(read_raw(policy))
