@@ -171,8 +171,9 @@ def describe_exposed(policy: Policy, source: Source) -> tuple[str, ...]:
         if is_nearly_unique(values) and policy.columns[name].role != "quasi":
             told.append("nearly every value occurs once, so it finds a person again")
         if told:
+            how = "told in sets" if policy.columns[name].role == "quasi" else "released as they are"
             warnings.append(
-                f"column {name!r} is released as it is: {'; '.join(told)}. Make it an identifier, "
+                f"values of column {name!r} are {how}: {'; '.join(told)}. Make it an identifier, "
                 'or say why it may be released: accept = "…"'
             )
     return tuple(warnings)
