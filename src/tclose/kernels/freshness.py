@@ -19,6 +19,7 @@ from pathlib import Path
 RECORD = "built.json"
 LONGEST_BUILD = 900.0  # seconds
 PLAIN = ("__init__.py", "freshness.py")  # modules that are not compiled
+INTERPRETER = str(sysconfig.get_config_var("EXT_SUFFIX"))
 
 
 def sources(kernels: Path) -> list[Path]:
@@ -30,7 +31,7 @@ def sources(kernels: Path) -> list[Path]:
 def record(kernels: Path, mode: str) -> None:
     """Writes down what the kernels beside the sources were made from."""
     records = _records(kernels)
-    records[_interpreter()] = {"sources": _hash(kernels), "mode": mode}
+    records[INTERPRETER] = {"sources": _hash(kernels), "mode": mode}
     (kernels / RECORD).write_text(json.dumps(records, indent=1, sort_keys=True) + "\n")
 
 
@@ -38,13 +39,17 @@ def ensure_fresh(kernels: Path) -> None:
     """Compiles the kernels again where their sources have changed since, or says how to."""
     if not any(kernels.glob("*/*.pxd")) or _is_fresh(kernels):
         return
-    with _only_one(kernels.parents[2] / "build" / "kernels-compiling.lock"):
-        if not _is_fresh(kernels):
-            _rebuild(kernels, _records(kernels).get(_interpreter(), {}).get("mode", "native"))
+    try:
+        with _only_one(kernels.parents[2] / "build" / "kernels-compiling.lock"):
+            if not _is_fresh(kernels):
+                _rebuild(kernels, _records(kernels).get(INTERPRETER, {}).get("mode", "native"))
+    except OSError as error:  # such as a checkout that this user may only read
+        reason = "the compiled kernels are older than their sources and cannot be compiled here"
+        raise ImportError(f"{reason}: {error.strerror or type(error).__name__}") from None
 
 
 def _is_fresh(kernels: Path) -> bool:
-    return _records(kernels).get(_interpreter(), {}).get("sources") == _hash(kernels)
+    return _records(kernels).get(INTERPRETER, {}).get("sources") == _hash(kernels)
 
 
 @contextmanager
@@ -84,14 +89,9 @@ def _rebuild(kernels: Path, mode: str) -> None:
 
 def _records(kernels: Path) -> dict[str, dict[str, str]]:
     try:
-        found = json.loads((kernels / RECORD).read_text())
-    except (OSError, ValueError):
+        return dict(json.loads((kernels / RECORD).read_text()))
+    except (OSError, TypeError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _interpreter() -> str:
-    return str(sysconfig.get_config_var("EXT_SUFFIX"))
 
 
 def _hash(kernels: Path) -> str:

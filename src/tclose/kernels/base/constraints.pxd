@@ -1,7 +1,7 @@
+from libc.math cimport INFINITY, fabs, log, log2
 from libc.stdint cimport int64_t
-from tclose.kernels.base.memory cimport ConstLongs, Doubles, Longs
-
-cdef double MARGIN, CLEARANCE
+from libc.stdlib cimport llabs
+from tclose.kernels.base.memory cimport ConstLongs, Doubles, Longs, clear, doubles, longs
 
 cdef enum Kind:
     EMD, DISTINCT, SHARE, GAIN, BAND, ENTROPY, RECURSIVE, KL, JS
@@ -38,32 +38,32 @@ cdef class ConstraintSet:
     cdef Longs node_parent               # −1 at a root; children come before parents
     cdef Longs node_length               # of the edge to the parent
     cdef Longs node_rows                 # rows of the reference below
+    cdef Longs chain_end                 # by node: the last of the nodes that follow it, each the
+                                         # parent of the one before
+    cdef Longs length_up_to, moment_up_to  # by node: lengths, and lengths times rows, added up
     cdef Doubles node_relative_length    # the length over the diameter
     cdef Longs slot_rows                 # rows of the reference with each value
 
     cdef bint keeps(self, ConstLongs hist, int64_t rows, Longs scratch) noexcept nogil
     cdef bint keeps_one(
-        self, Py_ssize_t constraint, ConstLongs hist, int64_t rows,
-        ConstLongs reference, int64_t reference_rows, Longs scratch,
+        self, ConstraintRow* row, ConstLongs hist, int64_t rows, Longs scratch
     ) noexcept nogil
-    cdef double emd(
-        self, Py_ssize_t constraint, ConstLongs hist, int64_t rows, Longs scratch
+    cdef bint is_near(
+        self, ConstraintRow* row, ConstLongs hist, int64_t rows,
+        ConstLongs reference, int64_t known, Longs scratch,
     ) noexcept nogil
+    cdef double emd(self, ConstraintRow* row, ConstLongs hist, int64_t rows, Longs scratch) noexcept nogil
     cdef double slack(self, ConstLongs hist, int64_t rows, Longs scratch) noexcept nogil
 
     cdef int64_t _whole(self, ConstraintRow* row, ConstLongs hist, int64_t rows) noexcept nogil
-    cdef bint _is_near(
-        self, ConstraintRow* row, ConstLongs hist, int64_t rows,
-        ConstLongs reference, int64_t reference_rows, Longs scratch,
-    ) noexcept nogil
     cdef void _sum_up(self, ConstraintRow* row, ConstLongs hist, Longs scratch) noexcept nogil
     cdef int64_t _worst_detour(
         self, ConstraintRow* row, int64_t hidden, int64_t rows,
-        ConstLongs reference, int64_t reference_rows, Longs scratch,
+        ConstLongs reference, int64_t known, Longs scratch,
     ) noexcept nogil
-    cdef bint _is_near_rounded(
+    cdef double _rounded_emd(
         self, ConstraintRow* row, int64_t hidden, int64_t rows,
-        ConstLongs reference, int64_t reference_rows, Longs scratch,
+        ConstLongs reference, int64_t known, Longs scratch,
     ) noexcept nogil
     cdef bint _has_distinct(self, ConstraintRow* row, ConstLongs hist) noexcept nogil
     cdef bint _keeps_share(self, ConstraintRow* row, ConstLongs hist, int64_t rows) noexcept nogil
@@ -71,9 +71,7 @@ cdef class ConstraintSet:
     cdef bint _keeps_band(self, ConstraintRow* row, ConstLongs hist, int64_t rows) noexcept nogil
     cdef bint _keeps_entropy(self, ConstraintRow* row, ConstLongs hist, int64_t rows) noexcept nogil
     cdef bint _keeps_recursive(self, ConstraintRow* row, ConstLongs hist) noexcept nogil
-    cdef bint _keeps_divergence(
-        self, ConstraintRow* row, ConstLongs hist, int64_t rows
-    ) noexcept nogil
+    cdef bint _keeps_divergence(self, ConstraintRow* row, ConstLongs hist, int64_t rows) noexcept nogil
 
 cdef inline int64_t hidden_rows(ConstraintRow* row, ConstLongs hist) noexcept nogil:
     """Missing values of a class that may be any value."""
@@ -85,9 +83,7 @@ cdef inline bint is_too_small(ConstraintSet given, ConstLongs hist, int64_t rows
         given.person_slot >= 0 and hist[given.person_slot] < given.least_persons
     )
 
-cdef inline int64_t count_members(
-    ConstraintSet given, ConstLongs hist, int64_t rows
-) noexcept nogil:
+cdef inline int64_t count_members(ConstraintSet given, ConstLongs hist, int64_t rows) noexcept nogil:
     """The rows of a class, or how many persons it has at least."""
     if given.person_slot < 0:
         return rows

@@ -7,37 +7,28 @@ class within a billionth of its threshold may be refused. Missing values that ma
 judged at their worst (`data.encode.classes`): all taken to be the same value, for each in turn.
 """
 
-from typing import Any
-
 import cython
-from cython.cimports.libc.math import INFINITY, fabs, log, log2
-from cython.cimports.libc.stdint import int64_t
-from cython.cimports.libc.stdlib import llabs
-from cython.cimports.tclose.kernels.base.memory import clear, doubles, longs
 
-MARGIN = 1e-9
-CLEARANCE = 1e-11
+MARGIN = cython.declare(cython.double, 1e-9)
+CLEARANCE = cython.declare(cython.double, 1e-11)
 
 
 class ConstraintSet:
-    """All constraints of a search; `search.compile.constraint_arrays` owns, and may change,
-    `arrays`."""
+    """All constraints of a search; `search.kernel_arrays` owns, and may change, `arrays`."""
 
-    def __init__(self, arrays: Any) -> None:
-        self.arrays = arrays
-        self.n_constraints = len(arrays.rows)
-        self.n_slots = len(arrays.slot_rows)
-        self.n_nodes = len(arrays.node_parent)
-        self.k = arrays.k
-        self.person_slot = arrays.person_slot
-        self.least_persons = arrays.least_persons
-        self.person_unit = arrays.person_unit
+    def __init__(self, arrays) -> None:
+        self.arrays, self.n_constraints = arrays, len(arrays.rows)
+        self.n_slots, self.n_nodes = len(arrays.slot_rows), len(arrays.node_parent)
+        self.k, self.person_slot = arrays.k, arrays.person_slot
+        self.least_persons, self.person_unit = arrays.least_persons, arrays.person_unit
         self.rows = cython.cast(cython.pointer(ConstraintRow), longs(arrays.rows.view("i8")))
         self.share_lower = doubles(arrays.share_lower)
         self.share_upper = doubles(arrays.share_upper)
         self.leaf_node, self.node_parent = longs(arrays.leaf_node), longs(arrays.node_parent)
         self.node_length, self.node_rows = longs(arrays.node_length), longs(arrays.node_rows)
         self.node_relative_length = doubles(arrays.node_relative_length)
+        self.chain_end, self.length_up_to = longs(arrays.chain_end), longs(arrays.length_up_to)
+        self.moment_up_to = longs(arrays.moment_up_to)
         self.slot_rows = longs(arrays.slot_rows)
 
     @property
@@ -49,21 +40,16 @@ class ConstraintSet:
         """Whether a class keeps every constraint."""
         if is_too_small(self, hist, rows):
             return False
-        for constraint in range(self.n_constraints):
-            if not self.keeps_one(constraint, hist, rows, self.node_rows, 0, scratch):
+        for at in range(self.n_constraints):
+            if not self.keeps_one(cython.address(self.rows[at]), hist, rows, scratch):
                 return False
         return True
 
-    def keeps_one(self, constraint, hist, rows, reference, reference_rows, scratch):
-        """Whether a class keeps one constraint. An earth mover's distance may be taken to rows
-        below each node of another `reference` than the table, of which so many are known (0: the
-        table)."""
-        row = cython.address(self.rows[constraint])
-        rows = self._whole(row, hist, rows)
+    def keeps_one(self, row, hist, rows, scratch):
+        """Whether a class keeps one constraint."""
         if row.kind == EMD:
-            if reference_rows <= 0:
-                reference_rows = row.known_rows
-            return self._is_near(row, hist, rows, reference, reference_rows, scratch)
+            return self.is_near(row, hist, rows, self.node_rows, row.known_rows, scratch)
+        rows = self._whole(row, hist, rows)
         if row.kind == DISTINCT:
             return self._has_distinct(row, hist)
         if row.kind == SHARE:
@@ -87,19 +73,23 @@ class ConstraintSet:
             total += hist[slot]
         return total
 
-    def _is_near(self, row, hist, rows, reference, reference_rows, scratch):
-        """EMD ≤ t: Σ len·|n·c − r·N|·den ≤ num·n·r (`docs/mathematics.md` 1.2)."""
+    def is_near(self, row, hist, rows, reference, known, scratch):
+        """EMD ≤ t: Σ len·|n·c − r·N|·den ≤ num·n·r (`mathematics.md` 1.2), to rows below each
+        node of a `reference`, of which so many are known (0: as in the table)."""
         self._sum_up(row, hist, scratch)
-        hidden = hidden_rows(row, hist)
+        rows, hidden = self._whole(row, hist, rows), hidden_rows(row, hist)
+        if known <= 0:
+            known = row.known_rows
         if rows > row.largest_exact:
-            return self._is_near_rounded(row, hidden, rows, reference, reference_rows, scratch)
+            value = self._rounded_emd(row, hidden, rows, reference, known, scratch)
+            return value + CLEARANCE <= row.threshold
         length = self.node_length
         work: int64_t = 0
         for node in range(row.first_node, row.end_node):
-            work += length[node] * llabs(reference_rows * scratch[node] - rows * reference[node])
+            work += length[node] * llabs(known * scratch[node] - rows * reference[node])
         if hidden > 0:
-            work += self._worst_detour(row, hidden, rows, reference, reference_rows, scratch)
-        return work * row.denominator <= row.numerator * reference_rows * rows
+            work += self._worst_detour(row, hidden, rows, reference, known, scratch)
+        return work * row.denominator <= row.numerator * known * rows
 
     def _sum_up(self, row, hist, scratch):
         """Rows of the class below each node, into `scratch`."""
@@ -111,56 +101,47 @@ class ConstraintSet:
         for node in range(row.first_node, row.end_node - 1):
             scratch[parent[node]] += scratch[node]
 
-    def _worst_detour(self, row, hidden, rows, reference, reference_rows, scratch):
+    def _worst_detour(self, row, hidden, rows, reference, known, scratch):
         """What missing values add at their worst value v: only the edges above v change, and their
         sum is carried from the root down, in one pass over the nodes."""
         above = scratch + self.n_nodes + 1
         leaf = self.leaf_node + row.first_value
         above[row.end_node - 1] = 0
         for node in range(row.end_node - 2, row.first_node - 1, -1):
-            excess = reference_rows * scratch[node] - rows * reference[node]
-            more = self.node_length[node] * (
-                llabs(excess + reference_rows * hidden) - llabs(excess)
-            )
-            above[node] = above[self.node_parent[node]] + more
+            excess = known * scratch[node] - rows * reference[node]
+            more = llabs(excess + known * hidden) - llabs(excess)
+            above[node] = above[self.node_parent[node]] + self.node_length[node] * more
         worst = above[leaf[0]]
         for value in range(1, row.n_values):
             worst = max(worst, above[leaf[value]])
         return worst
 
-    def _is_near_rounded(self, row, hidden, rows, reference, reference_rows, scratch):
-        """The same for classes beyond 64 bits, in floats and with a margin; z missing values add at
-        most z / r, being at most the diameter away from anything."""
+    def _rounded_emd(self, row, hidden, rows, reference, known, scratch):
+        """The distance in floats, after `_sum_up`; z missing values add at most z / r, being at
+        most the diameter away from anything."""
         size: cython.double = rows
-        known: cython.double = reference_rows
+        whole: cython.double = known
         share: cython.double = hidden / size
         value: cython.double = share
         for node in range(row.first_node, row.end_node):
-            value += self.node_relative_length[node] * fabs(
-                scratch[node] / size - reference[node] / known * (1 - share)
-            )
-        return value + CLEARANCE <= row.threshold
-
-    def emd(self, constraint, hist, rows, scratch):
-        """The earth mover's distance as a float, missing values not counted: to rank only."""
-        row = cython.address(self.rows[constraint])
-        self._sum_up(row, hist, scratch)
-        size: cython.double = self._whole(row, hist, rows)
-        known: cython.double = row.known_rows
-        value: cython.double = 0.0
-        for node in range(row.first_node, row.end_node):
-            value += self.node_relative_length[node] * fabs(
-                scratch[node] / size - self.node_rows[node] / known
-            )
+            apart = scratch[node] / size - reference[node] / whole * (1 - share)
+            value += self.node_relative_length[node] * fabs(apart)
         return value
+
+    def emd(self, row, hist, rows, scratch):
+        """The earth mover's distance as a float, missing values not counted: to rank only."""
+        self._sum_up(row, hist, scratch)
+        rows = self._whole(row, hist, rows)
+        return self._rounded_emd(row, 0, rows, self.node_rows, row.known_rows, scratch)
 
     def slack(self, hist, rows, scratch):
         """The smallest 1 − EMD/t: how much room a class has left; to rank candidates only."""
         least: cython.double = 1.0
         for constraint in range(self.n_constraints):
-            if self.rows[constraint].kind == EMD:
-                limit = max(self.rows[constraint].threshold, 1e-12)
-                least = min(least, 1.0 - self.emd(constraint, hist, rows, scratch) / limit)
+            row = cython.address(self.rows[constraint])
+            if row.kind == EMD:
+                distance = self.emd(row, hist, rows, scratch)
+                least = min(least, 1.0 - distance / max(row.threshold, 1e-12))
         return least
 
     def _has_distinct(self, row, hist):
@@ -195,10 +176,9 @@ class ConstraintSet:
                 limit = self.slot_rows[slot] / known * row.threshold * (1.0 - CLEARANCE)
                 if count / size > limit:
                     return False
-            elif (
-                count * row.known_rows * row.denominator
-                > row.numerator * rows * self.slot_rows[slot]
-            ):
+                continue
+            allowed = row.numerator * rows * self.slot_rows[slot]
+            if count * row.known_rows * row.denominator > allowed:
                 return False
         return True
 

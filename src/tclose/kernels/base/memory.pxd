@@ -1,6 +1,7 @@
 # Pointers into arrays of numpy, and numbers put in order in place. Whoever asks for a pointer keeps
-# the array alive, mostly in a Memory. An array of another type, or not laid out row by row, is refused.
+# the array alive, mostly as a Memory. An array of another type, or not laid out row by row, is refused.
 
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 ctypedef int64_t* Longs
@@ -11,7 +12,7 @@ ctypedef double* Doubles
 cdef void* find_start(object array, str kinds, Py_ssize_t size) except? NULL
 
 cdef class Memory:
-    cdef list arrays
+    cdef list kept  # arrays
 
     cdef object keep(self, object array)
     cdef Longs longs(self, Py_ssize_t count) except? NULL

@@ -2,12 +2,6 @@
 
 import cython
 import numpy as np
-from cython.cimports.cpython.buffer import (
-    PyBUF_C_CONTIGUOUS,
-    PyBUF_FORMAT,
-    PyBuffer_Release,
-    PyObject_GetBuffer,
-)
 
 
 def find_start(array, kinds, size):
@@ -23,14 +17,14 @@ def find_start(array, kinds, size):
 
 
 class Memory:
-    """Arrays that live as long as the object whose pointers lead into them."""
+    """Owns arrays. A class with pointers into arrays of its own is a Memory, and keeps them so."""
 
-    def __init__(self) -> None:
-        self.arrays = []
+    def __cinit__(self) -> None:
+        self.kept = []
 
     def keep(self, array):
         """Keeps an array alive; returns it."""
-        self.arrays.append(array)
+        self.kept.append(array)
         return array
 
     def longs(self, count):

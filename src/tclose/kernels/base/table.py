@@ -5,24 +5,20 @@ has (`utility.loss`). `range_loss` says it in constant time: positions for inter
 small hierarchies, a climb for large ones, so that no column is too large to search over.
 """
 
-from typing import Any
-
 import cython
-from cython.cimports.libc.stdint import int64_t
-from cython.cimports.tclose.kernels.base.memory import clear, doubles, ints, longs
 
 
 class CodedTable:
-    """What a kernel reads of a problem; `arrays` owns the memory (`search.compile.coded_table`)."""
+    """What a kernel reads of a problem; `arrays` owns the memory (`search.kernel_arrays`)."""
 
-    def __init__(self, arrays: Any, constraints: Any) -> None:
-        self.arrays = arrays
-        self.constraints = constraints
+    def __init__(self, arrays, constraints) -> None:
+        self.arrays, self.constraints = arrays, constraints
         self.n_cells, self.n_columns = arrays.codes.shape
         self.n_fields = arrays.slots.shape[1]
         self.n_weights = len(arrays.weights)
         self.weight_stride = self.n_cells if self.n_weights > 1 else 0
         self.n_orders = len(arrays.order_rank)
+        self.steps_per_cell = self.n_columns + 2 * int((arrays.columns["form"] == TREE_CLIMB).sum())
         self.n_codes = int(arrays.columns["n_codes"].sum())
         self.widest_column = int(arrays.columns["n_codes"].max(initial=0))
         self.codes = ints(arrays.codes)
@@ -34,12 +30,3 @@ class CodedTable:
         self.slots = longs(arrays.slots)
         self.order_rank, self.order_tie = longs(arrays.order_rank), longs(arrays.order_tie)
         self.order_fragment = longs(arrays.order_fragment)
-
-    def add_up(self, cells, lo, hi, hist):
-        """The rows of cells[lo … hi − 1], and their histogram into `hist`."""
-        clear(hist, self.constraints.n_slots)
-        rows: int64_t = 0
-        for p in range(lo, hi):
-            rows += self.rows[cells[p]]
-            add_to_histogram(self, cells[p], 1, hist)
-        return rows

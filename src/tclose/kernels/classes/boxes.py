@@ -6,24 +6,19 @@ A grid over two columns leaves few classes to try for a row.
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import INFINITY, fabs
-from cython.cimports.libc.stdint import int64_t
-from cython.cimports.tclose.kernels.base.memory import Memory, doubles, longs
-from numpy.typing import NDArray
 
-LEAST_GAP = 1e-9  # of a person whom a class does not cover, though it lies on both sides
+LEAST_GAP = cython.declare(cython.double, 1e-9)
+"""Of a person whom a class does not cover, though it lies on both sides."""
 
 
-class ClassBoxes:
+class ClassBoxes(Memory):
     """What each class covers: a released value in each column, and runs of places of each value."""
 
     def __init__(self, key, first_value, run_start, run_low, run_high) -> None:
-        memory = Memory()
         self.n_classes, self.n_columns = key.shape
-        self.n_values, self.memory = len(run_start), memory
-        self.key, self.first_value = memory.longs_of(key), memory.longs_of(first_value)
-        self.run_start, self.run_low = memory.longs_of(run_start), memory.longs_of(run_low)
-        self.run_high = memory.longs_of(run_high)
+        self.n_values, self.run_high = len(run_start), self.longs_of(run_high)
+        self.key, self.first_value = self.longs_of(key), self.longs_of(first_value)
+        self.run_start, self.run_low = self.longs_of(run_start), self.longs_of(run_low)
 
 
 def value_of(boxes, c, q):
@@ -45,23 +40,18 @@ def covers(boxes, c, place):
     return True
 
 
-class BoxGrid:
+class BoxGrid(Memory):
     """For each pair of places of two columns (or place of one) the classes that cover it there."""
 
-    def __init__(
-        self, boxes: ClassBoxes, first: int, second: int, n_first: int, n_second: int
-    ) -> None:
-        self.boxes, self.memory = boxes, Memory()
-        self.first, self.second, self.n_second = first, second, n_second
+    def __init__(self, boxes, first: int, second: int, n_first: int, n_second: int) -> None:
+        self.boxes, self.first, self.second, self.n_second = boxes, first, second, n_second
         counts = np.zeros(n_first * n_second + 1, np.int64)
-        after = longs(counts) + 1
-        self._visit(False, after)
+        self._visit(False, longs(counts) + 1)
         start = np.cumsum(counts)
-        self.start, next_spots = self.memory.longs_of(start), self.memory.longs_of(start.copy())
-        self.classes = self.memory.longs(int(start[n_first * n_second]))
-        self._visit(True, next_spots)
+        self.start, self.classes = self.longs_of(start), self.longs(int(counts.sum()))
+        self._visit(True, self.longs_of(start.copy()))
 
-    def add_rows(self, places, weight) -> NDArray[np.int64]:
+    def add_rows(self, places, weight) -> np.ndarray:
         """The weight of all rows that each class covers."""
         n_rows: cython.Py_ssize_t = len(places)
         memory, result = Memory(), np.zeros(self.boxes.n_classes, np.int64)
@@ -75,9 +65,19 @@ class BoxGrid:
                 place += self.boxes.n_columns
         return result
 
+    def count_candidates(self, places) -> np.ndarray:
+        """How many classes are worth trying for each row."""
+        n_rows: cython.Py_ssize_t = len(places)
+        memory, result = Memory(), np.zeros(n_rows, np.int64)
+        place, counts = memory.longs_of(places), longs(result)
+        for row in range(n_rows):
+            at = self.place_of(place + row * self.boxes.n_columns)
+            counts[row] = self.start[at + 1] - self.start[at]
+        return result
+
     def spread_rows(
         self, places, cell_start, cell_tuple, class_start, class_tuple, class_rows, density
-    ) -> NDArray[np.float64]:
+    ) -> np.ndarray:
         """What the classes that cover a cell spread there of their rows with its sensitive values.
 
         Cells with the places of combination t are cell_start[t] … cell_start[t + 1] − 1, each with
@@ -136,15 +136,14 @@ class BoxGrid:
                         part += 1
 
 
-class BoxGaps:
+class BoxGaps(Memory):
     """Boxes whose places and ends have positions, so that gaps to them can be measured."""
 
     def __init__(self, boxes, first_position, position, ends) -> None:
-        self.boxes, self.memory = boxes, Memory()
-        self.first_position = self.memory.longs_of(first_position)
-        self.position, self.ends = self.memory.doubles_of(position), self.memory.doubles_of(ends)
+        self.boxes, self.first_position = boxes, self.longs_of(first_position)
+        self.position, self.ends = self.doubles_of(position), self.doubles_of(ends)
 
-    def between(self, places, number) -> NDArray[np.float64]:
+    def between(self, places, number) -> np.ndarray:
         """The gap between each person and the class beside it."""
         n_people: cython.Py_ssize_t = len(places)
         memory, result = Memory(), np.zeros(n_people)
@@ -201,28 +200,24 @@ class BoxGaps:
         for run in range(self.boxes.run_start[value], self.boxes.run_start[value + 1]):
             if self.boxes.run_low[run] <= place < self.boxes.run_high[run]:
                 return 0.0
-            if mine == mine:
-                away = max(
-                    positions[self.boxes.run_low[run]] - mine,
-                    mine - positions[self.boxes.run_high[run] - 1],
-                )
-                if away == away:
-                    least = min(least, max(away, LEAST_GAP))
+            first, last = self.boxes.run_low[run], self.boxes.run_high[run] - 1
+            away = max(positions[first] - mine, mine - positions[last])
+            if away == away:
+                least = min(least, max(away, LEAST_GAP))
         if mine == mine and lower == lower:
             least = max(max(lower - mine, mine - upper), LEAST_GAP)
         return least
 
 
-class Queries:
+class Queries(Memory):
     """Half-open ranges of places in every column, and of one sensitive attribute's codes."""
 
     def __init__(self, low, high, attribute, part) -> None:
-        memory = Memory()
         self.n_queries, self.n_columns = low.shape
-        self.memory, self.low, self.high = memory, memory.longs_of(low), memory.longs_of(high)
-        self.attribute, self.part = memory.longs_of(attribute), memory.longs_of(part)
+        self.low, self.high = self.longs_of(low), self.longs_of(high)
+        self.attribute, self.part = self.longs_of(attribute), self.longs_of(part)
 
-    def count(self, places, codes, weight) -> NDArray[np.float64]:
+    def count(self, places, codes, weight) -> np.ndarray:
         """The weight of the cells that fulfil every condition of each query."""
         n_cells: cython.Py_ssize_t = len(weight)
         n_attributes: cython.Py_ssize_t = codes.shape[1]
@@ -247,11 +242,8 @@ class Queries:
         return result
 
     def estimate(self, boxes: ClassBoxes, width, n_places, start, codes, weight, size):
-        """Class by class, the share of its box that a query covers times its rows, added up.
-
-        Released values cover `width` places, columns have `n_places`, cells `start[c]` on are class
-        c's.
-        """
+        """The share of each class's box that a query covers times its rows, added up. Released
+        values cover `width` places, columns have `n_places`, cells `start[c]` on are class c's."""
         n_attributes: cython.Py_ssize_t = codes.shape[1]
         memory, result = Memory(), np.zeros(self.n_queries)
         code, starts = memory.longs_of(codes), memory.longs_of(start)
@@ -271,13 +263,13 @@ class Queries:
                             break
                     if part == 0.0:
                         continue
-                    if self.attribute[query] < 0:
-                        total += part * sizes[c]
-                        continue
                     rows: cython.double = 0.0
-                    for cell in range(starts[c], starts[c + 1]):
-                        if self._asks_for(query, code + cell * n_attributes):
-                            rows += weights[cell]
+                    if self.attribute[query] < 0:
+                        rows = sizes[c]
+                    else:
+                        for cell in range(starts[c], starts[c + 1]):
+                            if self._asks_for(query, code + cell * n_attributes):
+                                rows += weights[cell]
                     total += part * rows
                 totals[query] = total
         return result
@@ -309,3 +301,101 @@ class Queries:
                     found += max(end - begin, 0)
                 covered[value] = found / width[value]
         return n_asked
+
+
+class ClassShapes:
+    """The classes that need to be widened least to take a new row; `recode.nearest` owns `arrays`.
+
+    Classes released alike in a column cost a row the same there: it is reckoned once for them.
+    """
+
+    def __init__(self, arrays) -> None:
+        self.owners, self.n_released = arrays, len(arrays.released_class)
+        self.n_classes, self.n_columns = arrays.loss.shape
+        self.columns = cython.cast(cython.pointer(ShapeColumn), longs(arrays.columns.view("i8")))
+        self.low, self.high = longs(arrays.low), longs(arrays.high)
+        self.n_values, self.has_missing = longs(arrays.n_values), bytes_of(arrays.has_missing)
+        self.is_anything = bytes_of(arrays.is_anything)
+        self.loss, self.positions = doubles(arrays.loss), doubles(arrays.positions)
+        self.ancestors, self.members = longs(arrays.ancestors), bytes_of(arrays.members)
+        self.released, self.released_class = longs(arrays.released), longs(arrays.released_class)
+        self.released_column = longs(arrays.released_column)
+
+    def find_nearest(self, codes, reachable, most: cython.longlong) -> np.ndarray:
+        """[rows, most]: the classes that gain least loss by each row, then lose least; −1: no more.
+        `reachable` [rows, columns] says where a class may be widened to a row's value."""
+        n_rows: cython.Py_ssize_t = len(codes)
+        memory, d = Memory(), self.n_columns
+        choices = np.full((n_rows, most), -1, dtype=np.int64)
+        reachable = np.ascontiguousarray(reachable, np.int8)
+        code, reach, choice = memory.longs_of(codes), bytes_of(reachable), longs(choices)
+        self.gained, self.lost = memory.doubles(self.n_released), memory.doubles(self.n_released)
+        best_gain, best_loss = memory.doubles(most), memory.doubles(most)
+        with cython.nogil:
+            for x in range(n_rows):
+                for at in range(self.n_released):
+                    c, q = self.released_class[at], self.released_column[at]
+                    covers, loss = self._loss_with(c, q, code[x * d + q])
+                    self.lost[at], self.gained[at] = loss, INFINITY
+                    if covers or reach[x * d + q]:
+                        self.gained[at] = max(loss - self.loss[c * d + q], 0.0)
+                self._find_nearest(most, best_gain, best_loss, choice + x * most)
+        return choices
+
+    def _loss_with(self, c, q, v):
+        """Whether class c covers value v of column q as it is, and what it loses with it; a value
+        without a code is covered only by what covers anything."""
+        column = cython.address(self.columns[q])
+        at = c * self.n_columns + q
+        positions = self.positions + column.first_position
+        if self.is_anything[at] or (v == column.n_codes and self.has_missing[at]):
+            return True, self.loss[at]
+        if column.form == SET:
+            members = self.members + column.first_member + c * column.n_codes
+            if 0 <= v < column.n_codes and members[v]:
+                return True, self.loss[at]
+            return False, (self.n_values[at] + self.has_missing[at] + 1) * positions[0]
+        low, high = self.low[at], self.high[at]
+        if low <= v <= high:
+            return True, self.loss[at]
+        if v < 0 or v == column.n_codes or low > high:
+            return False, 1.0
+        low, high = min(low, v), max(high, v)
+        if column.form == INTERVAL:
+            return False, positions[high] - positions[low]
+        ancestors = self.ancestors + column.first_ancestor
+        for level in range(column.n_levels):
+            node = ancestors[low * column.n_levels + level]
+            if node == ancestors[high * column.n_levels + level]:
+                return False, positions[node]
+        return False, 1.0
+
+    def _find_nearest(self, most, best_gain, best_loss, choice):
+        gained, lost = self.gained, self.lost
+        found: cython.Py_ssize_t = 0
+        worst: cython.double = INFINITY
+        for c in range(self.n_classes):
+            released = self.released + c * self.n_columns
+            gain: cython.double = 0.0
+            for q in range(self.n_columns):
+                gain += gained[released[q]]
+            if gain == INFINITY or gain > worst:
+                continue
+            loss: cython.double = 0.0
+            for q in range(self.n_columns):
+                loss += lost[released[q]]
+            at = found
+            while at > 0 and (
+                gain < best_gain[at - 1] or (gain == best_gain[at - 1] and loss < best_loss[at - 1])
+            ):
+                at -= 1
+            if at == most:
+                continue
+            found = min(found + 1, most)
+            for later in range(found - 1, at, -1):
+                best_gain[later] = best_gain[later - 1]
+                best_loss[later] = best_loss[later - 1]
+                choice[later] = choice[later - 1]
+            best_gain[at], best_loss[at], choice[at] = gain, loss, c
+            if found == most:
+                worst = best_gain[most - 1]

@@ -6,101 +6,76 @@ reference of n rows with N(e) below it,
     n · r · EMD = Σ_e len(e) · |n·x(e) − r·N(e)|        (the numerator, here called work).
 
 Edges that no row of the class lies below contribute r · len(e) · N(e); their sum over the whole
-tree is known beforehand (`idle`), so only the touched edges are visited. `distance.exact` does the
+tree is known beforehand (`idle`), so only the touched edges are visited. `distance.emd` does the
 same with Python integers, for classes whose numbers do not fit.
 """
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import fabs
-from cython.cimports.libc.stdint import int64_t
-from cython.cimports.libc.stdlib import llabs
-from cython.cimports.tclose.kernels.base.memory import Memory, doubles, longs
-from numpy.typing import NDArray
 
 
-class SparseHistograms:
-    """Sparse histograms of classes, each with the number of the reference it is compared with."""
+class ClassWork(Memory):
+    """Sparse histograms of classes, and the references along a tree that they are moved to."""
 
-    def __init__(self, start, place, count, size, reference) -> None:
-        memory = Memory()
-        self.n_classes, self.memory = len(size), memory
-        self.start, self.place = memory.longs_of(start), memory.longs_of(place)
-        self.count, self.size = memory.longs_of(count), memory.longs_of(size)
-        self.reference = memory.longs_of(reference)
+    def __init__(self, start, place, count, size, reference, below, total, idle) -> None:
+        self.n_classes, self.n_edges = len(size), below.shape[1]
+        self.start, self.place = self.longs_of(start), self.longs_of(place)
+        self.count, self.size = self.longs_of(count), self.longs_of(size)
+        self.reference, self.below = self.longs_of(reference), self.longs_of(below)
+        self.total, self.idle = self.longs_of(total), self.longs_of(idle)
 
-
-class TreeReferences:
-    """A tree and the rows that every reference has below its nodes."""
-
-    def __init__(self, leaf, parent, length, below, total, idle) -> None:
-        memory = Memory()
-        self.n_nodes, self.memory = len(parent), memory
-        self.leaf, self.parent = memory.longs_of(leaf), memory.longs_of(parent)
-        self.length, self.below = memory.longs_of(length), memory.longs_of(below)
-        self.total, self.idle = memory.longs_of(total), memory.longs_of(idle)
-
-    def work(self, classes: SparseHistograms) -> NDArray[np.int64]:
+    def along_tree(self, leaf, parent, length) -> np.ndarray:
         """The work of each class, walking up from each of its values: O(values · height)."""
-        memory, work = Memory(), np.zeros(classes.n_classes, np.int64)
-        mass, touched = memory.longs(self.n_nodes), memory.longs(self.n_nodes)
-        works, parent = longs(work), self.parent
+        memory, work = Memory(), np.zeros(self.n_classes, np.int64)
+        mass, touched = memory.longs(self.n_edges), memory.longs(self.n_edges)
+        leaves, parents = memory.longs_of(leaf), memory.longs_of(parent)
+        lengths, works = memory.longs_of(length), longs(work)
         with cython.nogil:
-            for c in range(classes.n_classes):
-                reference = classes.reference[c]
-                below = self.below + reference * self.n_nodes
-                n, r = self.total[reference], classes.size[c]
+            for c in range(self.n_classes):
+                reference = self.reference[c]
+                below = self.below + reference * self.n_edges
+                n, r = self.total[reference], self.size[c]
                 works[c] = r * self.idle[reference]
                 seen: cython.Py_ssize_t = 0
-                for entry in range(classes.start[c], classes.start[c + 1]):
-                    node = self.leaf[classes.place[entry]]
-                    while parent[node] >= 0:
+                for entry in range(self.start[c], self.start[c + 1]):
+                    node = leaves[self.place[entry]]
+                    while parents[node] >= 0:
                         if mass[node] == 0:
                             touched[seen] = node
                             seen += 1
-                        mass[node] += classes.count[entry]
-                        node = parent[node]
+                        mass[node] += self.count[entry]
+                        node = parents[node]
                 for at in range(seen):
                     node = touched[at]
                     base: int64_t = r * below[node]
-                    works[c] += self.length[node] * (llabs(n * mass[node] - base) - base)
+                    works[c] += lengths[node] * (llabs(n * mass[node] - base) - base)
                     mass[node] = 0
         return work
 
+    def along_chains(self, chain_end, reach, moment) -> np.ndarray:
+        """The work of each class, where the tree is a bundle of chains meeting at the root.
 
-class ChainReferences:
-    """A tree that is a bundle of chains meeting at the root, with the rows of every reference.
-
-    A chain's edges are numbered from its outer end to the root, so N(e) grows along it while x(e)
-    only changes at the class's own values. Between two of them, Σ len·|n·x − r·N| has one change
-    of sign, found by bisection, and two prefix sums (`reach` of len, `moment` of len·N) give both
-    sides: O(values of the class · log values of the table), however many values the table has.
-    """
-
-    def __init__(self, chain_end, reach, below, moment, total, idle) -> None:
-        memory = Memory()
-        self.n_edges, self.memory = len(chain_end), memory
-        self.chain_end, self.reach = memory.longs_of(chain_end), memory.longs_of(reach)
-        self.below, self.moment = memory.longs_of(below), memory.longs_of(moment)
-        self.total, self.idle = memory.longs_of(total), memory.longs_of(idle)
-
-    def work(self, classes: SparseHistograms) -> NDArray[np.int64]:
-        """The work of each class; `place` of an entry is the edge above its value, −1: the root."""
-        work = np.zeros(classes.n_classes, np.int64)
-        works = longs(work)
+        A chain's edges are numbered from its outer end to the root, so N(e) grows along it while
+        x(e) only changes at the class's own values. Between two of them, Σ len·|n·x − r·N| has one
+        change of sign, found by bisection, and two prefix sums (`reach` of len, `moment` of len·N)
+        give both sides: O(values of the class · log values of the table).
+        """
+        work = np.zeros(self.n_classes, np.int64)
+        works, self.chain_end = longs(work), self.longs_of(chain_end)
+        self.reach, self.moment = self.longs_of(reach), self.longs_of(moment)
         with cython.nogil:
-            for c in range(classes.n_classes):
-                works[c] = self._measure_class(classes, c)
+            for c in range(self.n_classes):
+                works[c] = self._measure_on_chains(c)
         return work
 
-    def _measure_class(self, classes, c):
-        place, count, reach = classes.place, classes.count, self.reach
-        reference = classes.reference[c]
+    def _measure_on_chains(self, c):
+        place, count, reach = self.place, self.count, self.reach
+        reference = self.reference[c]
         below = self.below + reference * self.n_edges
         moment = self.moment + reference * (self.n_edges + 1)
-        n, r = self.total[reference], classes.size[c]
+        n, r = self.total[reference], self.size[c]
         result: int64_t = r * self.idle[reference]
-        entry, end = classes.start[c], classes.start[c + 1]
+        entry, end = self.start[c], self.start[c + 1]
         while entry < end:
             at = place[entry]
             if at < 0:
@@ -130,7 +105,7 @@ class ChainReferences:
         return result
 
 
-class Transport:
+class Transport(Memory):
     """The cheapest way to carry `supply` to `demand`, by successive shortest paths.
 
     Sources are rows 0..s−1 of `cost`, sinks its columns; node numbers run over sources, then sinks.
@@ -142,12 +117,10 @@ class Transport:
         self.n_sources, self.n_sinks = cost.shape
         self.n_nodes = self.n_sources + self.n_sinks
         self.flow = np.zeros((self.n_sources, self.n_sinks), np.int64)
-        memory = Memory()
-        self.memory, self.carried, self.work = memory, longs(self.flow), 0
-        self.supply, self.demand = memory.longs_of(supply.copy()), memory.longs_of(demand.copy())
-        self.cost, self.potential = memory.longs_of(cost), memory.longs(self.n_nodes)
-        self.distance, self.previous = memory.longs(self.n_nodes), memory.longs(self.n_nodes)
-        self.settled = memory.longs(self.n_nodes)
+        self.carried, self.cost = longs(self.flow), self.longs_of(cost)
+        self.supply, self.demand = self.longs_of(supply.copy()), self.longs_of(demand.copy())
+        self.potential, self.distance = self.longs(self.n_nodes), self.longs(self.n_nodes)
+        self.previous, self.settled = self.longs(self.n_nodes), self.longs(self.n_nodes)
         with cython.nogil:
             for source in range(self.n_sources):
                 while self.supply[source] > 0:
@@ -212,9 +185,7 @@ class Transport:
         self.demand[target - n_sources] -= amount
 
 
-def combine_beliefs(
-    mine, theirs, table, first, second
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+def combine_beliefs(mine, theirs, table, first, second) -> tuple:
     """Values left, strongest belief, how far beliefs moved: for two classes of the same people.
 
     `mine` and `theirs` are (start, code, count, size) of sparse histograms, `table` the usual
@@ -223,12 +194,10 @@ def combine_beliefs(
     n_pairs: cython.Py_ssize_t = len(first)
     left = np.zeros(n_pairs, np.int64)
     strongest, moved = np.zeros(n_pairs), np.zeros(n_pairs)
-    start1, code1, count1, size1 = (
-        longs(mine[0]), longs(mine[1]), doubles(mine[2]), doubles(mine[3])
-    )  # fmt: skip
-    start2, code2, count2, size2 = (
-        longs(theirs[0]), longs(theirs[1]), doubles(theirs[2]), doubles(theirs[3])
-    )  # fmt: skip
+    start1, code1 = longs(mine[0]), longs(mine[1])
+    start2, code2 = longs(theirs[0]), longs(theirs[1])
+    count1, size1 = doubles(mine[2]), doubles(mine[3])
+    count2, size2 = doubles(theirs[2]), doubles(theirs[3])
     usually, class1, class2 = doubles(table), longs(first), longs(second)
     values, most, change = longs(left), doubles(strongest), doubles(moved)
     with cython.nogil:

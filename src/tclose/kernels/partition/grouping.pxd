@@ -1,13 +1,11 @@
-from libc.stdint cimport int8_t, int64_t
-from tclose.kernels.base.constraints cimport ConstraintSet
-from tclose.kernels.base.memory cimport Ints, Longs, Memory
+from libc.stdint cimport int64_t, int8_t, uint64_t
+from tclose.kernels.base.constraints cimport EMD, ConstraintSet
+from tclose.kernels.base.memory cimport Ints, Longs, Memory, bytes_of, clear, doubles, ints, longs
 
 cdef enum ClassState:
     KEPT          # the class keeps the constraints
     FAILS         # it breaks them
     TOO_CLOSE     # it breaks them, but so closely that rounding may be why
-
-cdef double SURE_ROWS
 
 cdef struct KeyColumn:
     int64_t word         # the word of the key that holds the column's code
@@ -32,7 +30,7 @@ cdef class Grouping:
     cdef Ints slot            # by entry
     cdef Longs count          # by entry
 
-cdef class NodeGrouping:
+cdef class NodeGrouping(Memory):
     cdef readonly KeyLayout layout
     cdef readonly ConstraintSet strict   # what they accept is kept
     cdef readonly ConstraintSet lenient  # what they refuse is broken; none where strict ones decide
@@ -41,11 +39,9 @@ cdef class NodeGrouping:
     cdef readonly object state           # by class: a ClassState
     cdef readonly int64_t small_rows     # rows in classes of fewer than k
     cdef readonly int64_t sum_of_squares  # of all sizes
-    cdef readonly int64_t failed_rows
-    cdef readonly int64_t n_failed
+    cdef readonly int64_t failed_rows, n_failed
     cdef readonly int64_t n_unsure       # classes too near a threshold for the constraints
     cdef readonly double lost_rows       # surely lost at the node and at every finer one
-    cdef Memory memory
     cdef Longs owners, first_member, next_member, table
     cdef int8_t* states
     cdef Longs hist, touched, scratch
@@ -53,4 +49,4 @@ cdef class NodeGrouping:
     cdef Py_ssize_t _add_members(self, Grouping source, Py_ssize_t g) noexcept nogil
     cdef void _judge(self, Py_ssize_t g, int64_t size) noexcept nogil
     cdef double _surely_lost(self, int64_t size) noexcept nogil
-    cdef void _put_histogram(self, Py_ssize_t g, bint clearing) noexcept nogil
+    cdef void _add_histogram(self, Py_ssize_t g, int64_t times, Longs hist) noexcept nogil

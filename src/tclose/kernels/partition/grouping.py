@@ -6,23 +6,18 @@ source (*roll-up*, LeFevre 2005), and the smaller it is the less there is to do.
 own entries, whatever the number of sensitive values.
 """
 
-from typing import Any
-
 import cython
 import numpy as np
-from cython.cimports.libc.stdint import int64_t, uint64_t
-from cython.cimports.tclose.kernels.base.constraints import EMD
-from cython.cimports.tclose.kernels.base.memory import Memory, bytes_of, clear, doubles, ints, longs
 
-SURE_ROWS = 1e-3  # far above what rounding can add to a sum of distances over all classes
+SURE_ROWS = cython.declare(cython.double, 1e-3)
+"""Far above what rounding can add to a sum of distances over all classes."""
 
 
 class KeyLayout:
     """How the codes of all columns are packed into a key's words, and their group at each level."""
 
-    def __init__(self, columns: Any, group: Any, n_words: int) -> None:
-        self.arrays = (columns, group)
-        self.n_columns, self.n_words = len(columns), n_words
+    def __init__(self, columns, group, n_words: int) -> None:
+        self.arrays, self.n_columns, self.n_words = (columns, group), len(columns), n_words
         self.columns = cython.cast(cython.pointer(KeyColumn), longs(columns.view("i8")))
         self.group = longs(group)
 
@@ -30,11 +25,10 @@ class KeyLayout:
 class Grouping:
     """Classes with sparse histograms."""
 
-    def __init__(self, key: Any, size: Any, start: Any, slot: Any, count: Any) -> None:
+    def __init__(self, key, size, start, slot, count) -> None:
         self.arrays = (key, size, start, slot, count)
         self.n_words, self.capacity = key.shape
-        self.n_classes = self.capacity
-        self.n_entries = len(slot)
+        self.n_classes, self.n_entries = self.capacity, len(slot)
         self.key, self.size, self.start = longs(key), longs(size), longs(start)
         self.slot, self.count = ints(slot), longs(count)
 
@@ -43,39 +37,31 @@ class Grouping:
         """How much memory it takes."""
         return sum(array.nbytes for array in self.arrays)
 
-    def copy(self) -> Any:
+    def copy(self) -> "Grouping":
         """A copy without the room to spare."""
-        key, size, start, slot, count = self.arrays
-        classes, entries = self.n_classes, self.n_entries
-        return Grouping(
-            key[:, :classes].copy(), size[:classes].copy(), start[: classes + 1].copy(),
-            slot[:entries].copy(), count[:entries].copy(),
-        )  # fmt: skip
+        ends = (self.n_classes, self.n_classes, self.n_classes + 1, self.n_entries, self.n_entries)
+        return Grouping(*(a[..., :end].copy() for a, end in zip(self.arrays, ends, strict=True)))
 
 
-class NodeGrouping:
+class NodeGrouping(Memory):
     """The classes of one node after another, and how they stand to the constraints."""
 
-    def __init__(
-        self, layout: Any, strict: Any, lenient: Any, n_cells: int, n_entries: int
-    ) -> None:
+    def __init__(self, layout, strict, lenient, n_cells: int, n_entries: int) -> None:
         self.layout, self.strict, self.lenient = layout, strict, lenient
         self.made = Grouping(
             np.zeros((layout.n_words, n_cells), np.int64), np.zeros(n_cells, np.int64),
             np.zeros(n_cells + 1, np.int64), np.zeros(n_entries, np.int32),
             np.zeros(n_entries, np.int64),
         )  # fmt: skip
-        memory = Memory()
         room = 1 << max(3, (2 * max(n_cells, 1) - 1).bit_length())
-        self.memory = memory
         self.owner = np.zeros(max(n_cells, 1), np.int64)
         self.state = np.zeros(max(n_cells, 1), np.int8)
         self.owners, self.states = longs(self.owner), bytes_of(self.state)
-        self.first_member, self.next_member = memory.longs(room), memory.longs(room)
-        self.table, self.scratch = memory.longs(room), memory.longs(strict.scratch_size)
-        self.hist, self.touched = memory.longs(strict.n_slots), memory.longs(strict.n_slots)
+        self.first_member, self.next_member = self.longs(room), self.longs(room)
+        self.table, self.scratch = self.longs(room), self.longs(strict.scratch_size)
+        self.hist, self.touched = self.longs(strict.n_slots), self.longs(strict.n_slots)
 
-    def regroup(self, source: Grouping, changes: Any) -> None:
+    def regroup(self, source: Grouping, changes) -> None:
         """Keys and sizes of the classes at coarser levels, their members linked for `merge`;
         `changes` has a row (column, level) for each column that is not at its level yet."""
         n_changes: cython.Py_ssize_t = len(changes)
@@ -172,21 +158,19 @@ class NodeGrouping:
         with cython.nogil:
             for g in range(made.n_classes):
                 if self.states[g] == KEPT:
-                    self._put_histogram(g, False)
+                    self._add_histogram(g, 1, self.hist)
                     self._judge(g, made.size[g])
-                    self._put_histogram(g, True)
+                    self._add_histogram(g, -1, self.hist)
         return self.n_failed - before
 
-    def count_released(self) -> Any:
+    def count_released(self) -> np.ndarray:
         """The rows of each slot in classes that have not failed."""
-        result = np.zeros(self.strict.n_slots, np.int64)
-        rows, made = longs(result), self.made
-        with cython.nogil:
-            for g in range(made.n_classes):
-                if self.states[g] == KEPT:
-                    for e in range(made.start[g], made.start[g + 1]):
-                        rows[made.slot[e]] += made.count[e]
-        return result
+        released = np.zeros(self.strict.n_slots, np.int64)
+        rows = longs(released)
+        for g in range(self.made.n_classes):
+            if self.states[g] == KEPT:
+                self._add_histogram(g, 1, rows)
+        return released
 
     def rest_keeps(self) -> bool:
         """Whether the classes that fail keep the constraints together, as one class."""
@@ -195,13 +179,12 @@ class NodeGrouping:
         for g in range(made.n_classes):
             if self.states[g] != KEPT:
                 size += made.size[g]
-                for e in range(made.start[g], made.start[g + 1]):
-                    self.hist[made.slot[e]] += made.count[e]
+                self._add_histogram(g, 1, self.hist)
         kept: cython.bint = self.strict.keeps(self.hist, size, self.scratch)
         clear(self.hist, self.strict.n_slots)
         return kept
 
-    def price_of_failed(self, levels: Any, price: Any) -> tuple[int, float]:
+    def price_of_failed(self, levels, price) -> tuple[int, float]:
         """Over the classes that fail: Σ size², and Σ size · Σ price of the class in each column."""
         level, prices, made, layout = longs(levels), doubles(price), self.made, self.layout
         squares: int64_t = 0
@@ -220,13 +203,12 @@ class NodeGrouping:
                 cost += made.size[g] * each
         return squares, cost
 
-    def overrule(self, failed: Any, failed_rows: int) -> None:
+    def overrule(self, failed, failed_rows: int) -> None:
         """Takes over which classes fail, as the requirements have judged them."""
         self.state[: len(failed)] = np.where(failed, int(TOO_CLOSE), int(KEPT))
-        self.failed_rows = failed_rows
-        self.n_failed = int(failed.sum())
+        self.failed_rows, self.n_failed = failed_rows, int(failed.sum())
 
-    def label_cells(self, n_cells: int) -> Any:
+    def label_cells(self, n_cells: int) -> np.ndarray:
         """The class of each source class, −1 where it has failed."""
         owner = self.owner[:n_cells]
         return np.where(self.state[owner] == int(KEPT), owner, -1)
@@ -252,18 +234,14 @@ class NodeGrouping:
         if self.strict.keeps(self.hist, size, self.scratch):
             return
         self.states[g] = FAILS
-        large: cython.bint = size >= self.strict.k
-        if (
-            large
-            and self.lenient.n_constraints > 0
-            and self.lenient.keeps(self.hist, size, self.scratch)
-        ):
-            self.states[g] = TOO_CLOSE
-            self.n_unsure += 1
         self.failed_rows += size
         self.n_failed += 1
-        if large:
-            self.lost_rows += size * self._surely_lost(size)
+        if size < self.strict.k:
+            return
+        self.lost_rows += size * self._surely_lost(size)
+        if self.lenient.n_constraints > 0 and self.lenient.keeps(self.hist, size, self.scratch):
+            self.states[g] = TOO_CLOSE
+            self.n_unsure += 1
 
     def _surely_lost(self, size):
         """The share of a class's rows that fail the same constraints however it is divided.
@@ -276,17 +254,13 @@ class NodeGrouping:
         most: cython.double = 0.0
         for at in range(self.strict.n_constraints):
             row = cython.address(self.strict.rows[at])
-            if (
-                row.kind == EMD
-                and row.hidden_slot < 0
-                and row.whole_first == row.whole_end
-                and row.threshold < 1.0
-            ):
-                far = self.strict.emd(at, self.hist, size, self.scratch) - row.threshold
+            is_plain: cython.bint = row.hidden_slot < 0 and row.whole_first == row.whole_end
+            if row.kind == EMD and is_plain and row.threshold < 1.0:
+                far = self.strict.emd(row, self.hist, size, self.scratch) - row.threshold
                 most = max(most, far / (1.0 - row.threshold))
         return most
 
-    def _put_histogram(self, g, clearing):
-        """Sets the histogram to that of a class, or clears it again."""
+    def _add_histogram(self, g, times, hist):
+        """Adds the histogram of a class to another, or takes it out again (times −1)."""
         for e in range(self.made.start[g], self.made.start[g + 1]):
-            self.hist[self.made.slot[e]] = 0 if clearing else self.made.count[e]
+            hist[self.made.slot[e]] += times * self.made.count[e]

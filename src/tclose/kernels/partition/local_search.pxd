@@ -1,18 +1,22 @@
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
-from tclose.kernels.base.memory cimport Longs, Memory
-from tclose.kernels.base.random cimport RandomStream
-from tclose.kernels.partition.state cimport PartitionState
+from tclose.kernels.base.memory cimport Longs, Memory, longs
+from tclose.kernels.base.random cimport RandomStream, draw, draw_unit
+from tclose.kernels.base.table cimport FAR_CODE, SET, add_cell, count_alike, range_loss
+from tclose.kernels.partition.state cimport NO_GAIN, PartitionState
 from tclose.kernels.splitting.partitioner cimport Partitioner
 
 cdef enum:
     MOST_POOLED = 4
     USUAL_POOL = 400     # cells in a pool, most of the time; now and then ten times as many
     LARGEST_POOL = 40000  # a single class of more cells is left as the first passes split it
+    MOST_STEPS = 4000000  # between two looks at the clock
+    WALKED_PER_LOOK = 64  # members and values walked in the time of a look for a place
+    EDGES = 4            # codes from either end of a column beyond which cells are tried together
 
-cdef class CellSwaps:
+cdef class CellSwaps(Memory):
     cdef readonly PartitionState state
     cdef readonly RandomStream stream
-    cdef Memory memory
     cdef Longs tie                # by cell: a number for its sensitive values
     cdef Longs peers, first_peer  # the cells by their sensitive values, and where each tie begins
     cdef Longs suppressed, first_suppressed  # the suppressed cells likewise
@@ -44,9 +48,28 @@ cdef class DestroyAndRepair:
     cdef Py_ssize_t n_pooled
 
     cdef Py_ssize_t _choose_operator(self) noexcept nogil
-    cdef void _choose_pool(self, Py_ssize_t a, int64_t want, int64_t sampled) noexcept nogil
-    cdef bint _is_pooled(self, Py_ssize_t c) noexcept nogil
-    cdef void _insert(self, Py_ssize_t c, double cost, int64_t want) noexcept nogil
-    cdef int64_t _count_pooled_cells(self) noexcept nogil
+    cdef int64_t _choose_pool(self, Py_ssize_t a, int64_t want, int64_t sampled) noexcept nogil
     cdef double _load_pool(self) noexcept nogil
     cdef void _replace_pool(self) noexcept nogil
+
+cdef struct Edge:
+    double saved
+    Py_ssize_t column
+    bint upper      # whether what lies above it goes, else what lies below
+    int64_t code
+
+cdef class CellSuppression:
+    cdef readonly PartitionState state
+    cdef readonly int64_t room      # rows that may still be suppressed
+    # the class that is being trimmed, its cells, and the edge that is tried
+    cdef Py_ssize_t number, n_cells
+    cdef Longs cells
+    cdef Edge edge
+
+    cdef bint _trim_class(self) noexcept nogil
+    cdef void _choose_edge(self) noexcept nogil
+    cdef int64_t _next_code(self) noexcept nogil
+    cdef (int64_t, double) _measure_without(self) noexcept nogil
+    cdef bint _keeps_without(self) noexcept nogil
+
+cdef bint is_beyond(CellSuppression suppression, int64_t cell) noexcept nogil

@@ -5,21 +5,16 @@ distribution changes; any other change is checked on both classes. A suppressed 
 only for its equal, so that the released distribution, by which classes are judged, stays the same.
 
 Destroy and repair: a union of classes that keep a monotone requirement keeps it
-(`docs/mathematics.md` 2.1), so neighbouring classes may be pooled and split anew. How many to pool,
+(`mathematics.md` 2.1), so neighbouring classes may be pooled and split anew. How many to pool,
 to look at, and how many splits to try are *operators*, drawn by what they have lately saved per
 effort (adaptive large neighbourhood search, Ropke and Pisinger 2006).
-"""
 
-from typing import Any
+Suppression: a cell goes by itself where its absence saves more than it costs; cells that hold a
+border of their class go together, with all beyond. A suppressed row loses everything everywhere.
+"""
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import INFINITY
-from cython.cimports.libc.stdint import int64_t
-from cython.cimports.tclose.kernels.base.memory import Memory, longs
-from cython.cimports.tclose.kernels.base.random import draw, draw_unit
-from cython.cimports.tclose.kernels.base.table import count_alike
-from cython.cimports.tclose.kernels.partition.state import NO_GAIN
 
 OPERATOR = np.dtype(
     [("pooled", "i8"), ("sampled", "i8"), ("tries", "i8"), ("saved", "f8"), ("effort", "f8")]
@@ -32,29 +27,26 @@ OPERATORS = [
 ]
 
 
-class CellSwaps:
+class CellSwaps(Memory):
     """Works on a state that keeps histograms and cells per code."""
 
-    def __init__(self, state: Any, stream: Any) -> None:
+    def __init__(self, state, stream) -> None:
         self.state, self.stream = state, stream
-        memory = Memory()
-        self.memory = memory
         tie = np.ascontiguousarray(state.table.arrays.order_tie[0])
         peers, first_peer = group_by_tie(tie, np.arange(len(tie)))
         suppressed, first_suppressed = group_by_tie(tie, np.flatnonzero(state.label < 0))
         position = np.full(len(tie), -1)
         position[suppressed] = np.arange(len(suppressed))
-        self.tie, self.position = memory.longs_of(tie), memory.longs_of(position)
-        self.peers, self.first_peer = memory.longs_of(peers), memory.longs_of(first_peer)
-        self.suppressed = memory.longs_of(suppressed)
-        self.first_suppressed = memory.longs_of(first_suppressed)
+        self.tie, self.position = self.longs_of(tie), self.longs_of(position)
+        self.peers, self.first_peer = self.longs_of(peers), self.longs_of(first_peer)
+        self.suppressed = self.longs_of(suppressed)
+        self.first_suppressed = self.longs_of(first_suppressed)
 
-    def improve(self, steps: cython.longlong, tries: cython.longlong) -> tuple[float, int]:
-        """Visits random cells; those whose absence would help their class look for a better place:
-        the loss saved, and the looks at a class that took."""
+    def improve(self, steps: cython.longlong, tries: cython.longlong) -> tuple[float, float]:
+        """Visits random cells and finds better places for them: the loss saved, and the looks."""
         n = self.state.table.n_cells
         total: cython.double = 0.0
-        looks: int64_t = steps
+        looks, walked = steps, self.state.walked
         with cython.nogil:
             for _ in range(steps):
                 x = draw(self.stream, n)
@@ -79,11 +71,10 @@ class CellSwaps:
                     if b >= 0:
                         saved = self._try_change(x, -1 if kind == 3 else y, b)
                 total += saved
-        return total, looks
+        return total, looks + (self.state.walked - walked) / WALKED_PER_LOOK
 
     def _try_change(self, x, y, b):
-        """The loss saved (or 0) by moving x to class b, for y if there is one (−1: none), if that
-        pays."""
+        """The loss saved (or 0) by moving x to class b, for y if there is one (−1: none)."""
         state_rows, table_rows = self.state.rows, self.state.table.rows
         a = self.state.cell_class[x]
         if a == b:
@@ -105,8 +96,7 @@ class CellSwaps:
         return saved
 
     def _try_reinstating(self, x, tries):
-        """The loss saved (or 0) by a suppressed cell with equal sensitive values in the place of
-        x."""
+        """The loss saved (or 0) by a suppressed cell of equal sensitive values in place of x."""
         a, first = self.state.cell_class[x], self.first_suppressed[self.tie[x]]
         count = self.first_suppressed[self.tie[x] + 1] - first
         best: cython.double = NO_GAIN
@@ -125,7 +115,7 @@ class CellSwaps:
         return best
 
 
-def group_by_tie(tie: Any, cells: Any) -> tuple[Any, Any]:
+def group_by_tie(tie, cells):
     """Cells by their sensitive values, and where each combination of these begins."""
     cells = cells[np.argsort(tie[cells], kind="stable")]
     return cells, np.searchsorted(tie[cells], np.arange(int(tie.max(initial=-1)) + 2))
@@ -134,9 +124,9 @@ def group_by_tie(tie: Any, cells: Any) -> tuple[Any, Any]:
 class DestroyAndRepair:
     """Works on a state that keeps members, with a partitioner for pools of its cells."""
 
-    def __init__(self, state: Any, partitioner: Any) -> None:
+    def __init__(self, state, partitioner) -> None:
         self.state, self.partitioner = state, partitioner
-        self.stream = partitioner.splitter.stream
+        self.stream = partitioner.stream
         self.memory = np.array(OPERATORS, dtype=OPERATOR)
         self.operators = cython.cast(cython.pointer(Operator), longs(self.memory.view("i8")))
         self.n_operators = len(OPERATORS)
@@ -145,29 +135,22 @@ class DestroyAndRepair:
         """Destroys and repairs so many pools; returns the loss saved and the steps it took."""
         saved: cython.double = 0.0
         effort: cython.double = 0.0
-        handled: int64_t = 0
         with cython.nogil:
             for _ in range(steps):
-                if handled > 100 * USUAL_POOL:
+                if effort > MOST_STEPS:
                     break
                 operator = cython.address(self.operators[self._choose_operator()])
                 a = self.state.live[draw(self.stream, self.state.n_live)]
-                self._choose_pool(a, operator.pooled, operator.sampled)
-                effort += min(operator.sampled, 4 * self.state.n_live) * self.state.table.n_columns
+                n_cells = self._choose_pool(a, operator.pooled, operator.sampled)
+                sampled = min(operator.sampled, 4 * self.state.n_live)
+                effort += sampled * self.state.table.steps_per_cell
                 effort += 100
-                most: int64_t = USUAL_POOL if draw(self.stream, 20) > 0 else 10 * USUAL_POOL
-                while self.n_pooled > 1 and self._count_pooled_cells() > most:
-                    self.n_pooled -= 1
-                n_cells = self._count_pooled_cells()
                 if n_cells > LARGEST_POOL:
                     continue
                 before = self._load_pool()
                 plainly: cython.bint = draw(self.stream, 4) == 0
                 self.partitioner.begin(n_cells)
-                self.partitioner.split(
-                    cython.cast(int64_t, 1) << 60, operator.tries, plainly, tightness
-                )
-                handled += n_cells
+                self.partitioner.split(INFINITY, operator.tries, plainly, tightness)
                 gain = before - self.partitioner.loss
                 effort += self.partitioner.effort
                 operator.saved = 0.99 * operator.saved + max(gain, 0.0)
@@ -192,37 +175,34 @@ class DestroyAndRepair:
         return self.n_operators - 1
 
     def _choose_pool(self, a, want, sampled):
-        """Pools class a and those of a random sample whose union with it costs least."""
+        """Pools class a and, by cost, those of a sample whose union with it costs least, as many as
+        are not too large; how many cells that are."""
         self.pool[0].number, self.pool[0].cost = a, -INFINITY
         self.n_pooled = 1
         for _ in range(min(sampled, 4 * self.state.n_live)):
             b = self.state.live[draw(self.stream, self.state.n_live)]
-            if self._is_pooled(b):
+            is_pooled: cython.bint = False
+            for q in range(self.n_pooled):
+                is_pooled |= self.pool[q].number == b
+            if is_pooled:
                 continue
             cost = self.state.union_cost(a, b) * (0.9 + 0.2 * draw_unit(self.stream))
-            if want > 1 and (self.n_pooled < want or cost < self.pool[want - 1].cost):
-                self._insert(b, cost, want)
-
-    def _is_pooled(self, c):
+            if want == 1 or (self.n_pooled == want and cost >= self.pool[want - 1].cost):
+                continue
+            self.n_pooled = min(self.n_pooled + 1, want)
+            at = self.n_pooled - 1
+            while at > 1 and self.pool[at - 1].cost > cost:
+                self.pool[at] = self.pool[at - 1]
+                at -= 1
+            self.pool[at].number, self.pool[at].cost = b, cost
+        most: int64_t = USUAL_POOL if draw(self.stream, 20) > 0 else 10 * USUAL_POOL
+        n_cells: int64_t = 0
         for q in range(self.n_pooled):
-            if self.pool[q].number == c:
-                return True
-        return False
-
-    def _insert(self, c, cost, want):
-        """Puts a class among the pooled, which stand by cost behind the first."""
-        self.n_pooled = min(self.n_pooled + 1, want)
-        q = self.n_pooled - 1
-        while q > 1 and self.pool[q - 1].cost > cost:
-            self.pool[q] = self.pool[q - 1]
-            q -= 1
-        self.pool[q].number, self.pool[q].cost = c, cost
-
-    def _count_pooled_cells(self):
-        found: int64_t = 0
-        for q in range(self.n_pooled):
-            found += self.state.n_cells[self.pool[q].number]
-        return found
+            n_cells += self.state.n_cells[self.pool[q].number]
+        while self.n_pooled > 1 and n_cells > most:
+            self.n_pooled -= 1
+            n_cells -= self.state.n_cells[self.pool[self.n_pooled].number]
+        return n_cells
 
     def _load_pool(self):
         """Hands the cells of the pooled classes to the partitioner; returns what they lose."""
@@ -246,3 +226,158 @@ class DestroyAndRepair:
         for q in range(self.partitioner.n_classes):
             self.state.create(self.partitioner.ids, lo, self.partitioner.class_end[q])
             lo = self.partitioner.class_end[q]
+
+
+class CellSuppression:
+    """Works on a state that keeps histograms and cells per code; `room` rows may be suppressed."""
+
+    def __init__(self, state, room: int) -> None:
+        self.state = state
+        self.room = room - int(state.table.arrays.rows[state.label < 0].sum())
+
+    def reinstate(self, order, tries: cython.longlong, stream: RandomStream) -> None:
+        """Suppressed cells return where a class can take them for less than they cost outside."""
+        d, cells = self.state.table.n_columns, longs(order)
+        for at in range(len(order)):
+            cell = cells[at]
+            if self.state.cell_class[cell] >= 0:
+                continue
+            rows = self.state.table.rows[cell]
+            best: cython.double = NO_GAIN
+            found: cython.Py_ssize_t = -1
+            for _ in range(tries):
+                b = draw(stream, self.state.capacity)
+                saved: cython.double = rows * d + self.state.rows[b] * self.state.loss[b]
+                saved -= (self.state.rows[b] + rows) * self.state.loss_if(b, -1, cell)
+                if saved > best and self.state.keeps_if(b, -1, cell):
+                    best, found = saved, b
+            if found >= 0:
+                self.state.exchange(found, -1, cell)
+                self.room += rows
+
+    def suppress(self, order) -> None:
+        """Cells whose absence saves their class more than they cost go, while there is room."""
+        d, cells = self.state.table.n_columns, longs(order)
+        for at in range(len(order)):
+            cell = cells[at]
+            a = self.state.cell_class[cell]
+            rows = self.state.table.rows[cell]
+            if a < 0 or self.state.n_cells[a] < 2 or rows > self.room:
+                continue
+            saved: cython.double = self.state.rows[a] * self.state.loss[a] - rows * d
+            saved -= (self.state.rows[a] - rows) * self.state.loss_if(a, cell, -1)
+            if saved > NO_GAIN and self.state.keeps_if(a, cell, -1):
+                self.state.remove(a, cell)
+                self.room -= rows
+
+    def trim(self, members, ends) -> None:
+        """All cells of a class at or beyond a code go together, if that saves more than it costs;
+        `members`, which is used up, are the cells of each class side by side, ending at `ends`."""
+        cells, end = longs(members), longs(ends)
+        lo: cython.Py_ssize_t = 0
+        for c in range(self.state.capacity):
+            self.number, self.cells, self.n_cells = c, cells + lo, end[c] - lo
+            while self._trim_class():
+                pass
+            lo = end[c]
+
+    def _trim_class(self):
+        """Suppresses what lies beyond the best edge of the class; whether anything did."""
+        self._choose_edge()
+        if self.edge.saved <= NO_GAIN or not self._keeps_without():
+            return False
+        kept: cython.Py_ssize_t = 0
+        for p in range(self.n_cells):
+            x = self.cells[p]
+            if is_beyond(self, x):
+                self.state.remove(self.number, x)
+                self.room -= self.state.table.rows[x]
+            else:
+                self.cells[kept] = x
+                kept += 1
+        self.n_cells = kept
+        return True
+
+    def _choose_edge(self):
+        """The edge that saves most if all beyond it goes, of a few outermost codes per column."""
+        d, size = self.state.table.n_columns, self.state.rows[self.number]
+        best: Edge
+        best.saved, best.column, best.upper, best.code = 0.0, -1, False, -1
+        for side in range(2 * d):
+            self.edge.column, self.edge.upper = side // 2, side % 2 == 1
+            if self.state.table.columns[self.edge.column].form == SET:
+                continue
+            self.edge.code = FAR_CODE if self.edge.upper else -1
+            for _ in range(EDGES):
+                self.edge.code = self._next_code()
+                if self.edge.code == -1 or self.edge.code == FAR_CODE:
+                    break
+                rows, loss = self._measure_without()
+                if rows > self.room or rows >= size:
+                    break
+                saved = size * self.state.loss[self.number] - (size - rows) * loss - rows * d
+                if saved > best.saved:
+                    best = self.edge
+                    best.saved = saved
+        self.edge = best
+
+    def _next_code(self):
+        """The next code of the class inwards of the edge; −1 or FAR_CODE after the last."""
+        codes, d = self.state.table.codes + self.edge.column, self.state.table.n_columns
+        following: int64_t = -1 if self.edge.upper else FAR_CODE
+        for p in range(self.n_cells):
+            here: int64_t = codes[self.cells[p] * d]
+            if not is_beyond(self, self.cells[p]):
+                following = max(following, here) if self.edge.upper else min(following, here)
+        return following
+
+    def _measure_without(self):
+        """The rows of the class beyond the edge, and the loss per row of what would be left."""
+        d, codes, seen = self.state.table.n_columns, self.state.table.codes, self.state.seen
+        rows: int64_t = 0
+        total: cython.double = 0.0
+        for i in range(d):
+            low: int64_t = FAR_CODE
+            high: int64_t = -1
+            found: int64_t = 0
+            for p in range(self.n_cells):
+                seen[codes[self.cells[p] * d + i]] = 0
+            for p in range(self.n_cells):
+                x = self.cells[p]
+                code: int64_t = codes[x * d + i]
+                if is_beyond(self, x):
+                    rows += self.state.table.rows[x] if i == 0 else 0
+                else:
+                    low, high = min(low, code), max(high, code)
+                    found += 1 - seen[code]
+                    seen[code] = 1
+            if found > 0:
+                if self.state.table.columns[i].form == SET:
+                    low, high = 0, found
+                total += range_loss(self.state.table, i, low, high)
+        return rows, total
+
+    def _keeps_without(self):
+        """Whether the class keeps the constraints without what is beyond the edge."""
+        if not self.state.histograms:
+            kept: cython.Py_ssize_t = 0
+            for p in range(self.n_cells):
+                if not is_beyond(self, self.cells[p]):
+                    self.state.ids[kept] = self.cells[p]
+                    kept += 1
+            return self.state.keep_cells(kept)
+        now, probe = self.state.histogram(self.number), self.state.probe
+        for slot in range(self.state.table.constraints.n_slots):
+            probe[slot] = now[slot]
+        rows = self.state.rows[self.number]
+        for p in range(self.n_cells):
+            if is_beyond(self, self.cells[p]):
+                rows += add_cell(self.state.table, self.cells[p], -1, probe)
+        return rows > 0 and self.state.table.constraints.keeps(probe, rows, self.state.scratch)
+
+
+def is_beyond(suppression, cell):
+    """Whether a cell lies at or beyond the edge that is tried."""
+    at = cell * suppression.state.table.n_columns + suppression.edge.column
+    code, edge = suppression.state.table.codes[at], suppression.edge.code
+    return code >= edge if suppression.edge.upper else code <= edge

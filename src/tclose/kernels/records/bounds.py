@@ -1,21 +1,10 @@
 """How far a class can be from the table at most, whichever records it takes (Theorems A and B)."""
 
-from typing import Any
-
 import cython
 import numpy as np
-from cython.cimports.libc.math import INFINITY, fabs
-from cython.cimports.libc.stdint import int64_t
-from cython.cimports.tclose.kernels.base.memory import Memory, doubles
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
-def least_bounds(
-    counts: Integers, far: Floats, edge: Floats, table: Floats, limit: cython.double
-) -> Floats:
+def least_bounds(counts, far, edge, table, limit: cython.double) -> np.ndarray:
     """The least bound of each row of counts [classes, fragments], up to the first beyond the limit.
 
     There are several ways: `far` [ways, fragments] is how far a fragment's values can be from it,
@@ -57,63 +46,54 @@ def least_bounds(
     return found[:n_judged]
 
 
-class CutBounds:
+class CutBounds(Memory):
     """What a fragment and both halves of each of its cuts add to every attribute's bound, in rows.
 
     A cut costs O(1) along a line, by running sums of masses, moments and ends; on a tree a walk.
     """
 
     def __init__(
-        self, rows: Integers, node: Integers, first_node: Integers, parent: Integers,
-        length: Floats, position: Floats, is_line: Any, own_width: bool,
-    ) -> None:  # fmt: skip
-        memory = Memory()
-        n_nodes, places = len(parent), len(rows) + 1
+        self, rows, node, first_node, parent, length, position, is_line, own_width: bool
+    ) -> None:
+        n_nodes, places, self.own_width = len(parent), len(rows) + 1, own_width
         self.n_attributes, self.n_tuples = node.shape
-        self.own_width, self.memory = own_width, memory
-        self.rows, self.node = memory.longs_of(rows), memory.longs_of(node)
-        self.first_node, self.parent = memory.longs_of(first_node), memory.longs_of(parent)
-        self.length, self.position = memory.doubles_of(length), memory.doubles_of(position)
-        self.is_line = memory.longs_of(is_line)
-        self.left_rows, self.right_rows = memory.doubles(n_nodes), memory.doubles(n_nodes)
-        self.below, self.cost = memory.doubles(n_nodes), memory.doubles(n_nodes)
-        self.mass, self.moment = memory.doubles(places), memory.doubles(places)
-        self.low, self.high = memory.doubles(places), memory.doubles(places)
-        self.low_after, self.high_after = memory.doubles(places), memory.doubles(places)
+        self.rows, self.node = self.longs_of(rows), self.longs_of(node)
+        self.first_node, self.parent = self.longs_of(first_node), self.longs_of(parent)
+        self.length, self.position = self.doubles_of(length), self.doubles_of(position)
+        self.is_line = self.longs_of(is_line)
+        self.left_rows, self.right_rows = self.doubles(n_nodes), self.doubles(n_nodes)
+        self.below, self.cost = self.doubles(n_nodes), self.doubles(n_nodes)
+        self.mass, self.moment = self.doubles(places), self.doubles(places)
+        self.low, self.high = self.doubles(places), self.doubles(places)
+        self.low_after, self.high_after = self.doubles(places), self.doubles(places)
 
-    def weigh(
-        self, order: Integers, cuts: Integers, starts: Integers, along: cython.longlong,
-        ends: Integers,
-    ) -> Floats:  # fmt: skip
+    def weigh(self, order, cuts, starts, along: cython.longlong, ends) -> np.ndarray:
         """[1 + cuts, attributes]: the part of the fragment, then of both halves of each cut.
 
         `order` are its tuples along the attribute that is cut, `cuts` places there, `starts` the
         ranks where right halves begin, `ends` [attributes, 2] the ranks that the fragment spans.
         """
-        count: cython.Py_ssize_t = len(order)
-        n_cuts: cython.Py_ssize_t = len(cuts)
-        memory, found = Memory(), np.zeros((self.n_attributes, n_cuts + 1))
-        tuples, places = memory.longs_of(order), memory.longs_of(cuts)
-        right_starts, spans, result = memory.longs_of(starts), memory.longs_of(ends), doubles(found)
+        memory, found = Memory(), np.zeros((self.n_attributes, len(cuts) + 1))
+        self.count, self.n_cuts, self.along = len(order), len(cuts), along
+        self.order, self.cuts = memory.longs_of(order), memory.longs_of(cuts)
+        self.starts, self.ends = memory.longs_of(starts), memory.longs_of(ends)
+        result = doubles(found)
         with cython.nogil:
             self.mass[0] = 0.0
-            for p in range(count):
-                self.mass[p + 1] = self.mass[p] + self.rows[tuples[p]]
+            for p in range(self.count):
+                self.mass[p + 1] = self.mass[p] + self.rows[self.order[p]]
             for b in range(self.n_attributes):
-                bounds = result + b * (n_cuts + 1)
                 if self.is_line[b]:
-                    self._weigh_on_line(
-                        b, along, tuples, count, places, right_starts, n_cuts, spans, bounds
-                    )
+                    self._weigh_on_line(b, result + b * (self.n_cuts + 1))
                 else:
-                    self._weigh_on_tree(b, tuples, count, places, n_cuts, bounds)
+                    self._weigh_on_tree(b, result + b * (self.n_cuts + 1))
         return found.T
 
-    def _weigh_on_line(self, b, along, order, count, cuts, starts, n_cuts, ends, result):
+    def _weigh_on_line(self, b, result):
         mass, moment, low, high = self.mass, self.moment, self.low, self.high
         low_after, high_after = self.low_after, self.high_after
         node, position = self.node + b * self.n_tuples, self.position
-        own = position + self.first_node[b]
+        order, count, own = self.order, self.count, position + self.first_node[b]
         moment[0] = 0.0
         low[0] = low_after[count] = INFINITY
         high[0] = high_after[count] = -INFINITY
@@ -126,34 +106,33 @@ class CutBounds:
             low_after[p], high_after[p] = min(low_after[p + 1], x), max(high_after[p + 1], x)
         whole_low, whole_high = low[count], high[count]
         if self.own_width:
-            whole_low, whole_high = own[ends[2 * b]], own[ends[2 * b + 1]]
+            whole_low, whole_high = own[self.ends[2 * b]], own[self.ends[2 * b + 1]]
         result[0] = self._worst_end(mass[count], moment[count], whole_low, whole_high)
-        for c in range(n_cuts):
-            p = cuts[c]
+        for c in range(self.n_cuts):
+            p = self.cuts[c]
             left_low, left_high = low[p], high[p]
             right_low, right_high = low_after[p], high_after[p]
             if self.own_width:
                 left_low, left_high = whole_low, whole_high
                 right_low, right_high = whole_low, whole_high
-                if b == along:
-                    left_high, right_low = own[starts[c] - 1], own[starts[c]]
+                if b == self.along:
+                    left_high, right_low = own[self.starts[c] - 1], own[self.starts[c]]
             result[c + 1] = self._worst_end(mass[p], moment[p], left_low, left_high)
             result[c + 1] += self._worst_end(
                 mass[count] - mass[p], moment[count] - moment[p], right_low, right_high
             )
 
-    def _weigh_on_tree(self, b, order, count, cuts, n_cuts, result):
-        left, right = self.left_rows, self.right_rows
-        node = self.node + b * self.n_tuples
-        total = self.mass[count]
+    def _weigh_on_tree(self, b, result):
+        left, right, order = self.left_rows, self.right_rows, self.order
+        node, total = self.node + b * self.n_tuples, self.mass[self.count]
         for at in range(self.first_node[b], self.first_node[b + 1]):
             left[at] = right[at] = 0.0
-        for p in range(count):
+        for p in range(self.count):
             right[node[order[p]]] += self.rows[order[p]]
         result[0] = self._worst_node(b, right, total)
         p = 0
-        for c in range(n_cuts):
-            while p < cuts[c]:
+        for c in range(self.n_cuts):
+            while p < self.cuts[c]:
                 left[node[order[p]]] += self.rows[order[p]]
                 right[node[order[p]]] -= self.rows[order[p]]
                 p += 1

@@ -11,25 +11,8 @@ taken up one by one, each for the member whose leaving brings the class nearest 
 the class is close. Groups of single rows are halved along two orders at once.
 """
 
-from typing import Any
-
 import cython
 import numpy as np
-from cython.cimports.libc.math import INFINITY
-from cython.cimports.libc.stdint import int32_t, int64_t
-from cython.cimports.tclose.kernels.base.memory import (
-    Memory,
-    bytes_of,
-    clear,
-    divide_stably,
-    longs,
-)  # fmt: skip
-from cython.cimports.tclose.kernels.base.random import draw
-from cython.cimports.tclose.kernels.base.table import SET, pair_loss
-from cython.cimports.tclose.kernels.records.nearness import cell_distance
-from numpy.typing import NDArray
-
-Integers = NDArray[np.int64]
 
 
 def count_record(table, cell, times, hist):
@@ -39,34 +22,26 @@ def count_record(table, cell, times, hist):
         hist[slots[field]] += times
 
 
-class RecordPool:
+class RecordPool(Memory):
     """The records without a class; `candidates` of the nearest may be exchanged for members."""
 
-    def __init__(self, table: Any, cell: Integers, k: int, block: int, candidates: int) -> None:
-        memory, constraints = Memory(), table.constraints
-        self.table, self.memory, self.k, self.block = table, memory, k, block
-        self.n_records, self.most_near, self.n_classes = len(cell), k + candidates, 0
-        self.label = np.full(len(cell), -1)
-        self.cell, self.record_class = memory.longs_of(cell), longs(self.label)
-        self.left, self.code_count = memory.longs(block + 2 * k), memory.longs(table.n_codes)
-        self.middle = memory.ints(table.n_columns)
-        self.near = memory.longs(self.most_near)
-        self.near_distance = memory.doubles(self.most_near)
-        self.hist = memory.longs(constraints.n_slots)
-        self.scratch = memory.longs(constraints.scratch_size)
+    def __init__(self, table, cell, k: int, block: int, candidates: int) -> None:
+        self.table, self.k, self.block = table, k, block
+        self.n_records, self.most_near = len(cell), k + candidates
+        self.label, self.cell = np.full(len(cell), -1), self.longs_of(cell)
+        self.record_class, self.middle = longs(self.label), self.ints(table.n_columns)
+        self.left, self.code_count = self.longs(block + 2 * k), self.longs(table.n_codes)
+        self.near, self.near_distance = self.longs(k + candidates), self.doubles(k + candidates)
+        self.hist = self.longs(table.constraints.n_slots)
+        self.scratch = self.longs(table.constraints.scratch_size)
 
     @property
     def is_empty(self) -> bool:
         """Whether every record has a class."""
         return self.n_left == 0 and self.next_record == self.n_records
 
-    def list_left(self) -> NDArray[np.int64]:
-        """The records of the block that have no class yet, along the curve."""
-        return np.array([self.left[p] for p in range(self.n_left)], dtype=np.int64)
-
     def gather(self, effort: cython.longlong) -> int:
-        """Gathers classes until so many looks are spent or all records have one; returns the
-        looks."""
+        """Gathers classes until so many looks are spent or all records have one; the looks."""
         looks: int64_t = 0
         with cython.nogil:
             while looks < effort and (self.n_left > 0 or self.next_record < self.n_records):
@@ -171,8 +146,7 @@ class RecordPool:
         return looks
 
     def _exchange(self, count):
-        """Exchanges the first k of `near` for later ones while that brings the class nearer;
-        returns how many exchanges were weighed."""
+        """Exchanges the first k of `near` for later ones that bring the class nearer; the tries."""
         near, cell, hist, k = self.near, self.cell, self.hist, self.k
         clear(hist, self.table.constraints.n_slots)
         for p in range(k):
@@ -211,35 +185,32 @@ class RecordPool:
         self.n_left = kept
 
 
-class GroupHalving:
+class GroupHalving(Memory):
     """Every cell of the table is a single row."""
 
-    def __init__(self, table: Any, stream: Any) -> None:
-        memory, constraints, rows = Memory(), table.constraints, table.n_cells
-        self.table, self.stream, self.memory = table, stream, memory
-        self.first_partner, self.second_partner = memory.longs(rows), memory.longs(rows)
-        self.half, self.spare = memory.longs(rows), memory.longs(rows)
-        self.goes_left = memory.ints(rows)
-        self.first_hist = memory.longs(constraints.n_slots)
-        self.second_hist = memory.longs(constraints.n_slots)
-        self.scratch = memory.longs(constraints.scratch_size)
+    def __init__(self, table, stream) -> None:
+        rows, slots = table.n_cells, table.constraints.n_slots
+        self.table, self.stream, self.goes_left = table, stream, self.ints(rows)
+        self.first_partner, self.second_partner = self.longs(rows), self.longs(rows)
+        self.half, self.spare = self.longs(rows), self.longs(rows)
+        self.first_hist, self.second_hist = self.longs(slots), self.longs(slots)
+        self.scratch = self.longs(table.constraints.scratch_size)
 
-    def find_failing(self, first: Integers, members: Integers) -> NDArray[np.bool_]:
+    def find_failing(self, first, members) -> np.ndarray:
         """Which groups fail; group g has the rows members[first[g] … first[g + 1] − 1]."""
         n_groups: cython.Py_ssize_t = len(first) - 1
         fails = np.zeros(n_groups, dtype=np.int8)
-        start, row, failing = longs(first), longs(members), bytes_of(fails)
+        start, row, failing, hist = longs(first), longs(members), bytes_of(fails), self.first_hist
         with cython.nogil:
             for g in range(n_groups):
-                clear(self.first_hist, self.table.constraints.n_slots)
+                clear(hist, self.table.constraints.n_slots)
                 for at in range(start[g], start[g + 1]):
-                    count_record(self.table, row[at], 1, self.first_hist)
-                failing[g] = not self.table.constraints.keeps(
-                    self.first_hist, start[g + 1] - start[g], self.scratch
-                )
+                    count_record(self.table, row[at], 1, hist)
+                rows = start[g + 1] - start[g]
+                failing[g] = not self.table.constraints.keeps(hist, rows, self.scratch)
         return fails.astype(bool)
 
-    def halve(self, first: Integers, orders: Integers) -> tuple[Integers, int]:
+    def halve(self, first, orders) -> tuple[np.ndarray, int]:
         """Halves groups again and again, as long as both halves keep the constraints: along every
         pair of orders, and each with itself. Returns the group of each row, and the looks at rows.
 
@@ -289,13 +260,8 @@ class GroupHalving:
     def _part_in_two(self, lo, hi, first, second, shifted):
         """Partners of either order go to different halves: the pairings are paths and even cycles.
         Along one order alone the second is `shifted` by a row, so that the rows alternate."""
-        self._pair(lo, hi, first, self.first_partner)
-        if shifted:
-            for at in range(lo, hi):
-                self.second_partner[second[at]] = -1
-            self._pair(lo + 1, hi, second, self.second_partner)
-        else:
-            self._pair(lo, hi, second, self.second_partner)
+        self._pair(lo, lo, hi, first, self.first_partner)
+        self._pair(lo, lo + shifted, hi, second, self.second_partner)
         for at in range(lo, hi):
             self.half[first[at]] = -1
         for at in range(lo, hi):
@@ -308,11 +274,11 @@ class GroupHalving:
             if self.half[first[at]] < 0:
                 self._walk(first[at], False)
 
-    def _pair(self, lo, hi, order, partner):
-        """Neighbours along an order become partners; −1 for a row that has none."""
+    def _pair(self, lo, start, hi, order, partner):
+        """Neighbours along an order, from `start` on, become partners; −1 for a row without one."""
         for at in range(lo, hi):
             partner[order[at]] = -1
-        for at in range(lo, hi - 1, 2):
+        for at in range(start, hi - 1, 2):
             partner[order[at]] = order[at + 1]
             partner[order[at + 1]] = order[at]
 
@@ -335,10 +301,9 @@ class GroupHalving:
             left += is_first
             hist = self.first_hist if is_first else self.second_hist
             count_record(self.table, member[at], 1, hist)
-        if left == 0 or left == hi - lo:
+        right = hi - lo - left
+        if left == 0 or right == 0:
             return 0
         if not self.table.constraints.keeps(self.first_hist, left, self.scratch):
             return 0
-        if not self.table.constraints.keeps(self.second_hist, hi - lo - left, self.scratch):
-            return 0
-        return left
+        return left if self.table.constraints.keeps(self.second_hist, right, self.scratch) else 0
