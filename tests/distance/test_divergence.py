@@ -24,6 +24,7 @@ from tclose.distance import (
     equal,
     ordered,
 )
+from tclose.distance.numbers import LogDistances
 
 HAIR = Fraction(1, 10**40)
 
@@ -146,6 +147,7 @@ def test_a_value_that_the_reference_lacks_is_infinitely_surprising() -> None:
     assert (found.largest(), found.exact(0), found.exact(1)) == (0, None, 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(data=st.data(), size=st.integers(2, 6))
 def test_references_of_their_own_equal_one_class_at_a_time(slow: Any, data: Any, size: int) -> None:
@@ -175,3 +177,33 @@ def test_identity_and_zero_probability_are_as_desired_and_semantic_awareness_nee
     smoothed = SmoothedJensenShannon(ordered(6), Fraction(9, 20))
     assert value(smoothed, near, table) > 2 * value(smoothed, far, table)
     assert value(smoothed, table, table) == 0
+
+
+def test_only_equal_distributions_are_at_distance_zero() -> None:
+    """A trillion rows that differ in one: logarithms hardly tell, whole numbers do."""
+    many = 10**12
+    rows = Histogram.from_dense([[3, 6], [many, 2 * many], [many + 1, 2 * many - 1], [0, 9]])
+    for distance in (KullbackLeibler(), JensenShannon()):
+        found = distance.of(rows, np.array([many, 2 * many]))
+        assert [found.exact(index) for index in range(4)] == [0, 0, None, None]
+        assert found.within(Fraction(0)).tolist() == [True, True, False, False]
+        huge = distance.of(Histogram.from_dense([[2**70, 2**71]]), np.array([1, 2]))
+        assert huge.exact(0) == 0
+
+
+def test_smoothing_can_make_different_distributions_equal() -> None:
+    """With a bandwidth beyond the range the kernel is a parabola: it sees mass, mean and variance,
+    and these two have the same."""
+    smoothed = SmoothedJensenShannon(ordered(4), Fraction(2))
+    found = smoothed.of(Histogram.from_dense([[2, 0, 4, 0], [2, 0, 3, 1]]), np.array([1, 3, 1, 1]))
+    assert [found.exact(0), found.exact(1)] == [0, None]
+    assert found.within(Fraction(0)).tolist() == [True, False]
+
+
+def test_no_logarithm_is_taken_where_a_distance_is_clearly_not_zero() -> None:
+    def refuse(*given: Any) -> Any:
+        raise AssertionError("this is asked for every class with very many values")
+
+    found = LogDistances(np.array([0.5, 0.0]), refuse, refuse, lambda index: True)
+    assert (found.exact(0), found.exact(1)) == (None, 0)
+    assert found.within(Fraction(0)).tolist() == [False, True]

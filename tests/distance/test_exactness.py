@@ -138,7 +138,9 @@ def test_ratios_compare_as_fractions_and_zero_below_is_infinite(
     if limit is not None:
         for bound in (limit, limit - HAIR, limit + HAIR):
             assert ratios.within(bound).tolist() == [value <= bound for value in ranked]
-            assert ratios.under(bound).tolist() == [value < bound for value in ranked]
+            assert ratios.within(bound, strictly=True).tolist() == [
+                value < bound for value in ranked
+            ]
 
 
 @given(st.decimals(-1000, 1000, allow_nan=False, places=6))

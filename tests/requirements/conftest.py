@@ -17,14 +17,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
-from tclose.data.encode.cells import Cells
-from tclose.data.encode.classes import Classes, form_classes
+from tclose.data.encode.cells import Cells, form_classes
 from tclose.data.encode.columns import Dictionary, make_attribute
 from tclose.distance import EarthMover, JensenShannon, KullbackLeibler, SmoothedJensenShannon
 from tclose.hierarchy import groups
 from tclose.policy import Column
 from tclose.requirements.belief.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from tclose.requirements.belief.delta_disclosure import DeltaDisclosure
+from tclose.requirements.classes import Classes
 from tclose.requirements.closeness.t_closeness import TCloseness
 from tclose.requirements.diversity.alpha import AlphaAnonymity
 from tclose.requirements.diversity.distinct import DistinctDiversity

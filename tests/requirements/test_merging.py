@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def not_worse(after: Any, before: Any) -> bool:
     return bool(after <= before + 1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(data=st.data())
 def test_merging_two_classes_never_worsens_a_monotone_requirement(brute: Any, data: Any) -> None:

@@ -64,6 +64,7 @@ def by_rank(brute: Any, mine: Any, whole: Any) -> Fraction:
     return sum(sums, Fraction(0)) / max(len(order) - 1, 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(data=st.data(), n=st.integers(1, 14), by=st.sampled_from(["equal", "ordered"]))
 def test_the_nearest_superset_is_found_among_all(

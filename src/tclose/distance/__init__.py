@@ -5,7 +5,7 @@
 """
 
 from tclose.distance.divergence import JensenShannon, KullbackLeibler, SmoothedJensenShannon
-from tclose.distance.emd import Distance, Distances, EarthMover, Reference
+from tclose.distance.emd import Distance, EarthMover, Reference
 from tclose.distance.ground import (
     MatrixMetric,
     Metric,
@@ -17,8 +17,9 @@ from tclose.distance.ground import (
 )
 from tclose.distance.histogram import Histogram
 from tclose.distance.matrix import matrix
-from tclose.distance.numbers import Ratios, exact
+from tclose.distance.numbers import Distances, Ratios
 from tclose.distance.transport import Move, actions, transport
+from tclose.plain import exact
 
 __all__ = [
     "Distance", "Distances", "EarthMover", "Histogram", "JensenShannon", "KullbackLeibler",

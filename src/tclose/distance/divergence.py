@@ -7,55 +7,83 @@ threshold the value is recomputed with as many digits as it takes (`numbers.comp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, getcontext
+from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
-from typing import Annotated, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import Field
 
+from tclose.arrays import Floats
 from tclose.distance.emd import Distance, Reference
-from tclose.distance.ground import DistanceKind, DistancePart, DistanceValues, Metric, refuse_large
+from tclose.distance.ground import DistanceKind, Metric, refuse_large
 from tclose.distance.histogram import Counts, Histogram
-from tclose.distance.numbers import Number, compare_each, decimal_of, must
+from tclose.distance.numbers import LogDistances, decimal_of
+from tclose.distance.transport import FITS
+
+if TYPE_CHECKING:
+    from tclose.distance.registry import Attribute, DistanceSpec
 
 CHUNK = 4096
 Shares = Sequence[Fraction]
+Pairs = tuple[tuple[int, int], ...]
+"""Of every value: its count in a class and in the reference, either without a common factor."""
+
+
+class Divergence(Distance):
+    """A distance that is a sum of logarithms: estimated for all classes, exact for any one."""
+
+    keeps_order: ClassVar[bool] = False
+    """Whether values have places. Where they have none, many classes are alike but for these."""
+
+    def estimate(self, classes: Histogram, reference: Reference) -> Floats:
+        """The distance of every class, rounded."""
+        raise NotImplementedError
+
+    def compute(self, p: Shares, q: Shares) -> Decimal:
+        """The distance of two distributions, to the digits of the current decimal context."""
+        raise NotImplementedError
+
+    def against(self, classes: Histogram, reference: Reference) -> LogDistances:
+        """The divergence of every class from the reference that it names."""
+
+        def find_counts(index: int) -> Pairs:
+            mine = classes.take(np.array([index])).dense()[0].tolist()
+            theirs = reference.counts[reference.of_class[index]].tolist()
+            factors = (math.gcd(*row) or 1 for row in (mine, theirs))
+            reduced = [
+                [count // factor for count in row]
+                for row, factor in zip((mine, theirs), factors, strict=True)
+            ]
+            pairs = zip(*reduced, strict=True)
+            return tuple(pairs if self.keeps_order else sorted(pairs))
+
+        def is_zero(index: int) -> bool:
+            mine = classes.take(np.array([index])).dense()[0]
+            return self.finds_equal(mine, reference.counts[reference.of_class[index]])
+
+        def compute(pairs: Pairs) -> Decimal:
+            rows = [(row, sum(row)) for row in zip(*pairs, strict=True)]
+            p, q = ([Fraction(count, size) for count in row] for row, size in rows)
+            return self.compute(p, q)
+
+        value = np.maximum(self.estimate(classes, reference), 0.0)
+        return LogDistances(value, find_counts, compute, is_zero)
+
+    def finds_equal(self, mine: Counts, theirs: Counts) -> bool:
+        """Whether two distributions, given by their counts, are at distance 0: none but equal ones
+        are (Gibbs' inequality)."""
+        size, total = int(mine.sum()), int(theirs.sum())
+        factor = math.gcd(size, total) or 1
+        kind = np.int64 if size * total < factor * FITS else object
+        left, right = (counts.astype(kind) for counts in (mine, theirs))
+        return np.array_equal(left * (total // factor), right * (size // factor))
 
 
 @dataclass(frozen=True)
-class LogDistances:
-    """Distances that are sums of logarithms, with a way to compute any one to many digits."""
-
-    value: NDArray[np.float64]
-    precisely: Callable[[int], Decimal]
-
-    def exact(self, index: int) -> Fraction | None:
-        """There is no fraction, except for the distance of equal distributions."""
-        finite = np.isfinite(self.value[index])
-        return Fraction(0) if finite and self.precisely(index) == 0 else None
-
-    def within(self, limit: Fraction) -> NDArray[np.bool_]:
-        """Whether each class's distance is at most the limit."""
-        difference = self.value - float(limit)
-
-        def find_excess(index: int) -> Decimal:
-            return self.precisely(index) - decimal_of(limit)
-
-        return compare_each(difference, int, find_excess) <= 0
-
-    def largest(self) -> int:
-        """The first of the classes that are farthest."""
-        near = np.flatnonzero(self.value >= self.value.max() - 1e-13)
-        return int(near[0])
-
-
-@dataclass(frozen=True)
-class KullbackLeibler(Distance):
+class KullbackLeibler(Divergence):
     """KL(class ‖ table) = Σ p log₂(p/q); finite where a class lies inside its table.
 
     A value of the class that the reference lacks altogether makes it infinite. It can exceed 1: a
@@ -67,20 +95,22 @@ class KullbackLeibler(Distance):
     """
 
     name = "kl"
-    bounded = False
-    kernel = "KL"
 
-    def against(self, classes: Histogram, reference: Reference) -> LogDistances:
-        """The divergence of every class from the reference that it names."""
+    def estimate(self, classes: Histogram, reference: Reference) -> Floats:
+        """The sum over the values of each class."""
         p, q = _find_shares(classes, reference)
         gain = np.full(len(p), np.inf)
         np.divide(p, q, out=gain, where=q > 0)
-        value = np.maximum(_sum_terms(p * np.log2(gain), classes), 0.0)
-        return LogDistances(value, _compute_precisely(classes, reference, kl_digits))
+        return _sum_terms(p * np.log2(gain), classes)
+
+    def compute(self, p: Shares, q: Shares) -> Decimal:
+        """The same sum."""
+        terms = (decimal_of(x) * decimal_of(x / y).ln() for x, y in zip(p, q, strict=True) if x)
+        return sum(terms, Decimal(0)) / Decimal(2).ln()
 
 
 @dataclass(frozen=True)
-class JensenShannon(Distance):
+class JensenShannon(KullbackLeibler):
     """JS = ½ KL(P ‖ A) + ½ KL(Q ‖ A) with A the mean of P and Q; lies in [0, 1] bits.
 
     >>> d = JensenShannon().of(Histogram.from_dense([[1, 0]]), np.array([0, 1]))
@@ -89,18 +119,21 @@ class JensenShannon(Distance):
     """
 
     name = "js"
-    kernel = "JS"
 
-    def against(self, classes: Histogram, reference: Reference) -> LogDistances:
-        """The divergence of every class from the reference that it names."""
+    def estimate(self, classes: Histogram, reference: Reference) -> Floats:
+        """The sum over the values of each class; the table's others add ½ of their shares."""
         p, q = _find_shares(classes, reference)
         seen = p * np.log2(2 * p / (p + q)) + _xlog2(q, 2 * q / (p + q)) - q
-        value = np.maximum((_sum_terms(seen, classes) + 1.0) / 2, 0.0)
-        return LogDistances(value, _compute_precisely(classes, reference, js_digits))
+        return (_sum_terms(seen, classes) + 1.0) / 2
+
+    def compute(self, p: Shares, q: Shares) -> Decimal:
+        """The mean of both divergences from the mean."""
+        mean = [(x + y) / 2 for x, y in zip(p, q, strict=True)]
+        return (super().compute(p, mean) + super().compute(q, mean)) / 2
 
 
 @dataclass(frozen=True)
-class SmoothedJensenShannon(Distance):
+class SmoothedJensenShannon(JensenShannon):
     """JS between distributions smoothed over the ground metric, so that near values count as near.
 
     Nadaraya-Watson smoothing with the Epanechnikov kernel K(x) = 1 − (x/B)² for x < B, row by row,
@@ -113,7 +146,9 @@ class SmoothedJensenShannon(Distance):
     bandwidth: Fraction
 
     name = "smoothed-js"
+    keeps_order = True
 
+    @cached_property
     def weights(self) -> list[list[Fraction]]:
         """The row-normalised kernel: share of value j in the smoothed value i."""
         rows = []
@@ -123,43 +158,33 @@ class SmoothedJensenShannon(Distance):
             rows.append([weight / sum(row) for weight in row])
         return rows
 
-    def against(self, classes: Histogram, reference: Reference) -> LogDistances:
-        """The divergence of every class from the reference that it names."""
-        weights = self.weights()
-        kernel = np.array(weights, dtype=float)
-        whole = reference.counts.astype(float)
-        blurred = _smooth(whole / whole.sum(axis=1, keepdims=True), kernel)
+    def estimate(self, classes: Histogram, reference: Reference) -> Floats:
+        """The sum over all values, some classes at a time."""
+        kernel = np.array(self.weights, dtype=float)
+        whole = _smooth(reference.counts.astype(float), kernel)
         value = np.empty(classes.classes)
         for low in range(0, classes.classes, CHUNK):
             some = np.arange(low, min(low + CHUNK, classes.classes))
-            part = classes.take(some)
-            p = _smooth(np.asarray(part.dense() / part.size[:, None], dtype=float), kernel)
-            q = blurred[reference.of_class[some]]
+            p = _smooth(classes.take(some).dense().astype(float), kernel)
+            q = whole[reference.of_class[some]]
             mean = (p + q) / 2
             mean[mean == 0] = 1  # neither has it: its share is 0 and its logarithm is not taken
             value[some] = (_xlog2(p, p / mean) + _xlog2(q, q / mean)).sum(axis=1) / 2
+        return value
 
-        def js(p: Shares, q: Shares) -> Decimal:
-            return js_digits(_smooth_exactly(p, weights), _smooth_exactly(q, weights))
+    def finds_equal(self, mine: Counts, theirs: Counts) -> bool:
+        """Smoothing may make different distributions equal."""
+        shares = ([Fraction(int(count), int(row.sum())) for count in row] for row in (mine, theirs))
+        p, q = (_smooth_exactly(row, self.weights) for row in shares)
+        return p == q
 
-        precisely = _compute_precisely(classes, reference, js, over_metric=True)
-        return LogDistances(np.maximum(value, 0.0), precisely)
-
-
-class SmoothingOptions(DistancePart):
-    """Over what distance a smoothing reaches, and how far."""
-
-    over: Literal["equal", "ordered", "numeric", "hierarchical"] | None = Field(
-        None, description="smoothed-js: the ground distance to smooth over"
-    )
-    bandwidth: Annotated[
-        Number, must("the bandwidth must be positive", lambda bandwidth: bandwidth > 0)
-    ] = Field(Fraction(1, 2), description="smoothed-js: reach of the smoothing")
+    def compute(self, p: Shares, q: Shares) -> Decimal:
+        """JS of the smoothed distributions."""
+        return super().compute(*(_smooth_exactly(shares, self.weights) for shares in (p, q)))
 
 
-def _make_smoothed(values: DistanceValues, spec: DistancePart) -> tuple[Distance, tuple[str, ...]]:
+def _make_smoothed(values: Attribute, spec: DistanceSpec) -> tuple[Distance, tuple[str, ...]]:
     refuse_large(values, "smoothed-js")
-    assert isinstance(spec, SmoothingOptions)
     over = values.ground(spec.over or values.default_distance)
     return SmoothedJensenShannon(over, spec.bandwidth), ()
 
@@ -167,7 +192,9 @@ def _make_smoothed(values: DistanceValues, spec: DistancePart) -> tuple[Distance
 KULLBACK_LEIBLER = DistanceKind(
     "kl",
     "counted in bits",
+    "how much more likely a value becomes, above all a rare one; has no upper end",
     other=lambda values, spec: (KullbackLeibler(), ()),
+    kernel="KL",
     bounded=False,
     in_bits=True,
     knows_groups=True,
@@ -175,13 +202,16 @@ KULLBACK_LEIBLER = DistanceKind(
 JENSEN_SHANNON = DistanceKind(
     "js",
     "counted in bits",
+    "the same, between 0 and 1 bit, and defined everywhere",
     other=lambda values, spec: (JensenShannon(), ()),
+    kernel="JS",
     in_bits=True,
     knows_groups=True,
 )
 SMOOTHED = DistanceKind(
     "smoothed-js",
     "counted in bits",
+    "how much more likely values become, near ones taken together",
     other=_make_smoothed,
     in_bits=True,
     options=frozenset({"over", "bandwidth"}),
@@ -189,21 +219,7 @@ SMOOTHED = DistanceKind(
 )
 
 
-def kl_digits(p: Shares, q: Shares) -> Decimal:
-    """KL of P from Q, to the digits of the current decimal context."""
-    terms = (decimal_of(x) * decimal_of(x / y).ln() for x, y in zip(p, q, strict=True) if x)
-    return sum(terms, Decimal(0)) / Decimal(2).ln()
-
-
-def js_digits(p: Shares, q: Shares) -> Decimal:
-    """JS of P and Q, to the digits of the current decimal context."""
-    mean = [(x + y) / 2 for x, y in zip(p, q, strict=True)]
-    return (kl_digits(p, mean) + kl_digits(q, mean)) / 2
-
-
-def _find_shares(
-    classes: Histogram, reference: Reference
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _find_shares(classes: Histogram, reference: Reference) -> tuple[Floats, Floats]:
     """p and q of every entry: its share of its class and of the class's reference."""
     owner = classes.owner()
     p = classes.count.astype(float) / classes.size.astype(float)[owner]
@@ -212,60 +228,24 @@ def _find_shares(
     return p, q
 
 
-def _sum_terms(terms: NDArray[np.float64], classes: Histogram) -> NDArray[np.float64]:
+def _sum_terms(terms: Floats, classes: Histogram) -> Floats:
     """The sum of each class's terms."""
     return np.bincount(classes.owner(), terms, minlength=classes.classes).astype(np.float64)
 
 
-def _xlog2(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _xlog2(x: Floats, y: Floats) -> Floats:
     """x · log₂ y, and 0 where x is 0."""
     result = np.zeros(np.broadcast_shapes(x.shape, y.shape))
     np.log2(y, out=result, where=np.broadcast_to(x > 0, result.shape))
     return result * x
 
 
-def _smooth(p: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
-    blurred = p @ kernel.T
-    result: NDArray[np.float64] = blurred / blurred.sum(axis=1, keepdims=True)
+def _smooth(counts: Floats, kernel: Floats) -> Floats:
+    blurred = (counts / counts.sum(axis=1, keepdims=True)) @ kernel.T
+    result: Floats = blurred / blurred.sum(axis=1, keepdims=True)
     return result
 
 
 def _smooth_exactly(p: Shares, weights: list[list[Fraction]]) -> list[Fraction]:
     blurred = [sum((w * x for w, x in zip(row, p, strict=True)), Fraction(0)) for row in weights]
     return [x / sum(blurred) for x in blurred]
-
-
-def _compute_precisely(
-    classes: Histogram,
-    reference: Reference,
-    divergence: Callable[[Shares, Shares], Decimal],
-    *,
-    over_metric: bool = False,
-) -> Callable[[int], Decimal]:
-    """One class's divergence in the precision of the current decimal context.
-
-    Many digits take long, and where one class lies on the threshold many often do, being alike;
-    so each pair of distributions is computed once, whichever values they are over unless their
-    places matter (`over_metric`).
-    """
-
-    @lru_cache(maxsize=4096)
-    def compute(pairs: tuple[tuple[int, int], ...], digits: int) -> Decimal:
-        sizes = [sum(counts) for counts in zip(*pairs, strict=True)]
-        p, q = ([Fraction(pair[side], sizes[side]) for pair in pairs] for side in (0, 1))
-        return divergence(p, q)
-
-    def precisely(index: int) -> Decimal:
-        mine = _reduce(classes.take(np.array([index])).dense()[0])
-        theirs = _reduce(reference.counts[reference.of_class[index]])
-        pairs = list(zip(mine, theirs, strict=True))
-        return compute(tuple(pairs if over_metric else sorted(pairs)), getcontext().prec)
-
-    return precisely
-
-
-def _reduce(counts: Counts) -> list[int]:
-    """The same distribution in the smallest whole numbers."""
-    whole = [int(count) for count in counts]
-    common = math.gcd(*whole) or 1
-    return [count // common for count in whole]

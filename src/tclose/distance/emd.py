@@ -2,26 +2,24 @@
 
 `EMD = work / (diameter · n · r)` with whole numbers throughout. 64-bit kernels serve every class
 whose numbers fit (`4 · span · n · r < 2⁶³`, with r the class's own size); Python integers serve the
-few others. Nothing is ever decided by comparing rounded numbers: a float computed from the exact
-fraction settles what is far from the threshold, the fraction itself settles the rest.
+few others. Nothing is ever decided by comparing rounded numbers.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.distance.ground import MatrixMetric, Metric, TreeMetric
 from tclose.distance.histogram import Counts, Histogram, lexicographic
-from tclose.distance.numbers import Ratios
+from tclose.distance.numbers import Distances, Ratios
 from tclose.distance.transport import FITS, excess, least_flow
-from tclose.kernels.classes.histograms import ChainReferences, SparseHistograms, TreeReferences
+from tclose.kernels.classes.histograms import ClassWork
 
 
 @dataclass(frozen=True)
@@ -29,26 +27,7 @@ class Reference:
     """Which reference each class is compared with: counts per reference, index per class."""
 
     counts: Counts
-    of_class: NDArray[np.int64]
-
-    @classmethod
-    def for_all(cls, counts: Counts, classes: int) -> Reference:
-        """One reference for all classes."""
-        return cls(counts[None, :], np.zeros(classes, dtype=np.int64))
-
-
-class Distances(Protocol):
-    """The distance of every class: `value` to show and to rank by, the others exact.
-
-    `within` tells whether each is at most a limit, `exact` one of them as a fraction (where it is
-    one), and `largest` the first of the classes that are farthest.
-    """
-
-    @property
-    def value(self) -> NDArray[np.float64]: ...  # noqa: D102
-    def within(self, limit: Fraction) -> NDArray[np.bool_]: ...  # noqa: D102
-    def exact(self, index: int) -> Fraction | None: ...  # noqa: D102
-    def largest(self) -> int: ...  # noqa: D102
+    of_class: Ints
 
 
 class Distance:
@@ -60,23 +39,14 @@ class Distance:
         raise NotImplementedError
 
     @property
-    def bounded(self) -> bool:
-        """Whether it lies in [0, 1]."""
-        return True
-
-    @property
-    def kernel(self) -> str:
-        """What the compiled kernels call it; empty where they do not know it."""
-        return ""
-
-    @property
     def tree(self) -> TreeMetric | None:
         """The tree that mass moves along, if it is an earth mover's distance along one."""
         return None
 
     def of(self, classes: Histogram, reference: Counts) -> Distances:
         """The distance of every class from one reference distribution (counts per value)."""
-        return self.against(classes, Reference.for_all(reference, classes.classes))
+        only = np.zeros(classes.classes, dtype=np.int64)
+        return self.against(classes, Reference(reference[None, :], only))
 
     def against(self, classes: Histogram, reference: Reference) -> Distances:
         """The distance of every class from the reference that it names."""
@@ -87,6 +57,7 @@ class Distance:
 class EarthMover(Distance):
     """Earth mover's distance over a ground metric.
 
+    >>> from fractions import Fraction
     >>> from tclose.distance import ordered
     >>> salaries = Histogram.from_dense([[1, 1, 1, 0, 0, 0, 0, 0, 0]])
     >>> distance = EarthMover(ordered(9)).of(salaries, np.ones(9, dtype=np.int64))
@@ -100,11 +71,6 @@ class EarthMover(Distance):
     def name(self) -> str:
         """The ground distance's name."""
         return self.metric.name
-
-    @property
-    def kernel(self) -> str:
-        """Kernels walk trees."""
-        return "" if self.tree is None else "EMD"
 
     @property
     def tree(self) -> TreeMetric | None:
@@ -179,17 +145,14 @@ class TreeWork:
 
     def by_kernels(self) -> Counts:
         """The work of each class, compiled."""
-        metric, of_class = self.metric, self.reference.of_class
-        counts = SparseHistograms(self.classes.start, self.place, self.count, self.size, of_class)
+        metric, reference = self.metric, self.reference.of_class
+        work = ClassWork(
+            self.classes.start, self.place, self.count, self.size,
+            reference, self.below, self.total, self.idle,
+        )  # fmt: skip
         if metric.chains is None:
-            tree = TreeReferences(
-                metric.leaf, metric.parent, self.length, self.below, self.total, self.idle
-            )
-            return np.asarray(tree.work(counts))
-        chains = ChainReferences(
-            metric.chains.end, self.reach, self.below, self.moment, self.total, self.idle
-        )
-        return np.asarray(chains.work(counts))
+            return work.along_tree(metric.leaf, metric.parent, self.length)
+        return work.along_chains(metric.chains.end, self.reach, self.moment)
 
     def by_python(self) -> Counts:
         """The work of each class in Python integers, whatever their size."""

@@ -1,7 +1,7 @@
 """How far apart two sensitive values are: the ground distances, as exact whole numbers.
 
 Ordered, numeric, equal and hierarchical distances are distances along a tree, so one formula and
-one kernel serve them all (`docs/mathematics.md` 1.1: EMD = Σ_edges length · |P(below) − Q(below)|).
+one kernel serve them all (`mathematics.md` 1.1: EMD = Σ_edges length · |P(below) − Q(below)|).
 Anything else is a matrix. Every metric is scaled so that its diameter is 1.
 
 A missing value that counts as a value of its own (`missing=True`: it gets the last code) hangs at
@@ -12,22 +12,22 @@ every value, 1 from the extremes, and biased towards neither end.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.distance.histogram import Counts, whole
-from tclose.distance.numbers import Part, to_integers
+from tclose.distance.numbers import to_integers
 from tclose.errors import UsageError
 
 if TYPE_CHECKING:
     from tclose.distance.emd import Distance
+    from tclose.distance.registry import Attribute, DistanceSpec
 
 LARGEST_MATRIX = 2000
 
@@ -36,13 +36,13 @@ LARGEST_MATRIX = 2000
 class Chains:
     """A tree that is a bundle of chains meeting at the root, edges numbered outer end first."""
 
-    slot: NDArray[np.int64]
+    slot: Ints
     """The edge just above each value; −1 for a value that sits at the root."""
-    begin: NDArray[np.int64]
+    begin: Ints
     """The outermost edge of each edge's chain."""
-    end: NDArray[np.int64]
+    end: Ints
     """One past the last edge of each edge's chain."""
-    node: NDArray[np.int64]
+    node: Ints
     """The node below each edge."""
 
 
@@ -60,8 +60,8 @@ class TreeMetric:
     """
 
     name: str
-    leaf: NDArray[np.int64]
-    parent: NDArray[np.int64]
+    leaf: Ints
+    parent: Ints
     length: Counts
     diameter: int
     origin: tuple[int, ...] = ()
@@ -79,15 +79,26 @@ class TreeMetric:
 
     def between(self, one: int, other: int) -> Fraction:
         """The distance between two values."""
-        a, b, walked = int(self.leaf[one]), int(self.leaf[other]), 0
-        while a != b:
-            if a < b:
-                walked += int(self.length[a])
-                a = int(self.parent[a])
-            else:
-                walked += int(self.length[b])
-                b = int(self.parent[b])
+        low, high, walked = int(self.leaf[one]), int(self.leaf[other]), 0
+        if (chains := self.chains) is not None:
+            first, second = int(chains.slot[one]), int(chains.slot[other])
+            here, there = self._to_root[low], self._to_root[high]
+            if min(first, second) >= 0 and chains.begin[first] == chains.begin[second]:
+                return Fraction(abs(here - there), self.diameter)
+            return Fraction(here + there if low != high else 0, self.diameter)
+        while low != high:
+            low, high = min(low, high), max(low, high)
+            walked += int(self.length[low])
+            low = int(self.parent[low])
         return Fraction(walked, self.diameter)
+
+    @cached_property
+    def _to_root(self) -> list[int]:
+        """The length of the path from each node to the root."""
+        paths = [0] * len(self.parent)
+        for node in range(len(paths) - 2, -1, -1):
+            paths[node] = paths[int(self.parent[node])] + int(self.length[node])
+        return paths
 
     def below(self, counts: Counts) -> Counts:
         """Rows below each node, for each row of a references × values table of counts."""
@@ -151,50 +162,6 @@ class MatrixMetric:
 Metric = TreeMetric | MatrixMetric
 
 
-class ValueTree(Protocol):
-    """A hierarchy over values."""
-
-    @property
-    def parent(self) -> NDArray[np.int32]: ...  # noqa: D102
-    @property
-    def height(self) -> NDArray[np.int32]: ...  # noqa: D102
-    def indices(self, labels: Sequence[str]) -> NDArray[np.int32]: ...  # noqa: D102
-
-
-class DistanceValues(Protocol):
-    """What distances are made of: the values of a column, in order."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def labels(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def values(self) -> int: ...  # noqa: D102
-    @property
-    def with_missing(self) -> bool: ...  # noqa: D102
-    @property
-    def has_order(self) -> bool: ...  # noqa: D102
-    @property
-    def has_declared_order(self) -> bool: ...  # noqa: D102
-    @property
-    def positions(self) -> tuple[Fraction, ...] | None: ...  # noqa: D102
-    @property
-    def hierarchy(self) -> ValueTree | None: ...  # noqa: D102
-    @property
-    def base(self) -> Path: ...  # noqa: D102
-    @property
-    def default_distance(self) -> str: ...  # noqa: D102
-    def ground(self, name: str) -> Metric:
-        """One of the ground distances over these values."""
-        ...
-
-
-class DistancePart(Part):
-    """A distance by its name; some take options."""
-
-    name: str
-
-
 @dataclass(frozen=True)
 class DistanceKind:
     """One distance, as policies, columns and reports know it."""
@@ -203,15 +170,20 @@ class DistanceKind:
     """The word by which a policy asks for it."""
     phrase: str
     """How it counts, for people."""
-    ground: Callable[[DistanceValues], Metric] | None = None
+    suits: str
+    """What it is for."""
+    ground: Callable[[Attribute], Metric] | None = None
     """Makes the ground distance of an earth mover's distance that needs no options."""
-    other: Callable[[DistanceValues, DistancePart], tuple[Distance, tuple[str, ...]]] | None = None
+    other: Callable[[Attribute, DistanceSpec], tuple[Distance, tuple[str, ...]]] | None = None
     """Makes the distance, where it is no such earth mover's distance, and notes on how."""
-    lack: Callable[[DistanceValues], str] = lambda values: ""
+    lack: Callable[[Attribute], str] = lambda values: ""
     """Why values cannot have it; empty where they can."""
     hint: str = ""
     """What else makes it possible."""
+    kernel: str = ""
+    """What the compiled kernels call it, if they know it and it is no distance along a tree."""
     bounded: bool = True
+    """Whether it lies in [0, 1]."""
     in_bits: bool = False
     on_a_line: bool = False
     knows_groups: bool = False
@@ -224,7 +196,7 @@ class DistanceKind:
     """What to say where the options are given to another distance, or the main one is not given."""
 
 
-def refuse_large(values: DistanceValues, name: str) -> None:
+def refuse_large(values: Attribute, name: str) -> None:
     """Raises where there are too many values for a table of all pairs."""
     if values.values > LARGEST_MATRIX:
         raise UsageError(
@@ -250,8 +222,7 @@ def ordered(values: int, *, missing: bool = False) -> TreeMetric:
     >>> ordered(3, missing=True).between(0, 2)
     Fraction(1, 1)
     """
-    ranks = [Fraction(rank) for rank in range(values - missing)]
-    return _hang_on_line("ordered", ranks, missing)
+    return _hang_on_line("ordered", range(values - missing), missing)
 
 
 def numeric(positions: Sequence[Fraction], *, missing: bool = False) -> TreeMetric:
@@ -260,20 +231,18 @@ def numeric(positions: Sequence[Fraction], *, missing: bool = False) -> TreeMetr
     >>> numeric([Fraction(0), Fraction(1), Fraction(10)]).between(0, 1)
     Fraction(1, 10)
     """
-    return _hang_on_line("numeric", positions, missing)
+    return _hang_on_line("numeric", to_integers(positions)[0], missing)
 
 
-def _hang_on_line(name: str, positions: Sequence[Fraction], missing: bool) -> TreeMetric:
+def _hang_on_line(name: str, places: Sequence[int], missing: bool) -> TreeMetric:
     """Values along a line, and a missing value (if any) half a diameter off its middle."""
-    places, _ = to_integers(positions)
     wide = places[-1] - places[0] if places else 0
     if not missing:
         steps = [after - before for before, after in pairwise(places)]
         parent = np.array([*range(1, len(places)), -1], dtype=np.int64)
         return TreeMetric(name, np.arange(len(places)), parent, whole([*steps, 0]), max(wide, 1))
     if len(places) < 2:
-        star = equal(len(places) + 1)
-        return TreeMetric(name, star.leaf, star.parent, star.length, star.diameter)
+        return replace(equal(len(places) + 1), name=name)
     return _hang_on_middle(name, [2 * (place - places[0]) for place in places], wide)
 
 
@@ -310,7 +279,7 @@ def hierarchical(
     (Fraction(1, 2), Fraction(1, 1))
 
     A value that is an inner node N (a generalized value) hangs below N as a leaf of its own, as far
-    from every other value as the farthest value it can stand for (`docs/mathematics.md` 1.1).
+    from every other value as the farthest value it can stand for (`mathematics.md` 1.1).
 
     >>> hierarchical([2, 2, 4, 4, -1], [0, 0, 1, 0, 2], [0, 3, 2]).between(0, 2)
     Fraction(1, 2)
@@ -338,7 +307,7 @@ def hierarchical(
     )
 
 
-def _make_hierarchical(values: DistanceValues) -> Metric:
+def _make_hierarchical(values: Attribute) -> Metric:
     tree = values.hierarchy
     assert tree is not None
     known = values.labels[: values.values - values.with_missing]
@@ -347,13 +316,13 @@ def _make_hierarchical(values: DistanceValues) -> Metric:
     return hierarchical(parent, height, leaf, missing=values.with_missing)
 
 
-def _lack_positions(values: DistanceValues) -> str:
+def _lack_positions(values: Attribute) -> str:
     if values.has_declared_order:
         return "its order is given by hand, so its values have no positions"
     return "" if values.positions is not None else "its values are neither numbers nor dates"
 
 
-def _lack_order(values: DistanceValues) -> str:
+def _lack_order(values: Attribute) -> str:
     if values.has_order:
         return ""
     return "its values are neither numbers nor dates and have no declared order"
@@ -362,12 +331,14 @@ def _lack_order(values: DistanceValues) -> str:
 EQUAL = DistanceKind(
     "equal",
     "counting every different value as equally far",
+    "values without order or groups; a rise of belief counts the same wherever it begins",
     ground=lambda values: equal(values.values),
     knows_groups=True,
 )
 ORDERED = DistanceKind(
     "ordered",
     "counting neighbouring values as near",
+    "values with an order, where only their ranks mean something",
     ground=lambda values: ordered(values.values, missing=values.with_missing),
     lack=_lack_order,
     hint=", or declare order = [lowest, …, highest]",
@@ -376,6 +347,7 @@ ORDERED = DistanceKind(
 NUMERIC = DistanceKind(
     "numeric",
     "counting by how far numbers are apart",
+    "numbers, where 10 and 20 are as far apart as 1 000 010 and 1 000 020",
     ground=lambda values: numeric(values.positions or (), missing=values.with_missing),
     lack=_lack_positions,
     on_a_line=True,
@@ -383,6 +355,7 @@ NUMERIC = DistanceKind(
 HIERARCHICAL = DistanceKind(
     "hierarchical",
     "counting values of one group as near",
+    "values in groups, such as diagnoses: those of one group are near",
     ground=_make_hierarchical,
     lack=lambda values: "" if values.hierarchy is not None else "it has no hierarchy",
     knows_groups=True,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.kernels.classes.histograms import sort_by_counting
 
 Counts = NDArray[Any]
@@ -28,10 +29,12 @@ class Histogram:
     >>> h = Histogram.from_dense([[2, 0, 1], [0, 3, 0]])
     >>> h.classes, h.size.tolist(), h.code.tolist(), h.total().tolist()
     (2, [3, 3], [0, 2, 1], [2, 3, 1])
+    >>> h.take(np.array([1])).count.tolist(), h.merge(np.array([0, 0]), 1).count.tolist()
+    ([3], [2, 3, 1])
     """
 
-    start: NDArray[np.int64]
-    code: NDArray[np.int64]
+    start: Ints
+    code: Ints
     count: Counts
     size: Counts
     values: int
@@ -52,7 +55,9 @@ class Histogram:
         [5, 5]
         """
         key = owner.astype(np.int64) * values + code
-        if classes * values <= 2 * len(key) and _sums_exactly(weight):
+        # Below this, every sum of weights is a whole number that a float holds exactly.
+        exact = weight.dtype == np.int64 and int(weight.sum(dtype=np.float64)) < 2**52
+        if exact and classes * values <= 2 * len(key):
             table = np.bincount(key, weight, classes * values)
             at = np.flatnonzero(table)
             count: Counts = table[at].astype(np.int64)
@@ -76,9 +81,7 @@ class Histogram:
 
     def total(self) -> Counts:
         """The counts of all classes together: the distribution of the whole table."""
-        result = np.zeros(self.values, dtype=self.count.dtype)
-        np.add.at(result, self.code, self.count)
-        return result
+        return add_by_group(self.count, self.code, self.values)
 
     def dense(self) -> Counts:
         """The classes × values table of counts; for few classes or few values."""
@@ -86,34 +89,24 @@ class Histogram:
         result[self.owner(), self.code] = self.count
         return result
 
-    def owner(self) -> NDArray[np.int64]:
+    def owner(self) -> Ints:
         """The class of each entry."""
         return np.repeat(np.arange(self.classes, dtype=np.int64), np.diff(self.start))
 
     def take(self, classes: NDArray[Any]) -> Histogram:
-        """Some of the classes, in the order asked for.
-
-        >>> Histogram.from_dense([[1, 0], [2, 3]]).take(np.array([1])).count.tolist()
-        [2, 3]
-        """
+        """Some of the classes, in the order asked for."""
         width = np.diff(self.start)[classes]
         start = np.concatenate(([0], np.cumsum(width))).astype(np.int64)
         at = np.arange(start[-1]) + np.repeat(self.start[classes] - start[:-1], width)
         return Histogram(start, self.code[at], self.count[at], self.size[classes], self.values)
 
     def merge(self, label: NDArray[Any], classes: int) -> Histogram:
-        """The classes united by label: `label[c]` is the new class of class c.
-
-        >>> Histogram.from_dense([[1, 0], [2, 3]]).merge(np.array([0, 0]), 1).count.tolist()
-        [3, 3]
-        """
+        """The classes united by label: `label[c]` is the new class of class c."""
         owner = label[self.owner()]
-        return Histogram.from_cells(
-            owner, self.code, self.count, classes=classes, values=self.values
-        )
+        return self.from_cells(owner, self.code, self.count, classes=classes, values=self.values)
 
 
-def lexicographic(*keys: NDArray[Any]) -> NDArray[np.int64]:
+def lexicographic(*keys: NDArray[Any]) -> Ints:
     """The order of rows by the first key, then the next, rows that agree in all as they stand.
 
     Keys are whole numbers from 0 on: codes and class numbers, hardly more of them than rows. So
@@ -134,7 +127,18 @@ def lexicographic(*keys: NDArray[Any]) -> NDArray[np.int64]:
     return order
 
 
-def group_codes(codes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def add_by_group(amount: Counts, group: NDArray[Any], groups: int) -> Counts:
+    """The amounts of each group together; a group of −1 is none.
+
+    >>> add_by_group(np.array([1, 2, 4]), np.array([1, -1, 1]), 2).tolist()
+    [0, 5]
+    """
+    total: Counts = np.zeros(groups + 1, dtype=amount.dtype)  # −1 adds to the spare last entry
+    np.add.at(total, group, amount)
+    return total[:groups]
+
+
+def group_codes(codes: Sequence[Ints]) -> tuple[Ints, Ints]:
     """The group of each row of several code columns, in lexicographic order, and a row of each.
 
     >>> group_codes([np.array([1, 0, 1]), np.array([0, 5, 0])])
@@ -151,14 +155,14 @@ def group_codes(codes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], 
     return label, order[fresh]
 
 
-def _from_zero(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _from_zero(codes: Ints) -> Ints:
     low = int(codes.min(initial=0))
     return codes if low == 0 else codes - low
 
 
-def _fold_keys(keys: Sequence[NDArray[Any]]) -> list[tuple[NDArray[np.int64], int]]:
+def _fold_keys(keys: Sequence[NDArray[Any]]) -> list[tuple[Ints, int]]:
     """Fewer keys that sort the same, each with its span; none is made too wide to count."""
-    folded: list[tuple[NDArray[np.int64], int]] = []
+    folded: list[tuple[Ints, int]] = []
     for key in keys:
         wide = int(key.max(initial=0)) + 1
         if folded and folded[-1][1] * wide <= DENSE * len(key):
@@ -171,7 +175,7 @@ def _fold_keys(keys: Sequence[NDArray[Any]]) -> list[tuple[NDArray[np.int64], in
     return folded
 
 
-def _ascending(keys: Sequence[NDArray[np.int64]]) -> bool:
+def _ascending(keys: Sequence[Ints]) -> bool:
     """Whether the rows already stand in the order of the keys."""
     tied = np.ones(max(len(keys[0]) - 1, 0), dtype=bool)
     for key in keys:
@@ -181,14 +185,9 @@ def _ascending(keys: Sequence[NDArray[np.int64]]) -> bool:
     return True
 
 
-def _sums_exactly(weight: Counts) -> bool:
-    """Whether every sum of these weights is a whole number that a float holds exactly."""
-    return weight.dtype == np.int64 and int(weight.sum(dtype=np.float64)) < 2**52
-
-
 def _add_up(
-    key: NDArray[np.int64], weight: Counts, owner: NDArray[Any], code: NDArray[Any]
-) -> tuple[NDArray[np.int64], Counts]:
+    key: Ints, weight: Counts, owner: NDArray[Any], code: NDArray[Any]
+) -> tuple[Ints, Counts]:
     """The distinct keys, ascending, and the sum of the weights of each."""
     if (key[1:] < key[:-1]).any():
         order = lexicographic(owner, code)

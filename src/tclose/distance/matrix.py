@@ -6,21 +6,20 @@ import csv
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
 from tclose.distance.emd import Distance, EarthMover
-from tclose.distance.ground import (
-    DistanceKind,
-    DistancePart,
-    DistanceValues,
-    MatrixMetric,
-    refuse_large,
-)
+from tclose.distance.ground import DistanceKind, MatrixMetric, refuse_large
 from tclose.distance.histogram import whole
-from tclose.distance.numbers import exact, to_integers
+from tclose.distance.numbers import to_integers
 from tclose.errors import DataError
+from tclose.plain import exact
+from tclose.small_files import read_small_file
+
+if TYPE_CHECKING:
+    from tclose.distance.registry import Attribute, DistanceSpec
 
 
 def matrix(distances: Sequence[Sequence[Fraction]]) -> tuple[MatrixMetric, tuple[str, ...]]:
@@ -54,15 +53,8 @@ def matrix(distances: Sequence[Sequence[Fraction]]) -> tuple[MatrixMetric, tuple
     return MatrixMetric("matrix", whole(cost), max(largest, 1)), tuple(notes)
 
 
-class MatrixOption(DistancePart):
-    """The file of a matrix."""
-
-    matrix: str | None = Field(None, description="CSV of distances; relative to the policy")
-
-
-def _make(values: DistanceValues, spec: DistancePart) -> tuple[Distance, tuple[str, ...]]:
+def _make(values: Attribute, spec: DistanceSpec) -> tuple[Distance, tuple[str, ...]]:
     refuse_large(values, "a distance matrix")
-    assert isinstance(spec, MatrixOption)
     names, rows = read_matrix(values.base / (spec.matrix or ""), values.name)
     place = {name: at for at, name in enumerate(names)}
     lacking = [label for label in values.labels if label not in place]
@@ -84,9 +76,11 @@ def read_matrix(path: Path, column: str) -> tuple[list[str], list[list[Fraction]
     """A square table of distances: value names in the first row and the first column."""
     where = f"column {column!r}, distance matrix"
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise DataError("the file cannot be read", where=where, hint="check its path") from None
+        text = read_small_file(path).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        what, hint = f"the file cannot be read ({reason})", "check its path"
+        raise DataError(what, where=where, hint=hint) from None
     mark = ";" if text.partition("\n")[0].count(";") else ","
     rows = [row for row in csv.reader(text.splitlines(), delimiter=mark) if row]
     names = [name.strip() for name in rows[0][1:]] if rows else []
@@ -107,6 +101,7 @@ def read_matrix(path: Path, column: str) -> tuple[list[str], list[list[Fraction]
 MATRIX = DistanceKind(
     "matrix",
     "counting by distances that an expert has given",
+    "values whose distances an expert knows",
     other=_make,
     options=frozenset({"matrix"}),
     main_option="matrix",

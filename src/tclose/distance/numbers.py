@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -27,49 +26,17 @@ from pydantic import (
     model_validator,
 )
 
+from tclose.arrays import Flags, Floats
 from tclose.distance.histogram import Counts
+from tclose.plain import exact
 
 CLOSE = 1e-8
 """Differences of logarithms below this are decided by their digits. Every float here is computed
 from exact integers with a relative error many orders of magnitude smaller."""
 NEAR = 1e-12
 """The same for differences of quotients of whole numbers, decided by the fractions."""
-LONGEST = 1000
-"""Exponents beyond this are no quantity (`1e999999999` is an article number) but fill memory."""
-
-Written = int | float | str | Decimal | Fraction
-"""What people write numbers as."""
 K = TypeVar("K", bound=Hashable)
-
-
-def exact(number: Written) -> Fraction:
-    """The rational number that was written, read digit by digit.
-
-    >>> exact(0.2), exact("1/8"), exact("2.50")
-    (Fraction(1, 5), Fraction(1, 8), Fraction(5, 2))
-    """
-    if isinstance(number, bool):
-        raise ValueError("a truth value is not a number")
-    if isinstance(number, Fraction | int):
-        return Fraction(number)
-    text = str(number).strip()
-    try:
-        if "/" in text:
-            above, below = text.split("/")
-            return _read_decimal(above) / _read_decimal(below)
-        return _read_decimal(text)
-    except (InvalidOperation, ValueError, OverflowError, ZeroDivisionError) as error:
-        raise ValueError("not a number or a fraction such as 1/8") from error
-
-
-def _read_decimal(text: str) -> Fraction:
-    """A decimal number; one with thousands of digits before or after its point is refused."""
-    if "_" in text:
-        raise ValueError("a name or a code, though Python reads 1_0 as ten")
-    number = Decimal(text)
-    if number.is_finite() and abs(number.adjusted()) > LONGEST:
-        raise ValueError("a number too large or too small to be meant")
-    return Fraction(number)
+T = TypeVar("T")
 
 
 Number = Annotated[
@@ -88,13 +55,13 @@ Number = Annotated[
 ]
 
 
-def must(words: str, allows: Callable[[Fraction], bool]) -> AfterValidator:
-    """Refuses every number but those that a key allows, in these words."""
+def must(words: str, allows: Callable[[Any], bool]) -> AfterValidator:
+    """Refuses every value but those that a key allows, in these words."""
 
-    def check(number: Fraction) -> Fraction:
-        if not allows(number):
+    def check(value: T) -> T:
+        if not allows(value):
             raise ValueError(words)
-        return number
+        return value
 
     return AfterValidator(check)
 
@@ -133,7 +100,7 @@ def to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
     ([3, 2], 6)
     """
     scale = math.lcm(1, *(number.denominator for number in numbers))
-    return [int(number * scale) for number in numbers], scale
+    return [number.numerator * (scale // number.denominator) for number in numbers], scale
 
 
 def decimal_of(number: Fraction) -> Decimal:
@@ -161,14 +128,14 @@ def find_sign(value: Callable[[], Decimal]) -> int:
 
 
 def compare_each(
-    difference: NDArray[np.float64], key: Callable[[int], K], excess: Callable[[K], Decimal]
-) -> NDArray[np.float64]:
+    difference: Floats, key: Callable[[int], K], excess: Callable[[K], Decimal]
+) -> Floats:
     """The sign of each difference of logarithms; of one next to 0, by as many digits as it takes.
 
     `key(index)` has the numbers that it is made of, and `excess` of these computes it in the
     current decimal context: once for all that are made of the same numbers.
     """
-    signs: NDArray[np.float64] = np.sign(difference)
+    signs: Floats = np.sign(difference)
 
     @cache
     def decide(numbers: K) -> int:
@@ -184,7 +151,7 @@ class Ratios:
     """`Π above[i] / Π below[i]` for each index i; a zero below stands for infinity.
 
     >>> r = Ratios((np.array([1, 2]),), (np.array([3, 6]),))
-    >>> r.exact(1), r.within(Fraction(1, 3)), r.under(Fraction(1, 3)), r.largest()
+    >>> r.exact(1), r.within(Fraction(1, 3)), r.within(Fraction(1, 3), strictly=True), r.largest()
     (Fraction(1, 3), array([ True,  True]), array([False, False]), 0)
     """
 
@@ -192,12 +159,16 @@ class Ratios:
     below: tuple[Counts, ...]
 
     @cached_property
-    def value(self) -> NDArray[np.float64]:
+    def value(self) -> Floats:
         """Each ratio, rounded to a float."""
         try:
-            over, under = _multiply(self.above), _multiply(self.below)
+            over, under = (
+                np.prod([part.astype(float) for part in side], axis=0)
+                for side in (self.above, self.below)
+            )
         except OverflowError:
-            return np.array([self._round(index) for index in range(len(self.above[0]))])
+            every = map(self.exact, range(len(self.above[0])))
+            return np.array([np.inf if exact is None else float(exact) for exact in every])
         result = np.full(len(over), np.inf)
         np.divide(over, under, out=result, where=under != 0)
         return result
@@ -209,18 +180,14 @@ class Ratios:
         )
         return Fraction(over, under) if under else None
 
-    def _round(self, index: int) -> float:
-        """One ratio of numbers too large for a float."""
-        exact = self.exact(index)
-        return np.inf if exact is None else exact.numerator / exact.denominator
-
-    def within(self, limit: Fraction) -> NDArray[np.bool_]:
-        """Whether each is at most the limit."""
-        return self._decide(limit, self.value <= float(limit), lambda exact: exact <= limit)
-
-    def under(self, limit: Fraction) -> NDArray[np.bool_]:
-        """Whether each is less than the limit."""
-        return self._decide(limit, self.value < float(limit), lambda exact: exact < limit)
+    def within(self, limit: Fraction, *, strictly: bool = False) -> Flags:
+        """Whether each is at most the limit, or strictly less."""
+        result: Flags = self.value <= float(limit)
+        close = abs(self.value - float(limit)) <= NEAR * max(1.0, float(limit))
+        for index in np.flatnonzero(close):
+            exact = self.exact(int(index))
+            result[index] = exact is not None and (exact < limit if strictly else exact <= limit)
+        return result
 
     def largest(self) -> int:
         """The first index of the largest."""
@@ -241,18 +208,38 @@ class Ratios:
             rest = rest[differs]
         return found
 
-    def _decide(
-        self, limit: Fraction, guess: NDArray[np.bool_], holds: Callable[[Fraction], bool]
-    ) -> NDArray[np.bool_]:
-        close = abs(self.value - float(limit)) <= NEAR * max(1.0, float(limit))
-        for index in np.flatnonzero(close):
-            exact = self.exact(int(index))
-            guess[index] = exact is not None and holds(exact)
-        return guess
+
+@dataclass(frozen=True)
+class LogDistances:
+    """Distances that are sums of logarithms, with a way to compute any one to many digits."""
+
+    value: Floats
+    counts: Callable[[int], Hashable]
+    """What a class's distance is computed from."""
+    compute: Callable[[Any], Decimal]
+    """Computes it in the precision of the current decimal context."""
+    is_zero: Callable[[int], bool]
+    """Whether a class is like its reference: by whole numbers, without any logarithm."""
+
+    def exact(self, index: int) -> Fraction | None:
+        """There is no fraction, except for the distance of equal distributions."""
+        return Fraction(0) if self.value[index] < CLOSE and self.is_zero(index) else None
+
+    def within(self, limit: Fraction) -> Flags:
+        """Whether each class's distance is at most the limit."""
+        if limit == 0:
+            near = self.value < CLOSE
+            return np.array([near[at] and self.is_zero(at) for at in range(len(near))], dtype=bool)
+
+        def find_excess(counts: Hashable) -> Decimal:
+            return self.compute(counts) - decimal_of(limit)
+
+        return compare_each(self.value - float(limit), self.counts, find_excess) <= 0
+
+    def largest(self) -> int:
+        """The first of the classes that are farthest."""
+        return int(np.flatnonzero(self.value >= self.value.max() - 1e-13)[0])
 
 
-def _multiply(parts: tuple[Counts, ...]) -> NDArray[np.float64]:
-    result = parts[0].astype(float)
-    for part in parts[1:]:
-        result = result * part.astype(float)
-    return result
+Distances = Ratios | LogDistances
+"""The distance of every class: `value` to show and to rank by, all else exact."""

@@ -1,20 +1,26 @@
-"""Every distance, registered once, and how a policy asks for one.
+"""Every distance, registered once, how a policy asks for one, and what columns can have.
 
 A new distance is a file of its own, and is registered here.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from tclose.distance.divergence import JENSEN_SHANNON, KULLBACK_LEIBLER, SMOOTHED, SmoothingOptions
+from tclose.arrays import Ints
+from tclose.distance.divergence import JENSEN_SHANNON, KULLBACK_LEIBLER, SMOOTHED
 from tclose.distance.emd import Distance, EarthMover
-from tclose.distance.ground import EQUAL, HIERARCHICAL, NUMERIC, ORDERED, DistanceValues
-from tclose.distance.matrix import MATRIX, MatrixOption
-from tclose.distance.numbers import MisuseError
-from tclose.errors import nearest
+from tclose.distance.ground import EQUAL, HIERARCHICAL, NUMERIC, ORDERED, Metric
+from tclose.distance.matrix import MATRIX
+from tclose.distance.numbers import MisuseError, Number, Part, must
+from tclose.errors import UsageError, nearest
+from tclose.hierarchy.tree import Hierarchy
 
 DISTANCES = {
     kind.name: kind
@@ -28,8 +34,17 @@ DIVERGENCES = [kind.name for kind in DISTANCES.values() if kind.in_bits and kind
 """The divergences that every column can have."""
 
 
-class DistanceSpec(SmoothingOptions, MatrixOption):
+class DistanceSpec(Part):
     """How far apart two values of a sensitive attribute count."""
+
+    name: str
+    matrix: str | None = Field(None, description="CSV of distances; relative to the policy")
+    over: Literal["equal", "ordered", "numeric", "hierarchical"] | None = Field(
+        None, description="smoothed-js: the ground distance to smooth over"
+    )
+    bandwidth: Annotated[
+        Number, must("the bandwidth must be positive", lambda bandwidth: bandwidth > 0)
+    ] = Field(Fraction(1, 2), description="smoothed-js: reach of the smoothing")
 
     @model_validator(mode="before")
     @classmethod
@@ -61,9 +76,85 @@ class DistanceSpec(SmoothingOptions, MatrixOption):
         return self
 
 
-def make_distance(values: DistanceValues, spec: DistanceSpec) -> tuple[Distance, tuple[str, ...]]:
-    """The distance over some values, and notes on how it was made."""
-    kind = DISTANCES[spec.name]
-    if kind.other is not None:
-        return kind.other(values, spec)
-    return EarthMover(values.ground(kind.name)), ()
+@dataclass(frozen=True)
+class DeclaredReference:
+    """A distribution that classes are compared with in place of the table's own."""
+
+    counts: tuple[int, ...]
+    """Of every value, in whole numbers whose ratios are exact."""
+    words: str
+    """Which it is, for people."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """The values of a sensitive column in order, with the distances that they can have.
+
+    `recode` turns dictionary codes into positions in `labels`; −1 stands for a missing value that
+    may be any value (`missing = "any"`).
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    recode: Ints
+    hierarchy: Hierarchy | None
+    positions: tuple[Fraction, ...] | None
+    with_missing: bool
+    """Whether the last value is a missing one that counts as a value."""
+    base: Path
+    """The folder that files of distances are named from."""
+    has_declared_order: bool
+    """Whether the policy gives the order of the values by hand."""
+    asked: DistanceSpec | None
+    """The distance that the policy asks for."""
+    reference: DeclaredReference | None = None
+    """What classes are to be close to, where the policy declares it."""
+
+    @property
+    def values(self) -> int:
+        """How many values there are, a missing one included where it counts as a value."""
+        return len(self.labels)
+
+    @property
+    def has_order(self) -> bool:
+        """Whether the values have a natural or a declared order."""
+        return self.positions is not None or self.has_declared_order
+
+    @property
+    def default_distance(self) -> str:
+        """The ground distance that suits the column where the policy names none."""
+        if self.hierarchy is not None:
+            return "hierarchical"
+        return "ordered" if self.has_order else "equal"
+
+    @property
+    def suitable(self) -> tuple[str, ...]:
+        """Every earth mover's distance that the column can have without options."""
+        return tuple(kind.name for kind in GROUNDS if not kind.lack(self))
+
+    def distance(self, name: str | None = None) -> tuple[Distance, tuple[str, ...]]:
+        """The distance of a name, else the policy's or the default, and notes on how it is made."""
+        spec = None if name else self.asked
+        spec = spec or DistanceSpec(name=name or self.default_distance)
+        kind = DISTANCES[spec.name]
+        if kind.other is not None:
+            return kind.other(self, spec)
+        return EarthMover(self.ground(kind.name)), ()
+
+    def ground(self, name: str) -> Metric:
+        """One of the tree metrics over this column's values."""
+        kind = DISTANCES[name]
+        lack = kind.lack(self)
+        if kind.ground is None or lack:
+            raise UsageError(
+                f"the column cannot have the {name} distance: {lack}",
+                where=f"column {self.name!r}",
+                hint=f"use {' or '.join(self.suitable)}{kind.hint}",
+            )
+        if name not in self._grounds:
+            self._grounds[name] = kind.ground(self)
+        return self._grounds[name]
+
+    @cached_property
+    def _grounds(self) -> dict[str, Metric]:
+        return {}

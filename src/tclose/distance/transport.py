@@ -80,36 +80,34 @@ def actions(metric: TreeMetric, counts: Counts, reference: Counts) -> tuple[Move
 
 def _match_on_tree(metric: TreeMetric, surplus: Counts) -> list[tuple[int, int, int]]:
     """Surplus and need matched at their lowest meeting point, first come first served."""
-    have: list[Pile] = [deque() for _ in metric.parent]
-    want: list[Pile] = [deque() for _ in metric.parent]
-    at_node: dict[int, list[int]] = {}
+    own: list[Pile] = [deque() for _ in metric.parent]
     for value, node in enumerate(metric.leaf):
-        at_node.setdefault(int(node), []).append(value)
+        own[node].append((value, int(surplus[value])))
+    below: list[Pile] = [deque() for _ in metric.parent]
     pairs: list[tuple[int, int, int]] = []
     for node, parent in enumerate(metric.parent):
-        for value in at_node.get(node, ()):
-            if amount := int(surplus[value]):
-                (have if amount > 0 else want)[node].append((value, abs(amount)))
-        pairs += _use_up(have[node], want[node])
-        if parent >= 0:
-            have[parent].extend(have[node])
-            want[parent].extend(want[node])
+        rest = _use_up(below[node], own[node], pairs)
+        # A pile is handed on as it is where there is no other: chains are long. Of the root,
+        # whose parent is the last node, nothing is left.
+        below[parent] = _use_up(below[parent], rest, pairs) if below[parent] else rest
     return pairs
 
 
-def _use_up(have: Pile, want: Pile) -> list[tuple[int, int, int]]:
-    """Uses up the shorter of two piles."""
-    pairs = []
-    while have and want:
-        source, offered = have.popleft()
-        target, needed = want.popleft()
-        amount = min(offered, needed)
-        pairs.append((source, target, amount))
-        if offered > amount:
-            have.appendleft((source, offered - amount))
-        if needed > amount:
-            want.appendleft((target, needed - amount))
-    return pairs
+def _use_up(rest: Pile, more: Pile, pairs: list[tuple[int, int, int]]) -> Pile:
+    """What is left of a pile of surplus (or need) when more comes; adds the pairs that meet."""
+    for value, amount in more:
+        while amount and rest and (amount > 0) != (rest[0][1] > 0):
+            other, held = rest.popleft()
+            moved = min(abs(amount), abs(held))
+            source, target = (value, other) if amount > 0 else (other, value)
+            pairs.append((source, target, moved))
+            total = amount + held
+            amount = total if abs(amount) > moved else 0
+            if abs(held) > moved:
+                rest.appendleft((other, total))
+        if amount:
+            rest.append((value, amount))
+    return rest
 
 
 def excess(counts: Counts, reference: Counts) -> Counts:

@@ -1,9 +1,7 @@
 """Privacy requirements: predicates on the sizes and histograms of classes, one file each.
 
-A file holds all there is to say about a requirement: how a policy states it, what a table attains
-(exactly, with the margin of every class), the constraints that kernels check in its place, what a
-search may rely on, and the sentence that a report prints. `registry` lists them; `evaluate` finds
-those that a policy states, and judges classes by them, as every adversary sees these.
+`registry` lists them; `evaluate` finds those that a policy states, and judges classes by them, as
+every adversary sees these.
 """
 
 from tclose.requirements.evaluate import (

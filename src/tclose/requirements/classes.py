@@ -1,29 +1,32 @@
-"""What requirements see of a table: the sizes and histograms of its classes, and its columns.
+"""Sizes and histograms of the classes: all that a privacy requirement sees of a table.
 
-The tables themselves are in `tclose.data`, which is above: it counts what is described here, and
-says there what each property is.
+A class is a set of rows with equal quasi-identifiers; its size and histograms count rows, or the
+persons whose they are, or weigh them. What an attacker may have to reckon with is a *view*: usually
+just the class. Two choices of `missing = "any"` add views, and the worst of a class's views counts:
+
+- a missing quasi-identifier matches every class that agrees in the others. Each such class is
+  judged both without and with those rows; the rows themselves on their own only if they match none;
+- a missing sensitive value may be any value: all those of a class are taken to be one value, for
+  each in turn. Requirements that merging cannot worsen are quasi-convex in the distribution, so no
+  other completion is worse than these corners.
 """
-# ruff: noqa: D102
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.distance import Distance, Histogram
-from tclose.distance.ground import DistanceValues
-from tclose.distance.histogram import Counts
-from tclose.distance.registry import DistanceSpec
-from tclose.hierarchy import Hierarchy
-
-if TYPE_CHECKING:
-    from tclose.requirements.requirement import ColumnPart, PolicyPart
-
-Ints = NDArray[np.int64]
+from tclose.arrays import Flags, Floats, Ints
+from tclose.distance import Histogram
+from tclose.distance.histogram import Counts, add_by_group, group_codes
+from tclose.distance.registry import Attribute
+from tclose.errors import UsageError
+from tclose.requirements.persons import Persons
 
 
 @dataclass(frozen=True)
@@ -34,95 +37,310 @@ class Tally:
     view: Ints
     table: Counts
     """The counts of the whole table: the distribution that everybody may know."""
-    persons: Counts | None = None
-    """The persons of each row of the histogram. Somebody with two values counts for both of them,
-    so that these are fewer than the counts add up to."""
-    everyone: int = 0
-    """The persons of the whole table, where persons are counted."""
+    size: Counts
+    """Of how many (rows, mass or persons) a count in each row of the histogram is a share. A person
+    with two values counts for both of them, so that counts may add up to more."""
+    total: int
+    """Of how many a count in the table is a share."""
+
+
+class Labels(Protocol):
+    """The values of a quasi-identifier, by their codes."""
 
     @property
-    def size(self) -> Counts:
-        """Of how many (rows, mass or persons) a count in each row of the histogram is a share."""
-        return self.histogram.size if self.persons is None else self.persons
-
-    @property
-    def total(self) -> int:
-        """Of how many a count in the table is a share."""
-        return int(self.table.sum()) if self.persons is None else self.everyone
+    def labels(self) -> tuple[str, ...]: ...  # noqa: D102
+    def label(self, code: int) -> str: ...  # noqa: D102
 
 
-class SensitiveValues(DistanceValues, Protocol):
-    """The values of a sensitive column in order, and the distances that they can have."""
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a table, numbered in the order of their quasi-identifiers.
 
-    @property
-    def column(self) -> ColumnPart: ...
-    @property
-    def suitable(self) -> tuple[str, ...]: ...
-    def distance(self, spec: DistanceSpec | None = None) -> tuple[Distance, tuple[str, ...]]: ...
-
-
-class Labelled(Protocol):
-    """The values of a quasi-identifier."""
-
-    @property
-    def labels(self) -> tuple[str, ...]: ...
-
-
-class JudgedClasses(Protocol):
-    """The classes of a table; a view is a set of classes that may be one to an adversary.
-
-    `view_of` and `class_of` list the pairs (view, class in it); `origin` is the class of the
-    released table that each class lies in.
+    `view_of` and `class_of` list the pairs (view, class in it).
     """
 
-    @property
-    def quasi(self) -> tuple[str, ...]: ...
-    @property
-    def dictionaries(self) -> Mapping[str, Labelled]: ...
-    @property
-    def attributes(self) -> Mapping[str, SensitiveValues]: ...
-    @property
-    def key(self) -> Ints: ...
-    @property
-    def cell_codes(self) -> Mapping[str, Ints]: ...
-    @property
-    def view_of(self) -> Ints: ...
-    @property
-    def class_of(self) -> Ints: ...
-    @property
-    def origin(self) -> Ints: ...
-    @property
-    def whole(self) -> Mapping[str, Counts] | None: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def views(self) -> int: ...
-    @property
-    def size(self) -> Counts: ...
-    @property
-    def view_size(self) -> Counts: ...
-    @property
-    def everyone(self) -> int: ...
-    def sizes(self, label: Ints, groups: int) -> Counts: ...
-    def histogram(self, attribute: str) -> Histogram: ...
-    def merge_histogram(self, attribute: str, label: Ints, groups: int) -> Histogram: ...
-    def tally(self, attribute: str) -> Tally: ...
-    def tally_of(self, code: Ints, values: int) -> Tally: ...
-    def regroup(self, extra: Sequence[str]) -> Self: ...
-
-
-P = TypeVar("P", contravariant=True)
-
-
-class StatedTable(Protocol[P]):
-    """A table with the policy that is stated about it; P is a table of the population."""
+    quasi: tuple[str, ...]
+    dictionaries: Mapping[str, Labels]
+    attributes: Mapping[str, Attribute]
+    key: Ints
+    cell_class: Ints
+    cell_codes: Mapping[str, Ints]
+    cell_rows: Counts
+    view_of: Ints
+    class_of: Ints
+    origin: Ints
+    """The class of the released table that each class lies in (itself, unless regrouped)."""
+    cell_weight: Counts | None = None
+    """What each cell weighs in histograms, where that is not its number of rows."""
+    persons: Persons | None = None
+    """Whose the rows of the cells are, where several may be of one person."""
+    whole: Mapping[str, Counts] | None = None
+    """Where these are not all classes of a table: the counts of each attribute in all of it."""
+    _histograms: dict[str, Histogram] = field(default_factory=dict, init=False, repr=False)
+    _tallies: dict[str, Tally] = field(default_factory=dict, init=False, repr=False)
 
     @property
-    def policy(self) -> PolicyPart: ...
+    def count(self) -> int:
+        """How many classes there are."""
+        return len(self.key)
+
+    @cached_property
+    def size(self) -> Counts:
+        """The rows of each class, or its persons: what k-anonymity counts."""
+        if self.persons is not None:
+            return self.persons.sizes(self.cell_class, self.count)
+        return self.class_rows
+
+    @cached_property
+    def class_rows(self) -> Counts:
+        """The rows of each class, whoever they are of."""
+        return add_by_group(self.cell_rows, self.cell_class, self.count)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(sum(self.class_rows.tolist()))
+
     @property
-    def attributes(self) -> Mapping[str, SensitiveValues]: ...
+    def everyone(self) -> int:
+        """How many there are of what a class's size counts."""
+        return self.n_rows if self.persons is None else self.persons.everyone
+
     @property
-    def hierarchies(self) -> Mapping[str, Hierarchy]: ...
-    def match_population(self, population: P) -> Ints:
-        """How many people of the population fit each class."""
-        ...
+    def views(self) -> int:
+        """How many views there are."""
+        return int(self.view_of[-1]) + 1
+
+    @property
+    def has_views(self) -> bool:
+        """Whether there are views beside the classes themselves."""
+        return self.views != self.count or len(self.view_of) > self.count
+
+    @cached_property
+    def view_size(self) -> Counts:
+        """The number of rows, or of persons, in each view."""
+        if not self.has_views:
+            return self.size
+        if self.persons is not None:
+            view, _, persons = self._viewed_persons
+            return persons.sizes(view, self.views)
+        return add_by_group(self.size[self.class_of], self.view_of, self.views)
+
+    def label(self, index: int) -> dict[str, str]:
+        """The quasi-identifier values that the rows of a class share."""
+        return {
+            name: self.dictionaries[name].label(int(self.key[index, at]))
+            for at, name in enumerate(self.quasi)
+        }
+
+    def find_largest(self, view: Ints, value: NDArray[Any]) -> Floats:
+        """The largest value of all views of each class; `view` is the view of each value."""
+        seen = find_largest(view, value, self.views)
+        return find_largest(self.class_of, seen[self.view_of], self.count)
+
+    def sizes(self, label: Ints, groups: int) -> Counts:
+        """The rows, or persons, of groups of classes: `label[class]` is its group, −1: none."""
+        if self.persons is not None:
+            return self.persons.sizes(label[self.cell_class], groups)
+        return add_by_group(self.size, label, groups)
+
+    def histogram(self, attribute: str) -> Histogram:
+        """An attribute's plain histogram per class; a missing value that may be any is last."""
+        if attribute not in self._histograms:
+            self._histograms[attribute] = self._count(*self._codes(attribute))
+        return self._histograms[attribute]
+
+    def merge_histogram(self, attribute: str, label: Ints, groups: int) -> Histogram:
+        """The same of groups of classes: `label[class]` is its group, −1: none."""
+        if self.persons is None:
+            inside = np.flatnonzero(label >= 0)
+            return self.histogram(attribute).take(inside).merge(label[inside], groups)
+        code, values = self._codes(attribute)
+        return self.persons.histogram(label[self.cell_class], code, groups, values)
+
+    def _codes(self, name: str) -> tuple[Ints, int]:
+        """The value of each cell, a missing one that may be any last, and how many there are."""
+        values, code = self.attributes[name].values, self.cell_codes[name]
+        hidden = bool((code < 0).any())
+        return np.where(code < 0, values, code), values + hidden
+
+    def _count(self, code: Ints, values: int) -> Histogram:
+        """The histogram per class of whatever has a code in each cell."""
+        if self.persons is not None:
+            return self.persons.histogram(self.cell_class, code, self.count, values)
+        mass = self.cell_rows if self.cell_weight is None else self.cell_weight
+        return Histogram.from_cells(self.cell_class, code, mass, classes=self.count, values=values)
+
+    def tally(self, attribute: str) -> Tally:
+        """The distributions to be judged for an attribute, views and completions included."""
+        if attribute not in self._tallies:
+            self._tallies[attribute] = self._tally(attribute)
+        return self._tallies[attribute]
+
+    def _tally(self, name: str) -> Tally:
+        values = self.attributes[name].values
+        tally = self.tally_of(*self._codes(name), self.histogram(name))
+        if self.whole is not None:
+            table, persons = self.whole[name], self.persons
+            total = int(table.sum()) if persons is None else persons.everyone
+            tally = replace(tally, table=table, total=total)
+        if tally.histogram.values <= values:
+            return tally
+        completed, view = complete_missing(tally.histogram, values, name)
+        table = tally.table[:values]
+        return Tally(completed, view, table, completed.size, int(table.sum()))
+
+    def tally_of(self, code: Ints, values: int, histogram: Histogram | None = None) -> Tally:
+        """The distributions of whatever has a code in each cell, as all views see it."""
+        each = np.arange(self.views)
+        plain = self._count(code, values) if histogram is None else histogram
+        if self.persons is None:
+            seen = plain
+            if self.has_views:
+                seen = plain.take(self.class_of).merge(self.view_of, self.views)
+            table = plain.total()
+            return Tally(seen, each, table, seen.size, int(table.sum()))
+        everybody = np.zeros(len(code), dtype=np.int64)
+        table = self.persons.histogram(everybody, code, 1, values).dense()[0]
+        if self.has_views:
+            view, cell, persons = self._viewed_persons
+            plain = persons.histogram(view, code[cell], self.views, values)
+        return Tally(plain, each, table, self.view_size, self.persons.everyone)
+
+    @cached_property
+    def _viewed_persons(self) -> tuple[Ints, Ints, Persons]:
+        """Cells as often as views see them, a person in each: the view, the cell, and who it is."""
+        assert self.persons is not None
+        owner = self.cell_class[self.persons.cell]
+        order = np.argsort(owner, kind="stable")
+        start = np.searchsorted(owner[order], np.arange(self.count + 1))
+        width = np.diff(start)[self.class_of]
+        first = np.cumsum(width) - width
+        at = np.arange(width.sum()) + np.repeat(start[self.class_of] - first, width)
+        cell, who = self.persons.cell[order[at]], self.persons.who[order[at]]
+        return np.repeat(self.view_of, width), cell, Persons(np.arange(len(who)), who)
+
+    def regroup(self, extra: Sequence[str]) -> Classes:
+        """Classes formed on the quasi-identifiers and some sensitive attributes that are known."""
+        codes = [self.cell_class, *(self.cell_codes[name] for name in extra)]
+        label, first = group_codes(codes)
+        whole = np.arange(len(first))
+        return replace(
+            self, key=self.key[self.cell_class[first]], cell_class=label, view_of=whole,
+            class_of=whole, origin=self.cell_class[first],
+        )  # fmt: skip
+
+    def of_cells(self, cells: Ints) -> Classes:
+        """Some cells of these classes, in the order given; the classes keep their numbers."""
+        mass, persons = self.cell_weight, self.persons
+        return replace(
+            self,
+            cell_class=self.cell_class[cells],
+            cell_codes={name: codes[cells] for name, codes in self.cell_codes.items()},
+            cell_rows=self.cell_rows[cells],
+            cell_weight=None if mass is None else mass[cells],
+            persons=None if persons is None else persons.of_cells(cells, len(self.cell_rows)),
+        )
+
+
+def find_largest(owner: Ints, value: NDArray[Any], groups: int) -> Floats:
+    """The largest value of each group; of flags, 1 where one of them is set."""
+    largest = np.full(groups, -np.inf)
+    np.maximum.at(largest, owner, value.astype(np.float64, copy=False))  # of one type: quicker
+    return largest
+
+
+def partition_cells(classes: Classes, label: Ints) -> Classes:
+    """The same cells in other classes: `label[cell]` is the class, −1 leaves the cell out.
+
+    The whole table is then what is left, so distributions are compared with that of the release.
+    """
+    kept = np.flatnonzero(label >= 0)
+    number, first = group_codes([label[kept]])
+    each = np.arange(len(first))
+    return replace(
+        classes.of_cells(kept),
+        key=classes.key[classes.cell_class[kept[first]]],
+        cell_class=number,
+        view_of=each,
+        class_of=each,
+        origin=label[kept[first]],
+    )
+
+
+LARGEST_EXPANSION = 100_000_000
+
+
+def find_views(key: Ints, unknown: Flags) -> tuple[Ints, Ints]:
+    """Pairs (view, class): every class by itself, then each with the wild rows that match it."""
+    wild = unknown.any(axis=1)
+    if not wild.any():
+        whole = np.arange(len(key))
+        return whole, whole
+    concrete = np.flatnonzero(~wild)
+    met = np.zeros(len(key), dtype=bool)
+    pairs: list[tuple[Ints, Ints]] = []
+    for pattern in np.unique(unknown[wild], axis=0):
+        some = np.flatnonzero((unknown == pattern).all(axis=1))
+        seen, theirs = _match_wild(key[:, ~pattern], concrete, some)
+        met[theirs] = True
+        pairs.append((seen, theirs))
+    host = np.concatenate([seen for seen, _ in pairs])
+    guest = np.concatenate([theirs for _, theirs in pairs])
+    alone = np.flatnonzero(~met)
+    hosts = np.unique(host)
+    # In the order of the classes, so that the first view to attain a value is of the first class.
+    place = np.concatenate([2 * alone, 2 * hosts + 1, 2 * host + 1])
+    view = np.unique(place, return_inverse=True)[1]
+    member = np.concatenate([alone, hosts, guest])
+    order = np.lexsort((member, view))
+    return view[order].astype(np.int64), member[order].astype(np.int64)
+
+
+def _match_wild(key: Ints, concrete: Ints, wild: Ints) -> tuple[Ints, Ints]:
+    """All pairs of a concrete and a wild class that agree in the columns left."""
+    if key.shape[1] == 0:
+        return np.repeat(concrete, len(wild)), np.tile(wild, len(concrete))
+    both = np.concatenate([concrete, wild])
+    label, _ = group_codes([key[both, at] for at in range(key.shape[1])])
+    mine, theirs = label[: len(concrete)], label[len(concrete) :]
+    order = np.argsort(theirs, kind="stable")
+    low = np.searchsorted(theirs[order], mine, "left")
+    width = np.searchsorted(theirs[order], mine, "right") - low
+    offset = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
+    return np.repeat(concrete, width), wild[order[np.repeat(low, width) + offset]]
+
+
+def complete_missing(histogram: Histogram, values: int, name: str) -> tuple[Histogram, Ints]:
+    """Each view with missing values, once per value that they could all be."""
+    if values == 0:
+        raise UsageError(
+            "every value is missing", where=f"column {name!r}", hint='use missing = "value"'
+        )
+    hidden = np.zeros(histogram.classes, dtype=histogram.count.dtype)
+    last = histogram.code == values
+    hidden[histogram.owner()[last]] = histogram.count[last]
+    holey = np.flatnonzero(hidden > 0)
+    if len(holey) * values * 2 > LARGEST_EXPANSION:
+        raise UsageError(
+            f"{len(holey):,} classes with missing values times {values:,} possible values "
+            "are too many to try",
+            where=f"column {name!r}",
+            hint='group its values, or use missing = "value"',
+        )
+    known = Histogram.from_cells(
+        histogram.owner()[~last], histogram.code[~last], histogram.count[~last],
+        classes=histogram.classes, values=values,
+    )  # fmt: skip
+    view = np.repeat(np.arange(histogram.classes), np.where(hidden > 0, values, 1))
+    copies = known.take(view)
+    added = np.flatnonzero(hidden[view] > 0)
+    guess = np.tile(np.arange(values), len(holey))
+    completed = Histogram.from_cells(
+        np.concatenate([copies.owner(), added]),
+        np.concatenate([copies.code, guess]),
+        np.concatenate([copies.count, np.repeat(hidden[holey], values)]),
+        classes=len(view),
+        values=values,
+    )
+    return completed, view

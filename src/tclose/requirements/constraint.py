@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.distance import TreeMetric
-from tclose.distance.histogram import group_codes
-from tclose.requirements.classes import JudgedClasses
+from tclose.requirements.classes import Classes
 
 if TYPE_CHECKING:
     from tclose.requirements.requirement import Requirement
-
-Ints = NDArray[np.int64]
 
 
 class ConstraintKind(IntEnum):
     """What a constraint bounds; the kernels know the kinds by these numbers."""
 
-    EMD = 0
-    """An earth mover's distance along a tree, from the table or from a superset."""
-    DISTINCT = 1
-    """The number of different values, from below."""
-    SHARE = 2
-    """The share of each protected value."""
-    GAIN = 3
-    """The share of each value over its share in the table."""
-    BAND = 4
-    """The share of each value, from both sides of its share in the table."""
-    ENTROPY = 5
-    """The entropy, from below."""
-    RECURSIVE = 6
-    """The commonest value over the l-th and all rarer ones."""
-    KL = 7
-    """The Kullback-Leibler divergence from the table."""
-    JS = 8
-    """The Jensen-Shannon divergence from the table."""
+    EMD = 0  # an earth mover's distance along a tree, from the table or from a superset
+    DISTINCT = 1  # the number of different values, from below
+    SHARE = 2  # the share of each protected value
+    GAIN = 3  # the share of each value over its share in the table
+    BAND = 4  # the share of each value, from both sides of its share in the table
+    ENTROPY = 5  # the entropy, from below
+    RECURSIVE = 6  # the commonest value over the l-th and all rarer ones
+    KL = 7  # the Kullback-Leibler divergence from the table
+    JS = 8  # the Jensen-Shannon divergence from the table
 
 
 @dataclass(frozen=True)
@@ -68,45 +55,22 @@ class JudgedAttribute:
         return replace(self, codes=self.codes[cells], mass=mass)
 
 
-def combine_codes(
-    classes: JudgedClasses, columns: Sequence[str]
-) -> tuple[Ints, list[tuple[int, ...]]]:
-    """The combined value of each cell, and which values each combination is made of.
-
-    A missing value that may be any value is a value of its own here, at distance 1 from all others.
-    """
-    codes = []
-    for name in columns:
-        code = classes.cell_codes[name]
-        codes.append(np.where(code < 0, classes.attributes[name].values, code))
-    label, first = group_codes(codes)
-    return label, [tuple(int(code[at]) for code in codes) for at in first]
-
-
 class AttributePool:
     """The attributes that constraints speak about, each listed once."""
 
-    def __init__(self, classes: JudgedClasses) -> None:
-        self._classes = classes
+    def __init__(self, classes: Classes) -> None:
+        self.classes = classes
         self.fields: list[JudgedAttribute] = []
 
-    def labels(self, name: str) -> tuple[str, ...]:
-        """The values of a sensitive attribute, in the order of their codes."""
-        return self._classes.attributes[name].labels
-
-    def add(self, name: str) -> int:
+    def find(self, name: str) -> int:
         """The number of a sensitive attribute among the fields."""
-        classes = self._classes
+        classes = self.classes
         whole = None if classes.whole is None else classes.whole[name]
         values = classes.attributes[name].values
-        return self._add(JudgedAttribute(name, classes.cell_codes[name], values, whole))
+        return self.add(JudgedAttribute(name, classes.cell_codes[name], values, whole))
 
-    def add_joint(self, columns: tuple[str, ...]) -> int:
-        """The number of the combined values of some sensitive attributes."""
-        label, tuples = combine_codes(self._classes, columns)
-        return self._add(JudgedAttribute(" × ".join(columns), label, len(tuples)))
-
-    def _add(self, attribute: JudgedAttribute) -> int:
+    def add(self, attribute: JudgedAttribute) -> int:
+        """The number of something judged, which is added where it is not known yet."""
         names = [field.name for field in self.fields]
         if attribute.name not in names:
             self.fields.append(attribute)

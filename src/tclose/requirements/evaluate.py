@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Generic, TypeVar
 
 import numpy as np
 
+from tclose.arrays import Flags, Ints
 from tclose.errors import PolicyError, Problem
-from tclose.requirements.classes import JudgedClasses, P, StatedTable
+from tclose.requirements.classes import Classes
 from tclose.requirements.registry import ABOUT_COLUMNS, FIRST, LAST
 from tclose.requirements.requirement import (
-    Flags,
-    Ints,
     Measurement,
+    P,
     ProposedCells,
     Requirement,
+    StatedTable,
     Table,
 )
-
-C = TypeVar("C", bound=JudgedClasses)
 
 
 def state_requirements(table: StatedTable[P], population: P | None = None) -> list[Requirement]:
@@ -53,11 +51,11 @@ def _state_of_columns(table: Table) -> Iterator[Requirement]:
     With nothing else to know, whoever knows the other sensitive attributes knows the class only.
     """
     adversaries = table.policy.adversaries if len(table.attributes) > 1 else ("knows_class",)
-    for values in table.attributes.values():
+    for name, values in table.attributes.items():
         stated = [
             requirement
             for kind in ABOUT_COLUMNS
-            if (statement := kind.find_statement(values.column)) is not None
+            if (statement := kind.find_statement(table.policy.columns[name])) is not None
             for requirement in kind.from_column(statement, values, table)
         ]
         for adversary in adversaries:
@@ -78,23 +76,23 @@ def list_measurements(table: Table) -> list[Requirement]:
 
 
 @dataclass(frozen=True)
-class Evaluation(Generic[C]):
+class Evaluation:
     """What some classes attain in one requirement, with the margin of each."""
 
     requirement: Requirement
     measured: Measurement
-    seen: C
+    seen: Classes
     """The classes as the adversary sees them: where other sensitive values are known, each is
     split by these. `seen.origin` says which class each lies in."""
 
 
 def evaluate(
     requirements: Sequence[Requirement],
-    classes: C,
+    classes: Classes,
     *,
     proposal: ProposedCells | None = None,
     before: Callable[[Requirement], None] = lambda requirement: None,
-) -> Iterator[Evaluation[C]]:
+) -> Iterator[Evaluation]:
     """Measures classes in every requirement, one after the other.
 
     Of classes that a search proposes, a requirement is left out that cannot be judged by them.
@@ -116,9 +114,7 @@ def evaluate(
 
 
 def failing_classes(
-    requirements: Sequence[Requirement],
-    classes: JudgedClasses,
-    proposal: ProposedCells | None = None,
+    requirements: Sequence[Requirement], classes: Classes, proposal: ProposedCells | None = None
 ) -> Flags:
     """Which classes break a requirement, by their numbers."""
     broken = np.zeros(classes.count, dtype=bool)

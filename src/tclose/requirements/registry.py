@@ -1,38 +1,31 @@
 """Every requirement, registered once: policies, audits, searches and reports walk this list.
 
 A new requirement is a file of its own and is registered here: by its class, in the order of
-verdicts, and by the part that adds its key to a column or to the policy.
+verdicts, and by its key below a column or the policy.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from tclose.requirements.belief.beta_likeness import (
-    BasicBetaLikeness,
-    BetaField,
-    EnhancedBetaLikeness,
-)
-from tclose.requirements.belief.delta_disclosure import DeltaDisclosure, DeltaField
-from tclose.requirements.closeness.joint import JointCloseness, JointField
+from pydantic import Field
+
+from tclose.requirements.belief.beta_likeness import BasicBetaLikeness, Beta, EnhancedBetaLikeness
+from tclose.requirements.belief.delta_disclosure import Delta, DeltaDisclosure
+from tclose.requirements.closeness.joint import Joint, JointCloseness
 from tclose.requirements.closeness.nt_closeness import NTCloseness
 from tclose.requirements.closeness.t_closeness import ClosenessField, TCloseness
-from tclose.requirements.diversity.alpha import AlphaAnonymity, AlphaField
-from tclose.requirements.diversity.distinct import (
-    DistinctDiversity,
-    DistinctKey,
-    PField,
-    PSensitivity,
-)
-from tclose.requirements.diversity.entropy import EntropyDiversity, EntropyKey
-from tclose.requirements.diversity.probabilistic import ProbabilisticDiversity, ProbabilisticKey
-from tclose.requirements.diversity.recursive import RecursiveDiversity, RecursiveKey
-from tclose.requirements.identity.delta_presence import DeltaPresence, PresenceField
-from tclose.requirements.identity.k_anonymity import KAnonymity, KField
-from tclose.requirements.identity.k_map import KMap, KMapField
+from tclose.requirements.diversity.alpha import Alpha, AlphaAnonymity
+from tclose.requirements.diversity.distinct import DistinctDiversity, PSensitivity
+from tclose.requirements.diversity.entropy import EntropyDiversity, ValueCount
+from tclose.requirements.diversity.probabilistic import ProbabilisticDiversity
+from tclose.requirements.diversity.recursive import Recursive, RecursiveDiversity
+from tclose.requirements.identity.delta_presence import DeltaPresence, Presence
+from tclose.requirements.identity.k_anonymity import KAnonymity
+from tclose.requirements.identity.k_map import KMap
 from tclose.requirements.requirement import (
     AttributeRequirement,
-    ColumnPart,
+    PolicyPart,
     Requirement,
     SeveralKinds,
 )
@@ -54,28 +47,38 @@ ABOUT_COLUMNS: tuple[type[AttributeRequirement], ...] = (
 LAST: tuple[type[Requirement], ...] = (JointCloseness, KMap, DeltaPresence)
 
 
-class Diversity(ProbabilisticKey, RecursiveKey, EntropyKey, DistinctKey, SeveralKinds):
+class Diversity(SeveralKinds):
     """The kinds of l-diversity that may be promised together."""
 
     short_key: ClassVar[str] = "distinct"
 
+    distinct: int | None = Field(None, ge=1)
+    entropy: ValueCount | None = None
+    recursive: Recursive | None = None
+    probabilistic: ValueCount | None = None
 
-class DiversityField(ColumnPart):
-    """`l` of a column."""
 
-    l: Diversity | None = None
-
-
-class ColumnRequirements(DeltaField, BetaField, PField, AlphaField, DiversityField, ClosenessField):
-    """A column with the keys of all requirements about one; the last named come first."""
+class ColumnRequirements(ClosenessField):
+    """A column with the keys of all requirements about one."""
 
     requirements = ABOUT_COLUMNS
 
+    l: Diversity | None = None
+    alpha: Alpha | None = None
+    p: int | None = Field(None, ge=1, description="p-sensitive k-anonymity")
+    beta: Beta | None = None
+    delta: Delta | None = None
 
-class PolicyRequirements(PresenceField, KMapField, JointField, KField):
+
+class PolicyRequirements(PolicyPart):
     """A policy with the keys of all requirements about a whole table."""
 
     requirements = (*FIRST, *LAST)
+
+    k: int | None = Field(None, ge=1, description="k-anonymity: least size of a class")
+    joint: tuple[Joint, ...] = ()
+    k_map: int | None = Field(None, ge=1, description="k-map: least matches in the population")
+    presence: Presence | None = None
 
 
 def find_requirement(name: str) -> type[Requirement] | None:

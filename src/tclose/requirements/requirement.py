@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.distance import Distances
 from tclose.distance.histogram import Counts
 from tclose.distance.numbers import Part
-from tclose.distance.registry import DistanceSpec
-from tclose.requirements.classes import JudgedClasses, SensitiveValues, StatedTable, Tally
+from tclose.distance.registry import DISTANCES, Attribute, DistanceSpec
+from tclose.hierarchy import Hierarchy
+from tclose.requirements.classes import Classes, Tally
+from tclose.requirements.closeness.supersets import Supersets
 from tclose.requirements.constraint import AttributePool, Compiled
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Adversary = Literal["knows_class", "knows_others"]
 """Whoever knows a person's class, or the person's other sensitive values as well: to them a class
 is only those of its rows that have these values."""
 ADVERSARIES: dict[str, Adversary] = {"separate": "knows_class", "cross": "knows_others"}
 """The adversaries by the words of a policy."""
 
-Table = StatedTable[Any]
-"""A table whose policy states requirements."""
 Matching = Callable[[], Ints]
 """Counts the people of the population who fit each class; raises where there is no population."""
 Statement = Part | Fraction | int | tuple[Part, ...]
@@ -49,7 +46,7 @@ class StatingPart(Part):
     @model_validator(mode="after")
     def _refuse_misuse(self) -> StatingPart:
         for kind in self.stated:
-            kind.refuse_misuse(self)
+            kind.refuse_misuse(self, kind.find_statement(self))
         return self
 
 
@@ -97,6 +94,27 @@ class PolicyPart(StatingPart):
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive attributes."""
         return self.with_role("sensitive")
+
+
+P = TypeVar("P", contravariant=True)
+
+
+class StatedTable(Protocol[P]):
+    """A table with the policy that is stated about it; P is a table of the population."""
+
+    @property
+    def policy(self) -> PolicyPart: ...  # noqa: D102
+    @property
+    def attributes(self) -> Mapping[str, Attribute]: ...  # noqa: D102
+    @property
+    def hierarchies(self) -> Mapping[str, Hierarchy]: ...  # noqa: D102
+    def match_population(self, population: P) -> Ints:
+        """How many people of the population fit each class."""
+        ...
+
+
+Table = StatedTable[Any]
+"""A table whose policy states requirements."""
 
 
 class SeveralKinds(Part):
@@ -185,17 +203,8 @@ class ProposedCells:
     """The proposed class of each of these cells."""
     climbs: list[list[Ints]] | None = None
     """The codes of every proposed class at each level of each column, where supersets count."""
-
-    def match(self, people: Ints, classes: int) -> Ints:
-        """How many people match each proposed class, at least, from those who match a raw one.
-
-        People match one raw class each, so their numbers add up; whoever matches a released class
-        without matching a raw one only makes the class safer, unless a least share is promised.
-        """
-        inside = np.unique(self.owner * len(people) + self.raw_class)
-        matches = np.zeros(classes, dtype=np.int64)
-        np.add.at(matches, inside // len(people), people[inside % len(people)])
-        return matches
+    supersets: Mapping[str, Supersets] | None = None
+    """By attribute the superset that each proposed class is close to, where a search names them."""
 
 
 @dataclass(frozen=True)
@@ -236,6 +245,11 @@ class Requirement:
         return None
 
     @property
+    def reference(self) -> str | None:
+        """The declared distribution that classes are compared with; None: the table's own."""
+        return None
+
+    @property
     def required(self) -> str | None:
         """The threshold as text; None where it is only measured."""
         return write_number(self.limit)
@@ -258,60 +272,50 @@ class Requirement:
     @property
     def bounded(self) -> bool:
         """Whether no class attains more than 1."""
-        return True
+        return self.distance not in DISTANCES or DISTANCES[self.distance].bounded
 
-    def measure(self, classes: JudgedClasses) -> Measurement:
+    def measure(self, classes: Classes) -> Measurement:
         """What the table attains."""
         raise NotImplementedError
 
-    def measure_proposed(self, classes: JudgedClasses, cells: ProposedCells) -> Measurement | None:
+    def measure_proposed(self, classes: Classes, cells: ProposedCells) -> Measurement | None:
         """What classes attain that a search proposes; None where that cannot be told from them."""
         return self.measure(classes)
 
-    def summarize(self, classes: JudgedClasses, view: Ints, scores: Scores) -> Measurement:
+    def name_supersets(self, supersets: Mapping[str, Supersets]) -> Requirement:
+        """The same judged by what a release names for each attribute, if it is about supersets."""
+        return self
+
+    def choose_supersets(
+        self, classes: Classes, natural: Sequence[Ints], climbs: list[list[Ints]] | None
+    ) -> Supersets | None:
+        """A superset for every class that has one among some, or along levels; None where it is
+        not about supersets."""
+        return None
+
+    def summarize(self, classes: Classes, view: Ints, scores: Scores) -> Measurement:
         """From judged distributions to classes: the worst of a class's views counts.
 
         `view` is the view that each of the scores belongs to.
         """
         sign = -1.0 if self.small_is_bad else 1.0
-        per_view = np.full(classes.views, -np.inf)
-        np.maximum.at(per_view, view, sign * scores.value)
-        broken = np.zeros(classes.views, dtype=bool)
-        broken[view[scores.fails]] = True
-        per_class = np.full(classes.count, -np.inf)
-        np.maximum.at(per_class, classes.class_of, per_view[classes.view_of])
-        failing = np.zeros(classes.count, dtype=bool)
-        failing[classes.class_of[broken[classes.view_of]]] = True
-        attained = sign * per_class
+        attained = sign * classes.find_largest(view, sign * scores.value)
+        failing = classes.find_largest(view, scores.fails) > 0
         margin = np.broadcast_to(np.inf, classes.count)
         if self.limit is not None:
             margin = sign * (float(self.limit) - attained)
         first = int(np.searchsorted(classes.view_of, view[scores.worst]))
         return Measurement(
-            value=attained,
-            fails=failing,
-            achieved=float(scores.value[scores.worst]),
-            exact=scores.exact,
-            worst=int(classes.class_of[first]),
-            margin=margin,
-            note=scores.note,
-            small_is_bad=self.small_is_bad,
-        )
+            attained, failing, float(scores.value[scores.worst]), scores.exact,
+            int(classes.class_of[first]), margin, note=scores.note, small_is_bad=self.small_is_bad,
+        )  # fmt: skip
 
-    def compile(self, attributes: AttributePool) -> Compiled:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The constraints that together are this requirement; None where kernels cannot judge."""
-        return None if self.limit is None else self.constrain(attributes, Fraction(self.limit))
-
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> Compiled:
-        """The same at some threshold."""
         return None
 
     def refuse_uncompiled(self) -> None:
         """Raises UsageError where no search can do without a constraint."""
-
-    def at_limit(self, limit: Fraction | int) -> Requirement:
-        """The same with another threshold."""
-        return replace(self, limit=limit)
 
     def against_table(self) -> Requirement | None:
         """The distance of classes from the table that it is about, as a requirement; if any."""
@@ -326,8 +330,8 @@ class Requirement:
         return None if stated == () else stated
 
     @classmethod
-    def refuse_misuse(cls, part: Any) -> None:
-        """Raises ValueError where what the policy, or a column, says at the key makes no sense."""
+    def refuse_misuse(cls, part: Any, stated: Any) -> None:
+        """Raises ValueError where what a policy, or a column of it, states makes no sense."""
 
     @classmethod
     def read_statement(cls, stated: Statement) -> dict[str, Any]:
@@ -356,7 +360,7 @@ class AttributeRequirement(Requirement):
 
     attribute: str = field()
 
-    def measure(self, classes: JudgedClasses) -> Measurement:
+    def measure(self, classes: Classes) -> Measurement:
         """What the table attains."""
         tally = classes.tally(self.attribute)
         return self.summarize(classes, tally.view, self.score(tally))
@@ -367,13 +371,13 @@ class AttributeRequirement(Requirement):
 
     @classmethod
     def from_column(
-        cls, stated: Statement, values: SensitiveValues, table: Table
+        cls, stated: Statement, values: Attribute, table: Table
     ) -> Iterable[Requirement]:
         """What the policy states of a sensitive column."""
         return (cls(values.name, **cls.read_statement(stated)),)
 
     @classmethod
-    def suggest_for_column(cls, values: SensitiveValues) -> Iterable[Requirement]:
+    def suggest_for_column(cls, values: Attribute) -> Iterable[Requirement]:
         """What is worth measuring of a sensitive column whatever was required."""
         return (cls(values.name),) if cls.suggested else ()
 

@@ -9,18 +9,12 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from tclose.distance import Histogram, Ratios
+from tclose.arrays import Flags
+from tclose.distance import Ratios
 from tclose.distance.numbers import Number, compare_each, decimal_of, must
-from tclose.requirements.classes import Tally
+from tclose.requirements.classes import Tally, find_largest
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
-from tclose.requirements.requirement import (
-    AttributeRequirement,
-    ColumnPart,
-    Flags,
-    Floats,
-    Scores,
-    SeveralKinds,
-)
+from tclose.requirements.requirement import AttributeRequirement, Scores, SeveralKinds
 
 Gain = Annotated[Number, must("β must be positive", lambda beta: beta > 0)]
 
@@ -32,12 +26,6 @@ class Beta(SeveralKinds):
 
     basic: Gain | None = None
     enhanced: Gain | None = None
-
-
-class BetaField(ColumnPart):
-    """`beta = 1`, `beta = { basic = 1 }` or `beta = { enhanced = 1 }` of a column."""
-
-    beta: Beta | None = None
 
 
 @dataclass(frozen=True)
@@ -54,27 +42,27 @@ class BasicBetaLikeness(AttributeRequirement):
     )
 
     def score(self, tally: Tally) -> Scores:
-        """The largest gain in belief."""
+        """The largest gain in belief; infinite where a value's gain is beyond any β."""
         gain = measure_gains(tally)
-        return self._score_entries(tally, gain, np.zeros(len(gain.value), dtype=bool))
-
-    def _score_entries(self, tally: Tally, gain: Ratios, beyond: Flags) -> Scores:
-        """The worst value of each distribution counts; one that is beyond any β is infinite."""
-        value = np.where(beyond, np.inf, gain.value - 1)
-        if self.limit is None:
-            fails = np.zeros(len(value), dtype=bool)
-        else:
+        beyond = self.find_beyond(tally, gain)
+        value, fails = np.where(beyond, np.inf, gain.value - 1), np.zeros_like(beyond)
+        if self.limit is not None:
             fails = beyond | ~gain.within(1 + Fraction(self.limit))
         finite = not np.isinf(value).any()
         entry = gain.largest() if finite else int(np.argmax(value))
         exact = gain.exact(entry)
-        worst = int(tally.histogram.owner()[entry])
-        by_row, broken = find_worst_values(tally.histogram, value, fails)
-        return Scores(by_row, broken, worst, exact - 1 if exact is not None and finite else None)
+        exact = exact - 1 if exact is not None and finite else None
+        owner, rows = tally.histogram.owner(), tally.histogram.classes
+        broken = find_largest(owner, fails, rows) > 0
+        return Scores(find_largest(owner, value, rows), broken, int(owner[entry]), exact)
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
+    def find_beyond(self, tally: Tally, gain: Ratios) -> Flags:
+        """Which entries of the histogram gain more than any β allows: none."""
+        return np.zeros(len(gain.value), dtype=bool)
+
+    def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """The gain of every value."""
-        return (Constraint(ConstraintKind.GAIN, attributes.add(self.attribute), 1 + limit),)
+        return (Constraint(ConstraintKind.GAIN, attributes.find(self.attribute), 1 + limit),)
 
 
 @dataclass(frozen=True)
@@ -88,49 +76,31 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
         "was, and less for common values."
     )
 
-    def score(self, tally: Tally) -> Scores:
-        """The largest gain; infinite where a gain passes −ln q, which no β allows."""
-        gain = measure_gains(tally)
-        return self._score_entries(tally, gain, _is_beyond_logarithm(tally, gain))
+    def find_beyond(self, tally: Tally, gain: Ratios) -> Flags:
+        """Which entries have p/q − 1 > −ln q, decided with as many digits as it takes."""
+        total, counts = tally.total, tally.table[tally.histogram.code]
+        share = counts.astype(float) / total
+        # A value that the table lacks gains infinitely, which is beyond any logarithm.
+        difference = gain.value - 1 + np.log(np.where(share > 0, share, 1.0))
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
+        def find_shares(index: int) -> tuple[Fraction, Fraction]:
+            return gain.exact(index) or Fraction(0), Fraction(int(counts[index]), total)
+
+        def find_excess(shares: tuple[Fraction, Fraction]) -> Decimal:
+            ratio, q = shares
+            return decimal_of(ratio) - 1 + decimal_of(q).ln()
+
+        return compare_each(difference, find_shares, find_excess) > 0
+
+    def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """The gain of every value, and the band that its logarithm leaves."""
-        band = Constraint(ConstraintKind.BAND, attributes.add(self.attribute), absent=True)
-        return (*super().constrain(attributes, limit), band)
+        band = Constraint(ConstraintKind.BAND, attributes.find(self.attribute), absent=True)
+        return (*super().compile(attributes, limit), band)
 
 
 def measure_gains(tally: Tally) -> Ratios:
     """p/q = (c·n)/(r·N) of every entry of the histogram."""
     histogram, rows = tally.histogram, tally.total
-    total = np.broadcast_to(
-        np.array(rows, np.int64 if rows < 2**62 else object), histogram.code.shape
-    )
+    total = np.full(len(histogram.code), rows, np.int64 if rows < 2**62 else object)
     size = tally.size[histogram.owner()]
     return Ratios((histogram.count, total), (size, tally.table[histogram.code]))
-
-
-def find_worst_values(histogram: Histogram, value: Floats, fails: Flags) -> tuple[Floats, Flags]:
-    """The largest value among the entries of each distribution, and whether one of them fails."""
-    owner = histogram.owner()
-    largest = np.full(histogram.classes, -np.inf)
-    np.maximum.at(largest, owner, value)
-    broken = np.zeros(histogram.classes, dtype=bool)
-    broken[owner[fails]] = True
-    return largest, broken
-
-
-def _is_beyond_logarithm(tally: Tally, gain: Ratios) -> Flags:
-    """Which entries have p/q − 1 > −ln q, decided with as many digits as it takes."""
-    total, counts = tally.total, tally.table[tally.histogram.code]
-    share = counts.astype(float) / total
-    # A value that the table lacks gains infinitely, which is beyond any logarithm.
-    difference = gain.value - 1 + np.log(np.where(share > 0, share, 1.0))
-
-    def find_shares(index: int) -> tuple[Fraction, Fraction]:
-        return gain.exact(index) or Fraction(0), Fraction(int(counts[index]), total)
-
-    def find_excess(shares: tuple[Fraction, Fraction]) -> Decimal:
-        ratio, q = shares
-        return decimal_of(ratio) - 1 + decimal_of(q).ln()
-
-    return compare_each(difference, find_shares, find_excess) > 0

@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from tclose.distance.numbers import Number, Part, compare_each, decimal_of, must
-from tclose.requirements.belief.beta_likeness import find_worst_values, measure_gains
-from tclose.requirements.classes import Tally
+from tclose.requirements.belief.beta_likeness import measure_gains
+from tclose.requirements.classes import Tally, find_largest
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
@@ -31,12 +31,6 @@ class Delta(Part):
     max: Annotated[Number, must("δ must be positive", lambda delta: delta > 0)]
     base: Literal["2", "e"] = "e"
     absent: Literal["violate", "ignore"] = "violate"
-
-
-class DeltaField(ColumnPart):
-    """`delta = 1` or `delta = { max = 1, base = "2", absent = "ignore" }` of a column."""
-
-    delta: Delta | None = None
 
 
 @dataclass(frozen=True)
@@ -84,8 +78,9 @@ class DeltaDisclosure(AttributeRequirement):
                 )
                 >= 0
             )
-        value, fails = find_worst_values(histogram, change, reached)
-        value = np.maximum(value, 0.0)
+        owner, rows = histogram.owner(), histogram.classes
+        value = np.maximum(find_largest(owner, change, rows), 0.0)
+        fails = find_largest(owner, reached, rows) > 0
         note = "values absent from a class are ignored"
         if self.absent == "violate":
             value[np.diff(histogram.start) < np.count_nonzero(tally.table)] = np.inf
@@ -102,14 +97,14 @@ class DeltaDisclosure(AttributeRequirement):
         change = log / Decimal(2).ln() if self.base == "2" else log
         return change - decimal_of(Fraction(self.limit or 0))
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """The band in which the share of every value must stay."""
         spread = float(limit) * (math.log(2) if self.base == "2" else 1.0)
-        at, lax = attributes.add(self.attribute), self.absent == "ignore"
+        at, lax = attributes.find(self.attribute), self.absent == "ignore"
         return (Constraint(ConstraintKind.BAND, at, spread=spread, absent=lax),)
 
     @classmethod
-    def refuse_misuse(cls, part: DeltaField) -> None:
+    def refuse_misuse(cls, part: ColumnPart, stated: Delta) -> None:
         """The laxer reading is not monotone, so that any value is not the worst of all values."""
-        if part.missing == "any" and part.delta is not None and part.delta.absent == "ignore":
+        if part.missing == "any" and stated.absent == "ignore":
             raise ValueError('delta with absent = "ignore" is not defined where missing = "any"')

@@ -7,23 +7,26 @@ distance is at least any weighted mean of the separate ones), so this is a promi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field, field_validator
 
-from tclose.distance import Distance, EarthMover, MatrixMetric, Metric, equal, matrix
+from tclose.arrays import Ints
+from tclose.distance import Distance, EarthMover, Metric, equal, matrix
+from tclose.distance.histogram import group_codes
 from tclose.distance.numbers import Number, Part, must
 from tclose.errors import UsageError
-from tclose.requirements.classes import JudgedClasses
+from tclose.requirements.classes import Classes
 from tclose.requirements.closeness.t_closeness import choose_ground
 from tclose.requirements.constraint import (
     AttributePool,
     Compiled,
     Constraint,
     ConstraintKind,
-    combine_codes,
+    JudgedAttribute,
 )
 from tclose.requirements.requirement import (
     Capabilities,
@@ -54,12 +57,6 @@ class Joint(Part):
         if len(set(value)) < len(value):
             raise ValueError("a column stands twice")
         return value
-
-
-class JointField(PolicyPart):
-    """`joint = [{ columns = ["disease", "salary"], t = 0.3 }]` of a policy."""
-
-    joint: tuple[Joint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,25 +97,25 @@ class JointCloseness(Requirement):
         """How combined values are compared."""
         return self.by
 
-    def measure(self, classes: JudgedClasses) -> Measurement:
+    def measure(self, classes: Classes) -> Measurement:
         """The distance of the farthest class."""
-        label, tuples = combine_codes(classes, self.columns)
+        label, tuples = self._combine_codes(classes)
         tally = classes.tally_of(label, len(tuples))
         found = self._choose_distance(tuples).of(tally.histogram, tally.table)
         return self.summarize(classes, tally.view, Scores.at_most(found, self.limit))
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> Compiled:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The variational distance of the combined values."""
         if self.by != "equal":
             return None
-        at = attributes.add_joint(self.columns)
-        metric = equal(attributes.fields[at].values)
-        return (Constraint(ConstraintKind.EMD, at, limit, metric),)
+        label, tuples = self._combine_codes(attributes.classes)
+        at = attributes.add(JudgedAttribute(self.attribute, label, len(tuples)))
+        return (Constraint(ConstraintKind.EMD, at, limit, equal(len(tuples))),)
 
     @classmethod
-    def refuse_misuse(cls, part: JointField) -> None:
+    def refuse_misuse(cls, part: PolicyPart, stated: tuple[Joint, ...]) -> None:
         """All columns are sensitive."""
-        for joint in part.joint:
+        for joint in stated:
             wrong = [name for name in joint.columns if name not in part.sensitive]
             if wrong:
                 raise ValueError(f"joint: {wrong[0]!r} is not a sensitive column of this policy")
@@ -140,6 +137,18 @@ class JointCloseness(Requirement):
         if len(table.attributes) > 1:
             yield cls(tuple(table.attributes))
 
+    def _combine_codes(self, classes: Classes) -> tuple[Ints, list[tuple[int, ...]]]:
+        """The combined value of each cell, and which values each combination is made of.
+
+        A missing value that may be any is a value of its own here, at distance 1 from all others.
+        """
+        codes = []
+        for name in self.columns:
+            code = classes.cell_codes[name]
+            codes.append(np.where(code < 0, classes.attributes[name].values, code))
+        label, first = group_codes(codes)
+        return label, [tuple(int(code[at]) for code in codes) for at in first]
+
     def _choose_distance(self, tuples: list[tuple[int, ...]]) -> Distance:
         if self.by == "equal":
             return EarthMover(equal(len(tuples)))
@@ -156,7 +165,11 @@ class JointCloseness(Requirement):
             each = [_measure_values(ground, a, b) for ground, a, b in pairs]
             return max(each) if self.by == "max" else sum(each, Fraction(0)) / len(each)
 
-        return EarthMover(_keep_scale([[measure(a, b) for b in tuples] for a in tuples]))
+        distances = [[measure(some, others) for others in tuples] for some in tuples]
+        metric, _ = matrix(distances)
+        # The diameter is that of the whole domain, not of what was observed.
+        largest = max(max(row) for row in distances) or Fraction(1)
+        return EarthMover(replace(metric, diameter=int(metric.diameter / largest)))
 
 
 def _measure_values(ground: Metric, value: int, other: int) -> Fraction:
@@ -164,12 +177,3 @@ def _measure_values(ground: Metric, value: int, other: int) -> Fraction:
     if max(value, other) >= ground.values:
         return Fraction(value != other)
     return ground.between(value, other)
-
-
-def _keep_scale(distances: list[list[Fraction]]) -> Metric:
-    """The matrix as it is: its diameter is that of the whole domain, not of what was observed."""
-    metric, _ = matrix(distances)
-    largest = max(entry for row in distances for entry in row)
-    if not largest:
-        return metric
-    return MatrixMetric("matrix", metric.cost, int(metric.diameter / largest))

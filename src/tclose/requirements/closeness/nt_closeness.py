@@ -1,11 +1,10 @@
 """(n, t)-closeness: every class is near some natural superset of at least n rows.
 
-A natural superset of a class holds all rows whose quasi-identifiers fit a broader version of the
-class's own. Without the tree by which a release was made, the broader versions are those of the
-generalization lattice: each quasi-identifier at a level of its hierarchy. A column without a
-hierarchy (or with labels that its hierarchy does not know) can only be kept or dropped; a class
-that finds no close superset that way might have one that cannot be seen from here, and the answer
-is then "not decided" instead of "fails".
+A natural superset of a class holds all rows that fit a broader version of it. A release names one
+for every class (`supersets`), and these are what is judged. Where none is named, each
+quasi-identifier is tried at every level of its hierarchy; a column without a hierarchy (or with
+labels that it does not know) can only be kept or dropped. Where no superset is then close, one may
+exist unseen, and the answer is "not decided" instead of "fails".
 """
 
 from __future__ import annotations
@@ -13,21 +12,23 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
-from tclose.distance import Distance, Distances, Reference
+from tclose.arrays import Flags, Ints
+from tclose.distance import Distances, Reference
 from tclose.distance.histogram import group_codes
+from tclose.distance.registry import Attribute
 from tclose.errors import PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.requirements.classes import JudgedClasses, SensitiveValues
+from tclose.requirements.classes import Classes
+from tclose.requirements.closeness.supersets import Supersets
 from tclose.requirements.closeness.t_closeness import Closeness, ClosenessField, TCloseness
 from tclose.requirements.constraint import AttributePool, Compiled, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     Capabilities,
-    Ints,
     Measurement,
     ProposedCells,
     Requirement,
@@ -55,13 +56,12 @@ class NTCloseness(Closeness):
 
     n: int
     trees: Mapping[str, Hierarchy] = field(default_factory=dict)
+    named: Supersets | None = None
+    """The superset of each class, where a release names them."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """A union of two classes, each like its own surroundings, may be like nobody's.
-
-        No superset is larger than the table.
-        """
+        """A union of two classes, each like its own surroundings, may be like nobody's."""
         return Capabilities(
             monotone=False, self_contained=False, whole_table=True, least_table=self.n
         )
@@ -71,19 +71,23 @@ class NTCloseness(Closeness):
         """n and t."""
         return f"n={self.n}, t={write_number(self.limit)}"
 
-    def measure(self, classes: JudgedClasses) -> Measurement:
-        """The largest, over classes, of the distance to the nearest superset."""
+    def measure(self, classes: Classes) -> Measurement:
+        """The largest, over classes, of the distance to the superset named, or to the nearest."""
+        if self.named is not None:
+            return self.measure_named(classes, self.named)
         return self.measure_along(classes, *self._find_levels(classes))
 
-    def measure_proposed(self, classes: JudgedClasses, cells: ProposedCells) -> Measurement | None:
-        """Judged along the levels of the proposal; its cuts keep it where these are not given."""
+    def measure_proposed(self, classes: Classes, cells: ProposedCells) -> Measurement | None:
+        """Judged by the supersets that a search names, or along the levels of its proposal."""
+        if cells.supersets is not None:
+            return self.measure_named(classes, cells.supersets[self.attribute])
         return None if cells.climbs is None else self.measure_along(classes, cells.climbs)
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> Compiled:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The distance from a superset; only a search that knows its supersets keeps this."""
         if (tree := self.measure_by.tree) is None:
             return None
-        at = attributes.add(self.attribute)
+        at = attributes.find(self.attribute)
         return (Constraint(ConstraintKind.EMD, at, limit, tree, need=self.n),)
 
     def refuse_uncompiled(self) -> None:
@@ -100,58 +104,172 @@ class NTCloseness(Closeness):
 
     @classmethod
     def from_column(
-        cls, stated: Statement, values: SensitiveValues, table: Table
+        cls, stated: Statement, values: Attribute, table: Table
     ) -> tuple[Requirement, ...]:
         """`t = 0.2` with `n = 1000`."""
-        column = values.column
+        column = table.policy.columns[values.name]
         assert isinstance(stated, int) and isinstance(column, ClosenessField)
         quasi = [table.policy.columns[name] for name in table.policy.quasi]
         if any(each.missing == "any" for each in (column, *quasi)):
             what = '(n, t)-closeness is not defined where a missing value may be "any" value'
             raise PolicyError([Problem(f"columns.{values.name}.n", what, 'say missing = "value"')])
-        distance, _ = values.distance(column.distance)
+        distance, _ = values.distance()
         return (cls(values.name, distance, stated, table.hierarchies, limit=column.t),)
 
+    def name_supersets(self, supersets: Mapping[str, Supersets]) -> Requirement:
+        """The same where classes are judged by the supersets that are named for them."""
+        if self.adversary == "knows_others" or self.attribute not in supersets:
+            return self
+        return replace(self, named=supersets[self.attribute])
+
+    def choose_supersets(
+        self, classes: Classes, natural: Sequence[Ints], climbs: list[Levels] | None
+    ) -> Supersets:
+        """For every class the smallest of some natural supersets that it is close to, if any; or
+        the first along the levels of a full-domain recoding, where these are given."""
+        assert self.limit is not None
+        if climbs is not None:
+            return self._choose_along(classes, climbs)
+        of_class = np.full(classes.count, -1, dtype=np.int64)
+        chosen: list[Ints] = []
+        size = [self._count_members(classes, members) for members in natural]
+        for at in np.argsort(size, kind="stable").tolist():
+            todo = natural[at][of_class[natural[at]] < 0]
+            if size[at] < self.n or not len(todo):
+                continue
+            found = self._compare_with(classes, todo, [natural[at]], np.zeros_like(todo))
+            close = todo[found.within(Fraction(self.limit))]
+            if len(close):
+                of_class[close] = len(chosen)
+                chosen.append(natural[at])
+        return Supersets(of_class, tuple(chosen))
+
+    def _choose_along(self, classes: Classes, climbs: list[Levels]) -> Supersets:
+        assert self.limit is not None
+        of_class = np.full(classes.count, -1, dtype=np.int64)
+        chosen: list[Ints] = []
+        todo = np.ones(classes.count, dtype=bool)
+        for label, members, distances in self._compare(classes, climbs, todo):
+            close = members[distances.within(Fraction(self.limit))]
+            todo[close] = False
+            for group in np.unique(label[close]).tolist():
+                of_class[close[label[close] == group]] = len(chosen)
+                chosen.append(np.flatnonzero(label == group))
+        return Supersets(of_class, tuple(chosen))
+
+    def measure_named(self, classes: Classes, named: Supersets) -> Measurement:
+        """The distance of every class to its superset; infinite where that is none.
+
+        A class must have a superset that is natural, covers it, and has at least n rows.
+        """
+        value = np.full(classes.count, np.inf)
+        fails = np.ones(classes.count, dtype=bool)
+        faults = {"name no superset": int((named.of_class < 0).sum())}
+        large: list[Ints] = []
+        place = np.full(len(named.members), -1, dtype=np.int64)
+        covered = np.zeros(classes.count, dtype=bool)
+        for at, members in enumerate(named.members):
+            mine = np.flatnonzero(named.of_class == at)
+            fault = ""
+            if members is None:
+                fault = "name a superset that is not natural: its box cuts through a class"
+            elif self._count_members(classes, members) < self.n:
+                fault = f"name a superset of fewer than {self.n:,}"
+            else:
+                covered[np.intersect1d(mine, members)] = True
+                place[at] = len(large)
+                large.append(members)
+            if fault:
+                faults[fault] = faults.get(fault, 0) + len(mine)
+        outside = (place[named.of_class] >= 0) & (named.of_class >= 0) & ~covered
+        faults["name a superset that does not cover them"] = int(outside.sum())
+        some = np.flatnonzero(covered)
+        if len(some):
+            found = self._compare_with(classes, some, large, place[named.of_class[some]])
+            value[some] = found.value
+            fails[some] = False if self.limit is None else ~found.within(Fraction(self.limit))
+        worst = int(np.argmax(value))
+        margin = (np.inf if self.limit is None else float(self.limit)) - value
+        note = "; ".join(f"{count:,} classes {what}" for what, count in faults.items() if count)
+        at_worst = int(np.searchsorted(some, worst))
+        return Measurement(
+            value=value, fails=fails, achieved=float(value[worst]),
+            exact=found.exact(at_worst) if covered[worst] else None,
+            worst=worst, margin=margin, note=note,
+        )  # fmt: skip
+
+    def _count_members(self, classes: Classes, members: Ints) -> int:
+        """The rows, or persons, of some classes together."""
+        label = np.full(classes.count, -1, dtype=np.int64)
+        label[members] = 0
+        return int(classes.sizes(label, 1)[0])
+
+    def _compare_with(
+        self, classes: Classes, some: Ints, supersets: Sequence[Ints], of_class: Ints
+    ) -> Distances:
+        """The distances of some classes, each to one of the supersets."""
+        counts = []
+        for members in supersets:
+            label = np.full(classes.count, -1, dtype=np.int64)
+            label[members] = 0
+            counts.append(classes.merge_histogram(self.attribute, label, 1).dense()[0])
+        reference = Reference(np.stack(counts), of_class)
+        return self.measure_by.against(classes.histogram(self.attribute).take(some), reference)
+
     def measure_along(
-        self, classes: JudgedClasses, levels: list[Levels], unseen: Sequence[str] = ()
+        self, classes: Classes, levels: list[Levels], unseen: Sequence[str] = ()
     ) -> Measurement:
         """The same where each quasi-identifier's codes at each level are given."""
-        lattice = _Lattice(classes, self.attribute, levels, self.n)
         value = np.full(classes.count, np.inf)
         close = np.full(classes.count, self.limit is None)
-        for members, distances in lattice.compare(self.measure_by):
+        for _, members, distances in self._compare(classes, levels, np.ones_like(close)):
             value[members] = np.minimum(value[members], distances.value)
             if self.limit is not None:
                 close[members] |= distances.within(Fraction(self.limit))
         worst, fails = int(np.argmax(value)), ~close
         limit = np.inf if self.limit is None else float(self.limit)
+        note = ""
         # No superset, seen or unseen, is larger than the table.
-        possible = self.n <= classes.everyone
-        undecided = bool(fails.any()) and possible and (bool(unseen) or lattice.cut_short)
-        note = f"only {MOST_NODES:,} of the possible supersets were tried"
-        if not lattice.cut_short:
-            columns = ", ".join(repr(name) for name in unseen)
-            note = (
-                f"without a hierarchy that knows every label of {columns}, supersets may exist "
-                "unseen"
-            )
+        if fails.any() and self.n <= classes.everyone:
+            if math.prod(map(len, levels)) > MOST_NODES:
+                note = f"only {MOST_NODES:,} of the possible supersets were tried"
+            elif unseen:
+                columns = ", ".join(repr(name) for name in unseen)
+                note = (
+                    f"without a hierarchy that knows every label of {columns}, supersets may exist "
+                    "unseen"
+                )
+        only = np.arange(classes.count) == worst
+        nearest = [each.exact(0) for _, _, each in self._compare(classes, levels, only)]
+        known = [distance for distance in nearest if distance is not None]
         return Measurement(
             value=value, fails=fails, achieved=float(value[worst]),
-            exact=self._measure_nearest(lattice, worst), worst=worst, margin=limit - value,
-            decided=not undecided, note=note if undecided else "",
+            exact=min(known, default=None) if len(known) == len(nearest) else None,
+            worst=worst, margin=limit - value, decided=not note, note=note,
         )  # fmt: skip
 
-    def _measure_nearest(self, lattice: _Lattice, index: int) -> Fraction | None:
-        """The exact distance of one class from its nearest superset."""
-        nearest: list[Fraction] = []
-        for members, distances in lattice.compare(self.measure_by, only=index):
-            for at in np.flatnonzero(members == index):
-                if (distance := distances.exact(int(at))) is None:
-                    return None
-                nearest.append(distance)
-        return min(nearest, default=None)
+    def _compare(
+        self, classes: Classes, levels: list[Levels], some: Flags
+    ) -> Iterator[tuple[Ints, Ints, Distances]]:
+        """For every level vector: the group of each class, the classes inside large enough groups,
+        and their distances. Only `some` classes count, which may become fewer on the way."""
+        histogram = classes.histogram(self.attribute)
+        for codes in _list_vectors(levels):
+            if not some.any():
+                return
+            label, first = group_codes(codes)
+            large = classes.sizes(label, len(first)) >= self.n
+            members = np.flatnonzero(large[label] & some)
+            if not len(members):
+                continue
+            groups, of_class = np.unique(label[members], return_inverse=True)
+            place = np.full(len(first), -1, dtype=np.int64)
+            place[groups] = np.arange(len(groups))
+            merged = classes.merge_histogram(self.attribute, place[label], len(groups))
+            reference = Reference(merged.dense(), of_class.astype(np.int64))
+            yield label, members, self.measure_by.against(histogram.take(members), reference)
 
-    def _find_levels(self, classes: JudgedClasses) -> tuple[list[Levels], list[str]]:
+    def _find_levels(self, classes: Classes) -> tuple[list[Levels], list[str]]:
         """Each quasi-identifier's codes at each level, and the columns that cannot be climbed."""
         levels, unseen = [], []
         for at, name in enumerate(classes.quasi):
@@ -167,50 +285,14 @@ class NTCloseness(Closeness):
 
 def _climb(tree: Hierarchy, labels: tuple[str, ...], level: int) -> Ints:
     """The node of each label at a level of a hierarchy; a missing value stays itself."""
-    return np.array([*(tree.node_at(label, level) for label in labels), len(tree.labels)], np.int64)
+    above = [tree.index(tree.generalize(label, level)) for label in labels]
+    return np.array([*above, len(tree.labels)], np.int64)
 
 
-@dataclass
-class _Lattice:
-    """The broader versions of all classes, level vector by level vector."""
-
-    classes: JudgedClasses
-    attribute: str
-    levels: list[Levels]
-    least: int
-    """How many rows a superset must have."""
-
-    @property
-    def cut_short(self) -> bool:
-        """Whether there are more level vectors than can be afforded."""
-        return math.prod(len(codes) for codes in self.levels) > MOST_NODES
-
-    def compare(
-        self, distance: Distance, only: int | None = None
-    ) -> Iterator[tuple[Ints, Distances]]:
-        """For every level vector: the classes inside large enough groups, and their distances."""
-        histogram = self.classes.histogram(self.attribute)
-        for vector in self._list_vectors():
-            label, first = group_codes(
-                [codes[at] for codes, at in zip(self.levels, vector, strict=True)]
-            )
-            large = self.classes.sizes(label, len(first)) >= self.least
-            members = np.flatnonzero(large[label])
-            if only is not None:
-                members = members[members == only]
-            if not len(members):
-                continue
-            groups, of_class = np.unique(label[members], return_inverse=True)
-            place = np.full(len(first), -1, dtype=np.int64)
-            place[groups] = np.arange(len(groups))
-            merged = self.classes.merge_histogram(self.attribute, place[label], len(groups))
-            reference = Reference(merged.dense(), of_class.astype(np.int64))
-            yield members, distance.against(histogram.take(members), reference)
-
-    def _list_vectors(self) -> Iterator[tuple[int, ...]]:
-        """Level vectors from the narrowest up, as many as can be afforded, the broadest last."""
-        every = itertools.product(*(range(len(codes)) for codes in self.levels))
-        if not self.cut_short:
-            return every
-        top = tuple(len(codes) - 1 for codes in self.levels)
-        return itertools.chain(itertools.islice(every, MOST_NODES - 1), [top])
+def _list_vectors(levels: list[Levels]) -> Iterator[tuple[Ints, ...]]:
+    """Level vectors from the narrowest up, as many as can be afforded, the broadest last."""
+    every = itertools.product(*levels)
+    if math.prod(map(len, levels)) <= MOST_NODES:
+        return every
+    top = tuple(codes[-1] for codes in levels)
+    return itertools.chain(itertools.islice(every, MOST_NODES - 1), [top])

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar, Literal
 
-from pydantic import Field
+import numpy as np
+from pydantic import Field, model_validator
 
 from tclose.distance import Distance
-from tclose.distance.numbers import MisuseError, Number
-from tclose.distance.registry import DISTANCES, DIVERGENCES, DistanceSpec
-from tclose.requirements.classes import SensitiveValues, Tally
+from tclose.distance.histogram import whole
+from tclose.distance.numbers import MisuseError, Number, Part
+from tclose.distance.registry import DISTANCES, DIVERGENCES, Attribute, DeclaredReference
+from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Compiled, Constraint, ConstraintKind
 from tclose.requirements.requirement import (
     AttributeRequirement,
@@ -22,12 +25,65 @@ from tclose.requirements.requirement import (
     Table,
 )
 
+LARGEST_REFERENCE = 2**40
+"""The largest sum of a reference's counts that kernels are given; requirements take any."""
+
+
+class ReferenceSpec(Part):
+    """The distribution that classes are compared with, where that is not the table's own."""
+
+    short_key: ClassVar[str] = "name"
+
+    name: Literal["table", "uniform"] | None = Field(
+        None, description="the table's own distribution, or every value alike"
+    )
+    shares: dict[str, Number] | None = Field(
+        None, description="value = share (or count) of each; those that are not named have none"
+    )
+    file: str | None = Field(
+        None, description="CSV of values and their counts or shares; relative to the policy"
+    )
+
+    @model_validator(mode="after")
+    def _refuse_several(self) -> ReferenceSpec:
+        if sum(part is not None for part in (self.name, self.shares, self.file)) != 1:
+            what = "give one reference"
+            hint = '"table", "uniform", { shares = { flu = 0.3, … } } or { file = "register.csv" }'
+            raise MisuseError(what, hint)
+        if self.shares is not None:
+            refuse_shares(self.shares)
+        return self
+
+
+def refuse_shares(shares: Mapping[str, Fraction]) -> None:
+    """Raises where numbers are no distribution, however they are scaled."""
+    if any(share < 0 for share in shares.values()) or not any(shares.values()):
+        what = "shares are not negative, and not all 0"
+        raise MisuseError(what, "they may be counts: only their ratios matter")
+
 
 class ClosenessField(ColumnPart):
     """`t = 0.2` of a column, and the `n` of closeness to a large part of the table."""
 
     t: Number | None = Field(None, description="t-closeness: largest distance from the table")
     n: int | None = Field(None, ge=1, description="with t: (n, t)-closeness")
+    reference: ReferenceSpec | None = Field(
+        None, description="with t: what classes are close to, if not the table's own distribution"
+    )
+
+    @property
+    def declares_reference(self) -> bool:
+        """Whether classes are to be close to something other than the table."""
+        return self.reference is not None and self.reference.name != "table"
+
+    @model_validator(mode="after")
+    def _refuse_reference(self) -> ClosenessField:
+        if self.declares_reference and self.t is None:
+            raise MisuseError("a reference needs t", "say how close to it classes must be")
+        if self.declares_reference and self.n is not None:
+            what = "(n, t)-closeness is closeness to a group of the table, not to a reference"
+            raise MisuseError(what, "leave out `n` or `reference`")
+        return self
 
 
 @dataclass(frozen=True)
@@ -44,13 +100,8 @@ class Closeness(AttributeRequirement):
         """The name of the distance."""
         return self.measure_by.name
 
-    @property
-    def bounded(self) -> bool:
-        """As the distance is."""
-        return self.measure_by.bounded
-
     @classmethod
-    def refuse_misuse(cls, part: ClosenessField) -> None:
+    def refuse_misuse(cls, part: ClosenessField, stated: Statement) -> None:
         """There is no n without a t, and no t above the largest distance."""
         if part.t is None:
             raise ValueError("n needs t: (n, t)-closeness is t-closeness to a group of n rows")
@@ -71,53 +122,70 @@ class TCloseness(Closeness):
     name = "t-closeness"
     key = "t"
     sentence = (
-        "In no class does the spread of {about} differ from that of the whole table by more than "
+        "In no class does the spread of {about} differ from that of {whole} by more than "
         "{required}{scale}, {by}. The smaller this number, the less a person's class tells beyond "
-        "what the table tells about everybody."
+        "what {whole} tells about everybody."
     )
 
     note: str = ""
+    declared: DeclaredReference | None = None
+    """What classes are compared with, if not the table."""
+
+    @property
+    def reference(self) -> str | None:
+        """Which distribution was declared."""
+        return None if self.declared is None else self.declared.words
 
     def score(self, tally: Tally) -> Scores:
-        """The distance from the table."""
-        found = self.measure_by.of(tally.histogram, tally.table)
+        """The distance from the table, or from what was declared in its place."""
+        table = tally.table if self.declared is None else whole(self.declared.counts)
+        found = self.measure_by.of(tally.histogram, table)
         return Scores.at_most(found, self.limit, self.note)
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> Compiled:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The distance, where it is one that kernels compute."""
-        if not self.measure_by.kernel:
+        tree = self.measure_by.tree
+        kernel = DISTANCES[self.distance].kernel if tree is None else "EMD"
+        if not kernel:
             return None
-        kind, at = ConstraintKind[self.measure_by.kernel], attributes.add(self.attribute)
-        return (Constraint(kind, at, limit, self.measure_by.tree),)
+        field = attributes.find(self.attribute)
+        if self.declared is not None:
+            if sum(self.declared.counts) >= LARGEST_REFERENCE:
+                return None
+            judged, counts = attributes.fields[field], np.array(self.declared.counts, np.int64)
+            name = f"{self.attribute} beside its reference"
+            field = attributes.add(replace(judged, name=name, whole=counts))
+        return (Constraint(ConstraintKind[kernel], field, limit, tree),)
 
     @classmethod
     def from_column(
-        cls, stated: Statement, values: SensitiveValues, table: Table
+        cls, stated: Statement, values: Attribute, table: Table
     ) -> Iterator[Requirement]:
         """t, where it is not the t of (n, t)-closeness."""
-        assert isinstance(stated, Fraction) and isinstance(values.column, ClosenessField)
-        if values.column.n is None:
-            distance, notes = values.distance(values.column.distance)
-            yield cls(values.name, distance, "; ".join(notes), limit=stated)
+        column = table.policy.columns[values.name]
+        assert isinstance(stated, Fraction) and isinstance(column, ClosenessField)
+        if column.n is None:
+            distance, notes = values.distance()
+            yield cls(values.name, distance, "; ".join(notes), values.reference, limit=stated)
 
     @classmethod
-    def suggest_for_column(cls, values: SensitiveValues) -> Iterator[Requirement]:
+    def suggest_for_column(cls, values: Attribute) -> Iterator[Requirement]:
         """The distance by every measure that suits the column, the policy's own first."""
-        distance, notes = values.distance(values.column.distance)
-        yield cls(values.name, distance, "; ".join(notes))
+        distance, notes = values.distance()
+        yield cls(values.name, distance, "; ".join(notes), values.reference)
         for other in (*values.suitable, *DIVERGENCES):
             if other != distance.name:
-                yield cls(values.name, values.distance(DistanceSpec(name=other))[0])
+                yield cls(values.name, values.distance(other)[0])
 
     @classmethod
     def suggest_for_table(cls, table: Table) -> Iterator[Requirement]:
         """What somebody learns who knows the other sensitive attributes."""
         for name, values in table.attributes.items() if len(table.attributes) > 1 else ():
-            distance, notes = values.distance(DistanceSpec(name=choose_ground(values)))
+            distance, notes = values.distance(choose_ground(values))
             yield cls(name, distance, "; ".join(notes), adversary="knows_others")
 
 
-def choose_ground(values: SensitiveValues) -> str:
+def choose_ground(values: Attribute) -> str:
     """The ground distance closest to what the policy asks for."""
-    asked = values.column.distance.name if values.column.distance else ""
+    asked = values.asked.name if values.asked else ""
     return asked if asked in values.suitable else values.default_distance

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from tclose.distance.numbers import Number, Part, must
 from tclose.errors import UsageError
-from tclose.requirements.classes import JudgedClasses
+from tclose.requirements.classes import Classes
 from tclose.requirements.constraint import AttributePool, Compiled, Constraint, ConstraintKind
 from tclose.requirements.diversity.probabilistic import find_commonest
-from tclose.requirements.requirement import AttributeRequirement, ColumnPart, Measurement, Scores
+from tclose.requirements.requirement import AttributeRequirement, Measurement, Scores
 
 
 class Alpha(Part):
@@ -25,25 +25,20 @@ class Alpha(Part):
     values: tuple[str, ...] | None = Field(None, description="protected values; all if not given")
 
 
-class AlphaField(ColumnPart):
-    """`alpha = 0.5` or `alpha = { max = 0.5, values = ["hiv"] }` of a column."""
-
-    alpha: Alpha | None = None
-
-
 @dataclass(frozen=True)
 class AlphaAnonymity(AttributeRequirement):
     """(α, k)-anonymity's α: no protected value has more than a share α of its class."""
 
     name = "alpha-k-anonymity"
     key = "alpha"
+    topic = "Share of single values of {about}"
     sentence = (
         "No protected value of {about} makes up more than a share of {required} of any class."
     )
 
     values: tuple[str, ...] | None = None
 
-    def measure(self, classes: JudgedClasses) -> Measurement:
+    def measure(self, classes: Classes) -> Measurement:
         """The largest share of a protected value in any class."""
         labels = classes.attributes[self.attribute].labels
         unknown = [value for value in self.values or () if value not in labels]
@@ -57,12 +52,12 @@ class AlphaAnonymity(AttributeRequirement):
         shares = find_commonest(tally, self._find_codes(labels))
         return self.summarize(classes, tally.view, Scores.at_most(shares, self.limit))
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> Compiled:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The share of every protected value, where all of them are known."""
-        labels = attributes.labels(self.attribute)
+        labels = attributes.classes.attributes[self.attribute].labels
         if not set(self.values or ()) <= set(labels):
             return None
-        at, protected = attributes.add(self.attribute), self._find_codes(labels)
+        at, protected = attributes.find(self.attribute), self._find_codes(labels)
         return (Constraint(ConstraintKind.SHARE, at, limit, protected=protected),)
 
     def _find_codes(self, labels: tuple[str, ...]) -> tuple[int, ...] | None:

@@ -6,24 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from pydantic import Field
 
-from tclose.distance.numbers import Part
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
-from tclose.requirements.requirement import AttributeRequirement, Capabilities, ColumnPart, Scores
-
-
-class DistinctKey(Part):
-    """`l = 3` or `l = { distinct = 3 }`."""
-
-    distinct: int | None = Field(None, ge=1)
-
-
-class PField(ColumnPart):
-    """`p = 2` of a column."""
-
-    p: int | None = Field(None, ge=1, description="p-sensitive k-anonymity")
+from tclose.requirements.requirement import AttributeRequirement, Capabilities, Scores
 
 
 @dataclass(frozen=True)
@@ -41,9 +27,9 @@ class DistinctDiversity(AttributeRequirement):
         """The number of values."""
         return Scores.at_least(np.diff(tally.histogram.start), self.limit)
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """The number of values."""
-        return (Constraint(ConstraintKind.DISTINCT, attributes.add(self.attribute), limit),)
+        return (Constraint(ConstraintKind.DISTINCT, attributes.find(self.attribute), limit),)
 
 
 @dataclass(frozen=True)

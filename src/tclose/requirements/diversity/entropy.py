@@ -10,19 +10,14 @@ from typing import Annotated
 
 import numpy as np
 
+from tclose.arrays import Flags, Floats
 from tclose.distance import Histogram
-from tclose.distance.numbers import Number, Part, compare_each, decimal_of, must
+from tclose.distance.numbers import Number, compare_each, decimal_of, must
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
-from tclose.requirements.requirement import AttributeRequirement, Flags, Floats, Scores
+from tclose.requirements.requirement import AttributeRequirement, Scores
 
-Values = Annotated[Number, must("l must be at least 1", lambda l: l >= 1)]
-
-
-class EntropyKey(Part):
-    """`l = { entropy = 2.5 }`."""
-
-    entropy: Values | None = None
+ValueCount = Annotated[Number, must("l must be at least 1", lambda l: l >= 1)]
 
 
 @dataclass(frozen=True)
@@ -49,9 +44,9 @@ class EntropyDiversity(AttributeRequirement):
         alone = histogram.start[worst + 1] - histogram.start[worst] == 1
         return Scores(np.exp(entropy), fails, worst, Fraction(1) if alone else None)
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """The entropy, from below."""
-        return (Constraint(ConstraintKind.ENTROPY, attributes.add(self.attribute), limit),)
+        return (Constraint(ConstraintKind.ENTROPY, attributes.find(self.attribute), limit),)
 
 
 def measure_entropy(histogram: Histogram) -> Floats:

@@ -9,17 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from tclose.distance import Ratios
-from tclose.distance.numbers import Part
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
-from tclose.requirements.diversity.entropy import Values
 from tclose.requirements.requirement import AttributeRequirement, Scores
-
-
-class ProbabilisticKey(Part):
-    """`l = { probabilistic = 3 }`."""
-
-    probabilistic: Values | None = None
 
 
 @dataclass(frozen=True)
@@ -41,9 +33,9 @@ class ProbabilisticDiversity(AttributeRequirement):
         scores = Scores.at_most(share, None if self.limit is None else 1 / Fraction(self.limit))
         return replace(scores, value=l.value, exact=l.exact(scores.worst))
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """The share of every value."""
-        return (Constraint(ConstraintKind.SHARE, attributes.add(self.attribute), 1 / limit),)
+        return (Constraint(ConstraintKind.SHARE, attributes.find(self.attribute), 1 / limit),)
 
 
 def find_commonest(tally: Tally, among: Sequence[int] | None = None) -> Ratios:

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from tclose.distance import Histogram, Ratios
+from tclose.distance.histogram import add_by_group
 from tclose.distance.numbers import Number, Part, must
 from tclose.requirements.classes import Tally
 from tclose.requirements.constraint import AttributePool, Constraint, ConstraintKind
@@ -21,12 +22,6 @@ class Recursive(Part):
 
     c: Annotated[Number, must("c must be positive", lambda c: c > 0)]
     l: int = Field(ge=1)
-
-
-class RecursiveKey(Part):
-    """`l = { recursive = { c = 3, l = 2 } }`."""
-
-    recursive: Recursive | None = None
 
 
 @dataclass(frozen=True)
@@ -55,11 +50,11 @@ class RecursiveDiversity(AttributeRequirement):
         scores = Scores.at_most(ratio, None, f"l={self.l}")
         if self.limit is None:
             return scores
-        return replace(scores, fails=~ratio.under(Fraction(self.limit)))
+        return replace(scores, fails=~ratio.within(Fraction(self.limit), strictly=True))
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """The commonest value beside the l-th and all rarer ones."""
-        at = attributes.add(self.attribute)
+        at = attributes.find(self.attribute)
         return (Constraint(ConstraintKind.RECURSIVE, at, limit, l=self.l),)
 
 
@@ -70,7 +65,6 @@ def divide_head_by_tail(histogram: Histogram, l: int) -> Ratios:
     rank = np.arange(len(owner)) - histogram.start[owner]
     count = histogram.count[order]
     head = np.zeros(histogram.classes, dtype=count.dtype)
-    tail = np.zeros(histogram.classes, dtype=count.dtype)
     head[owner[rank == 0]] = count[rank == 0]
-    np.add.at(tail, owner[rank >= l - 1], count[rank >= l - 1])
+    tail = add_by_group(count, np.where(rank >= l - 1, owner, -1), histogram.classes)
     return Ratios((head,), (tail,))

@@ -11,12 +11,11 @@ from pydantic import model_validator
 from tclose.distance import Ratios
 from tclose.distance.numbers import Number, Part
 from tclose.errors import UsageError
-from tclose.requirements.classes import JudgedClasses
+from tclose.requirements.classes import Classes
 from tclose.requirements.identity.k_map import PopulationRequirement
 from tclose.requirements.requirement import (
     Capabilities,
     Measurement,
-    PolicyPart,
     ProposedCells,
     Scores,
     write_number,
@@ -34,12 +33,6 @@ class Presence(Part):
         if not 0 <= self.min <= self.max <= 1:
             raise ValueError("needs 0 ≤ min ≤ max ≤ 1")
         return self
-
-
-class PresenceField(PolicyPart):
-    """`presence = { min = 0, max = 0.5 }` of a policy."""
-
-    presence: Presence | None = None
 
 
 @dataclass(frozen=True)
@@ -69,13 +62,13 @@ class DeltaPresence(PopulationRequirement):
         free = not self.min
         return Capabilities(monotone=free, overlapping=free, self_contained=False, whole_table=True)
 
-    def measure(self, classes: JudgedClasses) -> Measurement:
+    def measure(self, classes: Classes) -> Measurement:
         """The largest probability of being in the table, with the margin to either bound."""
         measured = super().measure(classes)
         below = self._find_shares(classes).value - float(self.min)
         return replace(measured, margin=np.minimum(measured.margin, below))
 
-    def score(self, classes: JudgedClasses) -> Scores:
+    def score(self, classes: Classes) -> Scores:
         """The probability of being in the table; infinite where nobody fits.
 
         Where only the lower bound is broken, the least probability is what counts.
@@ -84,15 +77,15 @@ class DeltaPresence(PopulationRequirement):
         low = int(np.argmin(share.value))
         note = f"least: {write_number(share.exact(low)) or 'infinite'}"
         scores = Scores.at_most(share, self.limit, note)
-        below = share.under(self.min) & (self.limit is not None)
+        below = share.within(self.min, strictly=True) & (self.limit is not None)
         if below.any() and not scores.fails.any():
             scores = replace(scores, worst=low, exact=share.exact(low))
         return replace(scores, fails=scores.fails | below)
 
-    def _find_shares(self, classes: JudgedClasses) -> Ratios:
+    def _find_shares(self, classes: Classes) -> Ratios:
         return Ratios((classes.size,), (self.matches,))
 
-    def measure_proposed(self, classes: JudgedClasses, cells: ProposedCells) -> Measurement | None:
+    def measure_proposed(self, classes: Classes, cells: ProposedCells) -> Measurement | None:
         """Judged by the people who fit a raw class, which are enough for the largest share."""
         if self.min:
             raise UsageError(

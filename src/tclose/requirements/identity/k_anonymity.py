@@ -6,24 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from pydantic import Field
 
-from tclose.requirements.classes import JudgedClasses
+from tclose.requirements.classes import Classes
 from tclose.requirements.constraint import AttributePool, Constraint
-from tclose.requirements.requirement import (
-    Capabilities,
-    Measurement,
-    PolicyPart,
-    Requirement,
-    Scores,
-    Table,
-)
-
-
-class KField(PolicyPart):
-    """`k = 5` of a policy."""
-
-    k: int | None = Field(None, ge=1, description="k-anonymity: least size of a class")
+from tclose.requirements.requirement import Capabilities, Measurement, Requirement, Scores, Table
 
 
 @dataclass(frozen=True)
@@ -45,12 +31,12 @@ class KAnonymity(Requirement):
         """A larger class is never worse."""
         return Capabilities(overlapping=True, least_size=int(self.limit or 1))
 
-    def measure(self, classes: JudgedClasses) -> Measurement:
+    def measure(self, classes: Classes) -> Measurement:
         """The size of the smallest class."""
         scores = Scores.at_least(classes.view_size, self.limit)
         return self.summarize(classes, np.arange(classes.views), scores)
 
-    def constrain(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
+    def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
         """Nothing about attributes: kernels know the least size of a class."""
         return ()
 

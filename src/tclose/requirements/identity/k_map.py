@@ -8,15 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from pydantic import Field
 
-from tclose.requirements.classes import JudgedClasses
+from tclose.arrays import Ints
+from tclose.distance.histogram import add_by_group
+from tclose.requirements.classes import Classes
 from tclose.requirements.requirement import (
     Capabilities,
-    Ints,
     Matching,
     Measurement,
-    PolicyPart,
     ProposedCells,
     Requirement,
     Scores,
@@ -25,30 +24,32 @@ from tclose.requirements.requirement import (
 )
 
 
-class KMapField(PolicyPart):
-    """`k_map = 5` of a policy."""
-
-    k_map: int | None = Field(None, ge=1, description="k-map: least matches in the population")
-
-
 @dataclass(frozen=True)
 class PopulationRequirement(Requirement):
     """A requirement about the people who fit a class: `matches` has their number for each."""
 
     matches: Ints
 
-    def measure(self, classes: JudgedClasses) -> Measurement:
+    def measure(self, classes: Classes) -> Measurement:
         """What the classes attain as they are printed, whatever else they may be seen as."""
         printed = classes.regroup(()) if classes.views != classes.count else classes
         return self.summarize(printed, np.arange(classes.count), self.score(classes))
 
-    def score(self, classes: JudgedClasses) -> Scores:
+    def score(self, classes: Classes) -> Scores:
         """What each of the classes attains."""
         raise NotImplementedError
 
-    def measure_proposed(self, classes: JudgedClasses, cells: ProposedCells) -> Measurement | None:
-        """Judged by the people who fit one of the raw classes in each."""
-        return replace(self, matches=cells.match(self.matches, classes.count)).measure(classes)
+    def measure_proposed(self, classes: Classes, cells: ProposedCells) -> Measurement | None:
+        """Judged by the people who fit one of the raw classes in each.
+
+        People match one raw class each, so their numbers add up; whoever matches a released class
+        without matching a raw one only makes the class safer, unless a least share is promised.
+        """
+        raw_classes = len(self.matches)
+        inside = np.unique(cells.owner * raw_classes + cells.raw_class)
+        owner, raw = np.divmod(inside, raw_classes)
+        matches = add_by_group(self.matches[raw], owner, classes.count)
+        return replace(self, matches=matches).measure(classes)
 
     @classmethod
     def from_policy(
@@ -69,6 +70,6 @@ class KMap(PopulationRequirement):
     small_is_bad = True
     capabilities = Capabilities(overlapping=True, self_contained=False, whole_table=True)
 
-    def score(self, classes: JudgedClasses) -> Scores:
+    def score(self, classes: Classes) -> Scores:
         """The number of people that fit each class."""
         return Scores.at_least(self.matches, self.limit)
