@@ -10,6 +10,8 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tclose.plain import escape_controls
+
 
 class TcloseError(Exception):
     """The root of every error that `tclose` raises on purpose.
@@ -26,6 +28,10 @@ class TcloseError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
+        return escape_controls(self.describe())
+
+    def describe(self) -> str:
+        """The whole message."""
         head = f"{self.where}: {self.what}" if self.where else self.what
         return f"{head}\n  Hint: {self.hint}" if self.hint else head
 
@@ -62,8 +68,11 @@ class HierarchyError(UsageError):
 class InternalError(TcloseError):
     """An invariant of the house is broken: a bug, never the caller's fault."""
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n  This is a bug in tclose; please report the command you ran."
+    def describe(self) -> str:
+        """The whole message, and whom to tell."""
+        return (
+            f"{super().describe()}\n  This is a bug in tclose; please report the command you ran."
+        )
 
 
 class UnprovenError(InternalError):
@@ -91,8 +100,13 @@ class PolicyError(UsageError):
         count = len(self.problems)
         super().__init__(f"the policy has {count} problem{'s' if count != 1 else ''}")
 
-    def __str__(self) -> str:
-        return "\n".join([f"{self.what}:", *(f"- {problem}" for problem in self.problems)])
+    def describe(self) -> str:
+        """Every problem, each once with all its places."""
+        places: dict[tuple[str, str], list[str]] = {}
+        for problem in self.problems:
+            places.setdefault((problem.what, problem.hint), []).append(problem.where)
+        told = [Problem(", ".join(where), *said) for said, where in places.items()]
+        return "\n".join([f"{self.what}:", *(f"- {problem}" for problem in told)])
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

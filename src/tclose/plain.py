@@ -1,10 +1,67 @@
-"""Results as values that JSON can hold."""
+"""Plain values: numbers as people write and read them, and results as JSON can hold them."""
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any
+
+LONGEST = 1000
+"""Exponents beyond this are no quantity (`1e999999999` is an article number) but fill memory."""
+CONTROLS = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+"""C0 (but the end of a line), C1, what turns the direction of text, and what XML cannot hold."""
+Written = int | float | str | Decimal | Fraction
+"""What people write numbers as."""
+
+
+def escape_controls(text: str, *, lines: bool = True) -> str:
+    """The same text with every control character spelled out, so that none reaches a screen.
+
+    Everything that is printed or rendered passes here: a cell may hold what moves a terminal's
+    cursor, or shows words backwards. The ends of lines stay unless the text is one line.
+
+    >>> print(escape_controls("a\\x1b[2Jb\\u202ec"))
+    a\\u001b[2Jb\\u202ec
+    """
+    text = CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if lines else text.replace("\n", "\\n")
+
+
+def exact(number: Written) -> Fraction:
+    """The rational number that was written, read digit by digit.
+
+    >>> exact(0.2), exact("1/8"), exact("2.50")
+    (Fraction(1, 5), Fraction(1, 8), Fraction(5, 2))
+    """
+    if isinstance(number, bool):
+        raise ValueError("a truth value is not a number")
+    if isinstance(number, Fraction | int):
+        return Fraction(number)
+    text = str(number).strip()
+    try:
+        if "/" in text:
+            above, below = text.split("/")
+            return _read_decimal(above) / _read_decimal(below)
+        return _read_decimal(text)
+    except (InvalidOperation, ValueError, OverflowError, ZeroDivisionError) as error:
+        raise ValueError("not a number or a fraction such as 1/8") from error
+
+
+def _read_decimal(text: str) -> Fraction:
+    """A decimal number; one with thousands of digits before or after its point is refused."""
+    if "_" in text:
+        raise ValueError("a name or a code, though Python reads 1_0 as ten")
+    number = Decimal(text)
+    is_long = abs(number.adjusted()) > LONGEST or len(number.as_tuple().digits) > LONGEST
+    if number.is_finite() and is_long:
+        raise ValueError("a number too large or too small to be meant")
+    return Fraction(number)
 
 
 def to_plain(value: Any) -> Any:
@@ -20,3 +77,66 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [to_plain(inner) for inner in value]
     return value.to_json() if hasattr(value, "to_json") else value
+
+
+def json_text(value: Any) -> str:
+    """Plain values as the lines of a JSON file, with control characters spelled out.
+
+    >>> print(json_text({"a": "\\x1b\\u202e"}), end="")
+    {
+      "a": "\\u001b\\u202e"
+    }
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    return escape_controls(text) + "\n"
+
+
+def number_text(value: float) -> str:
+    """A number as a steward reads it.
+
+    >>> number_text(5.0), number_text(0.37500001), number_text(0.0), number_text(0.99999)
+    ('5', '0.3750', '0', '0.99999')
+    """
+    if math.isinf(value):
+        return "infinite"
+    if value == int(value):
+        return f"{int(value):,}"
+    if abs(value) >= 1000:
+        return f"{value:,.1f}"
+    text = f"{value:.4f}"
+    return text if float(text) != int(float(text)) else f"{value:.6g}"
+
+
+def share_text(share: float) -> str:
+    """A share as a steward reads it: one decimal, and neither 0% nor 100% of what is not.
+
+    >>> share_text(0.123), share_text(0.0002), share_text(0.99999), share_text(1.0)
+    ('12.3%', 'below 0.1%', 'above 99.9%', '100.0%')
+    """
+    text = f"{share:.1%}"
+    if text == "0.0%" and share > 0:
+        return "below 0.1%"
+    return "above 99.9%" if text == "100.0%" and share < 1 else text
+
+
+def rows_text(rows: int) -> str:
+    """A number of rows in words.
+
+    >>> rows_text(1), rows_text(2000)
+    ('1 row', '2,000 rows')
+    """
+    return f"{rows:,} row{'' if rows == 1 else 's'}"
+
+
+def describe_sample(tried: int, total: int, seed: int) -> str:
+    """What is said where not all rows were tried: how many of how many, and the seed."""
+    return f" Tried on {tried:,} of {rows_text(total)}, drawn by chance (seed {seed})."
+
+
+def classes_text(count: int) -> str:
+    """A number of classes in words.
+
+    >>> classes_text(1), classes_text(1200)
+    ('1 class', '1,200 classes')
+    """
+    return f"{count:,} class{'' if count == 1 else 'es'}"

@@ -301,6 +301,7 @@ def test_the_text_form_shows_no_labels() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_leaves_are_no_burden() -> None:
     rows = [[str(i), *(f"{w}:{i // w}" for w in (5, 50, 500, 5000)), "*"] for i in range(100_000)]
     tree = Hierarchy.from_chains(rows, "n")

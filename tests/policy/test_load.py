@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import tclose
 from tclose import Policy, PolicyError
 from tclose.policy import load_policy, parse_policy
-from tclose.policy.model import SYNONYMS
+from tclose.policy.columns import SYNONYMS
 
 MINIMAL = {"zip": "quasi"}
 

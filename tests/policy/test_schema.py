@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from tclose.policy import parse_policy, policy_schema
-from tclose.policy.model import COUNTING, SYNONYMS
+from tclose.policy.columns import COUNTING, SYNONYMS
 from tclose.sample.folder import HOSPITAL_POLICY
 
 SCHEMA = policy_schema()
@@ -45,6 +45,19 @@ GOOD = {
         if role in COUNTING
     },
     "synonym in full": {"columns": {"zip": {"role": "quasi-identifier"}}},
+    "label": column(label="Diagnosis at discharge"),
+    "context": {
+        "columns": {"zip": "quasi"},
+        "context": {
+            "recipient": "a university",
+            "purpose": "research",
+            "controls": ["contract"],
+            "threshold": "0.09",
+            "justification": "public data",
+            "expert": "A. Example",
+            "review_date": "2027-10-01",
+        },
+    },
     "t as number": column(t=0.2),
     "t as fraction": column(t="1/8"),
     "distinct l for short": column(l=3),
@@ -57,6 +70,11 @@ GOOD = {
     "matrix": column(distance={"matrix": "far.csv"}),
     "smoothed": column(distance={"smoothed-js": {"over": "ordered", "bandwidth": 0.3}}),
     "hierarchy file": column(hierarchy="tree.csv", distance="hierarchical"),
+    "dates of one form": column(date_format="%d.%m.%Y"),
+    "dates of several forms": column(date_format=["%d.%m.%Y", "%m/%d/%Y"]),
+    "marks of missing values": column(nulls=["?", -9]),
+    "one mark": column(nulls="?"),
+    "hierarchy of the package": column(hierarchy={"builtin": "icd10"}),
     "hierarchy built": {"columns": {"zip": {"role": "quasi", "hierarchy": {"prefix": [3, 0]}}}},
     "joint": {**column(), "joint": [{"columns": ["s", "w"], "t": 0.1}]},
     "population": {**column(), "k_map": 3, "presence": {"min": 0, "max": "1/2"}},

@@ -10,13 +10,5 @@ from tclose.hierarchy.preview import preview
 from tclose.hierarchy.tree import Hierarchy
 
 __all__ = [
-    "Hierarchy",
-    "cuts",
-    "dates",
-    "groups",
-    "intervals",
-    "prefixes",
-    "preview",
-    "read",
-    "write",
-]
+    "Hierarchy", "cuts", "dates", "groups", "intervals", "prefixes", "preview", "read", "write",
+]  # fmt: skip

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 from tclose.errors import HierarchyError
-from tclose.hierarchy.tree import Hierarchy, locate
+from tclose.hierarchy.tree import Hierarchy, hierarchy_error
+from tclose.small_files import read_small_file
 
 _SNIFFED_ROWS = 1000
 _UTF8_HINT = "save the file as UTF-8 text"
@@ -56,9 +57,7 @@ def write(hierarchy: Hierarchy, path: str | os.PathLike[str], delimiter: str = "
     try:
         _replace(Path(path), text.encode("utf-8"))
     except UnicodeEncodeError:
-        raise HierarchyError(
-            "a label cannot be written as UTF-8", where=locate(hierarchy.column)
-        ) from None
+        raise hierarchy_error(hierarchy.column, "a label cannot be written as UTF-8") from None
     except (OSError, ValueError) as error:
         raise _file_error("written", error, hierarchy.column) from error
 
@@ -66,42 +65,30 @@ def write(hierarchy: Hierarchy, path: str | os.PathLike[str], delimiter: str = "
 def _text(source: str | os.PathLike[str] | TextIO, column: str) -> str:
     try:
         if isinstance(source, str | os.PathLike):
-            text = Path(source).read_bytes().decode("utf-8")
+            text: Any = read_small_file(source).decode("utf-8")
         else:
             text = source.read()
     except UnicodeDecodeError:
         # The decoder's own error quotes the bytes of the file, hence `from None`.
-        raise HierarchyError(
-            "the file is not UTF-8 text", where=locate(column), hint=_UTF8_HINT
-        ) from None
+        raise hierarchy_error(column, "the file is not UTF-8 text", _UTF8_HINT) from None
     except (OSError, ValueError) as error:
         raise _file_error("read", error, column) from error
-    if not _is_plain(text):
-        raise HierarchyError("the file is not plain text", where=locate(column), hint=_UTF8_HINT)
+    # A stream may give bytes, or UTF-16 that was taken for UTF-8.
+    if not isinstance(text, str) or "\0" in text:
+        raise hierarchy_error(column, "the file is not plain text", _UTF8_HINT)
     return text.removeprefix("\ufeff")
-
-
-def _is_plain(text: object) -> bool:
-    """Whether a stream gave text, not bytes, and not UTF-16 that was taken for UTF-8."""
-    return isinstance(text, str) and "\0" not in text
 
 
 def _file_error(done: str, error: Exception, column: str) -> HierarchyError:
     reason = error.strerror if isinstance(error, OSError) else "it is closed or has no valid name"
-    return HierarchyError(
-        f"the file cannot be {done}: {reason}",
-        where=locate(column),
-        hint="check the path and who may use it",
-    )
+    what = f"the file cannot be {done}: {reason}"
+    return hierarchy_error(column, what, "check the path and who may use it")
 
 
 def _check_delimiter(delimiter: str, column: str) -> str:
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise HierarchyError(
-            "the delimiter must be one character, neither a quote nor a line end",
-            where=locate(column),
-            hint="use ; or ,",
-        )
+        what = "the delimiter must be one character, neither a quote nor a line end"
+        raise hierarchy_error(column, what, "use ; or ,")
     return delimiter
 
 
@@ -111,11 +98,11 @@ def _sniff(text: str) -> str:
     Not symmetric: interval labels such as `[20, 25)` make commas common in `;` files, whereas a
     bare `;` is rare in `,` files.
     """
-    split = {mark: _rows_split(text, mark) for mark in ";,"}
-    rows = max(total for _, total in split.values())
-    if 2 * split[";"][0] >= rows or split[","][0] == 0:
-        return ";"
-    return ","
+    split, rows = {}, 0
+    for mark in ";,":
+        split[mark], total = _rows_split(text, mark)
+        rows = max(rows, total)
+    return ";" if 2 * split[";"] >= rows or split[","] == 0 else ","
 
 
 def _rows_split(text: str, delimiter: str) -> tuple[int, int]:
@@ -142,20 +129,16 @@ def _rows(text: str, delimiter: str, column: str) -> Iterator[tuple[int, list[st
                 cells.pop()
             for level, cell in enumerate(cells):
                 if not cell.strip():
-                    raise HierarchyError(
-                        "the cell is empty, but cells after it are not",
-                        where=locate(column, line=line, level=level),
-                        hint="repeat the label before it, or fill in the missing one",
-                    )
+                    what = "the cell is empty, but cells after it are not"
+                    hint = "repeat the label before it, or fill in the missing one"
+                    raise hierarchy_error(column, what, hint, line=line, level=level)
             if cells:
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error:
-        raise HierarchyError(
-            "the quotes of the row do not close, or a cell is far too long",
-            where=locate(column, line=line),
-            hint='write a quote inside a quoted cell twice: ""',
-        ) from None
+        what = "the quotes of the row do not close, or a cell is far too long"
+        hint = 'write a quote inside a quoted cell twice: ""'
+        raise hierarchy_error(column, what, hint, line=line) from None
 
 
 def _format(hierarchy: Hierarchy, delimiter: str) -> str:

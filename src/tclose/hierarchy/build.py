@@ -14,13 +14,14 @@ from datetime import datetime
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from tclose.distance.numbers import Written, exact
-from tclose.errors import HierarchyError, nearest
-from tclose.hierarchy.tree import Hierarchy, locate
+from tclose.errors import nearest
+from tclose.hierarchy.tree import Hierarchy, hierarchy_error
+from tclose.plain import Written, exact
 
 ROOT = "*"
+T = TypeVar("T")
 Groups: TypeAlias = "Mapping[str, Groups | Sequence[str]]"
 
 _MOST_DIGITS = 301  # within a float's range
@@ -31,8 +32,16 @@ _PERIODS: Mapping[str, Callable[[datetime], str]] = {
     "month": lambda moment: f"{moment.year:04d}-{moment.month:02d}",
     "quarter": lambda moment: f"{moment.year:04d}-Q{(moment.month + 2) // 3}",
     "year": lambda moment: f"{moment.year:04d}",
+    "5 years": lambda moment: _years(moment, 5),
     "decade": lambda moment: f"{moment.year // 10:03d}0s",
+    "20 years": lambda moment: _years(moment, 20),
 }
+
+
+def _years(moment: datetime, width: int) -> str:
+    """The years that a moment shares a band with."""
+    first = moment.year // width * width
+    return f"{first:04d} to {first + width - 1:04d}"
 
 
 def intervals(
@@ -47,7 +56,7 @@ def intervals(
     ['23', '[20, 25)', '[20, 30)', '*']
     """
     steps = _widths(widths, column)
-    start = _number(origin, "the origin is not a finite number", column)
+    start = _number(origin, "the origin", column)
     ratios = [int(step / steps[0]) for step in steps]
 
     @cache
@@ -59,7 +68,7 @@ def intervals(
         finest = (number - start) // steps[0]
         return [text, *(label(i, finest // ratio) for i, ratio in enumerate(ratios)), ROOT]
 
-    return _tree((chain(*pair) for pair in _numbers(values, column)), column)
+    return build_tree((chain(*pair) for pair in _numbers(values, column)), column)
 
 
 def cuts(values: Iterable[str], cuts: Sequence[Sequence[Written]], *, column: str) -> Hierarchy:
@@ -79,7 +88,7 @@ def cuts(values: Iterable[str], cuts: Sequence[Sequence[Written]], *, column: st
         spans = zip(points, names, strict=True)
         return [text, *(name[bisect_right(level, number)] for level, name in spans), ROOT]
 
-    return _tree((chain(*pair) for pair in _numbers(values, column)), column)
+    return build_tree((chain(*pair) for pair in _numbers(values, column)), column)
 
 
 def prefixes(values: Iterable[str], keep: Sequence[int], *, column: str) -> Hierarchy:
@@ -104,7 +113,9 @@ def prefixes(values: Iterable[str], keep: Sequence[int], *, column: str) -> Hier
             return text[:count] + "*" * (len(text) - count)
         return text[:count] + "*" if len(text) >= count else text
 
-    return _tree(([text, *(mask(text, count) for count in kept), ROOT] for text in texts), column)
+    return build_tree(
+        ([text, *(mask(text, count) for count in kept), ROOT] for text in texts), column
+    )
 
 
 def dates(
@@ -115,19 +126,17 @@ def dates(
 ) -> Hierarchy:
     """ISO dates, or dates with times, told by ever longer periods.
 
-    Levels are some of day, month, quarter, year, decade, in this order. A time counts in the time
-    zone it is written in.
+    Levels are some of day, month, quarter, year, 5 years, decade, 20 years, in this order. A time
+    counts in the time zone it is written in.
 
     >>> births = dates(["2021-03-05", "2019-12-31"], column="birth")
     >>> [births.generalize("2021-03-05", level) for level in range(births.levels)]
     ['2021-03-05', '2021-03', '2021-Q1', '2021', '2020s', '*']
     """
     periods = _periods(levels, column)
-    parsed = [(_moment(text), text) for text in _domain(values, column)]
-    _refuse_failures([moment for moment, _ in parsed], "an ISO date", column)
-    ordered = sorted((moment, text) for moment, text in parsed if moment is not None)
+    ordered = sorted(_read_values(values, _moment, "an ISO date", column))
     chains = ([text, *(period(moment) for period in periods), ROOT] for moment, text in ordered)
-    return _tree(chains, column)
+    return build_tree(chains, column)
 
 
 def groups(spec: Groups, column: str) -> Hierarchy:
@@ -137,109 +146,92 @@ def groups(spec: Groups, column: str) -> Hierarchy:
     >>> kinds.labels
     ('cat', 'dog', 'oak', 'pet', 'plant', 'animal', '*')
     """
-    return _tree(_members(spec, [ROOT], column), column)
+    return build_tree(_members(spec, [ROOT], column), column)
 
 
-def _tree(chains: Iterable[Sequence[str]], column: str) -> Hierarchy:
-    """The tree of the rows, if no value was taken for a group."""
+def build_tree(chains: Iterable[Sequence[str]], column: str) -> Hierarchy:
+    """The tree of rows from value to root, if no value was taken for a group."""
     rows = list(chains)
     hierarchy = Hierarchy.from_chains(rows, column)
     taken = len(rows) - hierarchy.leaf_count
     if taken:
-        raise HierarchyError(
-            f"{taken} of {len(rows)} values read like a group of other values",
-            where=locate(column),
-            hint="name groups differently from values, and write all values in the same form",
-        )
+        what = f"{taken} of {len(rows)} values read like a group of other values"
+        hint = "name groups differently from values, and write all values in the same form"
+        raise hierarchy_error(column, what, hint)
     return hierarchy
 
 
 def _domain(values: Iterable[str], column: str) -> list[str]:
     """The distinct values, all text."""
     if isinstance(values, str):
-        raise HierarchyError("the values are one text, not a list", where=locate(column))
+        raise hierarchy_error(column, "the values are one text, not a list")
     distinct = list(dict.fromkeys(values))
     strange = sum(not isinstance(value, str) for value in distinct)
     if strange:
-        raise HierarchyError(
-            f"{strange} of {len(distinct)} distinct values are not text",
-            where=locate(column),
-            hint="give numbers and dates in their text form",
-        )
+        what = f"{strange} of {len(distinct)} distinct values are not text"
+        raise hierarchy_error(column, what, "give numbers and dates in their text form")
     if not distinct:
-        raise HierarchyError("there are no values to build a hierarchy from", where=locate(column))
+        raise hierarchy_error(column, "there are no values to build a hierarchy from")
     return distinct
+
+
+def _read_values(
+    values: Iterable[str], read: Callable[[str], T | None], kind: str, column: str
+) -> list[tuple[T, str]]:
+    """The distinct values with what each of them means."""
+    texts = _domain(values, column)
+    pairs = [(found, text) for text in texts if (found := read(text)) is not None]
+    failed = len(texts) - len(pairs)
+    if failed:
+        what = f"{failed} of {len(texts)} distinct values cannot be read as {kind}"
+        hint = "clean or leave out these values, or group them by name with `groups`"
+        raise hierarchy_error(column, what, hint)
+    return pairs
 
 
 def _numbers(values: Iterable[str], column: str) -> list[tuple[Fraction, str]]:
     """The distinct values with their numbers, by size."""
-    parsed = [(read_number(text), text) for text in _domain(values, column)]
-    _refuse_failures([number for number, _ in parsed], "a finite number", column)
-    pairs = [(number, text) for number, text in parsed if number is not None]
+    pairs = _read_values(values, read_number, "a finite number", column)
     # Rounding keeps the order, and comparing floats first spares most comparisons of fractions.
     return sorted(pairs, key=lambda pair: (float(pair[0]), *pair))
-
-
-def _refuse_failures(parsed: Sequence[object], kind: str, column: str) -> None:
-    failed = sum(result is None for result in parsed)
-    if failed:
-        raise HierarchyError(
-            f"{failed} of {len(parsed)} distinct values cannot be read as {kind}",
-            where=locate(column),
-            hint="clean or leave out these values, or group them by name with `groups`",
-        )
 
 
 def _number(number: Written, what: str, column: str, level: int | None = None) -> Fraction:
     value = read_number(number)
     if value is None:
-        raise HierarchyError(what, where=locate(column, level=level))
+        raise hierarchy_error(column, f"{what} is not a finite number", level=level)
     return value
 
 
 def _widths(widths: Sequence[Written], column: str) -> list[Fraction]:
-    _refuse_nothing(widths, "width", column)
     steps: list[Fraction] = []
-    for level, width in enumerate(widths, start=1):
-        step = _number(width, "the width is not a finite number", column, level)
+    for level, width in _levels(widths, "width", column):
+        step = _number(width, "the width", column, level)
         if step <= 0:
-            raise HierarchyError("the width is not positive", where=locate(column, level=level))
+            raise hierarchy_error(column, "the width is not positive", level=level)
         if steps and (step <= steps[-1] or (step / steps[-1]).denominator != 1):
-            raise HierarchyError(
-                "the width is not a larger multiple of the one before",
-                where=locate(column, level=level),
-                hint="intervals must nest, as in [5, 10, 20]",
-            )
+            what = "the width is not a larger multiple of the one before"
+            hint = "intervals must nest, as in [5, 10, 20]"
+            raise hierarchy_error(column, what, hint, level=level)
         steps.append(step)
     return steps
 
 
 def _cut_points(cuts: Sequence[Sequence[Written]], column: str) -> list[list[Fraction]]:
-    _refuse_nothing(cuts, "level of cuts", column)
     points: list[list[Fraction]] = []
-    for level, row in enumerate(cuts, start=1):
-        where = locate(column, level=level)
-        if not _is_list(row) or not row:
-            raise HierarchyError("a level of cuts must be a list of numbers", where=where)
-        now = [_number(cut, "a cut is not a finite number", column, level) for cut in row]
+    for level, row in _levels(cuts, "level of cuts", column):
+        if not isinstance(row, Sequence) or isinstance(row, str) or not row:
+            what = "a level of cuts must be a list of numbers"
+            raise hierarchy_error(column, what, level=level)
+        now = [_number(cut, "a cut", column, level) for cut in row]
         if any(left >= right for left, right in pairwise(now)):
-            raise HierarchyError("the cuts do not grow from left to right", where=where)
+            raise hierarchy_error(column, "the cuts do not grow from left to right", level=level)
         if points and not set(now) < set(points[-1]):
-            raise HierarchyError(
-                "the cuts are not some, but not all, of the cuts of the level before",
-                where=where,
-                hint="intervals must nest, as in [[18, 40, 65], [18, 65]]",
-            )
+            what = "the cuts are not some, but not all, of the cuts of the level before"
+            hint = "intervals must nest, as in [[18, 40, 65], [18, 65]]"
+            raise hierarchy_error(column, what, hint, level=level)
         points.append(now)
     return points
-
-
-def _is_list(row: object) -> bool:
-    return isinstance(row, Sequence) and not isinstance(row, str)
-
-
-def _is_count(count: object) -> bool:
-    return isinstance(count, int) and not isinstance(count, bool) and count >= 0
 
 
 def _between(points: Sequence[Fraction]) -> list[str]:
@@ -251,40 +243,37 @@ def _between(points: Sequence[Fraction]) -> list[str]:
 
 def _check_kept(keep: Sequence[int], column: str) -> list[int]:
     """The numbers of characters kept, without the 0 that stands for the root."""
-    _refuse_nothing(keep, "number of kept characters", column)
-    for level, count in enumerate(keep, start=1):
-        if not _is_count(count):
-            raise HierarchyError(
-                "the number of kept characters is not a whole number from 0",
-                where=locate(column, level=level),
-            )
+    for level, count in _levels(keep, "number of kept characters", column):
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            what = "the number of kept characters is not a whole number from 0"
+            raise hierarchy_error(column, what, level=level)
         if level > 1 and count >= keep[level - 2]:
-            raise HierarchyError(
-                "the number of kept characters does not fall",
-                where=locate(column, level=level),
-                hint="keep fewer characters on each level, as in [4, 3, 2, 0]",
-            )
+            what = "the number of kept characters does not fall"
+            hint = "keep fewer characters on each level, as in [4, 3, 2, 0]"
+            raise hierarchy_error(column, what, hint, level=level)
     return [count for count in keep if count > 0]
 
 
 def _periods(levels: Sequence[str], column: str) -> list[Callable[[datetime], str]]:
     if isinstance(levels, str):
-        raise HierarchyError(
-            "the levels are one text, not a list", where=locate(column), hint='as in ["month"]'
-        )
-    _refuse_nothing(levels, "period", column)
+        raise hierarchy_error(column, "the levels are one text, not a list", 'as in ["month"]')
     ranks = list(_PERIODS)
-    for level, name in enumerate(levels, start=1):
+    for level, name in _levels(levels, "period", column):
         if name not in ranks:
-            where = locate(column, level=level)
-            raise HierarchyError("no such period", where=where, hint=nearest(str(name), ranks))
+            hint = nearest(str(name), ranks)
+            raise hierarchy_error(column, "no such period", hint, level=level)
         if level > 1 and ranks.index(name) <= ranks.index(levels[level - 2]):
-            raise HierarchyError(
-                "the period is not longer than the one before",
-                where=locate(column, level=level),
-                hint=f"the order is {', '.join(ranks)}",
-            )
+            what = "the period is not longer than the one before"
+            hint = f"the order is {', '.join(ranks)}"
+            raise hierarchy_error(column, what, hint, level=level)
     return [_PERIODS[name] for name in levels]
+
+
+def _levels(items: Sequence[object], kind: str, column: str) -> Iterable[tuple[int, Any]]:
+    """What is given for each level, with the level's number; there must be something."""
+    if len(items) == 0:
+        raise hierarchy_error(column, f"at least one {kind} is needed")
+    return enumerate(items, start=1)
 
 
 def _moment(text: str) -> datetime | None:
@@ -297,22 +286,14 @@ def _moment(text: str) -> datetime | None:
         return None
 
 
-def _refuse_nothing(items: Sequence[object], kind: str, column: str) -> None:
-    if len(items) == 0:
-        raise HierarchyError(f"at least one {kind} is needed", where=locate(column))
-
-
 def _members(spec: object, above: list[str], column: str) -> Iterator[list[str]]:
     """The rows of a nested mapping: each value with the groups around it, innermost first."""
     depth = len(above) - 1
     if isinstance(spec, str) or not isinstance(spec, Mapping | Sequence):
-        raise HierarchyError(
-            f"a group is neither a list of values nor made of groups ({depth} groups deep)",
-            where=locate(column),
-            hint='as in {"animal": ["cat", "dog"], "plant": ["oak"]}',
-        )
+        what = f"a group is neither a list of values nor made of groups ({depth} groups deep)"
+        raise hierarchy_error(column, what, 'as in {"animal": ["cat", "dog"], "plant": ["oak"]}')
     if not spec:
-        raise HierarchyError(f"a group is empty ({depth} groups deep)", where=locate(column))
+        raise hierarchy_error(column, f"a group is empty ({depth} groups deep)")
     if isinstance(spec, Mapping):
         for name, members in spec.items():
             yield from _members(members, [name, *above], column)
@@ -344,21 +325,14 @@ def write_number(number: Fraction) -> str:
     >>> write_number(Fraction(5, 2)), write_number(Fraction(-20)), write_number(Fraction(1, 3))
     ('2.5', '-20', '1/3')
     """
-    places = _decimal_places(number.denominator)
-    if places is None or places == 0:
+    denominator, power = number.denominator, {2: 0, 5: 0}
+    for prime in power:
+        while denominator % prime == 0:
+            denominator //= prime
+            power[prime] += 1
+    places = max(power.values())
+    if denominator > 1 or places == 0:
         return str(number)
     digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
     sign = "-" if number < 0 else ""
     return f"{sign}{digits[:-places]}.{digits[-places:]}"
-
-
-def _decimal_places(denominator: int) -> int | None:
-    """The fewest decimal places that show a fraction with this denominator exactly."""
-    powers = []
-    for prime in (2, 5):
-        power = 0
-        while denominator % prime == 0:
-            denominator //= prime
-            power += 1
-        powers.append(power)
-    return max(powers) if denominator == 1 else None

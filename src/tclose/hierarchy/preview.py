@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 import numpy as np
 
-from tclose.errors import HierarchyError
-from tclose.hierarchy.tree import Hierarchy, locate
+from tclose.hierarchy.tree import Hierarchy, hierarchy_error
 
 
 def preview(hierarchy: Hierarchy, *, limit: int = 4, lines: int = 60) -> str:
@@ -26,21 +26,16 @@ def preview(hierarchy: Hierarchy, *, limit: int = 4, lines: int = 60) -> str:
     └─ oak
     """
     if limit < 1 or lines < 1:
-        raise HierarchyError("a preview needs at least one line", where=locate(hierarchy.column))
-    opened = _choose_open(hierarchy, limit, lines)
-    drawn = [_summary(hierarchy), _name(hierarchy, hierarchy.root)]
-    _draw(hierarchy, hierarchy.root, "", opened, drawn)
-    return "\n".join(drawn)
-
-
-def _summary(hierarchy: Hierarchy) -> str:
-    widths = [len(np.unique(nodes)) for nodes in hierarchy.ancestors.T]
+        raise hierarchy_error(hierarchy.column, "a preview needs at least one line")
+    widths = ", ".join(str(len(np.unique(nodes))) for nodes in hierarchy.ancestors.T)
     leaves, levels = hierarchy.leaf_count, hierarchy.levels
-    return (
+    summary = (
         f"{hierarchy.column}: {leaves} {'leaf' if leaves == 1 else 'leaves'}, "
-        f"{levels} level{'' if levels == 1 else 's'}, "
-        f"nodes per level: {', '.join(map(str, widths))}"
+        f"{levels} level{'' if levels == 1 else 's'}, nodes per level: {widths}"
     )
+    opened = _choose_open(hierarchy, limit, lines)
+    drawn = _draw(hierarchy, hierarchy.root, "", opened)
+    return "\n".join([summary, _name(hierarchy, hierarchy.root), *drawn])
 
 
 def _name(hierarchy: Hierarchy, node: int) -> str:
@@ -65,16 +60,12 @@ def _choose_open(hierarchy: Hierarchy, limit: int, lines: int) -> dict[int, tupl
 
 
 def _draw(
-    hierarchy: Hierarchy,
-    node: int,
-    margin: str,
-    opened: dict[int, tuple[list[int], int]],
-    drawn: list[str],
-) -> None:
+    hierarchy: Hierarchy, node: int, margin: str, opened: dict[int, tuple[list[int], int]]
+) -> Iterator[str]:
     shown, hidden = opened.get(node, ([], 0))
-    for place_in_group, member in enumerate(shown, start=1):
-        last = place_in_group == len(shown) and not hidden
-        drawn.append(f"{margin}{'└─' if last else '├─'} {_name(hierarchy, member)}")
-        _draw(hierarchy, member, margin + ("   " if last else "│  "), opened, drawn)
+    for member in shown:
+        last = member == shown[-1] and not hidden
+        yield f"{margin}{'└─' if last else '├─'} {_name(hierarchy, member)}"
+        yield from _draw(hierarchy, member, margin + ("   " if last else "│  "), opened)
     if hidden:
-        drawn.append(f"{margin}└─ … {hidden} more")
+        yield f"{margin}└─ … {hidden} more"

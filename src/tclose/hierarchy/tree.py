@@ -36,6 +36,13 @@ def locate(column: str, *, line: int | None = None, level: int | None = None) ->
     return ", ".join(parts)
 
 
+def hierarchy_error(
+    column: str, what: str, hint: str = "", *, line: int | None = None, level: int | None = None
+) -> HierarchyError:
+    """What is wrong with the hierarchy of a column, and where in it."""
+    return HierarchyError(what, where=locate(column, line=line, level=level), hint=hint)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
     """A generalization tree over the labels of one column.
@@ -54,8 +61,12 @@ class Hierarchy:
     ([3, 3, 4, 4, -1], [0, 0, 0, 1, 2])
     >>> kinds.first_below.tolist(), kinds.size_below.tolist()
     ([0, 1, 2, 0, 0], [1, 1, 1, 2, 3])
-    >>> kinds.ancestors.tolist()
-    [[0, 3, 4], [1, 3, 4], [2, 2, 4]]
+    >>> kinds.ancestors.tolist(), kinds.find(["animal", "fish"]).tolist()
+    ([[0, 3, 4], [1, 3, 4], [2, 2, 4]], [3, -1])
+    >>> kinds.generalize("cat", 1), kinds.generalize("oak", 1), kinds.generalize("animal", 0)
+    ('animal', 'oak', 'animal')
+    >>> kinds.lca([0, 1]), kinds.lca_of_ranges(np.array([0, 1, 2]), np.array([1, 2, 2])).tolist()
+    (3, [3, 4, 2])
     """
 
     labels: tuple[str, ...]
@@ -68,21 +79,32 @@ class Hierarchy:
         object.__setattr__(self, "labels", tuple(self.labels))
         object.__setattr__(self, "parent", _freeze(np.array(self.parent, dtype=np.int32)))
         object.__setattr__(self, "height", _freeze(np.array(self.height, dtype=np.int32)))
-        if not _is_ordered_tree(self.parent, self.height, len(self.labels)):
-            raise self._error(
-                "parents and heights do not describe one tree in depth-first order",
-                "build it with Hierarchy.from_chains",
-            )
+        if not self._is_ordered():
+            what = "parents and heights do not describe one tree in depth-first order"
+            raise self._error(what, "build it with Hierarchy.from_chains")
         if len(self._numbers) != len(self.labels):
             raise self._error("two nodes have the same label")
 
+    def _is_ordered(self) -> bool:
+        """Whether the arrays keep every promise of the numbering (see the module's first lines)."""
+        parent, height, count = self.parent, self.height, len(self.labels)
+        if count == 0 or parent.shape != (count,) or height.shape != (count,) or parent[-1] != -1:
+            return False
+        child, above = np.arange(count - 1), parent[:-1]
+        if not (np.all(above > child) and np.all(above < count)):
+            return False
+        inner = np.unique(above)
+        leaves = count - len(inner)
+        if not (np.all(height[:leaves] == 0) and np.array_equal(inner, np.arange(leaves, count))):
+            return False
+        if not (np.all(height[above] > height[child]) and np.all(np.diff(height) >= 0)):
+            return False
+        runs = (nodes[_starts(nodes)] for nodes in self.ancestors.T)
+        return all(len(np.unique(run)) == len(run) for run in runs)
+
     @classmethod
     def from_chains(
-        cls,
-        chains: Iterable[Sequence[str]],
-        column: str,
-        *,
-        lines: Iterable[int] | None = None,
+        cls, chains: Iterable[Sequence[str]], column: str, *, lines: Iterable[int] | None = None
     ) -> Hierarchy:
         """Builds the tree from rows that lead from a value to the root.
 
@@ -98,7 +120,7 @@ class Hierarchy:
         return cls(labels, parent, height, column)
 
     def _error(self, what: str, hint: str = "") -> HierarchyError:
-        return HierarchyError(what, where=locate(self.column), hint=hint)
+        return hierarchy_error(self.column, what, hint)
 
     @cached_property
     def _numbers(self) -> Mapping[str, int]:
@@ -151,18 +173,21 @@ class Hierarchy:
 
         Heights grow strictly on the way up, so going one level higher climbs at most one edge.
         """
-        return _list_ancestors(self.parent, self.height)
+        matrix = np.empty((self.leaf_count, self.levels), dtype=np.int32)
+        matrix[:, 0] = np.arange(self.leaf_count)
+        for level in range(1, self.levels):
+            node = matrix[:, level - 1]
+            above = self.parent[node]
+            climbs = (above >= 0) & (self.height[above] <= level)
+            matrix[:, level] = np.where(climbs, above, node)
+        return _freeze(matrix)
 
     def contains(self, label: str) -> bool:
         """Whether the label is a node of the tree, leaf or not."""
         return label in self._numbers
 
     def find(self, labels: Iterable[str]) -> Nodes:
-        """The nodes of many labels; −1 for those that are none.
-
-        >>> Hierarchy.from_chains([["cat", "*"], ["dog", "*"]], "kind").find(["*", "oak"]).tolist()
-        [2, -1]
-        """
+        """The nodes of many labels; −1 for those that are none."""
         return np.array([self._numbers.get(label, -1) for label in labels], dtype=np.int32)
 
     def index(self, label: str) -> int:
@@ -174,39 +199,19 @@ class Hierarchy:
         nodes = self.find(labels)
         missing = int(np.count_nonzero(nodes < 0))
         if missing:
-            raise self._error(
-                f"{missing} of {len(nodes)} values are not in the hierarchy",
-                "add a row for each of them; blanks and spelling count",
-            )
+            what = f"{missing} of {len(nodes)} values are not in the hierarchy"
+            raise self._error(what, "add a row for each of them; blanks and spelling count")
         return nodes
 
-    def node_at(self, label: str, level: int) -> int:
-        """The node that stands for a label, leaf or not, on a level.
-
-        A label that stands higher than the level already is left as it is.
-
-        >>> kinds = Hierarchy.from_chains([["cat", "animal", "*"], ["oak", "*"]], "kind")
-        >>> kinds.node_at("cat", 1), kinds.node_at("oak", 1), kinds.node_at("animal", 0)
-        (2, 1, 2)
-        """
+    def generalize(self, label: str, level: int) -> str:
+        """What a label, leaf or not, becomes on a level; itself where it stands higher already."""
         if not 0 <= level < self.levels:
-            raise self._error(
-                f"there is no level {level}",
-                f"levels go from 0 (the value itself) to {self.levels - 1} (the root)",
-            )
+            hint = f"levels go from 0 (the value itself) to {self.levels - 1} (the root)"
+            raise self._error(f"there is no level {level}", hint)
         node = self.index(label)
         while (above := int(self.parent[node])) >= 0 and self.height[above] <= level:
             node = above
-        return node
-
-    def generalize(self, label: str, level: int) -> str:
-        """What a label becomes on a level.
-
-        >>> kinds = Hierarchy.from_chains([["cat", "animal", "*"], ["oak", "*"]], "kind")
-        >>> kinds.generalize("cat", 1)
-        'animal'
-        """
-        return self.labels[self.node_at(label, level)]
+        return self.labels[node]
 
     def leaves_below(self, node: int) -> Nodes:
         """The leaves of a node, a contiguous range of node numbers."""
@@ -226,10 +231,6 @@ class Hierarchy:
         Climb from the highest given node, A, to the first node N whose leaves include all leaves
         below the given nodes. A given node X then lies below N or is N: it shares leaves with N, so
         otherwise it would be a proper ancestor of N, higher than N and thus than A.
-
-        >>> rows = [["cat", "animal", "*"], ["dog", "animal", "*"], ["oak", "*"]]
-        >>> Hierarchy.from_chains(rows, "kind").lca([0, 1])
-        3
         """
         given = np.asarray(nodes, dtype=np.int64)
         self._check_nodes(given)
@@ -256,11 +257,6 @@ class Hierarchy:
         Leaves are in depth-first order, so whatever stands above the first and the last leaf of a
         set stands above all in between. On the level of the ancestor's own height both ends are
         that ancestor; on a lower level they differ, or a lower node would be common to both.
-
-        >>> rows = [["cat", "animal", "*"], ["dog", "animal", "*"], ["oak", "*"]]
-        >>> tree = Hierarchy.from_chains(rows, "kind")
-        >>> tree.lca_of_ranges(np.array([0, 1, 2]), np.array([1, 2, 2])).tolist()
-        [3, 4, 2]
         """
         ends = np.array([low, high], dtype=np.int64)
         if ends.size and (ends.min() < 0 or ends.max() >= self.leaf_count):
@@ -272,17 +268,14 @@ class Hierarchy:
 
     def __eq__(self, other: object) -> bool:
         """Equal trees: the same labels, parents and heights; the column's name does not matter."""
-        if not isinstance(other, Hierarchy):
-            return NotImplemented
-        return (
-            self.labels == other.labels
-            and np.array_equal(self.parent, other.parent)
-            and np.array_equal(self.height, other.height)
-        )
+        return isinstance(other, Hierarchy) and self._identity == other._identity
 
     def __hash__(self) -> int:
-        """Equal trees have equal hashes."""
-        return hash((self.labels, self.parent.tobytes()))
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[tuple[str, ...], bytes, bytes]:
+        return self.labels, self.parent.tobytes(), self.height.tobytes()
 
     def __repr__(self) -> str:
         """The size of the tree, without its labels: they are values of the table."""
@@ -303,64 +296,26 @@ def _starts(nodes: Nodes) -> NDArray[np.intp]:
     return np.flatnonzero(np.concatenate(([True], nodes[1:] != nodes[:-1])))
 
 
-def _list_ancestors(parent: Nodes, height: Nodes) -> Nodes:
-    leaves = int(np.count_nonzero(height == 0))
-    matrix = np.empty((leaves, int(height[-1]) + 1), dtype=np.int32)
-    matrix[:, 0] = np.arange(leaves)
-    for level in range(1, matrix.shape[1]):
-        node = matrix[:, level - 1]
-        above = parent[node]
-        climbs = (above >= 0) & (height[above] <= level)
-        matrix[:, level] = np.where(climbs, above, node)
-    return _freeze(matrix)
-
-
-def _is_ordered_tree(parent: Nodes, height: Nodes, count: int) -> bool:
-    """Whether the arrays keep every promise of the numbering (see the module's first lines)."""
-    if count == 0 or parent.shape != (count,) or height.shape != (count,) or parent[-1] != -1:
-        return False
-    child, above = np.arange(count - 1), parent[:-1]
-    if not (np.all(above > child) and np.all(above < count)):
-        return False
-    inner = np.unique(above)
-    leaves = count - len(inner)
-    if not (np.all(height[:leaves] == 0) and np.array_equal(inner, np.arange(leaves, count))):
-        return False
-    if not (np.all(height[above] > height[child]) and np.all(np.diff(height) >= 0)):
-        return False
-    runs = (nodes[_starts(nodes)] for nodes in _list_ancestors(parent, height).T)
-    return all(len(np.unique(run)) == len(run) for run in runs)
-
-
 def _arrange(parent: Mapping[str, str], root: str) -> tuple[tuple[str, ...], Nodes, Nodes]:
     """Numbers the labels of a tree: depth-first, then stably by height."""
-    labels = [root, *parent]
-    number = {label: node for node, label in enumerate(labels)}
-    above = [-1, *(number[label] for label in parent.values())]
-    preorder = _preorder(above)
-    height = [0] * len(labels)
-    for node in reversed(preorder[1:]):
-        height[above[node]] = max(height[above[node]], height[node] + 1)
-    walk = np.array(preorder, dtype=np.int32)
-    heights = np.array(height, dtype=np.int32)
-    order = walk[np.argsort(heights[walk], kind="stable")]
-    renumbered = np.full(len(labels) + 1, -1, dtype=np.int32)
-    renumbered[order] = np.arange(len(labels))
-    parents = renumbered[np.array(above, dtype=np.int32)[order]]  # -1 reads the spare entry
-    return tuple(labels[node] for node in order), parents, heights[order]
-
-
-def _preorder(above: Sequence[int]) -> list[int]:
-    """Nodes so that each precedes its children, whose order is kept; node 0 is the root."""
-    below: list[list[int]] = [[] for _ in above]
-    for node in range(1, len(above)):
-        below[above[node]].append(node)
-    order, stack = [], [0]
+    below: dict[str, list[str]] = {label: [] for label in [*parent, root]}
+    for label, above in parent.items():
+        below[above].append(label)
+    walk, stack = [], [root]
     while stack:
-        node = stack.pop()
-        order.append(node)
-        stack.extend(reversed(below[node]))
-    return order
+        walk.append(stack.pop())
+        stack.extend(reversed(below[walk[-1]]))
+    height = dict.fromkeys(walk, 0)
+    for label in reversed(walk[1:]):
+        height[parent[label]] = max(height[parent[label]], height[label] + 1)
+    labels = sorted(walk, key=height.__getitem__)
+    number = {label: node for node, label in enumerate(labels)}
+    parents = [number[parent[label]] for label in labels[:-1]]
+    return (
+        tuple(labels),
+        np.array([*parents, -1], dtype=np.int32),
+        np.array([height[label] for label in labels], dtype=np.int32),
+    )
 
 
 @dataclass(frozen=True)
@@ -373,8 +328,36 @@ class _Rows:
     column: str
 
     def error(self, what: str, row: int, level: int, hint: str) -> HierarchyError:
-        where = locate(self.column, line=self.lines[row], level=level)
-        return HierarchyError(what, where=where, hint=hint)
+        return hierarchy_error(self.column, what, hint, line=self.lines[row], level=level)
+
+    def second_root(self, row: int, root: str) -> HierarchyError:
+        if len(self.paths[row]) == 1:
+            what = "the row holds a value and nothing above it"
+        else:
+            first = next(i for i, path in enumerate(self.paths) if path[-1] == root)
+            line = self.lines[first]
+            what = f"there is more than one root: the row does not end like line {line}"
+        return self.error(what, row, len(self.given[row]) - 1, _ROOT_HINT)
+
+    def second_row(self, earlier: int, row: int) -> HierarchyError:
+        same = list(self.paths[earlier]) == list(self.paths[row])
+        also = "an identical one" if same else "and the two disagree"
+        what = f"the value has a row on line {self.lines[earlier]} already, {also}"
+        return self.error(what, row, 0, "keep one row per value")
+
+    def second_parent(
+        self, child: str, above: str, row: int, parent: Mapping[str, str]
+    ) -> HierarchyError:
+        earlier = next(i for i, path in enumerate(self.paths) if child in path[:-1])
+        seen = f"line {self.lines[earlier]}, level {self.given[earlier].index(child)}"
+        while above != child and above in parent:  # the links so far are a forest, so it ends
+            above = parent[above]
+        if above == child:
+            what = f"a cycle: the label is below another here, and above it elsewhere (see {seen})"
+        else:
+            what = f"the label has two different labels above it, here and on {seen}"
+        hint = "every label has one label above it; give two different groups different names"
+        return self.error(what, row, self.given[row].index(child), hint)
 
 
 def _link_chains(
@@ -392,44 +375,39 @@ def _link_chains(
     first: dict[str, int] = {}
     for row, path in enumerate(rows.paths):
         if path[-1] != root:
-            raise _second_root(row, root, rows)
+            raise rows.second_root(row, root)
         earlier = first.setdefault(path[0], row)
         if earlier != row:
-            raise _second_row(earlier, row, rows)
+            raise rows.second_row(earlier, row)
         for child, above in pairwise(path):
             if parent.setdefault(child, above) != above:
-                raise _second_parent(child, above, row, rows, parent)
+                raise rows.second_parent(child, above, row, parent)
     return parent, root
 
 
 def _read_rows(given: Sequence[Sequence[str]], column: str, lines: Iterable[int] | None) -> _Rows:
     if not given:
-        raise HierarchyError("the hierarchy is empty", where=locate(column), hint=_ROOT_HINT)
+        raise hierarchy_error(column, "the hierarchy is empty", _ROOT_HINT)
     numbers = range(1, len(given) + 1) if lines is None else list(lines)
     if len(numbers) != len(given):
-        raise HierarchyError("there must be one line number per row", where=locate(column))
+        raise hierarchy_error(column, "there must be one line number per row")
     for line, row in zip(numbers, given, strict=True):
         if not row or isinstance(row, str):
             what = "the row is one text, not a list" if row else "the row holds no labels"
-            raise HierarchyError(what, where=locate(column, line=line))
-    _check_labels(given, column, numbers)
+            raise hierarchy_error(column, what, line=line)
+    # Each label is looked at once, a bad one then found.
+    faults = {label: _fault(label) for label in set(chain.from_iterable(given))}
+    if any(faults.values()):
+        line, level, fault = next(
+            (line, level, faults[label])
+            for line, row in zip(numbers, given, strict=True)
+            for level, label in enumerate(row)
+            if faults[label]
+        )
+        hint = "labels are text; give numbers and dates in their text form"
+        raise hierarchy_error(column, f"the label {fault}", hint, line=line, level=level)
     paths = [_path(row, line, column) for row, line in zip(given, numbers, strict=True)]
     return _Rows(given, paths, numbers, column)
-
-
-def _check_labels(given: Sequence[Sequence[str]], column: str, lines: Sequence[int]) -> None:
-    """Refuses labels that are no readable text. Each is looked at once, a bad one then found."""
-    faults = {label: _fault(label) for label in set(chain.from_iterable(given))}
-    if not any(faults.values()):
-        return
-    for line, row in zip(lines, given, strict=True):
-        for level, label in enumerate(row):
-            if faults[label]:
-                raise HierarchyError(
-                    f"the label {faults[label]}",
-                    where=locate(column, line=line, level=level),
-                    hint="labels are text; give numbers and dates in their text form",
-                )
 
 
 def _fault(label: object) -> str:
@@ -449,46 +427,7 @@ def _path(row: Sequence[str], line: int, column: str) -> Sequence[str]:
     if len(path) != distinct:
         changes = (at for at in range(2, len(row)) if row[at] != row[at - 1])
         level = next(at for at in changes if row[at] in row[:at])
-        raise HierarchyError(
-            "a cycle: the label stands above itself in this row",
-            where=locate(column, line=line, level=level),
-            hint="use a label on neighbouring levels only",
-        )
+        what = "a cycle: the label stands above itself in this row"
+        hint = "use a label on neighbouring levels only"
+        raise hierarchy_error(column, what, hint, line=line, level=level)
     return path
-
-
-def _second_root(row: int, root: str, rows: _Rows) -> HierarchyError:
-    if len(rows.paths[row]) == 1:
-        what = "the row holds a value and nothing above it"
-    else:
-        other = next(i for i, path in enumerate(rows.paths) if path[-1] == root)
-        what = f"there is more than one root: the row does not end like line {rows.lines[other]}"
-    return rows.error(what, row, len(rows.given[row]) - 1, _ROOT_HINT)
-
-
-def _second_row(earlier: int, row: int, rows: _Rows) -> HierarchyError:
-    same = list(rows.paths[earlier]) == list(rows.paths[row])
-    also = "an identical one" if same else "and the two disagree"
-    what = f"the value has a row on line {rows.lines[earlier]} already, {also}"
-    return rows.error(what, row, 0, "keep one row per value")
-
-
-def _second_parent(
-    child: str, above: str, row: int, rows: _Rows, parent: Mapping[str, str]
-) -> HierarchyError:
-    earlier = next(i for i, path in enumerate(rows.paths) if child in path[:-1])
-    seen = f"line {rows.lines[earlier]}, level {rows.given[earlier].index(child)}"
-    if _stands_above(child, above, parent):
-        what = f"a cycle: the label is below another here, and above it elsewhere (see {seen})"
-    else:
-        what = f"the label has two different labels above it, here and on {seen}"
-    hint = "every label has one label above it; give two different groups different names"
-    return rows.error(what, row, rows.given[row].index(child), hint)
-
-
-def _stands_above(upper: str, lower: str, parent: Mapping[str, str]) -> bool:
-    """Whether walking up from `lower` meets `upper`; the links so far are a forest, so it ends."""
-    label: str | None = lower
-    while label is not None and label != upper:
-        label = parent.get(label)
-    return label is not None

@@ -6,10 +6,12 @@
 """
 
 from tclose.distance.registry import DistanceSpec
+from tclose.policy.columns import Column, HierarchySpec
+from tclose.policy.draft import PolicyDraft
 from tclose.policy.load import load_policy, parse_policy, policy_schema
-from tclose.policy.model import Column, HierarchySpec, Policy, ReleaseSettings, SearchSettings
+from tclose.policy.model import Policy, ReleaseSettings, SearchSettings
 
 __all__ = [
-    "Column", "DistanceSpec", "HierarchySpec", "Policy", "ReleaseSettings", "SearchSettings",
-    "load_policy", "parse_policy", "policy_schema",
+    "Column", "DistanceSpec", "HierarchySpec", "Policy", "PolicyDraft", "ReleaseSettings",
+    "SearchSettings", "load_policy", "parse_policy", "policy_schema",
 ]  # fmt: skip

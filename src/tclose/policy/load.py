@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
 from tclose.distance.numbers import MisuseError, Part
 from tclose.distance.registry import DISTANCES
 from tclose.errors import PolicyError, Problem, nearest
-from tclose.policy.model import ROLES, SYNONYMS, Column, Policy
+from tclose.policy.columns import ROLES, SYNONYMS, Column
+from tclose.policy.model import Policy
+from tclose.small_files import read_small_file
 
+A = TypeVar("A", bound=Part)
 SCHEMA = "`tclose policy schema` lists every key and what it takes"
+
+
+DEEPEST = 30
+"""How many levels of keys a policy has at most."""
 
 
 def load_policy(path: str | Path) -> Policy:
@@ -35,34 +43,50 @@ def policy_from(raw: Mapping[str, Any], base: str | Path) -> Policy:
 def read_raw(path: str | Path) -> dict[str, Any]:
     """The file's content, numbers kept as they were written."""
     place = Path(path)
+    parse: Callable[..., Any] = json.loads if place.suffix.lower() == ".json" else tomllib.loads
     try:
-        text = place.read_text(encoding="utf-8-sig")
+        raw = parse(read_small_file(place).decode("utf-8-sig"), parse_float=Decimal)
     except FileNotFoundError:
-        raise _unreadable(place, "there is no such file", _neighbours(place)) from None
+        what, hint = "there is no such file", _neighbours(place)
     except IsADirectoryError:
-        hint = "name the policy file itself"
-        raise _unreadable(place, "this is a folder, not a policy file", hint) from None
+        what, hint = "this is a folder, not a policy file", "name the policy file itself"
     except UnicodeDecodeError:
-        raise _unreadable(place, "not UTF-8 text", "save the policy as UTF-8") from None
+        what, hint = "not UTF-8 text", "save the policy as UTF-8"
     except OSError as error:
-        hint = "check who may read it"
-        raise _unreadable(place, f"cannot be read ({error.strerror})", hint) from None
-    try:
-        if place.suffix.lower() == ".json":
-            raw = json.loads(text, parse_float=Decimal)
-        else:
-            raw = tomllib.loads(text, parse_float=Decimal)
+        what, hint = f"cannot be read ({error.strerror})", "check who may read it"
     except json.JSONDecodeError as error:
         what = f"not valid JSON: {error.msg} (line {error.lineno})"
-        raise _unreadable(place, what, "mend that line; a policy may also be TOML") from None
+        hint = "mend that line; a policy may also be TOML"
     except tomllib.TOMLDecodeError as error:
+        what = f"not valid TOML: {error}"
         hint = "mend that line, or draft a policy with `tclose init FILE`"
-        raise _unreadable(place, f"not valid TOML: {error}", hint) from None
     except RecursionError:
-        raise _unreadable(place, "nested too deeply", "") from None
-    if not isinstance(raw, dict):
-        raise _unreadable(place, "a policy is a table of keys", "see `tclose policy schema`")
-    return raw
+        what, hint = "nested too deeply", ""
+    except ValueError:
+        what, hint = "a number has thousands of digits", "write it with fewer"
+    else:
+        if isinstance(raw, dict) and _is_shallow(raw):
+            return raw
+        what, hint = "nested too deeply", ""
+        if not isinstance(raw, dict):
+            what, hint = "a policy is a table of keys", "see `tclose policy schema`"
+    raise PolicyError([Problem(str(place), what, hint)])
+
+
+def _is_shallow(raw: Any) -> bool:
+    """Whether plain values lie in few others; dotted keys of TOML nest without an end."""
+    level = [raw]
+    for _ in range(DEEPEST):
+        inside = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [value for each in inside for value in each if isinstance(value, dict | list)]
+        if not level:
+            return True
+    return False
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """What the text of a policy says, numbers kept as they were written."""
+    return tomllib.loads(text, parse_float=Decimal)
 
 
 def parse_policy(raw: Mapping[str, Any]) -> tuple[Policy | None, list[Problem]]:
@@ -91,6 +115,56 @@ def parse_policy(raw: Mapping[str, Any]) -> tuple[Policy | None, list[Problem]]:
                 return None, problems
             remaining = pruned
     return None, problems
+
+
+def build_part(part: type[A], keys: Mapping[str, Any]) -> A:
+    """A part of a policy from its keys; raises PolicyError with every problem in them."""
+    try:
+        return part.model_validate(_plain(keys))
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+        raise PolicyError([_problem(item) for item in found]) from None
+
+
+def write_toml(values: Mapping[str, Any]) -> str:
+    """Plain values as TOML: tables of the first level as such, all below within their lines.
+
+    >>> print(write_toml({"k": 2, "columns": {"zip code": {"role": "quasi"}}}), end="")
+    k = 2
+    <BLANKLINE>
+    [columns]
+    "zip code" = "quasi"
+    """
+    tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
+    lines = [
+        f"{write_key(key)} = {_write_value(value)}"
+        for key, value in values.items()
+        if key not in tables and value is not None
+    ]
+    for key, table in tables.items():
+        lines += ["", f"[{write_key(key)}]"] if lines else [f"[{write_key(key)}]"]
+        for name, value in table.items():
+            if isinstance(value, Mapping) and list(value) == ["role"]:
+                value = value["role"]
+            if value is not None:
+                lines.append(f"{write_key(name)} = {_write_value(value)}")
+    return "\n".join([*lines, ""])
+
+
+def _write_value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        given = {key: item for key, item in value.items() if item is not None}
+        pairs = (f"{write_key(key)} = {_write_value(item)}" for key, item in given.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_write_value, value))}]"
+    # Texts as JSON writes them are texts of TOML, too, but for one character that must be escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def write_key(name: str) -> str:
+    """A name as TOML writes a key."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _write_value(name)
 
 
 def _follows(item: Any, raw: Mapping[str, Any], remaining: Mapping[str, Any]) -> bool:
@@ -151,10 +225,6 @@ def _without(raw: dict[str, Any], locations: list[tuple[Any, ...]]) -> dict[str,
     return result if result != raw else None
 
 
-def _unreadable(place: Path, what: str, hint: str) -> PolicyError:
-    return PolicyError([Problem(str(place), what, hint)])
-
-
 def _neighbours(place: Path) -> str:
     """Policy files that lie where one was looked for."""
     folder = place.parent
@@ -179,22 +249,21 @@ def policy_schema() -> dict[str, Any]:
         if part.short_key:
             whole = parts[part.__name__]
             parts[part.__name__] = {"anyOf": [whole["properties"][part.short_key], whole]}
-    named = [kind.name for kind in DISTANCES.values() if not kind.main_option]
-    long_forms = []
+    forms: list[dict[str, Any]] = []
     for kind in DISTANCES.values():
         if kind.main_option:
-            long_forms.append(_object_schema({kind.name: {"type": "string"}}, [kind.name]))
+            forms.append(_object_schema({kind.name: {"type": "string"}}, required=[kind.name]))
         elif kind.options:
             detail = {key: option for key, option in options.items() if key in kind.options}
-            long_forms.append(_object_schema({kind.name: _object_schema(detail)}, [kind.name]))
+            forms.append(_object_schema({kind.name: _object_schema(detail)}, required=[kind.name]))
+    named = [kind.name for kind in DISTANCES.values() if not kind.main_option]
     names = {"type": "string", "enum": named}
-    parts["DistanceSpec"] = {"anyOf": [names, *long_forms, parts["DistanceSpec"]]}
+    parts["DistanceSpec"] = {"anyOf": [names, *forms, parts["DistanceSpec"]]}
     return schema
 
 
-def _object_schema(properties: dict[str, Any], required: Sequence[str] = ()) -> dict[str, Any]:
-    schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    return {**schema, "required": list(required)} if required else schema
+def _object_schema(properties: dict[str, Any], **more: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "additionalProperties": False, **more}
 
 
 def list_parts(model: type[Part]) -> dict[str, type[Part]]:

@@ -2,142 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BeforeValidator,
+    AfterValidator,
     Field,
     JsonValue,
     PrivateAttr,
-    field_validator,
     model_validator,
 )
 
 from tclose.distance.numbers import MisuseError, Number, Part, must
 from tclose.distance.registry import DISTANCES
-from tclose.errors import nearest
-from tclose.requirements.registry import ColumnRequirements, PolicyRequirements
-
-Role = Literal["identifier", "quasi", "sensitive", "insensitive", "count", "weight", "subject"]
-ROLES: tuple[str, ...] = get_args(Role)
-COUNTING: tuple[str, ...] = ("count", "weight", "subject")
-"""The roles that say what a row counts; a policy has at most one such column."""
-
-SYNONYMS = {
-    word: role
-    for role, words in {
-        "identifier": "direct identifier, direct-identifier, identifying, id",
-        "quasi": (
-            "quasi-identifier, quasi identifier, quasi-identifying, quasi-id, qi, qid, key, key "
-            "variable"
-        ),
-        "sensitive": "confidential, confidential attribute, sensitive attribute, sa",
-        "insensitive": "non-sensitive, nonsensitive, non-confidential",
-        "count": "counts, frequency, frequencies, frequency weight, number of rows, rows",
-        "weight": "weights, survey weight, sample weight, sampling weight, design weight",
-        "subject": (
-            "subject id, data subject, person, person id, individual, individual id, patient, "
-            "patient id, respondent, respondent id, participant, participant id, unit of "
-            "analysis"
-        ),
-    }.items()
-    for word in words.split(", ")
-}
-
-
-def role_of(word: str) -> str:
-    """The house's word for a role, whatever the field calls it.
-
-    >>> role_of("Key variable"), role_of("sensitive")
-    ('quasi', 'sensitive')
-    """
-    if not isinstance(word, str):
-        raise ValueError(f"a role is a word: {', '.join(ROLES)}")
-    plain = word.strip().lower().replace("_", " ")
-    if plain.endswith("?"):
-        hint = "confirm it by removing the question mark (or all of them with"
-        raise MisuseError("the role is only suggested", f"{hint} `tclose policy confirm`)")
-    role = SYNONYMS.get(plain, plain)
-    if role not in ROLES:
-        raise MisuseError("unknown role", nearest(plain, ROLES))
-    return role
-
-
-HIERARCHIES = ("file", "prefix", "intervals", "cuts", "dates", "groups")
-
-
-class HierarchySpec(Part):
-    """Where a column's hierarchy comes from: a file, or a builder with its levels."""
-
-    short_key: ClassVar[str] = "file"
-
-    file: str | None = Field(None, description="CSV, leaf first, root last; relative to the policy")
-    prefix: tuple[int, ...] | None = Field(None, description="characters kept at each level")
-    intervals: tuple[Number, ...] | None = Field(None, description="interval widths, finest first")
-    origin: Number = Field(Fraction(0), description="where intervals start counting")
-    cuts: tuple[tuple[Number, ...], ...] | None = Field(None, description="cut points per level")
-    dates: tuple[Literal["day", "month", "quarter", "year", "decade"], ...] | None = Field(
-        None, description="calendar levels, finest first"
-    )
-    groups: dict[str, Any] | None = Field(None, description="group = [values] or nested groups")
-
-    @property
-    def kind(self) -> str:
-        """The one source that is given."""
-        return next(kind for kind in HIERARCHIES if getattr(self, kind) is not None)
-
-    @model_validator(mode="after")
-    def _refuse_several(self) -> HierarchySpec:
-        given = [kind for kind in HIERARCHIES if getattr(self, kind) is not None]
-        if len(given) != 1:
-            raise ValueError(f"give exactly one of {', '.join(HIERARCHIES)}")
-        return self
-
-
-class Column(ColumnRequirements):
-    """One column: its role, what its values mean, and what is promised about it."""
-
-    short_key: ClassVar[str] = "role"
-
-    role: Annotated[Role, BeforeValidator(role_of)]
-    hierarchy: HierarchySpec | None = None
-    order: tuple[str, ...] | None = Field(None, description="values from lowest to highest")
-    domain: Literal["observed", "declared"] = Field(
-        "observed", description="count only values that occur, or all of `order` or the hierarchy"
-    )
-    accept: str | None = Field(
-        None, min_length=1, description="why the column may be released though nothing protects it"
-    )
-
-    @field_validator("order", mode="before")
-    @classmethod
-    def _as_text(cls, value: Any) -> Any:
-        if not isinstance(value, list | tuple):
-            return value
-        return [str(item).lower() if isinstance(item, bool) else str(item) for item in value]
-
-    @field_validator("order")
-    @classmethod
-    def _refuse_repeated(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if value is not None and len(set(value)) < len(value):
-            raise ValueError("a value stands twice in the order")
-        return value
-
-    @model_validator(mode="after")
-    def _refuse_undefined(self) -> Column:
-        name = self.distance.name if self.distance else None
-        if name == "hierarchical" and self.hierarchy is None:
-            hint = 'add hierarchy = "file.csv", or a builder'
-            raise MisuseError("the hierarchical distance needs a hierarchy", hint)
-        if self.domain == "declared" and self.order is None and self.hierarchy is None:
-            raise ValueError("a declared domain needs an order or a hierarchy")
-        return self
-
+from tclose.notebook import Displayable
+from tclose.policy.columns import COUNTING, ROLES, Column
+from tclose.requirements.registry import PolicyRequirements
 
 Amount = Annotated[
     Number, must("a search is limited by a number, 0 or more", lambda amount: amount >= 0)
+]
+Share = Annotated[
+    Number, must("suppression is a share of the rows, in [0, 1]", lambda share: 0 <= share <= 1)
+]
+Weights = Annotated[
+    dict[str, Number],
+    must(
+        "weights are not negative, and not all 0",
+        lambda weights: not weights or (min(weights.values()) >= 0 and any(weights.values())),
+    ),
+]
+Levels = Annotated[
+    dict[str, tuple[int, int]],
+    must(
+        "levels are given as [lowest, highest], from 0",
+        lambda levels: all(0 <= least <= most for least, most in levels.values()),
+    ),
 ]
 
 
@@ -150,41 +53,36 @@ class SearchSettings(Part):
         None, description="amount of work: seconds of an ordinary core; equal seeds, equal bytes"
     )
     seed: int = Field(1, ge=0, description="where chance begins")
-    suppression: Annotated[
-        Number, must("suppression is a share of the rows, in [0, 1]", lambda share: 0 <= share <= 1)
-    ] = Fraction(0)
+    suppression: Share = Fraction(0)
+    polish: bool = Field(
+        True,
+        description="false: exactly the steps that a method's paper describes, and nothing after",
+    )
+    fallback: bool = Field(
+        False,
+        description="where a release is not proved, search again for closeness to the whole table "
+        "in place of (n, t)-closeness, with no row left out; the result says so first",
+    )
     loss: Literal["iyengar", "precision", "entropy", "discernibility", "class-size"] | None = Field(
         None, description="what a full-domain search makes least; iyengar if not given"
     )
-    weights: dict[str, Number] | None = Field(
-        None, description="full-domain searches: what a quasi-identifier counts; 1 if not named"
+    weights: Weights | None = Field(
+        None, description="what a quasi-identifier counts in the loss; 1 if not named"
     )
-    levels: dict[str, tuple[int, int]] | None = Field(
+    levels: Levels | None = Field(
         None, description="full-domain searches: lowest and highest level of a quasi-identifier"
     )
     megabytes: int = Field(
         256, ge=1, description="full-domain searches: most memory for groupings that are kept"
     )
 
-    @field_validator("weights")
-    @classmethod
-    def _refuse_negative(cls, value: dict[str, Fraction] | None) -> dict[str, Fraction] | None:
-        if value and (min(value.values()) < 0 or not any(value.values())):
-            raise ValueError("weights are not negative, and not all 0")
-        return value
-
-    @field_validator("levels")
-    @classmethod
-    def _refuse_reversed(cls, value: dict[str, tuple[int, int]] | None) -> Any:
-        if any(not 0 <= least <= most for least, most in (value or {}).values()):
-            raise ValueError("levels are given as [lowest, highest], from 0")
-        return value
-
 
 class ReleaseSettings(Part):
     """How a release is written; read by the anonymizing commands."""
 
-    rows: Literal["keep", "shuffle"] = "keep"
+    rows: Literal["keep", "shuffle"] = Field(
+        "shuffle", description="the order of the rows; kept, it tells whoever knows the table's"
+    )
     identifiers: Literal["drop", "mask", "pseudonym"] = "drop"
     recoding: Literal["local", "mean", "median", "mode"] = Field(
         "local", description="local: intervals, ancestors, sets; else a class's central value"
@@ -194,6 +92,11 @@ class ReleaseSettings(Part):
         description="rows that a search leaves out: dropped; released with quasi-identifiers at "
         "the root; or released with sensitive values hidden, or generalized",
     )
+    add: tuple[Literal["low", "high", "midpoint"], ...] = Field(
+        (),
+        description="further columns for each quasi-identifier that is released as ranges of "
+        "numbers or dates: age_low, age_high, age_midpoint",
+    )
 
     @model_validator(mode="after")
     def _refuse_leftover(self) -> ReleaseSettings:
@@ -202,7 +105,38 @@ class ReleaseSettings(Part):
         return self
 
 
-class Policy(PolicyRequirements):
+Words = Annotated[str, Field(min_length=1)]
+
+
+class ReleaseContext(Part):
+    """Who gets a release, what for, under which controls, and who judged that this is enough."""
+
+    recipient: Words | None = Field(None, description="who gets the release")
+    purpose: Words | None = Field(None, description="what it is for")
+    controls: tuple[Words, ...] = Field(
+        (), description="what protects it beyond its values: contracts, secure rooms, training"
+    )
+    threshold: Words | None = Field(None, description="the risk that is accepted, in words")
+    justification: Words | None = Field(None, description="why that risk is acceptable here")
+    expert: Words | None = Field(None, description="who determined it, and what qualifies them")
+    review_date: date | None = Field(None, description="when this is to be looked at again")
+
+    @model_validator(mode="after")
+    def _refuse_unjustified(self) -> ReleaseContext:
+        if self.threshold is not None and self.justification is None:
+            hint = "say in `justification` why that risk is acceptable here"
+            raise MisuseError("a threshold needs its justification", hint)
+        return self
+
+
+def _refuse_no_quasi(columns: dict[str, Column]) -> dict[str, Column]:
+    if not any(column.role == "quasi" for column in columns.values()):
+        what = "no column is a quasi-identifier; nobody could be looked up"
+        raise MisuseError(what, 'give the columns that others may know the role "quasi"')
+    return columns
+
+
+class Policy(Displayable, PolicyRequirements):
     """Everything the steward declares about a table.
 
     >>> policy = Policy.model_validate(
@@ -211,8 +145,16 @@ class Policy(PolicyRequirements):
     (('age',), ('disease',), Fraction(1, 5))
     """
 
-    columns: dict[str, Column] = Field(description="every column of the table and its role")
+    columns: Annotated[dict[str, Column], AfterValidator(_refuse_no_quasi)] = Field(
+        description="every column of the table and its role"
+    )
     population: str | None = Field(None, description="population table; relative to the policy")
+    population_size: int | None = Field(
+        None, ge=1, description="how many people the table was drawn from, for estimates"
+    )
+    context: ReleaseContext | None = Field(
+        None, description="for the certificate and the report: recipient, purpose, controls"
+    )
     search: SearchSettings = SearchSettings()
     release: ReleaseSettings = ReleaseSettings()
 
@@ -230,6 +172,25 @@ class Policy(PolicyRequirements):
 
         return load_policy(path)
 
+    @classmethod
+    def build(cls, columns: Mapping[str, Column | str | Mapping[str, Any]], **keys: Any) -> Policy:
+        """A policy from Python values; raises PolicyError with every problem in it.
+
+        Columns are made by `Column.quasi` and its siblings, or written as in a file; keys are those
+        of a file: `k`, `joint`, `k_map`, `presence`, `readings`, `population`, `search`, `release`.
+
+        >>> columns = {"zip": "quasi", "disease": Column.sensitive(t=0.2)}
+        >>> print(Policy.build(columns, k=5).to_toml(), end="")
+        k = 5
+        <BLANKLINE>
+        [columns]
+        zip = "quasi"
+        disease = {role = "sensitive", t = "1/5"}
+        """
+        from tclose.policy.load import policy_from
+
+        return policy_from({**keys, "columns": columns}, ".")
+
     def at(self, base: str | Path) -> Policy:
         """The same policy with relative paths starting from another folder."""
         moved = self.model_copy()
@@ -241,6 +202,21 @@ class Policy(PolicyRequirements):
         return self.model_dump(mode="json", exclude_unset=True)
 
     @property
+    def headline(self) -> str:
+        """What is promised, and how many columns have which role."""
+        roles = [f"{len(self.with_role(role))} {role}" for role in ROLES if self.with_role(role)]
+        promised = [] if self.k is None else [f"k = {self.k}"]
+        stated = [name for name in self.sensitive if self.columns[name].stated]
+        promised += [f"promises of {', '.join(stated)}"] if stated else []
+        return "; ".join([", ".join(roles), *promised])
+
+    def to_toml(self) -> str:
+        """The text of a policy file that reads back as the same policy; numbers as fractions."""
+        from tclose.policy.load import write_toml
+
+        return write_toml(self.to_json())
+
+    @property
     def identifiers(self) -> tuple[str, ...]:
         """The columns that identify a person outright."""
         return self.with_role("identifier")
@@ -248,13 +224,35 @@ class Policy(PolicyRequirements):
     @property
     def counting(self) -> tuple[str, str] | None:
         """The column that says what a row counts, as its role and its name; None: a row is one."""
-        found = ((role, name) for role in COUNTING for name in self.with_role(role))
-        return next(found, None)
+        return next(((role, name) for role in COUNTING for name in self.with_role(role)), None)
 
     @property
     def subject(self) -> str | None:
         """The column that names the person of each row, if there is one."""
         return next(iter(self.with_role("subject")), None)
+
+    def display(self, name: str) -> str:
+        """What a column is called for people: its label, if it has one."""
+        column = self.columns.get(name)
+        return name if column is None or column.label is None else column.label
+
+    def name_level(self, name: str, level: int, top: int | None = None) -> str:
+        """A level of a column's generalization in words; `top` is the root's level, where known.
+
+        >>> rules = {"columns": {"zip": {"role": "quasi", "hierarchy": {"prefix": [3]}}}}
+        >>> [Policy.model_validate(rules).name_level("zip", level) for level in range(3)]
+        ['zip exact', '3-character zip', 'zip hidden']
+        """
+        column, shown = self.columns.get(name), self.display(name)
+        spec = None if column is None else column.hierarchy
+        words = () if spec is None else spec.level_words
+        if level == 0:
+            return f"{shown} exact"
+        if words is not None and top in (None, len(words) + 1):
+            return words[level - 1].format(shown) if level <= len(words) else f"{shown} hidden"
+        if level == top:
+            return f"{shown} hidden"
+        return f"{shown} at level {level}" + ("" if top is None else f" of {top}")
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -263,7 +261,18 @@ class Policy(PolicyRequirements):
         for column in self.columns.values():
             named.append(column.hierarchy.file if column.hierarchy else None)
             named.append(column.distance.matrix if column.distance else None)
+            named.append(column.reference.file if column.reference else None)
         return tuple(name for name in named if name is not None)
+
+    @property
+    def promise_files(self) -> tuple[str, ...]:
+        """Those of the files that a recount needs, and whoever recounts is given."""
+        return tuple(name for name in dict.fromkeys(self.files) if name != self.population)
+
+    @property
+    def added_columns(self) -> dict[str, tuple[str, Literal["low", "high", "midpoint"]]]:
+        """The further columns that a release may have: of which column they are which end."""
+        return {f"{name}_{end}": (name, end) for name in self.quasi for end in self.release.add}
 
     @property
     def promises_something(self) -> bool:
@@ -280,25 +289,42 @@ class Policy(PolicyRequirements):
             if not (self.columns[name].stated or self.columns[name].accept or name in joint)
         )
 
-    @field_validator("columns")
-    @classmethod
-    def _refuse_no_quasi(cls, value: dict[str, Column]) -> dict[str, Column]:
-        if not any(column.role == "quasi" for column in value.values()):
-            raise MisuseError(
-                "no column is a quasi-identifier; nobody could be looked up",
-                'give the columns that others may know the role "quasi"',
+    @model_validator(mode="after")
+    def _refuse_joint_twice(self) -> Policy:
+        asked = [(frozenset(joint.columns), joint.distance) for joint in self.joint]
+        if len(set(asked)) < len(asked):
+            again = next(
+                joint
+                for joint in self.joint
+                if asked.count((frozenset(joint.columns), joint.distance)) > 1
             )
-        return value
+            columns = ", ".join(again.columns)
+            what = f"joint: two promises are about {columns}, by the same distance"
+            raise MisuseError(what, "keep the one with the smaller t, which implies the other")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_taken_names(self) -> Policy:
+        taken = [name for name in self.added_columns if name in self.columns]
+        if taken:
+            raise ValueError(f"release.add: there is a column {taken[0]!r} already")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_equal_labels(self) -> Policy:
+        shown = [self.display(name) for name in self.columns]
+        if len(set(shown)) < len(shown):
+            again = next(label for label in shown if shown.count(label) > 1)
+            raise ValueError(f"two columns are called {again!r}: give each a label of its own")
+        return self
 
     @model_validator(mode="after")
     def _refuse_two_counts(self) -> Policy:
         found = [(role, name) for role in COUNTING for name in self.with_role(role)]
         if len(found) > 1:
             columns = ", ".join(f"{name!r} ({role})" for role, name in found)
-            raise MisuseError(
-                f"only one column may say what a row counts, and these do: {columns}",
-                'make the others "insensitive" or "identifier"',
-            )
+            what = f"only one column may say what a row counts, and these do: {columns}"
+            raise MisuseError(what, 'make the others "insensitive" or "identifier"')
         return self
 
     @model_validator(mode="after")
@@ -323,6 +349,20 @@ class Policy(PolicyRequirements):
             wrong = [name for name in getattr(self.search, key) or {} if name not in self.quasi]
             if wrong:
                 raise ValueError(f"search.{key}: {wrong[0]!r} is not a quasi-identifier")
+        return self
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """The quasi-identifiers that may not be generalized at will."""
+        return tuple(name for name in self.quasi if self.columns[name].limits)
+
+    @model_validator(mode="after")
+    def _refuse_limited(self) -> Policy:
+        if self.limited and self.release.leftover == "root":
+            raise ValueError(
+                f'release.leftover: "root" says nothing of {self.limited[0]!r}, which may not be '
+                "generalized so far"
+            )
         return self
 
     @model_validator(mode="after")

@@ -1,9 +1,5 @@
 """Nobody's data to try things on: a made-up hospital, its policy and its tree of diagnoses.
 
-`hospital` draws the table, of any length, in memory or block by block; `diagnosis` has the
-diseases, their tree, and who tends to have them; `folder` the policy that a careful steward would
-declare, and all of it as the files a user would have.
-
 Every value is drawn from the tables in this room. No person, place or people in it is real.
 
 >>> hospital(rows=3).column_names[:3]
@@ -15,10 +11,6 @@ from tclose.sample.folder import HOSPITAL_POLICY, write_hospital
 from tclose.sample.hospital import HOSPITAL_SCHEMA, hospital, hospital_blocks
 
 __all__ = [
-    "HOSPITAL_POLICY",
-    "HOSPITAL_SCHEMA",
-    "diagnosis_chains",
-    "hospital",
-    "hospital_blocks",
+    "HOSPITAL_POLICY", "HOSPITAL_SCHEMA", "diagnosis_chains", "hospital", "hospital_blocks",
     "write_hospital",
-]
+]  # fmt: skip

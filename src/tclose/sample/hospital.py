@@ -10,13 +10,11 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tclose.arrays import Flags, Ints
 from tclose.errors import UsageError
-from tclose.sample.diagnosis import AGE_EDGES, DISEASES, ETHNICITIES, SEXES, risk_table
-
-Indices = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from tclose.sample.diagnosis import AGE_EDGES, DISEASES, ETHNICITIES, REGIONS, SEXES, risk_table
 
 BLOCK = 100_000
 """Rows are drawn in blocks of this many, each from its own seed; only one is held at a time."""
@@ -70,9 +68,7 @@ _OFFICES = 12
 # Region digit, district digit, office: "00100" is the first office of the first coastal district.
 _POSTCODES = [
     f"{region}{district}{100 + 25 * office}"
-    for region in range(len(_REGION_WEIGHTS))
-    for district in range(_DISTRICTS)
-    for office in range(_OFFICES)
+    for region, district, office in product(*map(range, (len(REGIONS), _DISTRICTS, _OFFICES)))
 ]
 
 _GIVEN_START = (
@@ -92,8 +88,8 @@ _FAMILY_END = (
     "low mark mere mond ness ow quist rod sen shaw skar sted stow thorn ton vale ward wick wold"
 ).split()
 
-GIVEN_NAMES = pa.array([first + last for first, last in product(_GIVEN_START, _GIVEN_END)])
-FAMILY_NAMES = pa.array([first + last for first, last in product(_FAMILY_START, _FAMILY_END)])
+_GIVEN_NAMES = [first + last for first, last in product(_GIVEN_START, _GIVEN_END)]
+_FAMILY_NAMES = [first + last for first, last in product(_FAMILY_START, _FAMILY_END)]
 
 NUMBERS = 1_000_000_000
 """How many different national numbers there are."""
@@ -132,13 +128,13 @@ def hospital_blocks(rows: int, seed: int = 1) -> Iterator[pa.RecordBatch]:
     if seed < 0:
         raise UsageError("the seed is negative", where="hospital", hint="use 0 or more")
     return (
-        _block(seed, first // BLOCK).slice(0, min(BLOCK, rows - first))
+        _draw_block(seed, first // BLOCK).slice(0, min(BLOCK, rows - first))
         for first in range(0, rows, BLOCK)
     )
 
 
 @cache
-def _wheels() -> dict[str, Wheel]:
+def _make_wheels() -> dict[str, Wheel]:
     women = np.array(_FEMALE_BY_BAND) * (1 - _SEX_UNSPECIFIED)
     unspecified = np.full_like(women, _SEX_UNSPECIFIED)
     weights: dict[str, ArrayLike] = {
@@ -153,10 +149,10 @@ def _wheels() -> dict[str, Wheel]:
     return {name: Wheel.from_weights(each) for name, each in weights.items()}
 
 
-def _block(seed: int, index: int) -> pa.RecordBatch:
+def _draw_block(seed: int, index: int) -> pa.RecordBatch:
     """Draw one whole block: who comes, from where, with what, for how long and at what cost."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, index])))
-    wheels, anyone = _wheels(), np.zeros(BLOCK, dtype=np.int64)
+    wheels, anyone = _make_wheels(), np.zeros(BLOCK, dtype=np.int64)
 
     band = wheels["band"].spin(rng, anyone)
     sex = wheels["sex"].spin(rng, band)
@@ -165,17 +161,17 @@ def _block(seed: int, index: int) -> pa.RecordBatch:
     office = wheels["office"].spin(rng, anyone)
     postcode = (region * _DISTRICTS + district) * _OFFICES + office
     ethnicity = wheels["ethnicity"].spin(rng, region)
-    stratum = ((band * len(SEXES) + sex) * len(_REGION_WEIGHTS) + region) * len(ETHNICITIES)
+    stratum = ((band * len(SEXES) + sex) * len(REGIONS) + region) * len(ETHNICITIES)
     disease = wheels["disease"].spin(rng, stratum + ethnicity)
     admission = _FIRST_DAY + rng.integers(0, _DAYS, size=BLOCK)
-    birth = admission - _age_in_days(rng, band)
-    stay = _stay(rng, disease, band)
-    cents = _cents(rng, disease, stay)
+    birth = admission - rng.integers(_BAND_EDGES[band], _BAND_EDGES[band + 1])
+    stay = _draw_stay(rng, disease, band)
+    cents = _draw_cents(rng, disease, stay)
 
     missing = {name: rng.random(BLOCK) < share for name, share in _MISSING.items()}
     columns = [
-        draw_names(rng, BLOCK),
-        national_ids(index * BLOCK, BLOCK, seed),
+        _draw_names(rng),
+        _number_nationally(seed, index),
         _dates(birth, missing["birth_date"]),
         _words(SEXES, sex),
         _words(_POSTCODES, postcode, missing["postcode"]),
@@ -188,20 +184,16 @@ def _block(seed: int, index: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=HOSPITAL_SCHEMA)
 
 
-def _age_in_days(rng: np.random.Generator, band: Indices) -> Indices:
-    return rng.integers(_BAND_EDGES[band], _BAND_EDGES[band + 1])
-
-
-def _stay(rng: np.random.Generator, disease: Indices, band: Indices) -> Indices:
+def _draw_stay(rng: np.random.Generator, disease: Ints, band: Ints) -> Ints:
     """Days in hospital: log-logistic around the disease's median, longer for the old."""
     median = np.array([each.days for each in DISEASES])[disease] * _STAY_BY_BAND[band]
     share = rng.random(BLOCK)
     days = np.rint(median * np.sqrt(np.sqrt(share / (1 - share))))
-    whole: Indices = np.clip(days, 1, _LONGEST_STAY).astype(np.int64)
+    whole: Ints = np.clip(days, 1, _LONGEST_STAY).astype(np.int64)
     return whole
 
 
-def _cents(rng: np.random.Generator, disease: Indices, stay: Indices) -> Indices:
+def _draw_cents(rng: np.random.Generator, disease: Ints, stay: Ints) -> Ints:
     """The bill: the treatment and the days, each with its own accident."""
     price = np.array([each.price for each in DISEASES])[disease]
     treatment = price * (0.7 + 0.6 * rng.random(BLOCK))
@@ -209,15 +201,15 @@ def _cents(rng: np.random.Generator, disease: Indices, stay: Indices) -> Indices
     return np.rint(100 * (treatment + lodging)).astype(np.int64)
 
 
-def _words(words: Sequence[str], index: Indices, missing: Mask | None = None) -> pa.Array:
+def _words(words: Sequence[str], index: Ints, missing: Flags | None = None) -> pa.Array:
     return pa.array(words, pa.string()).take(pa.array(index, mask=missing))
 
 
-def _dates(days: Indices, missing: Mask | None = None) -> pa.Array:
+def _dates(days: Ints, missing: Flags | None = None) -> pa.Array:
     return pa.array(days.astype(np.int32), mask=missing).cast(pa.date32())
 
 
-def _money(cents: Indices) -> pa.Array:
+def _money(cents: Ints) -> pa.Array:
     """Cents as decimals: a 128-bit decimal is the little-endian pair (cents, 0)."""
     pairs = np.zeros((len(cents), 2), dtype="<i8")
     pairs[:, 0] = cents
@@ -237,23 +229,19 @@ class Wheel:
     drawn, and no draw strays into the next condition.
     """
 
-    ends: NDArray[np.int64]
+    ends: Ints
     categories: int
 
     @classmethod
     def from_weights(cls, weights: ArrayLike) -> Wheel:
-        """Build the wheels from a table of weights, one row per condition.
-
-        >>> Wheel.from_weights([[1, 1], [0, 5]]).categories
-        2
-        """
+        """Build the wheels from a table of weights, one row per condition."""
         table = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         running = np.cumsum(table, axis=1)
         ends = np.rint(running / running[:, -1:] * _FULL).astype(np.int64)
         starts = np.arange(len(table), dtype=np.int64)[:, None] << _BITS
         return cls((ends + starts).ravel(), table.shape[1])
 
-    def spin(self, rng: np.random.Generator, condition: NDArray[np.int64]) -> NDArray[np.int64]:
+    def spin(self, rng: np.random.Generator, condition: Ints) -> Ints:
         """Draw one category for each entry of `condition`.
 
         >>> wheel = Wheel.from_weights([[1, 0], [0, 1]])
@@ -265,36 +253,29 @@ class Wheel:
         return slot.astype(np.int64, copy=False) - condition * self.categories
 
 
-def draw_names(rng: np.random.Generator, count: int) -> pa.StringArray:
-    """Draw full names, each a made-up given name and a made-up family name.
-
-    >>> draw_names(np.random.default_rng(1), 2).type
-    DataType(string)
-    """
-    given = GIVEN_NAMES.take(pa.array(rng.integers(0, len(GIVEN_NAMES), size=count)))
-    family = FAMILY_NAMES.take(pa.array(rng.integers(0, len(FAMILY_NAMES), size=count)))
-    return pc.binary_join_element_wise(given, family, " ")
+def _draw_names(rng: np.random.Generator) -> pa.StringArray:
+    """Full names, each a made-up given name and a made-up family name."""
+    names = (_GIVEN_NAMES, _FAMILY_NAMES)
+    drawn = (_words(known, rng.integers(0, len(known), size=BLOCK)) for known in names)
+    return pc.binary_join_element_wise(*drawn, " ")
 
 
-def national_ids(first_row: int, count: int, seed: int) -> pa.StringArray:
-    """The national numbers of `count` rows from `first_row` on: nine digits and a check digit.
+def _number_nationally(seed: int, index: int) -> pa.StringArray:
+    """The national numbers of a block: nine digits and a check digit.
 
     No number occurs twice among the first `NUMBERS` rows. The check digit makes the sum of all
     ten, weighted 3, 1, 3, 1, …, 3, 1, a multiple of ten.
-
-    >>> national_ids(0, 2, seed=1).to_pylist() == national_ids(0, 9, seed=1).to_pylist()[:2]
-    True
     """
     start = int(np.random.SeedSequence(seed).generate_state(1)[0]) % NUMBERS
-    row = np.arange(first_row, first_row + count, dtype=np.int64)
+    row = index * BLOCK + np.arange(BLOCK, dtype=np.int64)
     number = (row * _STRIDE + start) % NUMBERS
-    text = np.full((count, _WIDTH), ord("-"), dtype=np.uint8)
-    check = np.zeros(count, dtype=np.int64)
+    text = np.full((BLOCK, _WIDTH), ord("-"), dtype=np.uint8)
+    check = np.zeros(BLOCK, dtype=np.int64)
     for place in reversed(range(9)):
         number, digit = np.divmod(number, 10)
         text[:, _DIGIT_AT[place]] = digit + ord("0")
         check += digit * (3 if place % 2 == 0 else 1)
     text[:, _WIDTH - 1] = -check % 10 + ord("0")
-    offsets = np.arange(0, (count + 1) * _WIDTH, _WIDTH, dtype=np.int32)
+    offsets = np.arange(0, (BLOCK + 1) * _WIDTH, _WIDTH, dtype=np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-    return pa.Array.from_buffers(pa.string(), count, buffers)
+    return pa.Array.from_buffers(pa.string(), BLOCK, buffers)

@@ -1,0 +1,335 @@
+"""How the values of a column are read and cleaned before anything is counted."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+
+from tclose.distance.numbers import MisuseError, Number, Part, must
+from tclose.plain import exact
+
+CASES = {"lower": str.lower, "upper": str.upper}
+
+
+def _is_decimal(number: Fraction) -> bool:
+    """Whether a number can be written with finitely many digits."""
+    rest = number.denominator
+    for factor in (2, 5):
+        while rest % factor == 0:
+            rest //= factor
+    return rest == 1
+
+
+Digits = must("a number that can be written with finitely many digits", _is_decimal)
+
+
+class Cleaning(Part):
+    """What is done to every value of a column, in this order; a value that is clean stays.
+
+    >>> rule = Cleaning(trim=True, case="lower", replace={"female": "f"})
+    >>> rule.clean_text(" Female "), rule.clean_text("F"), Cleaning(round=100).clean_text("149.5")
+    ('f', 'f', '100')
+    """
+
+    trim: bool = Field(False, description="spaces before and after a text are left out")
+    case: Literal["lower", "upper"] | None = Field(None, description="the case of every letter")
+    replace: dict[str, str] | None = Field(
+        None, description='spelling = "value to put in its place"; "" makes it missing'
+    )
+    round: Annotated[Number, Digits, must("above 0", lambda unit: unit > 0)] | None = Field(
+        None, description="numbers become the nearest multiple of this; halves go away from 0"
+    )
+    top: Annotated[Number, Digits] | None = Field(
+        None, description="numbers above this become it (top-coding)"
+    )
+
+    @model_validator(mode="after")
+    def _refuse_unclear(self) -> Cleaning:
+        if not self.model_fields_set:
+            raise MisuseError("nothing is cleaned", "say trim, case, replace, round or top")
+        for spelling, value in (self.replace or {}).items():
+            if self._fold(spelling) != spelling:
+                what = "a spelling to be replaced never occurs once values are trimmed and folded"
+                raise MisuseError(what, "write it as it is by then")
+            if self._fold(value) != value or self._replace(value) not in (value, None):
+                what = "a value put in the place of a spelling would itself be cleaned"
+                raise MisuseError(what, "write what it becomes in the end")
+        if self.round and self.top is not None and self.top % self.round:
+            what = "`top` is no multiple of `round`, so that cleaning twice would not be the same"
+            raise MisuseError(what, "choose a multiple")
+        return self
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether numbers are changed as numbers."""
+        return self.round is not None or self.top is not None
+
+    def clean_text(self, text: str) -> str | None:
+        """What becomes of a text; None where it is a missing value from now on."""
+        found = self.replace_spelling(text)
+        return found if found is None else self.clean_written_number(found)
+
+    def replace_spelling(self, text: str) -> str | None:
+        """The text, trimmed, in its case, and in the place of its spelling."""
+        return self._replace(self._fold(text))
+
+    def clean_written_number(self, text: str) -> str:
+        """A number that is written as text, rounded and at most as large; other texts stay."""
+        if not self.is_numeric:
+            return text
+        try:
+            number = exact(text.replace("/", "no fraction"))
+        except ValueError:
+            return text
+        cleaned = self.clean_number(number)
+        is_clean = cleaned == number and self.round is None
+        return text if is_clean else write_number(cleaned)
+
+    def clean_number(self, number: Fraction) -> Fraction:
+        """The number, rounded and at most as large as allowed."""
+        if self.round is not None:
+            whole = math.floor(abs(number) / self.round + Fraction(1, 2))
+            number = self.round * (whole if number >= 0 else -whole)
+        return number if self.top is None else min(number, self.top)
+
+    def describe(self) -> str:
+        """The same in words, without any value.
+
+        >>> Cleaning(trim=True, top=Fraction(50000)).describe()
+        'trimmed, top-coded at 50000'
+        """
+        return ", ".join(self._list_steps())
+
+    def _list_steps(self) -> Iterator[str]:
+        if self.trim:
+            yield "trimmed"
+        if self.case:
+            yield f"{self.case} case"
+        if self.replace:
+            yield f"spellings replaced: {len(self.replace):,}"
+        if self.round is not None:
+            yield f"rounded to {write_number(self.round)}"
+        if self.top is not None:
+            yield f"top-coded at {write_number(self.top)}"
+
+    def _fold(self, text: str) -> str:
+        text = text.strip() if self.trim else text
+        return CASES[self.case](text) if self.case else text
+
+    def _replace(self, text: str) -> str | None:
+        if not self.replace or text not in self.replace:
+            return text
+        return self.replace[text] or None
+
+
+def write_number(number: Fraction) -> str:
+    """A decimal number as people write it.
+
+    >>> write_number(Fraction(3400)), write_number(Fraction(-7, 20))
+    ('3400', '-0.35')
+    """
+    if number.denominator == 1:
+        return str(number.numerator)
+    digits = 1
+    while (number * 10**digits).denominator > 1:
+        digits += 1
+    return str(Decimal((number * 10**digits).numerator).scaleb(-digits))
+
+
+def write_values(values: Any) -> Any:
+    """A list of values as text, as hierarchies and releases write them."""
+    if not isinstance(values, list | tuple):
+        return values
+    return [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+
+
+def _check_formats(formats: tuple[str, ...]) -> tuple[str, ...]:
+    moment = datetime(2001, 12, 31)
+    for form in formats:
+        try:
+            read = datetime.strptime(moment.strftime(form), form)
+        except ValueError:
+            read = None
+        if read != moment:
+            what = "a date format has a day, a month and a year"
+            raise MisuseError(what, 'such as "%d.%m.%Y", "%m/%d/%Y" or "%Y-%m-%d %H:%M"')
+    return formats
+
+
+def _list(value: Any) -> Any:
+    """A list; a single value is a list of one."""
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _several(*kinds: str) -> WithJsonSchema:
+    """In the schema: one of these kinds, or a list of them."""
+    value = {"type": [*kinds]}
+    return WithJsonSchema({"anyOf": [value, {"type": "array", "items": value}]})
+
+
+DateFormats = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_list),
+    AfterValidator(_check_formats),
+    _several("string"),
+]
+Marks = Annotated[
+    tuple[str, ...],
+    BeforeValidator(write_values),
+    BeforeValidator(_list),
+    _several("string", "number"),
+]
+DecimalMark = Literal[",", "."]
+GAPS = " '\u00a0\u202f"
+OTHER_MARK: dict[DecimalMark, str] = {",": ".", ".": ","}
+CURRENCY = r"[$€£¥]|USD|EUR|GBP|CHF|Fr\.|kr"
+AMOUNTS: dict[DecimalMark, str] = {
+    mark: rf"(?:(?:{CURRENCY})\s?)?([+-]?)(\d+|[1-9]\d{{0,2}}(?:[{other}{GAPS}]\d{{3}})+)"
+    rf"(?:{re.escape(mark)}(\d+))?(?:\s?(?:{CURRENCY}))?"
+    for mark, other in OTHER_MARK.items()
+}
+"""Amounts by their decimal mark, perhaps with a currency: thousands may be parted by the other
+mark, by spaces or by primes."""
+OLDEST = 150
+
+
+class ColumnCleaning(Part):
+    """What is done to the values of a column before they count, in this order: marks of missing
+    values, `clean`'s texts, the decimal mark, dates, ages, `clean`'s numbers.
+
+    >>> ColumnCleaning(nulls=("?",), date_format=("%m/%d/%Y",)).clean_value("1/24/2023")
+    '2023-01-24'
+    >>> ColumnCleaning(decimal=",", clean=Cleaning(round=10)).clean_value("1.234,50")
+    '1230'
+    >>> ColumnCleaning(age_on=date(2026, 1, 1)).clean_value(date(1950, 3, 4))
+    75
+    """
+
+    nulls: Marks = Field((), description="values that mean a missing one, such as '?' or -9")
+    date_format: DateFormats = Field(
+        (), description="how dates are written, such as '%d.%m.%Y'; several are tried in order"
+    )
+    decimal: DecimalMark | None = Field(
+        None, description="the mark before the decimals of amounts that are written as text"
+    )
+    age_on: date | None = Field(
+        None, description="dates of birth become ages in whole years on this day"
+    )
+    clean: Cleaning | None = Field(None, description="how values are cleaned before they count")
+
+    def without_cleaning(self) -> Self:
+        """The same column of a table that is clean."""
+        return self.model_copy(update=dict(ColumnCleaning()))
+
+    @property
+    def cleaning_keys(self) -> tuple[str, ...]:
+        """The keys that are given, of those above."""
+        return tuple(name for name in ColumnCleaning.model_fields if getattr(self, name))
+
+    def clean_value(self, value: Any) -> Any:
+        """What becomes of a text, a number or a date; None: missing from now on."""
+        if isinstance(value, date):
+            return value if self.age_on is None else find_age(value, self.age_on)
+        return self.clean_text(value) if isinstance(value, str) else self._clean_number(value)
+
+    def clean_text(self, text: str) -> str | None:
+        """What becomes of a text; what is no date or amount of the given form stays."""
+        found = None if text in self.nulls else text
+        if found is not None and self.clean is not None:
+            found = self.clean.replace_spelling(found)
+        if found is None or found in self.nulls:
+            return None
+        if self.decimal is not None:
+            found = read_amount(found, self.decimal) or found
+        if self.date_format:
+            found = read_date(found, self.date_format) or found
+        if self.age_on is not None:
+            found = _find_written_age(found, self.age_on) or found
+        return found if self.clean is None else self.clean.clean_written_number(found)
+
+    def _clean_number(self, value: Any) -> Any:
+        """A number as exactly as it was written, or as it is."""
+        text = write_number(exact(value)) if math.isfinite(value) else str(value)
+        if text in self.nulls or str(value) in self.nulls:
+            return None
+        if self.clean is None or not math.isfinite(value):
+            return value
+        found: str | None = text
+        if self.clean.replace is not None:
+            found = self.clean.replace.get(text, text) or None
+        if found is None:
+            return None
+        number = self.clean.clean_number(exact(found))
+        return value if number == exact(value) else number
+
+    def describe_cleaning(self) -> str:
+        """The same in words, without any value of the table."""
+        return ", ".join(self._list_steps())
+
+    def _list_steps(self) -> Iterator[str]:
+        if self.nulls:
+            yield f"marks of missing values: {len(self.nulls):,}"
+        if self.decimal:
+            yield f"decimals after {self.decimal!r}"
+        if self.date_format:
+            yield f"dates read as {' or '.join(self.date_format)}"
+        if self.age_on:
+            yield f"age in whole years on {self.age_on.isoformat()}"
+        if self.clean:
+            yield self.clean.describe()
+
+
+def read_date(text: str, formats: tuple[str, ...]) -> str | None:
+    """The ISO form of a date, with its time if the format has one; None if it fits no format.
+
+    >>> read_date("04.03.1950", ("%d.%m.%Y",)), read_date("4.3.1950 9:05", ("%d.%m.%Y %H:%M",))
+    ('1950-03-04', '1950-03-04T09:05:00')
+    """
+    for form in formats:
+        try:
+            moment = datetime.strptime(text.strip(), form)
+        except ValueError:
+            continue
+        has_time = "%H" in form or "%I" in form
+        return moment.isoformat() if has_time else moment.date().isoformat()
+    return None
+
+
+def read_amount(text: str, decimal: DecimalMark) -> str | None:
+    """An amount as a plain number; None where it is not written with that decimal mark.
+
+    >>> read_amount("1.234,50 €", ","), read_amount("$1,234.50", "."), read_amount("1.2", ",")
+    ('1234.50', '1234.50', None)
+    """
+    found = re.fullmatch(AMOUNTS[decimal], text.strip())
+    if found is None:
+        return None
+    sign, whole, digits = found.groups()
+    return sign + re.sub(r"\D", "", whole) + (f".{digits}" if digits else "")
+
+
+def find_age(birth: date, day: date) -> int | None:
+    """The age in whole years on a day; None for who is not born by then, or too old to be true.
+
+    Who is born on 29 February has their birthday on 1 March in other years.
+
+    >>> find_age(date(1950, 3, 4), date(2026, 3, 3)), find_age(date(2027, 1, 1), date(2026, 1, 1))
+    (75, None)
+    """
+    age = day.year - birth.year - ((day.month, day.day) < (birth.month, birth.day))
+    return age if 0 <= age <= OLDEST else None
+
+
+def _find_written_age(text: str, day: date) -> str | None:
+    try:
+        age = find_age(datetime.fromisoformat(text.strip()), day)
+    except ValueError:
+        return None
+    return None if age is None else str(age)

@@ -1,0 +1,289 @@
+"""A column as the policy declares it: its role, its hierarchy, how far it may be generalized."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+
+from tclose.distance.numbers import MisuseError, Number, Part, must
+from tclose.errors import nearest
+from tclose.hierarchy.builtin import AS_BUILDER, list_builtins
+from tclose.plain import exact, number_text
+from tclose.policy.cleaning import ColumnCleaning, write_values
+from tclose.requirements.registry import ColumnRequirements
+
+Role = Literal["identifier", "quasi", "sensitive", "insensitive", "count", "weight", "subject"]
+ROLES: tuple[str, ...] = get_args(Role)
+COUNTING: tuple[str, ...] = ("count", "weight", "subject")
+"""The roles that say what a row counts; a policy has at most one such column."""
+
+SYNONYMS = {
+    word: role
+    for role, words in {
+        "identifier": "direct identifier, direct-identifier, identifying, id",
+        "quasi": (
+            "quasi-identifier, quasi identifier, quasi-identifying, quasi-id, qi, qid, key, key "
+            "variable"
+        ),
+        "sensitive": "confidential, confidential attribute, sensitive attribute, sa",
+        "insensitive": "non-sensitive, nonsensitive, non-confidential",
+        "count": "counts, frequency, frequencies, frequency weight, number of rows, rows",
+        "weight": "weights, survey weight, sample weight, sampling weight, design weight",
+        "subject": (
+            "subject id, data subject, person, person id, individual, individual id, patient, "
+            "patient id, respondent, respondent id, participant, participant id, unit of "
+            "analysis"
+        ),
+    }.items()
+    for word in words.split(", ")
+}
+
+
+def role_of(word: str) -> str:
+    """The house's word for a role, whatever the field calls it.
+
+    >>> role_of("Key variable"), role_of("sensitive")
+    ('quasi', 'sensitive')
+    """
+    if not isinstance(word, str):
+        raise ValueError(f"a role is a word: {', '.join(ROLES)}")
+    plain = word.strip().lower().replace("_", " ")
+    if plain.endswith("?"):
+        hint = "confirm it by removing the question mark (or all of them with"
+        raise MisuseError("the role is only suggested", f"{hint} `tclose policy confirm`)")
+    role = SYNONYMS.get(plain, plain)
+    if role not in ROLES:
+        raise MisuseError("unknown role", nearest(plain, ROLES))
+    return role
+
+
+LONGEST_PREFIX = 10_000
+HIERARCHIES = ("file", "prefix", "intervals", "cuts", "dates", "groups", "builtin")
+
+
+Period = Literal["day", "month", "quarter", "year", "5 years", "decade", "20 years"]
+
+
+def _refuse_unknown_builtin(name: str) -> str:
+    if name not in list_builtins():
+        raise MisuseError("no such built-in hierarchy", nearest(name, list_builtins()))
+    return name
+
+
+class HierarchySpec(Part):
+    """Where a column's hierarchy comes from: a file, or a builder with its levels."""
+
+    short_key: ClassVar[str] = "file"
+
+    file: str | None = Field(None, description="CSV, leaf first, root last; relative to the policy")
+    prefix: tuple[Annotated[int, Field(le=LONGEST_PREFIX)], ...] | None = Field(
+        None, description="characters kept at each level"
+    )
+    intervals: tuple[Number, ...] | None = Field(None, description="interval widths, finest first")
+    origin: Number = Field(Fraction(0), description="where intervals start counting")
+    cuts: tuple[tuple[Number, ...], ...] | None = Field(None, description="cut points per level")
+    dates: tuple[Period, ...] | None = Field(None, description="calendar levels, finest first")
+    groups: dict[str, Any] | None = Field(None, description="group = [values] or nested groups")
+    builtin: Annotated[str, AfterValidator(_refuse_unknown_builtin)] | None = Field(
+        None, description="a hierarchy of the package; see `tclose hierarchy builtin`"
+    )
+
+    @property
+    def kind(self) -> str:
+        """The one source that is given; of a built-in one that a builder makes, the builder."""
+        spec = self.resolve()
+        return next(kind for kind in HIERARCHIES if getattr(spec, kind) is not None)
+
+    def resolve(self) -> HierarchySpec:
+        """The builder that a built-in hierarchy stands for, where it is one; else itself."""
+        if self.builtin not in AS_BUILDER:
+            return self
+        return HierarchySpec.model_validate(AS_BUILDER[str(self.builtin)])
+
+    @property
+    def level_words(self) -> tuple[str, ...] | None:
+        """What each level above the values makes of `{}`, the root not included; None: not known.
+
+        >>> HierarchySpec.model_validate({"prefix": [3, 0]}).level_words
+        ('3-character {}',)
+        """
+        spec = self.resolve()
+        if spec.prefix is not None:
+            return tuple(f"{kept}-character {{}}" for kept in spec.prefix if kept)
+        if spec.intervals is not None:
+            return tuple(f"{{}} in steps of {number_text(float(step))}" for step in spec.intervals)
+        if spec.cuts is not None:
+            return tuple(f"{{}} in {len(points) + 1} ranges" for points in spec.cuts)
+        if spec.dates is not None:
+            return tuple(f"{period} of {{}}" for period in spec.dates)
+        return None
+
+    @model_validator(mode="after")
+    def _refuse_several(self) -> HierarchySpec:
+        if sum(getattr(self, kind) is not None for kind in HIERARCHIES) != 1:
+            raise ValueError(f"give exactly one of {', '.join(HIERARCHIES)}")
+        return self
+
+
+Order = Annotated[
+    tuple[str, ...],
+    BeforeValidator(write_values),
+    must("a value stands twice in the order", lambda order: len(set(order)) == len(order)),
+]
+
+
+WIDTH = re.compile(r"([0-9./]+)(?:\s+(day|week|month|year)s?)?")
+YEAR = Fraction(1461, 4)
+DAYS = {"day": Fraction(1), "week": Fraction(7), "month": YEAR / 12, "year": YEAR}
+
+
+def read_width(text: str) -> tuple[Fraction, bool]:
+    """A width in the column's own unit (dates: days), and whether a unit of time is named.
+
+    >>> read_width("10"), read_width("10 years")
+    ((Fraction(10, 1), False), (Fraction(7305, 2), True))
+    """
+    found = WIDTH.fullmatch(text)
+    if found is None:
+        raise MisuseError("a width is a number", 'such as 10, or of dates "10 years" or "6 months"')
+    return exact(found[1]) * DAYS.get(found[2] or "", Fraction(1)), found[2] is not None
+
+
+def _check_width(width: Any) -> Any:
+    if isinstance(width, bool) or not isinstance(width, int | float | str | Decimal):
+        return width
+    text = " ".join(str(width).split())
+    try:
+        read_width(text)
+    except ValueError:
+        read_width("")
+    return text
+
+
+Width = Annotated[
+    str,
+    BeforeValidator(_check_width),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": WIDTH.pattern}]}),
+]
+
+
+class Column(ColumnRequirements, ColumnCleaning):
+    """One column: its role, what its values mean, and what is promised about it."""
+
+    short_key: ClassVar[str] = "role"
+
+    role: Annotated[Role, BeforeValidator(role_of)]
+    hierarchy: HierarchySpec | None = None
+    order: Order | None = Field(None, description="values from lowest to highest")
+    domain: Literal["observed", "declared"] = Field(
+        "observed", description="count only values that occur, or all of `order` or the hierarchy"
+    )
+    exact: bool = Field(False, description="quasi-identifiers: never generalized")
+    max_width: Width | None = Field(
+        None,
+        description="quasi-identifiers of numbers or dates: the widest interval, as a number "
+        '(of dates: days) or with a unit of time, such as "10 years"',
+    )
+    max_level: int | str | None = Field(
+        None,
+        description="quasi-identifiers with a hierarchy: the highest level, as a number (0 is the "
+        'value itself) or, of dates, by its name, such as "decade"',
+    )
+    accept: str | None = Field(
+        None, min_length=1, description="why the column may be released though nothing protects it"
+    )
+    label: str | None = Field(
+        None, min_length=1, description="what the column is called in reports and pictures"
+    )
+
+    @classmethod
+    def identifier(cls) -> Column:
+        """A column that names a person outright; it is never released as it is."""
+        return cls._build("identifier", {})
+
+    @classmethod
+    def quasi(cls, **keys: Any) -> Column:
+        """A column that others may know and that narrows people down.
+
+        Keys as in a policy: `hierarchy`, `order`, `domain`, `missing`, `exact`, `max_width`,
+        `max_level`.
+
+        >>> Column.quasi(hierarchy={"prefix": [3, 1]}).hierarchy.prefix
+        (3, 1)
+        """
+        return cls._build("quasi", keys)
+
+    @classmethod
+    def sensitive(cls, **keys: Any) -> Column:
+        """A column that must not be learned about a person, with what is promised of it.
+
+        Keys as in a policy: `t`, `n`, `l`, `alpha`, `p`, `beta`, `delta`, `distance`, `hierarchy`,
+        `order`, `missing`, or `accept`, which says why nothing is promised.
+
+        >>> Column.sensitive(t="1/5", distance="ordered").t
+        Fraction(1, 5)
+        """
+        return cls._build("sensitive", keys)
+
+    @classmethod
+    def insensitive(cls, **keys: Any) -> Column:
+        """A column that tells nothing of a person; `accept` says why it may stay as it is."""
+        return cls._build("insensitive", keys)
+
+    @classmethod
+    def _build(cls, role: str, keys: dict[str, Any]) -> Column:
+        from tclose.policy.load import build_part
+
+        return build_part(cls, {"role": role, **keys})
+
+    @model_validator(mode="after")
+    def _refuse_undefined(self) -> Column:
+        if self.clean is not None and self.role not in ("quasi", "sensitive"):
+            what = "only quasi-identifiers and sensitive columns are counted, and so cleaned"
+            raise MisuseError(what, "leave `clean` out, or give the column such a role")
+        if self.age_on is not None and (self.decimal or self._has_dates):
+            what = "an age is a number" if self._has_dates else "an amount has no age"
+            raise MisuseError(what, "give intervals in place of dates, or leave age_on out")
+        name = self.distance.name if self.distance else None
+        if name == "hierarchical" and self.hierarchy is None:
+            hint = 'add hierarchy = "file.csv", or a builder'
+            raise MisuseError("the hierarchical distance needs a hierarchy", hint)
+        if self.domain == "declared" and self.order is None and self.hierarchy is None:
+            raise ValueError("a declared domain needs an order or a hierarchy")
+        return self
+
+    @property
+    def _has_dates(self) -> bool:
+        return self.hierarchy is not None and self.hierarchy.resolve().dates is not None
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """The keys that limit how far the column may be generalized."""
+        keys = ("exact", "max_width", "max_level")
+        unset = (None, False)
+        return tuple(key for key in keys if not any(getattr(self, key) is no for no in unset))
+
+    @model_validator(mode="after")
+    def _refuse_limits(self) -> Column:
+        if not self.limits:
+            return self
+        if self.role != "quasi":
+            raise ValueError(f"{self.limits[0]} is for quasi-identifiers only")
+        if len(self.limits) > 1:
+            raise ValueError(f"give only one of {', '.join(self.limits)}")
+        spec = self.hierarchy
+        if self.max_width is not None and spec is not None and spec.intervals is None:
+            hint = "say max_level, or leave the hierarchy out"
+            raise MisuseError("only intervals have a width, and the column has a hierarchy", hint)
+        if self.max_level is not None and spec is None:
+            raise MisuseError("a level needs a hierarchy", "add one, or say exact or max_width")
+        if isinstance(self.max_level, str):
+            periods = (spec.resolve().dates if spec else None) or ()
+            if self.max_level not in periods:
+                hint = f"one of {', '.join(periods)}" if periods else "give its number, from 0"
+                raise MisuseError("the hierarchy has no level of that name", hint)
+        return self

@@ -1,0 +1,54 @@
+"""Policies that nobody means: each is refused with a message, at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tclose
+
+TABLE = pa.table({"q": ["a", "a"], "s": ["x", "y"], "u": ["x", "y"]})
+DIGITS = "9" * 5000
+REST = "[columns]\nq = 'quasi'\ns = 'insensitive'\nu = 'insensitive'\n"
+FILES = {
+    "whole number": ("p.toml", f"k = {DIGITS}\n{REST}", "thousands of digits"),
+    "whole number in JSON": ("p.json", f'{{"k": {DIGITS}}}', "thousands of digits"),
+    "fraction": (
+        "p.toml",
+        f"[columns]\nq = 'quasi'\ns = {{ role = 'sensitive', t = 0.{DIGITS} }}\nu = 'insensitive'",
+        "columns.s.t",
+    ),
+    "prefix": (
+        "p.toml",
+        f"[columns]\nq = {{ role = 'quasi', hierarchy = {{ prefix = [1{'0' * 21}] }} }}\n",
+        "prefix",
+    ),
+    "deep table": ("p.toml", f"{REST}[{'.'.join('a' * 3000)}]\nb = 1\n", "nested too deeply"),
+    "deep key": ("p.toml", f"{'.'.join('a' * 3000)} = 1\n{REST}", "nested too deeply"),
+    "deep list": ("p.json", f'{{"k": {"[" * 3000}{"]" * 3000}}}', "nested too deeply"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_that_nobody_means_are_refused(name: str, tmp_path: Path) -> None:
+    file, text, said = FILES[name]
+    (tmp_path / file).write_text(text)
+    with pytest.raises(tclose.PolicyError) as refused:
+        tclose.audit(TABLE, tmp_path / file)
+    assert said in str(refused.value) and len(str(refused.value)) < 2000
+
+
+@pytest.mark.parametrize("again", [["s", "u"], ["u", "s"]])
+def test_two_promises_about_the_same_columns_are_refused(again: list[str]) -> None:
+    joint: list[dict[str, Any]] = [
+        {"columns": ["s", "u"], "t": "1/2"},
+        {"columns": again, "t": "1/4"},
+    ]
+    columns = {"q": "quasi", "s": "sensitive", "u": "sensitive"}
+    with pytest.raises(tclose.PolicyError, match="two promises are about"):
+        tclose.audit(TABLE, {"joint": joint, "columns": columns})
+    joint[1]["distance"] = "max"
+    assert tclose.audit(TABLE, {"joint": joint, "columns": columns}).holds is not None
