@@ -18,13 +18,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import tclose
-from tclose.data import open_source, write_table
+from tclose.data.binding import open_source
+from tclose.data.io.files import write_table
 from tclose.data.io.paths import find_files, is_read_from
 from tclose.errors import TcloseError, UsageError
 
 POLICY: dict[str, Any] = {
     "k": 2,
     "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 1}, "row": "insensitive"},
+    "release": {"rows": "keep"},
 }
 
 

@@ -120,6 +120,7 @@ def test_rows_may_come_in_any_order(rows: Any) -> None:
     assert answers(table(rows)) == answers(table())
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(columns=st.permutations(COLUMNS))
 def test_columns_may_come_in_any_order(columns: Any) -> None:
@@ -172,6 +173,7 @@ def assert_alike(one: Any, other: Any) -> None:
         assert one == (pytest.approx(other, abs=1e-12) if isinstance(one, float) else other)
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(shift=st.integers(-5, 5), scale=st.integers(1, 9))
 def test_numbers_may_be_told_in_another_unit(shift: int, scale: int) -> None:

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.data import open_source
+from tclose.data.binding import open_source
 from tclose.errors import DataError, TcloseError, UsageError
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,9 @@ ILLS = ["flu", "ulcer", "cough"] * 4
 
 def rules(*names: str, **more: Any) -> dict[str, Any]:
     columns: dict[str, Any] = {"age": "quasi", "ill": {"role": "sensitive", "t": 1}}
-    return {"k": 3, "columns": columns | dict.fromkeys(names, "insensitive"), **more}
+    columns |= dict.fromkeys(names, "insensitive")
+    more["release"] = {"rows": "keep"} | more.get("release", {})  # rows stand beside the table's
+    return {"k": 3, "columns": columns, **more}
 
 
 def released(data: Any, *names: str, **more: Any) -> Any:
@@ -152,7 +154,7 @@ def test_an_index_that_is_no_number_of_rows_is_pointed_out() -> None:
 HIDING = {
     "k": 4,
     "columns": {"age": "quasi", "zip": "quasi", "ill": {"role": "sensitive", "t": "1/10"}},
-    "release": {"leftover": "hide"},
+    "release": {"leftover": "hide", "rows": "keep"},
 }
 SENSITIVE: dict[str, Any] = {
     "int64": np.array([2**60 + 1, 2**60 + 3, 5], np.int64),
@@ -273,7 +275,7 @@ def test_every_kind_of_frame_gives_the_same_release(
             "q": "quasi", "r": "quasi", "name": "identifier", "row": "insensitive",
             "s": {"role": "sensitive", "t": 1},
         },
-        "release": {"identifiers": identifiers},
+        "release": {"identifiers": identifiers, "rows": "keep"},
     }  # fmt: skip
     how = {"method": "mondrian-relaxed", "key": b"k" * 16}
     plain = tclose.anonymize(table, policy, **how)

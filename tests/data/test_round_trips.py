@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tclose
+from tclose.data.binding import open_source
 from tclose.errors import TcloseError
 
 ROWS = 12
@@ -89,7 +90,7 @@ def table(*names: str) -> pa.Table:
 def rules(*names: str, **release: str) -> dict[str, Any]:
     columns: dict[str, Any] = {"age": "quasi", "ill": {"role": "sensitive", "t": 1}}
     columns |= dict.fromkeys(names, "insensitive")
-    return {"k": 3, "columns": columns, "release": release}
+    return {"k": 3, "columns": columns, "release": {"rows": "keep", **release}}
 
 
 def released(data: Any, *names: str, **options: Any) -> Any:
@@ -380,5 +381,5 @@ def test_texts_survive_the_way_through_any_kind_of_file_and_back(
 def test_spans_are_microseconds_apart() -> None:
     """The hash of a table tells rows apart that differ by a microsecond."""
     spans = [pa.table({"a": of(pa.duration("us"), timedelta(microseconds=n))}) for n in (1, 2)]
-    one, other = (tclose.data.open_source(each).digest() for each in spans)
+    one, other = (open_source(each).digest() for each in spans)
     assert one != other

@@ -13,6 +13,8 @@ import pytest
 
 import tclose
 from tclose import TcloseError
+from tclose.cli.console import command_line
+from tclose.data.io.paths import hide_passwords
 
 SECRET = "zQ7-hidden-Xy"
 NO_MATRIX = f"v,{SECRET}\n{SECRET},{SECRET}\n"
@@ -75,7 +77,7 @@ MISTAKES: dict[str, Callable[[Path], Any]] = {
         table(), rules(zip={"role": "quasi", "hierarchy": {"dates": ["year"]}})
     ),
     "nested column": lambda _: tclose.audit(table(), rules(list="quasi")),
-    "unknown class": lambda _: tclose.explain(table(), rules(), number=99),
+    "unknown class": lambda _: tclose.explain(table(), rules(), class_number=99),
     "unknown attribute": lambda _: tclose.explain(table(), rules(), attribute="pay"),
     "nothing promised": lambda _: tclose.verify(table(), rules()),
     "value without a row in the matrix": lambda folder: tclose.audit(
@@ -133,3 +135,53 @@ def test_no_audit_told_as_plain_values_shows_one() -> None:
     assert SECRET not in json.dumps(result.to_json())
     assert SECRET not in str(result)
     assert SECRET not in "".join(str(verdict) for verdict in result.requirements)
+
+
+ADDRESSES = [
+    "postgresql+psycopg://ann:HUSH@db/clinic",
+    "jdbc:postgresql://ann:HUSH@db/clinic",
+    "jdbc:postgresql://db/clinic?user=ann&password=HUSH",
+    " postgresql://ann:HUSH@db/clinic#t",
+    "mysql://ann:HUSH@db/clinic",
+    "postgresql:/ann:HUSH@db/clinic",
+    "http://ann:HUSH@host/x.csv",
+    "https://host/x.csv?access_token=HUSH",
+    "s3a://ann:HUSH@bucket/x.parquet",
+    "https://ann:HU@SH@host/HUSH@x.csv",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("option", ["", "--policy=", "-o"])
+def test_no_password_of_any_address_is_shown(address: str, option: str) -> None:
+    (shown,) = hide_passwords([option + address])
+    assert "HUSH" not in shown and "SH@" not in shown
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_address_becomes_a_folder_or_is_quoted(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    good = pa.table({"zip": ["1", "1"], "illness": ["flu", "flu"]})
+    policy = {"k": 2, "columns": {"zip": "quasi", "illness": {"role": "sensitive", "t": 1}}}
+    for verb in (
+        lambda: tclose.anonymize(good, policy, output=address),
+        lambda: tclose.anonymize(good, policy, output=tmp_path / "a.csv", certificate=address),
+        lambda: tclose.audit(address, policy),
+    ):
+        with pytest.raises(TcloseError) as refused:
+            verb()
+        assert "HUSH" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("form", [["--query", "{}"], ["--query={}"]])
+def test_no_query_is_in_a_certificate(form: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    query = r"SELECT * FROM t WHERE a = E'O\'Brien SECRET' AND salary = 123456"
+    words = [word.format(query) for word in form]
+    monkeypatch.setattr(
+        "sys.argv", ["tclose", "audit", "postgresql://db/x", *words, "-p", "p.toml"]
+    )
+    told = command_line()
+    assert "SECRET" not in told and "123456" not in told and told.endswith("-p p.toml")

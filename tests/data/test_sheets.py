@@ -18,13 +18,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
-from tclose.data import open_source, write_table
+from tclose.data.binding import open_source
 from tclose.data.io.excel_writer import letters
+from tclose.data.io.files import write_table
 from tclose.errors import DataError, TcloseError
 
 POLICY: dict[str, Any] = {
     "k": 2,
     "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 1}, "note": "insensitive"},
+    "release": {"rows": "keep"},
 }
 
 
@@ -91,10 +93,31 @@ def test_errors_are_missing_and_said_to_be(tmp_path: Path) -> None:
     assert source.group(["x"]).num_rows == 2 and "2 cells hold errors" in source.notes[0]
 
 
-def test_blank_rows_are_skipped_and_those_between_others_told(tmp_path: Path) -> None:
+def test_blank_rows_between_others_are_rows_and_told(tmp_path: Path) -> None:
     path = book(tmp_path / "a.xlsx", [], ["age", "ill"], [1, "a"], [], [2, "b"], [None, None])
     source = open_source(path)
-    assert source.n_rows == 2 and source.notes == ("1 blank rows between others were skipped",)
+    assert source.n_rows == 3
+    assert source.notes == ("1 blank rows between others: read as missing values",)
+    rows = source.stream()
+    found = pa.Table.from_batches(list(rows.batches()), rows.schema).to_pylist()
+    assert found == [{"age": 1, "ill": "a"}, {"age": None, "ill": None}, {"age": 2, "ill": "b"}]
+
+
+@pytest.mark.parametrize("missing", [0, 1, 3], ids=["first", "between", "last"])
+def test_a_row_without_any_value_is_written_and_read_back(tmp_path: Path, missing: int) -> None:
+    ages: list[int | None] = [30, 31, 32]
+    ages.insert(missing, None)
+    ills = [None if age is None else "flu" for age in ages]
+    table = pa.table({"age": pa.array(ages), "ill": pa.array(ills)})
+    path = write_table(tmp_path / "a.xlsx", table.schema, table.to_batches())
+    rows = open_source(path).stream()
+    found = pa.Table.from_batches(list(rows.batches()), rows.schema)
+    assert found.to_pylist() == table.to_pylist() and found.schema.types == table.schema.types
+    rules = {"k": 1, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 1}}}
+    rules["release"] = {"rows": "keep"}
+    made = tclose.anonymize(path, rules, output=tmp_path / "r.xlsx", method="mondrian")
+    assert made.audit.rows == 4
+    assert tclose.verify(tmp_path / "r.xlsx", rules).rows == 4
 
 
 def test_the_first_sheet_is_read_unless_another_is_named(tmp_path: Path, run_cli: Any) -> None:
@@ -245,11 +268,13 @@ def test_a_sheet_with_too_many_rows_is_refused_before_the_search(
     )
     many = pa.table({"age": np.zeros(1_048_576, np.int8), "ill": pa.array(["a", "b"] * 524_288)})
     rules = {"k": 2, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 1}}}
+    rules["release"] = {"rows": "keep"}
     with pytest.raises(DataError, match="room for 1,048,575 rows"):
         tclose.anonymize(many, rules, output=tmp_path / "out.xlsx")
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_sheet_with_too_many_columns_is_refused(tmp_path: Path) -> None:
     wide = pa.table({f"c{at}": [1] for at in range(16_385)})
     with pytest.raises(DataError, match="16,384 columns"):

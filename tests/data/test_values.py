@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tclose
-from tclose.data import Dictionary
-from tclose.data.encode.classes import group_codes
+from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import cover_test, is_label, read_interval
+from tclose.distance.histogram import group_codes
 from tclose.errors import DataError
 
 

@@ -43,6 +43,7 @@ RULES: dict[str, Any] = {
         "dose": "insensitive",
         "remark": "insensitive",
     },
+    "release": {"rows": "keep"},  # engines shuffle differently
 }
 
 
@@ -181,8 +182,6 @@ def told(release: tclose.Release, engine: Engine) -> dict[str, Any]:
     content = release.certificate.to_json()
     content.pop("tried", None)  # by the clock
     hashes = dict(content["hashes"])
-    if engine.file:
-        hashes.pop("input")
     if not engine.types:
         hashes.pop("output")
     return content | {"hashes": hashes}
@@ -212,7 +211,7 @@ def compare(engine: Engine, made: tclose.Release, known: tclose.Release, judged:
         for name in ("pay", "dose"):
             assert released.schema.field(name).type == known.data.schema.field(name).type
     if not engine.types:
-        dose = [float(one) for one in released.column("dose").to_pylist()]
+        dose = [one and float(one) for one in released.column("dose").to_pylist()]
         assert dose == known.data.column("dose").to_pylist()
         released, other = released.drop_columns(["dose"]), known.data.drop_columns(["dose"])
     else:
@@ -251,7 +250,7 @@ def test_releases_are_the_same(
     release: dict[str, Any],
     judged: Any,
 ) -> None:
-    rules = {**RULES, "release": release}
+    rules = {**RULES, "release": {**release, "rows": "keep"}}
     how: dict[str, Any] = {"method": method, "effort": 0.2, "key": KEY}
     if method == "optimal":
         how["suppression"] = 0.2
@@ -260,9 +259,43 @@ def test_releases_are_the_same(
     known = tclose.anonymize(people(), rules, **how)
     compare(engine, made, known, judged)
     assert made.plan is not None and known.plan is not None
-    assert made.plan.to_json() == known.plan.to_json()
+    plans = [release.plan.model_copy(update={"provenance": None}) for release in (made, known)]
+    assert plans[0].to_json() == plans[1].to_json()
     if engine.types and not engine.file:
         assert tclose.verify(made.data, rules).holds
+
+
+CLEANED: dict[str, Any] = {
+    **RULES,
+    "columns": {
+        **RULES["columns"],
+        "town": {
+            "role": "quasi",
+            "nulls": ["NULL"],
+            "clean": {"case": "upper", "replace": {"KÖLN": "ULM"}},
+        },
+        "seen": {"role": "quasi", "age_on": "2100-01-05"},
+        "dose": {"role": "insensitive", "nulls": [2.5]},
+        "pay": {**RULES["columns"]["pay"], "clean": {"round": 2, "top": 6}},
+    },
+}
+
+
+@every_engine
+@pytest.mark.parametrize("leftover", ["drop", "hide"])
+def test_cleaned_releases_are_the_same(
+    engine: Engine, tmp_path: Path, request: pytest.FixtureRequest, leftover: str, judged: Any
+) -> None:
+    rules = {**CLEANED, "release": {"leftover": leftover, "rows": "keep"}}
+    how = {"method": "mondrian"}
+    if leftover == "hide":
+        how = {"method": "optimal", "suppression": 0.2}
+    made = tclose.anonymize(engine.given(people(), tmp_path, request), rules, **how)
+    known = tclose.anonymize(people(), rules, **how)
+    compare(engine, made, known, judged)
+    pay = {value for value in known.data.column("pay").to_pylist() if value is not None}
+    assert pay <= {2, 4, 6} and tclose.verify(known.data, rules).holds
+    assert 2.5 not in known.data.column("dose").to_pylist()
 
 
 @every_engine
@@ -282,12 +315,17 @@ PARTS = ["pyarrow", "pandas", "Parquet file", "CSV file", "Spark"]
 @pytest.mark.parametrize(
     "engine", [one for one in ENGINES if one.name in PARTS], ids=lambda engine: engine.name
 )
+@pytest.mark.parametrize("rules", [RULES, CLEANED], ids=["raw", "cleaned"])
 def test_releases_in_fragments_are_the_same(
-    engine: Engine, tmp_path: Path, request: pytest.FixtureRequest, judged: Any
+    engine: Engine,
+    rules: dict[str, Any],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    judged: Any,
 ) -> None:
     reading = Reading(max_cells=60)
     data = engine.given(people(), tmp_path, request)
-    made = tclose.anonymize(data, RULES, reading=reading)
-    known = tclose.anonymize(people(), RULES, reading=reading)
+    made = tclose.anonymize(data, rules, reading=reading)
+    known = tclose.anonymize(people(), rules, reading=reading)
     assert made.certificate.fragments > 1
     compare(engine, made, known, judged)

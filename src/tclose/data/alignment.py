@@ -1,7 +1,4 @@
-"""Rows of two tables that belong to the same people: by a key that both have, or by their order.
-
-A release that is held against its original, or against another release, is held here.
-"""
+"""A release held against its original: rows that belong together, by a key or by their order."""
 
 from __future__ import annotations
 
@@ -11,17 +8,18 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import locate_batches
-from tclose.data.encode.classes import group_codes
-from tclose.data.encode.columns import MISSING, Attribute, Dictionary
+from tclose.data.encode.columns import MISSING, Dictionary
 from tclose.data.encode.coverage import Covering, cover_classes
+from tclose.data.io.order import derive_order_key, permute_rows
+from tclose.data.io.records import json_hash
 from tclose.data.source import Source
+from tclose.distance.histogram import add_by_group, group_codes
+from tclose.distance.registry import Attribute
 from tclose.errors import DataError, nearest
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,12 @@ class LinkedRows:
         return int(self.rows.sum())
 
 
-def link_rows(first: BoundTable, second: BoundTable, key: str | None = None) -> LinkedRows | None:
+def link_rows(
+    first: BoundTable, second: BoundTable, key: str | None = None, order: Ints | None = None
+) -> LinkedRows | None:
     """Links the rows of two tables by a key, or by their order where both have equally many.
+
+    `order` says which row of the first comes at each place, where they were shuffled.
 
     None where there is no key and the numbers of rows differ: nothing then says who is who. That
     rows in equal places are of equal people is the caller's claim; whoever uses it checks what can
@@ -47,15 +49,31 @@ def link_rows(first: BoundTable, second: BoundTable, key: str | None = None) -> 
     """
     mine, theirs, each = locate_rows(first), locate_rows(second), _row_counts(second)
     if key is not None:
-        at = _find_keys(_read_keys(first.source, key), _read_keys(second.source, key), first.source)
+        at = _find_keys(first.source, second.source, key)
         shared = np.flatnonzero(at >= 0)
         mine, theirs, each = mine[at[shared]], theirs[shared], each[shared]
     elif len(mine) != len(theirs):
         return None
+    elif order is not None:
+        mine = mine[order]
     label, sample = group_codes([mine, theirs])
-    weight = np.zeros(len(sample), dtype=np.int64)
-    np.add.at(weight, label, each)
-    return LinkedRows(mine[sample], theirs[sample], weight)
+    return LinkedRows(mine[sample], theirs[sample], add_by_group(each, label, len(sample)))
+
+
+def find_classes_of_rows(
+    first: BoundTable, second: BoundTable, key: str | None = None
+) -> Ints | None:
+    """The class of the second table that the person of each row of the first is in, −1: none.
+
+    Rows are linked as `link_rows` does; None where nothing says who is who.
+    """
+    theirs = second.classes.cell_class[locate_rows(second)]
+    if key is None:
+        return theirs if len(theirs) == first.cells.n_rows else None
+    at = _find_keys(first.source, second.source, key)
+    found = np.full(first.cells.n_rows, -1, dtype=np.int64)
+    found[at[at >= 0]] = theirs[at >= 0]
+    return found
 
 
 @dataclass(frozen=True)
@@ -66,6 +84,8 @@ class Alignment:
     release: BoundTable
     covering: Covering
     linked: LinkedRows | None
+    in_order: bool = False
+    """Whether the rows of the release stand in the original's order, as far as anybody can see."""
 
     @property
     def central(self) -> bool:
@@ -73,32 +93,34 @@ class Alignment:
         return self.release.policy.release.recoding != "local"
 
 
-def align(original: BoundTable, release: BoundTable, key: str | None = None) -> Alignment:
+def align(
+    original: BoundTable, release: BoundTable, key: str | None = None, seed: int | None = None
+) -> Alignment:
     """Holds a release against its original; links their rows where that can be done.
 
     Without a key rows are linked by their order, if there are equally many, if all sensitive values
-    agree, and if every released value covers the original one.
+    agree, and if every released value covers the original one. A release that was shuffled is put
+    back into order by what its order was derived from: the whole table, its policy, and the seed.
     """
     released, known = release.cells.n_rows, original.cells.n_rows
     if released > known:
-        raise DataError(
-            f"the release has {released:,} rows, the original {known:,}",
-            where=release.source.name,
-            hint="is it a release of this table?",
-        )
+        what = f"the release has {released:,} rows, the original {known:,}"
+        raise DataError(what, where=release.source.name, hint="is it a release of this table?")
+    # What is generalized character by character, as postcodes are, is a name even where it is
+    # written in digits.
+    specs = {name: original.policy.columns[name].hierarchy for name in original.classes.quasi}
+    names = ("prefix", "builtin")
+    nominal = [name for name, spec in specs.items() if spec is not None and spec.kind in names]
     central = release.policy.release.recoding != "local"
     covering = cover_classes(
-        release.classes,
-        original.cells,
-        original.hierarchies,
-        central=central,
-        nominal=_find_prefixed(original),
+        release.classes, original.cells, original.hierarchies, central=central, nominal=nominal
     )
-    linked = None
-    if key is not None or released == known:
-        linked = link_rows(original, release, key)
+    placed = link_rows(original, release) if released == known else None
+    linked = placed if key is None else link_rows(original, release, key)
     found = Alignment(original, release, covering, linked)
-    if linked is None or (values_agree(original, release, linked) and _is_covered(found, linked)):
+    if placed is not None:
+        found = replace(found, in_order=_belong_together(found, placed))
+    if linked is None or (found.in_order if key is None else _belong_together(found, linked)):
         return found
     if key is not None:
         raise DataError(
@@ -107,31 +129,30 @@ def align(original: BoundTable, release: BoundTable, key: str | None = None) -> 
             where=release.source.name,
             hint="is the key unique to a person, and the release made from this table?",
         )
-    return replace(found, linked=None)
+    table = (original.source.original or original.source).digest()
+    policy, told = original.policy, original.policy.search.seed if seed is None else seed
+    order = permute_rows(known, derive_order_key(table, json_hash(policy.to_json()), told))
+    linked = link_rows(original, release, order=order)
+    is_found = linked is not None and _belong_together(found, linked)
+    return replace(found, linked=linked if is_found else None)
 
 
-def _find_prefixed(bound: BoundTable) -> list[str]:
-    """The quasi-identifiers that are generalized character by character, as postcodes are."""
-    specs = {name: bound.policy.columns[name].hierarchy for name in bound.classes.quasi}
-    return [name for name, spec in specs.items() if spec is not None and spec.kind == "prefix"]
+def _belong_together(found: Alignment, linked: LinkedRows) -> bool:
+    return values_agree(found.original, found.release, linked) and _is_covered(found, linked)
 
 
 def values_agree(first: BoundTable, second: BoundTable, linked: LinkedRows) -> bool:
-    """Whether linked rows have the same sensitive values.
-
-    Where the policy hides or generalizes those of rows that a search left out, a value may also be
-    missing in the one table, or a group of the other's.
-    """
+    """Whether linked rows have the same sensitive values, or as the policy hides or groups them."""
     for name, mine in first.attributes.items():
         theirs = second.attributes[name]
         value = first.classes.cell_codes[name][linked.first]
         other = second.classes.cell_codes[name][linked.second]
         differ = np.flatnonzero(translate_codes(mine, theirs)[value] != other)
         _, some = group_codes([value[differ], other[differ]])
-        at = differ[some]
-        for a, b in zip(value[at].tolist(), other[at].tolist(), strict=True):
-            if not _is_coarser(first, mine, a, theirs, b):
-                return False
+        if not all(
+            _is_coarser(first, mine, int(value[at]), theirs, int(other[at])) for at in differ[some]
+        ):
+            return False
     return True
 
 
@@ -175,48 +196,41 @@ def locate_rows(bound: BoundTable) -> Ints:
 
 def _row_counts(bound: BoundTable) -> Ints:
     """How many rows every row of a table stands for, in its own order."""
-    name = next(iter(bound.policy.with_role("count")), None)
-    if name is None:
+    counting = bound.policy.counting
+    if counting is None or counting[0] != "count":
         return np.ones(bound.cells.n_rows, dtype=np.int64)
-    dictionary, code = encode_rows(bound.source, name)
+    dictionary, code = encode_rows(bound.source, counting[1])
     return np.array([int(Decimal(text)) for text in dictionary.labels], dtype=np.int64)[code]
+
+
+def _find_keys(first: Source, second: Source, key: str) -> Ints:
+    """The row of the first table with each key of the second; −1 where there is none."""
+    known, keys = _read_keys(first, key), _read_keys(second, key)
+    at = pc.index_in(keys, value_set=known.combine_chunks()).fill_null(-1)
+    result: Ints = at.to_numpy().astype(np.int64)
+    if (result < 0).all():
+        raise DataError("no key stands in both tables", where=first.name)
+    return result
 
 
 def _read_keys(source: Source, key: str) -> pa.ChunkedArray:
     """The key of every row, as text."""
     if key not in source.columns:
-        raise DataError(
-            f"there is no column {key!r} to link rows by",
-            where=source.name,
-            hint="name a column that both tables have",
-        )
+        what = f"there is no column {key!r} to link rows by"
+        raise DataError(what, where=source.name, hint="name a column that both tables have")
     column = _read_column(source, key).cast(pa.string())
     if column.null_count or pc.count_distinct(column).as_py() < len(column):
-        raise DataError(
-            f"column {key!r} does not tell rows apart: some keys are missing or stand twice",
-            where=source.name,
-            hint="name a column with a value of its own for every row",
-        )
+        what = f"column {key!r} does not tell rows apart: some keys are missing or stand twice"
+        hint = "name a column with a value of its own for every row"
+        raise DataError(what, where=source.name, hint=hint)
     return column
-
-
-def _find_keys(known: pa.ChunkedArray, keys: pa.ChunkedArray, source: Source) -> Ints:
-    """The row of the first table with each key of the second; −1 where there is none."""
-    at = pc.index_in(keys, value_set=known.combine_chunks()).fill_null(-1)
-    result: Ints = at.to_numpy().astype(np.int64)
-    if (result < 0).all():
-        raise DataError("no key stands in both tables", where=source.name)
-    return result
 
 
 def encode_rows(source: Source, column: str) -> tuple[Dictionary, Ints]:
     """The values of one column, and the code of every row, in the table's order."""
     if column not in source.columns:
-        raise DataError(
-            f"there is no column {column!r}",
-            where=source.name,
-            hint=nearest(column, source.columns),
-        )
+        hint = nearest(column, source.columns)
+        raise DataError(f"there is no column {column!r}", where=source.name, hint=hint)
     return Dictionary.encode(_read_column(source, column), column)
 
 

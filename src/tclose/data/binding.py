@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from tclose.data.encode.cells import Cells, count_cells_within_limit, count_weighted_cells
-from tclose.data.encode.classes import Classes, form_classes
-from tclose.data.encode.columns import NUMBER, Attribute, Dictionary, make_attribute
+from tclose.arrays import Flags, Ints
+from tclose.data.encode.cells import (
+    Cells,
+    count_cells_within_limit,
+    count_weighted_cells,
+    form_classes,
+)
+from tclose.data.encode.columns import (
+    NUMBER,
+    Dictionary,
+    make_attribute,
+    read_reference,
+    widen_dictionary,
+)
 from tclose.data.encode.coverage import cover_classes
 from tclose.data.encode.labels import is_label, raw_values
 from tclose.data.engines.duckdb.relation import open_relation
@@ -23,10 +33,12 @@ from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
 from tclose.data.engines.files.source import open_arrow, open_dataset, open_parquet
 from tclose.data.io.counting import connect
+from tclose.data.io.files import delimiter_for, write_checked_table
 from tclose.data.io.paths import AS_FOUND, Address, Reading, find_files
 from tclose.data.io.records import json_hash
+from tclose.data.io.scratch import FULL
 from tclose.data.source import Source
-from tclose.distance.registry import DISTANCES
+from tclose.distance.registry import DISTANCES, Attribute
 from tclose.errors import (
     DataError,
     PolicyError,
@@ -37,13 +49,18 @@ from tclose.errors import (
     nearest,
 )
 from tclose.hierarchy import Hierarchy, arx, build
+from tclose.hierarchy.builtin import find_builtin
 from tclose.hierarchy.tree import locate
-from tclose.policy.model import HierarchySpec, Policy
+from tclose.policy.columns import Column, HierarchySpec
+from tclose.policy.model import Policy
+from tclose.requirements.classes import Classes
 
+OURS = "__tclose_"
 UnknownValues = Literal["refuse", "keep"]
+T = TypeVar("T")
 
 
-# --- opening
+# --- opening and writing
 
 
 def open_source(
@@ -61,18 +78,21 @@ def open_source(
     if isinstance(data, Source):
         return data
     source, most = _open(data, reading, columns), reading.cell_limit
+    ours = [name for name in source.columns if name.lower().startswith(OURS)]
+    if ours:
+        what = f"the name of a column begins with {OURS}, as those that counting adds"
+        raise DataError(what, where=f"column {ours[0]!r}", hint="rename it")
     return source if most is None else replace(source, max_cells=most)
 
 
 def _open(data: Any, reading: Reading, columns: Collection[str] | None) -> Source:
-    address = Address.of(data)
-    if address is not None:
+    if (address := Address.of(data)) is not None:
         from tclose.data.engines.postgres.source import open_address
 
         return open_address(address, None if address.table else reading.query)
-    engine = reading.chosen_engine
+    by_spark = reading.chosen_engine == "spark"
     if isinstance(data, str | Path):
-        return _open_by_spark(data, reading) if engine == "spark" else _open_path(data, reading)
+        return _open_by_spark(data, reading) if by_spark else _open_path(data, reading)
     if isinstance(data, duckdb.DuckDBPyRelation):
         return open_relation(data)
     if type(data).__module__.startswith("ibis."):
@@ -85,7 +105,7 @@ def _open(data: Any, reading: Reading, columns: Collection[str] | None) -> Sourc
 
         return open_lazy(data)
     if type(data).__module__ == "pyarrow._dataset":
-        return open_dataset(data, connection=connect(reading.memory))
+        return open_dataset(data, connect(reading.memory))
     if type(data).__module__.startswith("pyspark."):
         from tclose.data.engines.spark.source import open_spark
 
@@ -96,10 +116,7 @@ def _open(data: Any, reading: Reading, columns: Collection[str] | None) -> Sourc
 
 
 def _open_path(path: str | Path, reading: Reading) -> Source:
-    """The table in a file, in the files of a folder, or in those that a pattern matches.
-
-    A delimiter, an encoding and words for missing values are for CSV files, a sheet is for Excel's.
-    """
+    """The table in a file, in the files of a folder, or in those that a pattern matches."""
     try:
         files = find_files(Path(path))
         connection = connect(reading.memory)
@@ -111,24 +128,47 @@ def _open_path(path: str | Path, reading: Reading) -> Source:
             return open_excel(files, reading.sheet, connection)
         return open_text(files, reading, connection)
     except OSError as error:
-        raise DataError(
-            f"cannot be read ({error.strerror or 'damaged'})",
-            where=Path(path).name,
-            hint="check who may read it, and whether it is whole",
-        ) from None
+        if error.errno in FULL:
+            what = f"no room for a copy of it in the temporary folder ({error.strerror})"
+            hint = "make room there, or name a larger folder in TMPDIR"
+            raise DataError(what, where=Path(path).name, hint=hint) from None
+        what = f"cannot be read ({error.strerror or 'damaged'})"
+        hint = "check who may read it, and whether it is whole"
+        raise DataError(what, where=Path(path).name, hint=hint) from None
 
 
 def _open_by_spark(path: str | Path, reading: Reading) -> Source:
     """Files that Spark reads."""
     try:
-        from tclose.data.engines.spark.source import open_spark_path
+        from tclose.data.engines.spark.files import open_spark_path
     except ModuleNotFoundError as error:
-        raise UsageError(
-            f"Spark is not installed ({error.name} is missing)",
-            where="engine",
-            hint="pip install 'tclose[spark]'",
-        ) from None
+        what = f"Spark is not installed ({error.name} is missing)"
+        raise UsageError(what, where="engine", hint="pip install 'tclose[spark]'") from None
     return open_spark_path(path, reading)
+
+
+def write_rows(
+    output: Path | Address,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    check: Callable[[Source], T],
+    delimiter: str = ",",
+    reading: Reading = AS_FOUND,
+) -> T:
+    """Writes a new table or file, whole or not at all, and returns what `check` found in it.
+
+    It is read back as the table that it was made from was read; where `check` raises, nothing is
+    left.
+    """
+    if isinstance(output, Address):
+        from tclose.data.engines.postgres.source import fill_new_table
+
+        return fill_new_table(output, schema, batches, check)
+    mark = delimiter_for(output, delimiter)
+    opened = Reading(delimiter=mark, memory=reading.memory, max_cells=reading.max_cells)
+    return write_checked_table(
+        output, schema, batches, lambda part: check(open_source(part, opened)), delimiter=mark
+    )
 
 
 # --- binding
@@ -155,10 +195,11 @@ class BoundTable:
         """The columns that make a cell."""
         return [*self.classes.quasi, *self.classes.attributes]
 
-    def match_population(self, population: Cells) -> NDArray[np.int64]:
+    def match_population(self, population: Cells) -> Ints:
         """How many people of the population fit each class."""
         covering = cover_classes(self.classes, population, self.hierarchies)
-        return covering.count_rows_covered(population)
+        places, rows = covering.places(population), population.rows.astype(np.int64)
+        return np.asarray(covering.grid.add_rows(places, rows))
 
     def with_cells(self, cells: Cells, attributes: Mapping[str, Attribute]) -> BoundTable:
         """The same policy and trees with other cells, in classes of equal quasi-identifiers."""
@@ -209,15 +250,9 @@ def bind_within_limit(
 
 def find_columns(policy: Policy, source: Source, problems: list[Problem]) -> list[str]:
     """The columns to be counted; adds to the problems all that is wrong with their names."""
-    places = [f"{problem.where}." for problem in problems]
-    broken = {
-        name
-        for name in source.columns
-        if any(place.startswith(f"columns.{name}.") for place in places)
-    }
-    problems += _check_names(policy, source, broken)
-    usable = [name for name in (*policy.quasi, *policy.sensitive) if name in source.columns]
-    usable = [name for name in usable if source.is_scalar(name)]
+    problems += _check_names(policy, source, problems)
+    counted = (name for name in (*policy.quasi, *policy.sensitive) if name in source.columns)
+    usable = [name for name in counted if source.is_scalar(name)]
     if not usable:
         raise PolicyError(problems)
     return usable
@@ -231,10 +266,7 @@ def resolve_columns(
     problems: list[Problem],
     unknown_values: UnknownValues = "refuse",
 ) -> tuple[dict[str, Hierarchy], dict[str, Attribute]]:
-    """The quasi-identifiers' trees and the sensitive columns, from what was counted.
-
-    Raises with all problems, also with those that were found before.
-    """
+    """The quasi-identifiers' trees and the sensitive columns; raises with all problems so far."""
     checker = _Checker(policy, dictionaries, count_missing, problems)
     trees = checker.quasi_trees([name for name in policy.quasi if name in columns], unknown_values)
     attributes = checker.attributes([name for name in policy.sensitive if name in columns])
@@ -263,7 +295,7 @@ def _count(
     return count_cells_within_limit(source, columns)
 
 
-def narrow(bound: BoundTable, kept: NDArray[np.bool_]) -> BoundTable:
+def narrow(bound: BoundTable, kept: Flags) -> BoundTable:
     """The table of some cells only: a value that no longer occurs no longer has a place.
 
     That can change how far apart the others are (by the ordered distance: their ranks), so what a
@@ -274,19 +306,21 @@ def narrow(bound: BoundTable, kept: NDArray[np.bool_]) -> BoundTable:
         values = dictionary.decode(bound.cells.codes[name][kept])
         dictionaries[name], codes[name] = Dictionary.encode(pa.chunked_array([values]))
     cells = replace(bound.cells.only(kept), dictionaries=dictionaries, codes=codes)
-    problems: list[Problem] = []
-    checker = _Checker(bound.policy, dictionaries, cells.missing, problems)
-    attributes = checker.attributes(list(bound.attributes))
-    if problems:
-        raise PolicyError(problems)
+    names = list(bound.attributes)
+    _, attributes = resolve_columns(bound.policy, dictionaries, cells.missing, names, [])
     return bound.with_cells(cells, attributes)
 
 
-def _check_names(policy: Policy, source: Source, broken: set[str]) -> list[Problem]:
+def _check_names(policy: Policy, source: Source, known: Sequence[Problem]) -> list[Problem]:
     """Columns that one side has and the other has not, and columns that cannot be counted."""
     problems = []
+    broken = [f"{problem.where}." for problem in known]
     roleless = [
-        name for name in source.columns if name not in policy.columns and name not in broken
+        name
+        for name in source.columns
+        if name not in policy.columns
+        and name not in policy.added_columns
+        and not any(place.startswith(f"columns.{name}.") for place in broken)
     ]
     for name, column in policy.columns.items():
         if name not in source.columns and column.role != "identifier":
@@ -316,7 +350,6 @@ class _Checker:
         """The hierarchies of the quasi-identifiers that have one."""
         trees = {}
         for name in names:
-            self._check_missing(name)
             tree = self._hierarchy(name)
             if tree is None:
                 continue
@@ -334,34 +367,37 @@ class _Checker:
         """The sensitive columns, each with a distance that it can have."""
         made = {}
         for name in names:
-            self._check_missing(name)
-            tree = self._hierarchy(name)
+            where, base = f"columns.{name}", self.policy.base
             column, dictionary = self.policy.columns[name], self.dictionaries[name]
+            try:
+                shares = read_reference(column, name, base)
+                wide, _ = widen_dictionary(dictionary, name, shares)
+            except TcloseError as error:
+                self._note(f"{where}.reference", error.what, error.hint)
+                continue
+            tree = self._hierarchy(name, wide)
             if column.hierarchy is not None and tree is None:
                 continue
-            with self._note_errors(f"columns.{name}"):
-                made[name] = make_attribute(name, column, dictionary, tree, self.policy.base)
-                self._check_distance(made[name], dictionary)
+            try:
+                made[name] = make_attribute(name, column, dictionary, tree, base, shares)
+                where += ".distance"
+                _check_distance(made[name], dictionary)
+            except TcloseError as error:
+                self._note(where, error.what, error.hint)
         return made
 
-    def _check_distance(self, attribute: Attribute, dictionary: Dictionary) -> None:
-        spec = attribute.column.distance
-        where = f"columns.{attribute.name}.distance"
-        on_a_line = spec is not None and DISTANCES[spec.name].on_a_line
-        odd = sum(NUMBER.match(label) is None for label in dictionary.labels)
-        if on_a_line and not attribute.has_order and 0 < odd < dictionary.known:
-            what = f"{odd:,} of the {dictionary.known:,} distinct values are not finite numbers"
-            hint = "mend them, use equal, or say with --null which words mean a missing value"
-            self._note(where, what, hint)
-        else:
-            with self._note_errors(where):
-                attribute.distance(spec)
-
-    def _hierarchy(self, name: str) -> Hierarchy | None:
-        spec = self.policy.columns[name].hierarchy
+    def _hierarchy(self, name: str, wide: Dictionary | None = None) -> Hierarchy | None:
+        """The hierarchy of a column that has one, over these values or those that it has; also
+        notes values that may not be missing."""
+        column = self.policy.columns[name]
+        if column.missing == "forbid" and (lost := self.count_missing(name)):
+            hint = 'mend them, or say missing = "value" or "any"'
+            self._note(f"columns.{name}", f"{lost:,} rows have no value, which is forbidden", hint)
+        spec, labels = column.hierarchy, (wide or self.dictionaries[name]).labels
+        if self._has_unread(name, column, labels):
+            return None
         if spec is None:
             return None
-        labels = self.dictionaries[name].labels
         try:
             return make_hierarchy(spec, name, labels, self.policy.base)
         except TcloseError as error:
@@ -370,20 +406,38 @@ class _Checker:
             self._note(f"columns.{name}.hierarchy{file}", error.what, error.hint)
         return None
 
-    def _check_missing(self, name: str) -> None:
-        if self.policy.columns[name].missing == "forbid" and (lost := self.count_missing(name)):
-            hint = 'mend them, or say missing = "value" or "any"'
-            self._note(f"columns.{name}", f"{lost:,} rows have no value, which is forbidden", hint)
+    def _has_unread(self, name: str, column: Column, labels: Sequence[str]) -> bool:
+        """Whether values are not of the form that cleaning reads; notes how many."""
+        form = next((form for form in FORMS if getattr(column, form.key)), None)
+        odd = 0 if form is None else sum(not form.fits(label) for label in labels)
+        if form is None or not odd:
+            return False
+        what = f"{odd:,} of {len(labels):,} distinct values {form.what}"
+        hint = f'{form.hint}, or name marks of missing values: nulls = ["?"]'
+        self._note(f"columns.{name}.{form.key}", what, hint)
+        return True
 
     def _note(self, where: str, what: str, hint: str) -> None:
         self.problems.append(Problem(where, what, hint))
 
-    @contextmanager
-    def _note_errors(self, where: str) -> Iterator[None]:
-        try:
-            yield
-        except TcloseError as error:
-            self._note(where, error.what, error.hint)
+
+def _check_distance(attribute: Attribute, dictionary: Dictionary) -> None:
+    """Raises where the column cannot have the distance that the policy asks for."""
+    spec = attribute.asked
+    on_a_line = spec is not None and DISTANCES[spec.name].on_a_line
+    odd = sum(NUMBER.match(label) is None for label in dictionary.labels)
+    if on_a_line and not attribute.has_order and 0 < odd < dictionary.known:
+        what = f"{odd:,} of the {dictionary.known:,} distinct values are not finite numbers"
+        hint = "mend them, use equal, or say with --null which words mean a missing value"
+        raise UsageError(what, hint=hint)
+    distance, _ = attribute.distance()
+    reference = attribute.reference
+    if reference is not None and not DISTANCES[distance.name].bounded:
+        lost = sum(reference.counts[code] == 0 for code in set(attribute.recode.tolist()) - {-1})
+        if lost:
+            what = f"the reference has no share of {lost:,} values that occur, which are then "
+            what += f"infinitely far by {distance.name}"
+            raise UsageError(what, hint="use js, or give them a share")
 
 
 # --- hierarchies
@@ -398,14 +452,16 @@ def make_hierarchy(
     >>> make_hierarchy(spec, "zip", ["47677", "47905"], Path()).generalize("47677", 1)
     '476**'
     """
-    if spec.kind == "file":
-        assert spec.file is not None
+    spec = spec.resolve()
+    if spec.file is not None:
         return arx.read(base / spec.file, column)
     if spec.groups is not None:
         return build.groups(spec.groups, column)
     leaves = list(dict.fromkeys(leaf for value in values for leaf in _leaves(value, spec)))
     if not leaves:
         return Hierarchy.from_chains([["*"]], column)
+    if spec.builtin is not None:
+        return find_builtin(spec.builtin).build(leaves, column)
     if spec.prefix is not None:
         return build.prefixes(leaves, spec.prefix, column=column)
     if spec.intervals is not None:
@@ -414,6 +470,14 @@ def make_hierarchy(
         return build.cuts(leaves, spec.cuts, column=column)
     assert spec.dates is not None
     return build.dates(leaves, spec.dates, column=column)
+
+
+def count_unplaced(spec: HierarchySpec, values: Sequence[str]) -> int:
+    """How many values a built-in hierarchy does not know: they stand right below the root."""
+    if spec.builtin is None or spec.resolve() is not spec:
+        return 0
+    leaves = {leaf for value in values for leaf in _leaves(value, spec)}
+    return sum(find_builtin(spec.builtin).climb(leaf) is None for leaf in leaves)
 
 
 def is_fixed(spec: HierarchySpec | None) -> bool:
@@ -431,8 +495,41 @@ def _leaves(value: str, spec: HierarchySpec) -> list[str]:
     if spec.prefix is not None:
         # Any text may have its beginning kept: the postcode 00-950 is no interval here.
         return [value.replace("*", "0")] if value.strip("*") else []
+    if spec.builtin is not None:
+        placed = find_builtin(spec.builtin).find_member
+        named = [value] if placed(value) != value else raw_values(value)
+        return [placed(value) for value in named if value.strip("*")]
     named = [value for value in raw_values(value) if "*" not in value]
     return [_first_day(value) for value in named] if spec.dates is not None else named
+
+
+def _is_date(value: str) -> bool:
+    """Whether a text is an ISO date, a period, or a label that may cover dates."""
+    try:
+        datetime.fromisoformat(_first_day(value))
+    except ValueError:
+        return is_label(value)
+    return True
+
+
+def _is_number(value: str) -> bool:
+    return NUMBER.match(value) is not None or is_label(value)
+
+
+class ReadForm(NamedTuple):
+    """What values are once they are read by a key of the policy, and what to say where not."""
+
+    key: str
+    fits: Callable[[str], bool]
+    what: str
+    hint: str
+
+
+FORMS = (
+    ReadForm("age_on", _is_number, "give no age", "say how births are written (date_format)"),
+    ReadForm("date_format", _is_date, "are no dates of this form", "add their form to the list"),
+    ReadForm("decimal", _is_number, "are no numbers of this form", "mend them"),
+)
 
 
 def _first_day(value: str) -> str:
@@ -441,8 +538,8 @@ def _first_day(value: str) -> str:
         return f"{value[:4]}-{3 * int(value[6]) - 2:02d}-01"
     if len(value) == 7 and value[4] == "-":
         return f"{value}-01"
-    if len(value) == 4 and value.isdigit():
-        return f"{value}-01-01"
-    if len(value) == 5 and value.endswith("0s"):
+    if len(value) == 12 and value[4:8] == " to ":
+        return f"{value[:4]}-01-01"
+    if (len(value) == 4 and value.isdigit()) or (len(value) == 5 and value.endswith("0s")):
         return f"{value[:4]}-01-01"
     return value

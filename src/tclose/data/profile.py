@@ -1,14 +1,31 @@
-"""What `init` looks at to suggest roles: counts and kinds of each column, never its values."""
+"""What `init` looks at to suggest roles: counts, kinds and forms of columns, never a value."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
+import pyarrow as pa
+
+from tclose.data.encode.columns import as_text
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.frames.source import open_frame
+from tclose.data.recognize import (
+    LONGEST,
+    find_codes,
+    find_date_formats,
+    find_decimal_marks,
+    find_marks,
+    find_patterns,
+    sample_columns,
+)
 from tclose.data.source import ROWS, Source, quote_name
 from tclose.errors import DataError
+from tclose.hierarchy.build import read_number
+from tclose.hierarchy.builtin import find_builtin
+from tclose.policy.cleaning import AMOUNTS, DecimalMark, read_amount
 from tclose.policy.draft import Profile
 
 MANY = 2_000_000
@@ -17,17 +34,34 @@ AT_ONCE = 100
 SHORTEST_CODE = 4
 
 
-@dataclass(frozen=True)
-class _ColumnProfile:
-    declared: str
+class _Counts(NamedTuple):
+    """How many rows have no value, and how many one of each form or a mark of a missing one."""
+
     missing: int
     distinct: int
     numbers: int
-    dates: int
+    whole: int
+    iso_dates: int
+    first_form: int
+    second_form: int
     digits: int
     padded: int
     shortest: int
     longest: int
+
+
+@dataclass(frozen=True)
+class _Forms:
+    """What the first rows of a column look like."""
+
+    looks: tuple[tuple[str, float], ...] = ()
+    nulls: tuple[str, ...] = ()
+    formats: tuple[tuple[str, ...], ...] = ()
+    decimals: tuple[DecimalMark, ...] = ()
+    span: tuple[float, float] | None = None
+    spread: tuple[float, float] | None = None
+    """The numbers between which nine tenths lie."""
+    builtin: str = ""
 
 
 def profile_columns(source: Source) -> list[Profile]:
@@ -40,74 +74,155 @@ def profile_columns(source: Source) -> list[Profile]:
     ['code', 'number']
     """
     if source.n_rows == 0:
-        raise DataError(
-            "the table has no rows",
-            where=source.name,
-            hint="it needs at least one row below the header",
-        )
+        what = "the table has no rows"
+        raise DataError(what, where=source.name, hint="it needs at least one row below the header")
     plain = [name for name in source.columns if source.is_scalar(name)]
-    counted: dict[str, _ColumnProfile] = {}
+    forms = {name: _look(values) for name, values in sample_columns(source, plain).items()}
+    found: dict[str, Profile] = {}
     for at in range(0, len(plain), AT_ONCE):
         names = plain[at : at + AT_ONCE]
         if isinstance(source, DuckSource):
-            counted |= _count(source, source, names, "1")
+            found |= _profile(source, source, {name: forms[name] for name in names}, "1")
         else:
             for name in names:
                 values = open_frame(source.group([name]))
-                counted |= _count(source, values, [name], quote_name(ROWS))
-    return [_profile(source, name, counted.get(name)) for name in source.columns]
+                found |= _profile(source, values, {name: forms[name]}, quote_name(ROWS))
+    nested = {name: Profile(name, "nested", source.n_rows, 0, 0) for name in source.columns}
+    return list((nested | found).values())
 
 
-def _count(
-    source: Source, values: DuckSource, names: Sequence[str], weight: str
-) -> dict[str, _ColumnProfile]:
-    """Counts some columns, whose values stand for as many rows as the weight says."""
+def _look(values: pa.ChunkedArray) -> _Forms:
+    """What can be seen of a column without counting it."""
+    if pa.types.is_temporal(values.type) or pa.types.is_boolean(values.type):
+        return _Forms()
+    texts = [as_text(value)[:LONGEST] for value in values.to_pylist() if value is not None]
+    nulls = find_marks(texts)
+    known = [text for text in texts if text not in nulls]
+    numbers = sorted(float(n) for text in known if (n := read_number(text)) is not None)
+    decimals = find_decimal_marks(known)
+    if decimals and len(numbers) < len(known):
+        read = (read_amount(text, decimals[0]) for text in known)
+        numbers = sorted(float(text) for text in read if text is not None)
+        codes = tuple((look.kind, look.share) for look in find_codes(known))
+        ends = (numbers[0], numbers[-1])
+        return _Forms(codes, nulls, (), decimals, ends, _find_spread(numbers))
+    if numbers and len(numbers) == len(known):
+        formats = find_date_formats(known) if len(known[0]) == len("20230124") else []
+        codes = tuple((look.kind, look.share) for look in find_codes(known))
+        both = decimals if len(decimals) > 1 else ()
+        return _Forms(codes, nulls, tuple(formats), both, None, _find_spread(numbers))
+    if formats := find_date_formats(known):
+        return _Forms((), nulls, tuple(formats))
+    looks = [*find_patterns(known), *find_codes(known)]
+    shares = tuple((look.kind, look.share) for look in looks)
+    return _Forms(shares, nulls, builtin=_find_builtin_list(known))
+
+
+def _find_spread(numbers: Sequence[float]) -> tuple[float, float]:
+    tail = len(numbers) // 20
+    return numbers[tail], numbers[-1 - tail]
+
+
+def _find_builtin_list(texts: Sequence[str]) -> str:
+    """The built-in list that knows nearly all of a few words."""
+    words = {text for text in texts if len(text) > 2}
+    for name in ("countries", "education", "occupation"):
+        climb = find_builtin(name).climb
+        known = sum(climb(word) is not None for word in words)
+        if len(words) > 2 and known > 0.8 * len(words):
+            return name
+    return ""
+
+
+def _profile(
+    source: Source, values: DuckSource, forms: Mapping[str, _Forms], weight: str
+) -> dict[str, Profile]:
+    """Looks at some columns, whose values stand for as many rows as the weight says."""
     guess = source.n_rows > MANY or len(source.columns) > WIDE
-    row = values.single_row(", ".join(_query(name, weight, guess=guess) for name in names))
-    numbers = [int(value or 0) for value in row]
-    width = len(numbers) // len(names)
-    return {
-        name: _ColumnProfile(values.types[name], *numbers[i * width : (i + 1) * width])
-        for i, name in enumerate(names)
-    }
+    asked = ", ".join(_query(name, form, weight, guess=guess) for name, form in forms.items())
+    row = iter(values.single_row(asked))
+    found = {}
+    for name, form in forms.items():
+        low, high = islice(row, 2)
+        counts = _Counts(*(int(value or 0) for value in islice(row, len(_Counts._fields))))
+        known = source.n_rows - counts.missing
+        fits = [known > 0 and rows == known for rows in (counts.first_form, counts.second_form)]
+        formats = tuple(form for form, fit in zip(form.formats, fits, strict=False) if fit)
+        decimals = form.decimals if all(fits[: len(form.decimals)]) and not formats else ()
+        kind = _kind(values.types[name], counts, known, formats)
+        is_plain = kind == "number"
+        if kind == "text" and decimals:
+            kind = "number"
+        needs_format = kind == "date" and counts.iso_dates < known
+        found[name] = Profile(
+            name,
+            kind,
+            source.n_rows,
+            counts.distinct,
+            counts.missing,
+            looks=form.looks,
+            nulls=form.nulls,
+            date_formats=formats if needs_format else (),
+            decimals=decimals,
+            span=(float(low), float(high)) if is_plain and low is not None else form.span,
+            spread=form.spread,
+            is_whole=counts.whole == known,
+            builtin=form.builtin,
+        )
+    return found
 
 
-def _profile(source: Source, name: str, counts: _ColumnProfile | None) -> Profile:
-    if counts is None:
-        return Profile(name, "nested", source.n_rows, 0, 0)
-    kind = _kind(counts, source.n_rows - counts.missing)
-    return Profile(name, kind, source.n_rows, counts.distinct, counts.missing)
-
-
-def _query(name: str, weight: str, *, guess: bool) -> str:
+def _query(name: str, form: _Forms, weight: str, *, guess: bool) -> str:
     column = quote_name(name)
     text = f"CAST({column} AS VARCHAR)"
-    different = "approx_count_distinct" if guess else "count"
-    distinct = f"{different}({'' if guess else 'DISTINCT '}{column})"
-    conditions = (
-        f"TRY_CAST({text} AS DOUBLE) IS NOT NULL",
-        f"TRY_CAST({text} AS TIMESTAMP) IS NOT NULL",
-        f"regexp_full_match({text}, '[0-9]+')",
-        f"{text} LIKE '0_%'",
-    )
-    rows = [
-        f"sum({weight}) FILTER (WHERE {condition})"
-        for condition in (f"{column} IS NULL", *conditions)
+    marks = ", ".join(map(_quote, form.nulls)) or "NULL"
+    number = f"CASE WHEN {text} NOT IN ({marks}) THEN TRY_CAST({text} AS DOUBLE) END"
+    if not form.nulls:
+        number = f"TRY_CAST({text} AS DOUBLE)"
+    distinct = f"approx_count_distinct({column})" if guess else f"count(DISTINCT {column})"
+    orders = [", ".join(map(_quote, order)) for order in form.formats]
+    read = [f"try_strptime(trim({text}), [{order}]) IS NOT NULL" for order in orders] or [
+        f"regexp_full_match(trim({text}), {_quote(AMOUNTS[mark])})" for mark in form.decimals
     ]
-    lengths = (f"min(length({text}))", f"max(length({text}))")
-    return ", ".join([rows[0], distinct, *rows[1:], *lengths])
+    counted = (
+        f"{number} IS NOT NULL",
+        f"regexp_full_match({text}, '[+-]?[0-9]+')",
+        f"regexp_full_match({text}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ].*)?') "
+        f"AND TRY_CAST({text} AS TIMESTAMP) IS NOT NULL",
+        *read,
+        *["FALSE"] * (2 - len(read)),
+    )
+    either = f" OR {text} IN ({marks})" if form.nulls else ""
+    sums = [
+        f"sum({weight}) FILTER (WHERE {condition})"
+        for condition in (
+            f"{column} IS NULL",
+            *(f"{condition}{either}" for condition in counted),
+            f"regexp_full_match({text}, '[0-9]+'){either}",
+            f"{text} LIKE '0_%'",
+        )
+    ]
+    known = f"FILTER (WHERE {text} NOT IN ({marks}))" if form.nulls else ""
+    ends = (f"{end}({number}) FILTER (WHERE isfinite({number}))" for end in ("min", "max"))
+    lengths = (f"{end}(length({text})) {known}" for end in ("min", "max"))
+    return ", ".join([*ends, sums[0], distinct, *sums[1:], *lengths])
 
 
-def _kind(counts: _ColumnProfile, known: int) -> str:
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _kind(declared: str, counts: _Counts, known: int, formats: Sequence[tuple[str, ...]]) -> str:
     """number, date, code (digits of one length, perhaps a postcode, too long for ages) or text."""
-    declared = counts.declared
     if declared.startswith(("DATE", "TIMESTAMP")):
         return "date"
     if not declared.startswith(("VARCHAR", "ENUM")):
         return "text" if declared.startswith(("BOOLEAN", "UUID")) else "number"
     if known == 0:
         return "text"
+    if formats or counts.iso_dates == known:
+        return "date"
     if counts.numbers == known:
         even = counts.digits == known and counts.shortest == counts.longest
         return "code" if even and (counts.padded or counts.shortest >= SHORTEST_CODE) else "number"
-    return "date" if counts.dates == known else "text"
+    return "text"

@@ -1,4 +1,4 @@
-"""What the values of a column look like: addresses, telephone numbers, names, free text.
+"""What the values of a column look like: addresses, names, free text, codes, dates, gaps.
 
 The patterns are those of the common written forms; they find what should not be passed on by
 accident, and cannot prove that a column is harmless. Nothing here returns a value.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,8 @@ import pyarrow.compute as pc
 
 from tclose.data.source import ROWS, Source
 from tclose.errors import DataError
-from tclose.policy.model import Column, Policy
+from tclose.policy.cleaning import AMOUNTS, CURRENCY, DecimalMark
+from tclose.policy.model import Policy
 
 SAMPLE = 10_000
 """Rows that are looked at."""
@@ -42,6 +44,51 @@ NATIONAL_ID = re.compile(
     r"(?![\w-])"
 )
 DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D.*)?$")
+ICD_10 = re.compile(r"[A-Z]\d[0-9AB]\.?[0-9A-Z]{0,4}")
+ICD_9 = re.compile(r"\d{3}(\.\d{1,2})?|V\d{2}(\.\d{1,2})?|E\d{3}(\.\d)?")
+SURE_ICD_9 = re.compile(r"[VE]\d+(\.\d+)?|0\d{2}\.\d+")
+"""Those that are no number."""
+MONEY = re.compile(
+    r"([$€£¥]|(USD|EUR|GBP|CHF|Fr\.|kr) ?)\s?-?\d[\d., ']*"
+    r"|-?\d[\d., ']*\s?([$€£¥]|USD|EUR|GBP|CHF|kr)"
+    r"|\d{1,3}(,\d{3})+\.\d{2}|\d{1,3}(\.\d{3})+,\d{2}"
+)
+MARKS = frozenset(
+    "? ?? - -- . n/a na #n/a nan null nil unknown unk missing unbekannt k.a. inconnu desconocido "
+    "desconhecido sconosciuto onbekend".split()
+) | {"not known", "not available", "not stated", "not reported", "keine angabe", "non renseigné"}
+"""What people write where they know nothing."""
+NUMBER_MARKS = frozenset(("-9", "-99", "-999", "-9999", "-9.0", "-99.0", "-999.0"))
+"""The same among numbers that are otherwise not negative."""
+DAYS = (
+    (r"\d{4}-\d{1,2}-\d{1,2}", "%Y-%m-%d", "%Y-%m-%d"),
+    (r"\d{1,2}/\d{1,2}/\d{4}", "%m/%d/%Y", "%d/%m/%Y"),
+    (r"\d{1,2}-\d{1,2}-\d{4}", "%m-%d-%Y", "%d-%m-%Y"),
+    (r"\d{1,2}\.\d{1,2}\.\d{4}", "%d.%m.%Y", "%d.%m.%Y"),
+    (r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d", "%Y/%m/%d"),
+    (r"\d{4}\.\d{1,2}\.\d{1,2}", "%Y.%m.%d", "%Y.%m.%d"),
+    (r"(?:19|20)\d{6}", "%Y%m%d", "%Y%m%d"),
+    (r"\d{1,2}-[A-Za-z]{3}-\d{4}", "%d-%b-%Y", "%d-%b-%Y"),
+    (r"\d{1,2} [A-Za-z]{3} \d{4}", "%d %b %Y", "%d %b %Y"),
+    (r"\d{1,2} [A-Za-z]{4,9} \d{4}", "%d %B %Y", "%d %B %Y"),
+    (r"[A-Za-z]{3} \d{1,2}, \d{4}", "%b %d, %Y", "%b %d, %Y"),
+    (r"[A-Za-z]{4,9} \d{1,2}, \d{4}", "%B %d, %Y", "%B %d, %Y"),
+)
+"""How dates are written, and their formats where the month and where the day comes first."""
+TIMES = (
+    ("", ""),
+    (r" \d{1,2}:\d{2}", " %H:%M"),
+    (r" \d{1,2}:\d{2}:\d{2}", " %H:%M:%S"),
+    (r"T\d{2}:\d{2}", "T%H:%M"),
+    (r"T\d{2}:\d{2}:\d{2}", "T%H:%M:%S"),
+    (r" \d{1,2}:\d{2} [AaPp][Mm]", " %I:%M %p"),
+    (r" \d{1,2}:\d{2}:\d{2} [AaPp][Mm]", " %I:%M:%S %p"),
+)
+SHAPES = tuple(
+    (re.compile(day + time), (month_first + clock, day_first + clock))
+    for day, month_first, day_first in DAYS
+    for time, clock in TIMES
+)
 NAME = re.compile(
     r"[^\W\d_a-z][^\W\d_]+(?:, ?| |-| [^\W\d_]\. ?)[^\W\d_a-z][^\W\d_]+(?: [^\W\d_]+)?"
 )
@@ -100,29 +147,125 @@ class ColumnPattern:
         return f"{self.kind} in {percent} % of its values"
 
 
-def find_patterns(values: Sequence[str]) -> list[ColumnPattern]:
-    """What texts look like that should not be released by accident.
+def find_patterns(values: Iterable[str] | Mapping[str, int]) -> list[ColumnPattern]:
+    """What texts, or texts with their counts, look like that should not be released by accident.
 
     >>> print(*find_patterns(["ask ann@example.org", "none"]))
     e-mail addresses in 50 % of its values
     """
-    if not values:
-        return []
-    found = []
     occurrences = Counter(values)
+    n_values = occurrences.total()
+    found = []
     for kind, test in ANYWHERE.items():
         rows = sum(count for value, count in occurrences.items() if test(value))
         if rows:
-            found.append(ColumnPattern(kind, rows / len(values)))
-    distinct = len(occurrences) / len(values)
-    if len(values) >= FEWEST and distinct > 0.2:
-        words = sum(len(value.split()) for value in values) / len(values)
-        named = sum(NAME.fullmatch(value.strip()) is not None for value in values) / len(values)
+            found.append(ColumnPattern(kind, rows / n_values))
+    distinct = len(occurrences) / max(n_values, 1)
+    if n_values >= FEWEST and distinct > 0.2:
+        words = sum(count * len(value.split()) for value, count in occurrences.items()) / n_values
+        names = sum(n for value, n in occurrences.items() if NAME.fullmatch(value.strip()))
+        named = names / n_values
         if words >= FREE_TEXT_WORDS:
             found.append(ColumnPattern("free text", 1.0))
         elif named > MOSTLY and distinct > 0.5:
             found.append(ColumnPattern("names of people", named))
     return found
+
+
+def find_codes(values: Sequence[str]) -> list[ColumnPattern]:
+    """Which codes or amounts nearly all values are: diagnoses by ICD-9 or ICD-10, or money.
+
+    A code of three characters may be a room: some must be longer. A number may be anything: some
+    codes of ICD-9 must be none.
+
+    >>> print(*find_codes(["J45.901", "E11.9", "I10"] * 9), *find_codes(["$1,200.50", "$80"] * 9))
+    ICD-10 codes amounts of money
+    """
+    occurrences = Counter(values)
+
+    def share(pattern: re.Pattern[str]) -> float:
+        rows = sum(n for value, n in occurrences.items() if pattern.fullmatch(value.strip()))
+        return rows / max(len(values), 1)
+
+    found = {"ICD-10 codes": share(ICD_10), "ICD-9 codes": share(ICD_9)}
+    if not any(ICD_10.fullmatch(value.strip()) and len(value.strip()) > 3 for value in occurrences):
+        del found["ICD-10 codes"]
+    if not any(SURE_ICD_9.fullmatch(value.strip()) for value in occurrences):
+        del found["ICD-9 codes"]
+    found["amounts of money"] = share(MONEY)
+    return [ColumnPattern(kind, much) for kind, much in found.items() if much >= MOSTLY]
+
+
+def find_marks(values: Iterable[str]) -> tuple[str, ...]:
+    """The marks of missing values among others, as they are written there, the commonest first.
+
+    >>> find_marks(["a", "b", "c", "?", "N/A", "?"]), find_marks(["3", "-9"]), find_marks(["-9"])
+    (('?', 'N/A'), ('-9',), ())
+    """
+    occurrences = Counter(values)
+    marks = [value for value in occurrences if value.strip().casefold() in MARKS]
+    others = [value for value in occurrences if value not in marks]
+    numbers = [value for value in others if value not in NUMBER_MARKS]
+    if len(numbers) < len(others) and all(value[:1].isdigit() for value in numbers):
+        marks += [value for value in others if value in NUMBER_MARKS]
+        others = numbers
+    rows = sum(occurrences[value] for value in marks)
+    if not others or rows > sum(occurrences.values()) / 2:
+        return ()
+    return tuple(sorted(marks, key=lambda value: (-occurrences[value], value)))
+
+
+def find_decimal_marks(values: Iterable[str]) -> tuple[DecimalMark, ...]:
+    """The decimal marks by which all values are amounts of at most one currency; both where they
+    do not tell whether a mark parts thousands or decimals.
+
+    >>> find_decimal_marks(["1.234,50", "80"]), find_decimal_marks(["1,234"])
+    ((',',), (',', '.'))
+    """
+    texts = {value.strip() for value in values}
+    signs = {found[0] for text in texts if (found := re.search(CURRENCY, text))}
+    if len(signs) > 1 or not any(mark in text for mark in ",." for text in texts):
+        return ()
+    return tuple(
+        mark for mark in AMOUNTS if all(re.fullmatch(AMOUNTS[mark], text) for text in texts)
+    )
+
+
+def find_date_formats(values: Iterable[str]) -> list[tuple[str, ...]]:
+    """The formats by which all values are dates; two where month and day could change places.
+
+    >>> find_date_formats(["01/24/2023", "02/03/2023"]), find_date_formats(["04.03.1950", "x"])
+    ([('%m/%d/%Y',)], [])
+    >>> find_date_formats(["01/02/2023"])
+    [('%m/%d/%Y',), ('%d/%m/%Y',)]
+    """
+    families: dict[int, list[str]] = {}
+    for value in dict.fromkeys(values):
+        shapes = (at for at, (shape, _) in enumerate(SHAPES) if shape.fullmatch(value.strip()))
+        at = next(shapes, None)
+        if at is None:
+            return []
+        families.setdefault(at, []).append(value.strip())
+    found = []
+    for first in (0, 1):
+        formats = {SHAPES[at][1][first]: texts for at, texts in sorted(families.items())}
+        if all(_is_date(text, form) for form, texts in formats.items() for text in texts):
+            found.append(tuple(form for form in formats if not _is_in_other(form, formats)))
+    return list(dict.fromkeys(found)) if families else []
+
+
+def _is_in_other(form: str, formats: dict[str, list[str]]) -> bool:
+    """Whether another format reads all values of this one: May is a whole name, too."""
+    whole = form.replace("%b", "%B")
+    return whole != form and whole in formats and all(_is_date(t, whole) for t in formats[form])
+
+
+def _is_date(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True
 
 
 def is_nearly_unique(values: pa.Array | pa.ChunkedArray) -> bool:
@@ -139,39 +282,49 @@ def is_nearly_unique(values: pa.Array | pa.ChunkedArray) -> bool:
     return known >= FEWEST and distinct > MOSTLY * known
 
 
-def _as_text(values: pa.ChunkedArray) -> tuple[bool, pa.ChunkedArray]:
-    """Whether a column holds texts, and the column with those written out."""
+def _write_out(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column's texts as long strings, however they are stored; another column as it is."""
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    if kind in (pa.string(), pa.large_string(), pa.string_view()):
-        return True, values.cast(kind).cast(pa.large_string())
-    return False, values
+    is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
+    return values.cast(kind).cast(pa.large_string()) if is_text else values
 
 
-def describe_exposed(policy: Policy, source: Source) -> tuple[str, ...]:
+def _count_texts(values: pa.ChunkedArray) -> Counter[str]:
+    """The beginnings of a column's texts, and how often each occurs; of another column none."""
+    if values.type != pa.large_string():
+        return Counter()
+    counted = pc.value_counts(pc.utf8_slice_codeunits(values, 0, LONGEST)).to_pylist()
+    return Counter({pair["values"]: pair["counts"] for pair in counted if pair["values"]})
+
+
+def describe_exposed(
+    policy: Policy, source: Source, *, exact_quasi: bool = False
+) -> tuple[str, ...]:
     """What a release of the table shows of its columns as they are, unless the policy accepts it.
 
     Identifiers are not released; values of quasi-identifiers are told one by one in sets, unless a
-    hierarchy generalizes them.
+    hierarchy generalizes them, or as they are (`exact_quasi`).
     """
     shown = [
         name
         for name, column in policy.columns.items()
         if name in source.columns
         and column.accept is None
-        and (column.role in ("sensitive", "insensitive") or _is_told_in_sets(column))
+        and (
+            column.role in ("sensitive", "insensitive")
+            or (column.role == "quasi" and (exact_quasi or column.hierarchy is None))
+        )
         and source.is_scalar(name)
     ]
-    if not shown:
-        return ()
     warnings = []
-    for name, values in sample_columns(source, shown).items():
-        is_text, values = _as_text(values)
-        texts = [value[:LONGEST] for value in values.to_pylist() if value] if is_text else []
-        told = [str(pattern) for pattern in find_patterns(texts)]
+    for name, sample in (sample_columns(source, shown) if shown else {}).items():
+        values = _write_out(sample)
+        told = [str(found) for found in find_patterns(_count_texts(values))]
         if is_nearly_unique(values) and policy.columns[name].role != "quasi":
             told.append("nearly every value occurs once, so it finds a person again")
         if told:
-            how = "told in sets" if policy.columns[name].role == "quasi" else "released as they are"
+            in_sets = policy.columns[name].role == "quasi" and not exact_quasi
+            how = "told in sets" if in_sets else "released as they are"
             warnings.append(
                 f"values of column {name!r} are {how}: {'; '.join(told)}. Make it an identifier, "
                 'or say why it may be released: accept = "…"'
@@ -179,22 +332,11 @@ def describe_exposed(policy: Policy, source: Source) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _is_told_in_sets(column: Column) -> bool:
-    return column.role == "quasi" and column.hierarchy is None
-
-
 def sample_columns(source: Source, columns: Sequence[str]) -> dict[str, pa.ChunkedArray]:
     """The first rows of some columns; of a table that cannot be read by rows, common values."""
     try:
-        rows = source.stream()
-        parts, n_rows = [], 0
-        for batch in rows.batches():
-            parts.append(batch.slice(0, SAMPLE - n_rows))
-            n_rows += parts[-1].num_rows
-            if n_rows >= SAMPLE:
-                break
-        table = pa.Table.from_batches(parts, rows.schema)
-        return {name: table.column(name) for name in columns}
+        table = source.read_first(columns, SAMPLE)
+        return dict(zip(columns, table.columns, strict=True))
     except DataError:
         return {name: _sample_values(source, name) for name in columns}
 

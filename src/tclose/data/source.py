@@ -7,16 +7,16 @@ it is. The engines themselves are in `engines`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 
+from tclose.arrays import Ints
 from tclose.data.io.counting import fingerprint
 from tclose.data.io.paths import Address
 from tclose.errors import DataError, InternalError, TooManyCells
@@ -51,16 +51,21 @@ class Translation:
     """An Arrow table, or the engine's own kind of table where it made the cells itself."""
     changes: tuple[Change, ...]
     """The released columns, in order; columns of the table that are not named are dropped."""
-    pseudonyms: Callable[[pa.Array], pa.Array]
-    """From an identifier's values to what is released in their place."""
+    pseudonyms: Callable[[str, pa.Array], pa.Array]
+    """From an identifier's name and values to what is released in their place."""
     mask: str
-    shuffle: bool
-    """Whether the order of the rows must not be foretold."""
+    order_key: bytes | None
+    """Rows are put into the order of a hash of this; without it, they stay in their own order."""
     rows: int
     """How many rows the release has."""
 
+    @cached_property
+    def cells(self) -> pa.Table:
+        """The lines of `cell_table`, also where DuckDB has made them on its own connection."""
+        made = self.cell_table
+        return made if isinstance(made, pa.Table) else made.to_arrow_table()
 
-Ints = NDArray[np.int64]
+
 ORDER = "__tclose_order__"
 STRATUM = "__tclose_stratum__"
 FIRST = "__tclose_first__"
@@ -82,9 +87,8 @@ class CellPositions(NamedTuple):
 
     def columns(self) -> dict[str, Ints]:
         """The same as columns of a table."""
-        ties = {TIE.format(at): tie for at, tie in enumerate(self.ties)}
         mine = {ORDER: self.order, STRATUM: self.stratum, FIRST: self.first, DEALS: self.deals}
-        return mine | ties
+        return mine | {TIE.format(at): tie for at, tie in enumerate(self.ties)}
 
     def append_to(self, table: pa.Table) -> pa.Table:
         """The cells beside where they lie."""
@@ -98,6 +102,9 @@ class PartResult(NamedTuple):
 
     cell_table: pa.Table
     report: bytes
+
+
+FragmentWork = Callable[[pa.Table], PartResult]
 
 
 class CellStore(ABC):
@@ -124,9 +131,7 @@ class CellStore(ABC):
         """
 
     @abstractmethod
-    def work(
-        self, united: Ints, work: Callable[[pa.Table], PartResult], schema: pa.Schema
-    ) -> list[bytes]:
+    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[bytes]:
         """Works on fragments, some of them united (`united[fragment]` is the number of the union).
 
         The lines of all fragments together (of this schema) are kept as a translation.
@@ -139,6 +144,7 @@ class CellStore(ABC):
 
 
 T = TypeVar("T")
+Output = str | Path | Address
 ROWS = "__tclose_rows__"
 BATCH = 131_072
 """Rows that are looked at together at most."""
@@ -189,7 +195,6 @@ def resize_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch in parts that are small enough; none where it has no rows."""
     rows = max(1, min(BATCH, batch.num_rows * PIECE // max(_bytes(batch), 1)))
     for start in range(0, batch.num_rows, rows):
         yield batch.slice(start, rows)
@@ -213,6 +218,90 @@ def _concatenate(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
         return batches
 
 
+def decode_column(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    """Plain values, with NaN as missing: neither is a number. Adding 0 makes −0 the same as 0."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        column = pc.add(column, pa.scalar(0, column.type))
+    return column
+
+
+def plain_values(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """The same in one piece, with one type for all texts: values that can be looked up."""
+    values = decode_column(values)
+    if pa.types.is_string_view(values.type) or pa.types.is_large_string(values.type):
+        values = values.cast(pa.string())
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+@dataclass(frozen=True)
+class CleanedColumn:
+    """The different values of a column, what each becomes, and how many rows that changes."""
+
+    raw: pa.Array
+    clean: pa.Array
+    changed_rows: int
+
+    def look_up(self, values: pa.Array | pa.ChunkedArray) -> pa.Array:
+        """What becomes of some values; raises where there is one that was not there before."""
+        values = plain_values(values).cast(self.raw.type)
+        found = pc.index_in(values, value_set=self.raw)
+        if found.null_count > values.null_count:
+            what = "the table gave other values when it was read again"
+            raise DataError(what, hint="has it changed meanwhile?")
+        return self.clean.take(found)
+
+    def pair(self, raw: str, clean: str) -> pa.Table:
+        """What each value becomes, as two columns of these names; a missing one stays missing."""
+        pairs = pa.table([self.raw, self.clean], [raw, clean])
+        gap = pa.table([pa.nulls(1, column.type) for column in pairs.columns], pairs.schema)
+        return pa.concat_tables([pairs, gap])
+
+    def describe(self) -> dict[str, int]:
+        """What a certificate says of it: counts, and no value."""
+        after = pc.count_distinct(self.clean, mode="only_valid").as_py()
+        return {
+            "changed_rows": self.changed_rows,
+            "values_before": len(self.raw),
+            "values_after": after,
+        }
+
+
+Cleaned = Mapping[str, CleanedColumn]
+
+
+def replace_in_rows(rows: Rows, cleaned: Cleaned) -> Rows:
+    """The same rows with values replaced."""
+    schema = rows.schema
+    for name, column in cleaned.items():
+        at = schema.get_field_index(name)
+        own = schema.field(at).with_type(column.clean.type).with_nullable(True)
+        schema = schema.set(at, own)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in rows.batches():
+            arrays = [
+                cleaned[name].look_up(values) if name in cleaned else values
+                for name, values in zip(schema.names, batch.columns, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return Rows(schema, batches)
+
+
+FileState = tuple[int, ...] | None
+
+
+def _look_at(path: Path) -> FileState:
+    try:
+        now = path.stat()
+    except OSError:
+        return None
+    return now.st_size, now.st_mtime_ns, now.st_ino
+
+
 @dataclass(frozen=True)
 class Source(ABC):
     """A table that can be counted; `name` is what messages call it."""
@@ -229,13 +318,29 @@ class Source(ABC):
     """The files it is read from, as far as they are known: none of them is ever overwritten."""
     max_cells: int = field(default=NO_LIMIT, kw_only=True)
     """How many distinct tuples are taken into one place at most."""
+    cleaned: Cleaned = field(default_factory=dict, repr=False, kw_only=True)
+    """The columns whose values were replaced (`replace_values`)."""
+    original: Source | None = field(default=None, repr=False, kw_only=True)
+    """The table as it was before that."""
+    states: tuple[FileState, ...] | None = field(default=None, kw_only=True, repr=False)
+    """The size and the age of each file when the table was opened."""
+
+    def __post_init__(self) -> None:
+        if self.states is None:
+            object.__setattr__(self, "states", tuple(map(_look_at, self.files)))
+
+    def refuse_edited(self) -> None:
+        """Raises where a file is another than when the table was opened."""
+        if self.original is not None:
+            self.original.refuse_edited()
+        for path, before in zip(self.files, self.states or (), strict=False):
+            if _look_at(path) != before:
+                what = "the file was changed while it was read; nothing was written"
+                raise DataError(what, where=path.name, hint="try again once nobody writes to it")
 
     @abstractmethod
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
-        """The distinct tuples of some columns with their number of rows: one GROUP BY.
-
-        None where they are more than `max_cells`.
-        """
+        """The distinct tuples of some columns with their number of rows; None over `max_cells`."""
 
     @abstractmethod
     def stream(self) -> Rows:
@@ -245,12 +350,27 @@ class Source(ABC):
     def is_scalar(self, column: str) -> bool:
         """Whether the column holds plain values, not lists, structures or bytes."""
 
+    def read_first(self, columns: Sequence[str], limit: int) -> pa.Table:
+        """The first so many rows of some columns."""
+        rows = self.stream()
+        parts: list[pa.RecordBatch] = []
+        for batch in rows.batches():
+            parts.append(batch.slice(0, limit))
+            limit -= parts[-1].num_rows
+            if limit <= 0:
+                break
+        return pa.Table.from_batches(parts, rows.schema).select(columns)
+
     def group(self, columns: Sequence[str]) -> pa.Table:
-        """The same for whoever needs them in one place; raises where they are too many."""
+        """The same as `group_within_limit`; raises where the tuples are too many."""
         table = self.group_within_limit(columns)
         if table is None:
             raise TooManyCells(self.max_cells, self.name)
         return table
+
+    def replace_values(self, cleaned: Cleaned) -> Source:
+        """The same table with other values in some columns; missing ones stay missing."""
+        raise InternalError("this engine replaces no values", where=self.name)
 
     @cached_property
     def n_rows(self) -> int:
@@ -270,24 +390,18 @@ class Source(ABC):
         """The release as the caller's own kind of table."""
         raise InternalError("this engine does not rewrite", where=self.name)
 
-    def can_store(self, output: str | Path | Address) -> bool:
+    def can_store(self, output: Output) -> bool:
         """Whether the engine writes there by itself (`store`)."""
         return False
 
-    def refuse_taken(self, output: str | Path | Address) -> None:
+    def refuse_taken(self, output: Output) -> None:  # noqa: B027 - most write nothing
         """Raises where `store` could not write there, before any work is done for it."""
-        return None
 
-    def store(
-        self, translation: Translation, output: str | Path | Address, check: Callable[[Source], T]
-    ) -> T:
-        """Puts the release there, whole or not at all, and returns what `check` found in it.
-
-        Where `check` raises, nothing is left.
-        """
+    def store(self, translation: Translation, output: Output, check: Callable[[Source], T]) -> T:
+        """Puts the release there, or nothing if `check` raises; returns what that found in it."""
         raise InternalError("this engine does not write", where=self.name)
 
-    def save(self, output: str | Path | Address, check: Callable[[Source], T]) -> T:
+    def save(self, output: Output, check: Callable[[Source], T]) -> T:
         """Puts the table there as it is, likewise."""
         raise InternalError("this engine does not write", where=self.name)
 
@@ -296,11 +410,11 @@ class Source(ABC):
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, kept by the engine to be worked on there."""
-        raise self._whole_only()
+        raise InternalError("this engine keeps no cells", where=self.name)
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
         """The released rows in the table's order, by a cell store's translation."""
-        raise self._whole_only()
+        raise InternalError("this engine keeps no cells", where=self.name)
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         """The cells of some columns in parts, to be worked on where the engine keeps them.
@@ -308,14 +422,7 @@ class Source(ABC):
         Cells with equal values in the columns `by` are in one part; parts without cells have no
         result.
         """
-        raise self._whole_only()
-
-    def _whole_only(self) -> DataError:
-        return DataError(
-            "the table has too many cells for one place, and its engine cannot work on parts of it",
-            where=self.name,
-            hint="allow more cells, or write it to Parquet and read that",
-        )
+        raise InternalError("this engine keeps no cells", where=self.name)
 
 
 def quote_name(name: str) -> str:

@@ -13,23 +13,19 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.data.binding import BoundTable, find_columns, resolve_columns
-from tclose.data.encode.cells import Cells, look_up_codes, merge_equal
-from tclose.data.encode.classes import form_classes
-from tclose.data.encode.columns import Attribute, Dictionary
+from tclose.data.cleaning import VALUES
+from tclose.data.encode.cells import Cells, form_classes, look_up_codes, merge_equal
+from tclose.data.encode.columns import Dictionary
 from tclose.data.source import ROWS, Rows, Source
-from tclose.distance.histogram import Counts
+from tclose.distance.histogram import Counts, add_by_group
+from tclose.distance.registry import Attribute
 from tclose.errors import DataError, InternalError, PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Policy
 from tclose.requirements import state_requirements
-
-Ints = NDArray[np.int64]
-
-VALUES = 2_000_000
-"""Values of a column that are taken into one place, however few cells are."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +56,6 @@ class TableSummary:
         """How many rows the table has."""
         return int(next(iter(self.value_rows.values())).sum())
 
-    def missing(self, column: str) -> int:
-        """How many rows miss a value in a column."""
-        return int(self.value_rows[column][-1])
-
     def match_population(self, population: Source) -> Ints:
         """Nobody: what is promised about a population cannot be judged in parts."""
         return np.zeros(1, dtype=np.int64)
@@ -71,13 +63,10 @@ class TableSummary:
     @cached_property
     def whole(self) -> Mapping[str, Counts]:
         """The counts of each sensitive attribute's values in the whole table."""
-        result = {}
-        for name, attribute in self.attributes.items():
-            known = attribute.recode >= 0
-            count = np.zeros(attribute.values, dtype=np.int64)
-            np.add.at(count, attribute.recode[known], self.value_rows[name][known])
-            result[name] = count
-        return result
+        return {
+            name: add_by_group(self.value_rows[name], attribute.recode, attribute.values)
+            for name, attribute in self.attributes.items()
+        }
 
     def example(self) -> BoundTable:
         """One cell, bound like a table: for what depends on the values only, not on the counts."""
@@ -102,8 +91,7 @@ class TableSummary:
 
     def bound(self, cells: Cells) -> BoundTable:
         """Coded cells, bound like a table and compared with all of it."""
-        classes = form_classes(cells, self.quasi, self.attributes)
-        classes = replace(classes, whole=self.whole)
+        classes = replace(form_classes(cells, self.quasi, self.attributes), whole=self.whole)
         source = _Elsewhere(self.name, self.columns)
         return BoundTable(self.policy, source, cells, classes, self.hierarchies)
 
@@ -112,15 +100,12 @@ class _Elsewhere(Source):
     """The table of a part: its rows are with the engine that counted it."""
 
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
-        """Cannot be counted from here."""
         raise InternalError("the rows of a part are elsewhere", where=self.name)
 
     def stream(self) -> Rows:
-        """Cannot be read from here."""
         raise InternalError("the rows of a part are elsewhere", where=self.name)
 
     def is_scalar(self, column: str) -> bool:
-        """Whether the column holds plain values; all that were counted do."""
         return True
 
 
@@ -136,18 +121,19 @@ def summarize_table(
     if any(policy.columns[name].missing == "any" for name in policy.quasi):
         reasons.append('quasi-identifiers with missing = "any"')
     _refuse(reasons)
-    summary = TableSummary(policy, source.name, source.columns, {}, {}, {}, {})
+    dictionaries, value_rows = {}, {}
     roomy = replace(source, max_cells=max(source.max_cells, VALUES))
     for name in usable:
         table = roomy.group([name])
-        dictionary, code = Dictionary.encode(table.column(name), name)
-        rows = np.zeros(dictionary.known + 1, dtype=np.int64)
-        np.add.at(rows, code, table.column(ROWS).to_numpy().astype(np.int64))
-        summary.dictionaries[name], summary.value_rows[name] = dictionary, rows
+        dictionaries[name], code = Dictionary.encode(table.column(name), name)
+        rows = table.column(ROWS).to_numpy().astype(np.int64)
+        value_rows[name] = add_by_group(rows, code, dictionaries[name].known + 1)
     trees, attributes = resolve_columns(
-        policy, summary.dictionaries, summary.missing, usable, found
+        policy, dictionaries, lambda name: int(value_rows[name][-1]), usable, found
     )
-    summary = replace(summary, hierarchies=trees, attributes=attributes)
+    summary = TableSummary(
+        policy, source.name, source.columns, dictionaries, value_rows, trees, attributes
+    )
     stated = state_requirements(summary, source)
     _refuse(each.name for each in stated if each.capabilities.whole_table)
     return summary

@@ -39,8 +39,17 @@ SEARCH = ("--method", "mondrian")
 COMMANDS = {
     "audit": ("audit", "hospital.csv", "-p", "policy.toml", "--json"),
     "named": ("audit", "hospital.csv", "--quasi", "sex", "--sensitive", "diagnosis", "--json"),
-    "explain": ("explain", "hospital.csv", "-p", "policy.toml", "--class", "3", "--json"),
-    "lattice": ("lattice", "hospital.csv", "-p", "policy.toml", "--effort", "0.2", "--json"),
+    "explain": ("explain", "hospital.csv", "-p", "policy.toml", "--class-number", "3", "--json"),
+    "lattice": (
+        "lattice",
+        "hospital.csv",
+        "-p",
+        "policy.toml",
+        "--effort",
+        "0.2",
+        "--json",
+        "--force",
+    ),
     "check": ("policy", "check", "policy.toml", "hospital.csv"),
 }
 
@@ -76,7 +85,7 @@ def test_a_release_is_made_verified_measured_attacked_and_applied(spark: Any, wa
     assert applied.exit_code == 0, applied.output
     assert run("verify", "again.csv", *with_spark).exit_code == 0
     measured = run(
-        "utility", "out.parquet", "--original", "hospital.csv", *with_spark, "--queries", "10",
+        "measure", "out.parquet", "--original", "hospital.csv", *with_spark, "--queries", "10",
         "--json",
     )  # fmt: skip
     assert measured.exit_code == 0 and json.loads(measured.output), measured.output

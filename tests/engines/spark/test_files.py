@@ -7,6 +7,7 @@ import io
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose import DataError, Reading, TcloseError
-from tclose.data import Source, open_source
+from tclose.data.binding import open_source
+from tclose.data.source import Source
 
 FIELDS = st.sampled_from(
     ["", "x", " x ", "a,b", 'say "hi"', "two\nlines", "two\r\nlines", "\\", "#c", "ü", "日本", "NA",
@@ -90,15 +92,17 @@ def states(lines: list[str], mark: str, state: int) -> int:
 @settings(max_examples=300)
 @given(st.lists(st.text('",;x ', max_size=8), min_size=1, max_size=4), st.sampled_from([",", ";"]))
 def test_lines_are_followed_as_letter_by_letter(lines: list[str], mark: str) -> None:
-    from tclose.data.engines.spark.files import CsvLines
+    from tclose.data.engines.spark.files import follow_lines, follow_runs, list_steps
 
-    found = CsvLines(mark).look(pa.array(lines))
-    assert found.after.tolist() == [states(lines, mark, 0), states(lines, mark, 1), 2]
-    split = CsvLines(mark).look(pa.array(lines[:1]))
-    if lines[1:]:
-        split = split.then(CsvLines(mark).look(pa.array(lines[1:])))
-    assert split.after.tolist() == found.after.tolist()
-    assert split.inside.tolist() == found.inside.tolist()
+    steps = list_steps(mark)
+    after, inside = follow_lines(pa.array(lines), steps)
+    assert after.tolist() == [states(lines, mark, 0), states(lines, mark, 1), 2]
+    runs = []
+    for some in (lines[:1], lines[1:]):
+        if some:
+            then, within = follow_lines(pa.array(some), steps)
+            runs.append(SimpleNamespace(file="a", start=0, after=then, inside=within))
+    assert follow_runs(runs) == (inside[0], after[0])
 
 
 ODD = {
@@ -235,7 +239,7 @@ ROUND = pa.table(
 def test_a_folder_holds_what_a_file_would(
     spark: Any, tmp_path: Path, kind: str, parts: int
 ) -> None:
-    from tclose.data import write_table
+    from tclose.data.io.files import write_table
 
     frame = spark.createDataFrame(ROUND).repartition(parts)
     seen: list[int] = []

@@ -76,7 +76,6 @@ def test_the_same_release_however_the_work_is_spread(spark: Any, tmp_path: Path)
         content = made.certificate.to_json()
         differ = {name for name in known if content[name] != known[name]}
         assert differ <= {"hashes"}
-        assert content["hashes"]["input"] == known["hashes"]["input"]
     assert one.certificate.to_json()["hashes"] == known["hashes"]
     assert one.data.schema["seen"] == spark.createDataFrame(people()).schema["seen"]
     assert tclose.verify(place, RULES).holds

@@ -10,7 +10,7 @@ What a row counts, the policy may say:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -20,24 +20,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tclose.data.encode.columns import NUMBER, Dictionary, decode_column
-from tclose.data.encode.persons import Persons
-from tclose.data.source import ROWS, Source
-from tclose.distance.histogram import Counts, group_codes
+from tclose.arrays import Flags, Ints
+from tclose.data.encode.columns import NUMBER, Dictionary
+from tclose.data.source import ROWS, Source, decode_column
+from tclose.distance.histogram import Counts, add_by_group, group_codes
 from tclose.distance.numbers import to_integers
+from tclose.distance.registry import Attribute
 from tclose.errors import DataError, TooManyCells
+from tclose.requirements.classes import Classes, find_views
+from tclose.requirements.persons import Persons
 
-Ints = NDArray[np.int64]
 LARGEST = 2**62
 """What all rows together may count for."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The distinct tuples of some columns, in order: a code per column, and how many rows have it.
-
-    Whatever order the engine counts in, the order of the cells is that of their codes.
-    """
+    """The distinct tuples of some columns, in the order of their codes, and the rows of each."""
 
     dictionaries: dict[str, Dictionary]
     codes: dict[str, Ints]
@@ -64,7 +63,7 @@ class Cells:
         at = self.codes[column] == self.dictionaries[column].known
         return int(self.rows[at].sum())
 
-    def only(self, kept: NDArray[np.bool_]) -> Cells:
+    def only(self, kept: Flags) -> Cells:
         """Some of the cells."""
         cells, persons = np.flatnonzero(kept), self.persons
         return Cells(
@@ -80,7 +79,7 @@ class Cells:
 def count_cells(source: Source, columns: Sequence[str]) -> Cells:
     """Counts the distinct tuples of some columns: one pass over the rows, in the engine.
 
-    >>> from tclose.data import open_source
+    >>> from tclose.data.binding import open_source
     >>> import pyarrow as pa
     >>> cells = count_cells(open_source(pa.table({"a": [1, 1, None]})), ["a"])
     >>> cells.n_rows, cells.missing("a"), len(cells.rows)
@@ -99,24 +98,19 @@ def count_cells_within_limit(source: Source, columns: Sequence[str]) -> Cells | 
         return None
     if table.num_rows == 0:
         raise DataError("the table has no rows", where=source.name, hint="is the right file named?")
-    dictionaries, codes = _encode_columns(table, columns)
-    rows = _read_rows(table)
+    dictionaries, codes, rows = _encode_table(table, columns)
     del table
     return merge_equal(dictionaries, codes, rows)[0]
 
 
-def _encode_columns(
+def _encode_table(
     table: pa.Table, columns: Sequence[str]
-) -> tuple[dict[str, Dictionary], dict[str, Ints]]:
-    encoded = {name: Dictionary.encode(table.column(name), name) for name in columns}
-    dictionaries = {name: dictionary for name, (dictionary, _) in encoded.items()}
-    return dictionaries, {name: code for name, (_, code) in encoded.items()}
-
-
-def _read_rows(table: pa.Table) -> Ints:
-    """How many rows each tuple of a counted table has."""
-    rows: Ints = table.column(ROWS).to_numpy().astype(np.int64)
-    return rows
+) -> tuple[dict[str, Dictionary], dict[str, Ints], Ints]:
+    """The dictionaries and the codes of a counted table, and the rows of each tuple."""
+    dictionaries, codes = {}, {}
+    for name in columns:
+        dictionaries[name], codes[name] = Dictionary.encode(table.column(name), name)
+    return dictionaries, codes, table.column(ROWS).to_numpy().astype(np.int64)
 
 
 def merge_equal(
@@ -137,11 +131,7 @@ def merge_equal(
 
 def _add_up(amount: Counts, cell: Ints, first: Ints) -> Counts:
     """The amounts of each cell's tuples together."""
-    if len(first) == len(amount):
-        return amount[first]
-    total = np.zeros(len(first), dtype=amount.dtype)
-    np.add.at(total, cell, amount)
-    return total
+    return amount[first] if len(first) == len(amount) else add_by_group(amount, cell, len(first))
 
 
 # --- rows that stand for several, weigh, or belong to persons
@@ -152,68 +142,64 @@ def count_weighted_cells(
 ) -> Cells:
     """Counts the distinct tuples of some columns; `counting` is a role and the column that has it.
 
-    >>> from tclose.data import open_source
+    >>> from tclose.data.binding import open_source
     >>> table = open_source(pa.table({"a": ["x", "x", "y"], "w": ["0.5", "0.5", "1"]}))
     >>> cells = count_weighted_cells(table, ["a"], ("weight", "w"))
     >>> cells.rows.tolist(), cells.weight.tolist()
     ([2, 1], [1, 1])
     """
     role, name = counting
+    where = f"column {name!r}"
     if not source.is_scalar(name):
-        raise DataError(
-            f"a {role} column must hold plain values, not lists, bytes or durations",
-            where=f"column {name!r}",
-        )
+        what = f"a {role} column must hold plain values, not lists, bytes or durations"
+        raise DataError(what, where=where)
     table = source.group([*columns, name])
     if table.num_rows == 0:
         return count_cells(source, columns)
-    rows = _read_rows(table)
-    own, code = Dictionary.encode(table.column(name), name)
-    dictionaries, codes = _encode_columns(table, columns)
+    dictionaries, codes, rows = _encode_table(table, [name, *columns])
     del table
+    own, code = dictionaries.pop(name), codes.pop(name)
+    wrong = _count_wrong(role, own, code, rows)
     if role == "subject":
-        _refuse_nobody(name, own, code, rows)
+        if wrong:
+            what = f"{wrong:,} row{' names' if wrong == 1 else 's name'} nobody"
+            hint = "give each its person, or leave these rows out"
+            raise DataError(f"{what} in the subject column", where=where, hint=hint)
         cells, cell = merge_equal(dictionaries, codes, rows)
         once = group_codes([cell, code])[1]
         return replace(cells, persons=Persons(cell[once], code[once]))
-    counts = _read_numbers(role, name, own, code, rows)[code] * rows
+    if wrong:
+        wanted = "whole number from 1 on" if role == "count" else "positive number"
+        what = f"{wrong:,} row{' has' if wrong == 1 else 's have'} no {wanted} in the {role} column"
+        hint = "mend or leave out these rows; a missing value is no number"
+        raise DataError(what, where=where, hint=hint)
+    whole, _ = to_integers([number for number in _read_exactly(own) if number is not None])
+    small = max(whole, default=0) * int(rows.sum()) < LARGEST
+    counts = np.array([*whole, 0], dtype=np.int64 if small else object)[code] * rows
     if role == "count":
-        cells, cell = merge_equal(dictionaries, codes, _refuse_many(counts, name))
-        records = np.zeros(len(cells.rows), dtype=np.int64)
-        np.add.at(records, cell, rows)
-        return replace(cells, records=records)
+        if counts.dtype == object and sum(counts.tolist()) >= LARGEST:
+            what = "the counts add up to more rows than can be counted"
+            raise DataError(what, where=where, hint="is it the right column?")
+        cells, cell = merge_equal(dictionaries, codes, counts.astype(np.int64))
+        return replace(cells, records=add_by_group(rows, cell, len(cells.rows)))
     cells = merge_equal(dictionaries, codes, rows, counts)[0]
     return replace(cells, weight=_reduce_weight(cells))
 
 
 def count_invalid(source: Source, role: str, name: str) -> int:
     """How many rows do not say what they count for."""
-    table = source.group([name])
-    own, code = Dictionary.encode(table.column(name), name)
-    return _count_wrong(role, _read_exactly(own), code, _read_rows(table))
+    dictionaries, codes, rows = _encode_table(source.group([name]), [name])
+    return _count_wrong(role, dictionaries[name], codes[name], rows)
 
 
-def _read_numbers(role: str, name: str, own: Dictionary, code: Ints, rows: Ints) -> Counts:
-    """The number that each value of the column stands for, as whole numbers; one for a missing."""
-    numbers = _read_exactly(own)
-    wrong = _count_wrong(role, numbers, code, rows)
-    if wrong:
-        wanted = "whole number from 1 on" if role == "count" else "positive number"
-        raise DataError(
-            f"{wrong:,} row{' has' if wrong == 1 else 's have'} no {wanted} in the {role} column",
-            where=f"column {name!r}",
-            hint="mend or leave out these rows; a missing value is no number",
-        )
-    whole, _ = to_integers([number for number in numbers if number is not None])
-    small = max(whole, default=0) * int(rows.sum()) < LARGEST
-    return np.array([*whole, 0], dtype=np.int64 if small else object)
-
-
-def _count_wrong(role: str, numbers: Sequence[Fraction | None], code: Ints, rows: Ints) -> int:
+def _count_wrong(role: str, own: Dictionary, code: Ints, rows: Ints) -> int:
+    """How many rows do not say what they count for, or whose they are."""
+    if role == "subject":
+        return int(rows[code >= own.known].sum())
     good = [
         number is not None
         and (number >= 1 and number.denominator == 1 if role == "count" else number > 0)
-        for number in numbers
+        for number in _read_exactly(own)
     ]
     return int(rows[~np.array([*good, False])[code]].sum())
 
@@ -224,28 +210,6 @@ def _read_exactly(own: Dictionary) -> list[Fraction | None]:
     if pa.types.is_float32(own.values.type) or pa.types.is_float16(own.values.type):
         texts = [str(value) for value in own.values.to_numpy(zero_copy_only=False)]
     return [Fraction(Decimal(text)) if NUMBER.match(text) else None for text in texts]
-
-
-def _refuse_many(counts: Counts, name: str) -> Ints:
-    """The rows that each tuple stands for; raises where they are too many to be counted."""
-    if counts.dtype == object and sum(counts.tolist()) >= LARGEST:
-        raise DataError(
-            "the counts add up to more rows than can be counted",
-            where=f"column {name!r}",
-            hint="is it the right column?",
-        )
-    result: Ints = counts.astype(np.int64)
-    return result
-
-
-def _refuse_nobody(name: str, own: Dictionary, who: Ints, rows: Ints) -> None:
-    nobody = int(rows[who >= own.known].sum())
-    if nobody:
-        raise DataError(
-            f"{nobody:,} row{' names' if nobody == 1 else 's name'} nobody in the subject column",
-            where=f"column {name!r}",
-            hint="give each its person, or leave these rows out",
-        )
 
 
 def _reduce_weight(cells: Cells) -> Counts | None:
@@ -266,7 +230,7 @@ class RowIndex:
     Codes are folded into one number per row; where that number would not fit 64 bits, what is
     folded so far is replaced by its rank among the cells.
 
-    >>> from tclose.data import open_source
+    >>> from tclose.data.binding import open_source
     >>> table = pa.table({"a": ["x", None, "x"], "b": [1, 2, 1]})
     >>> cells = count_cells(open_source(table), ["a", "b"])
     >>> at = RowIndex(cells, ["a", "b"]).locate(table.to_batches()[0])
@@ -316,17 +280,12 @@ def locate_batches(
     for batch in batches:
         cell = index.locate(batch)
         if (cell < 0).any():
-            raise DataError(
-                "the table gave other rows when it was read again",
-                where=name,
-                hint="has it changed meanwhile?",
-            )
+            what = "the table gave other rows when it was read again"
+            raise DataError(what, where=name, hint="has it changed meanwhile?")
         yield batch, cell
 
 
-def look_up_codes(
-    dictionary: Dictionary, column: pa.Array | pa.ChunkedArray
-) -> tuple[Ints, NDArray[np.bool_]]:
+def look_up_codes(dictionary: Dictionary, column: pa.Array | pa.ChunkedArray) -> tuple[Ints, Flags]:
     """Dictionary codes of a column's values, and which of them are not in the dictionary."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -336,6 +295,28 @@ def look_up_codes(
     missing = np.asarray(column.is_null())
     result = np.where(missing, dictionary.known, np.asarray(code).astype(np.int64))
     return np.maximum(result, 0), result < 0
+
+
+# --- classes
+
+
+def form_classes(
+    cells: Cells,
+    quasi: Sequence[str],
+    attributes: Mapping[str, Attribute],
+    wild: Sequence[str] = (),
+) -> Classes:
+    """Groups cells by their quasi-identifiers; `wild` columns' missing values match everything."""
+    label, first = group_codes([cells.codes[name] for name in quasi])
+    key = np.stack([cells.codes[name][first] for name in quasi], axis=1)
+    missing = np.array([cells.dictionaries[name].known for name in quasi])
+    unknown = (key == missing) & np.array([name in wild for name in quasi])
+    view_of, class_of = find_views(key, unknown)
+    codes = {name: attribute.recode[cells.codes[name]] for name, attribute in attributes.items()}
+    return Classes(
+        tuple(quasi), cells.dictionaries, attributes, key, label, codes, cells.rows,
+        view_of, class_of, np.arange(len(first)), cells.weight, cells.persons,
+    )  # fmt: skip
 
 
 # --- codes in few parts

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -11,22 +13,29 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from tclose.distance import Distance, Metric
-from tclose.distance.registry import DISTANCES, GROUNDS, DistanceSpec, make_distance
+from tclose.arrays import Ints
+from tclose.data.source import decode_column
+from tclose.distance.numbers import to_integers
+from tclose.distance.registry import Attribute, DeclaredReference
 from tclose.errors import DataError, HierarchyError, UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.policy.model import Column
+from tclose.plain import exact
+from tclose.policy.columns import Column
+from tclose.requirements.closeness.t_closeness import refuse_shares
+from tclose.small_files import read_small_file
 
 Kind = Literal["number", "date", "text"]
+MISSING = "(missing)"
+HUGE = 10**300
+"""A number as good as infinite: widths of intervals cannot be told with it."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$")
-UNIT = re.compile(r"((?:\D*[^\w+-])?)([+-]?\d+(?:\.\d+)?)(\D*)$")
+UNIT = re.compile(r"((?:[^\d*]*[^\w+*-])?)([+-]?\d+(?:\.\d+)?)([^\d*]*)$")
 """A number with a unit. Letters directly before it make it a code: C34 is no amount of anything."""
 EPOCH = date(1970, 1, 1).toordinal()
 FIRST_DAY, LAST_DAY = date.min.toordinal() - EPOCH, date.max.toordinal() - EPOCH
@@ -47,12 +56,11 @@ class Dictionary:
     has_missing: bool
 
     @classmethod
-    def encode(
-        cls, column: pa.ChunkedArray, name: str = ""
-    ) -> tuple[Dictionary, NDArray[np.int64]]:
+    def encode(cls, column: pa.ChunkedArray, name: str = "") -> tuple[Dictionary, Ints]:
         """The dictionary of a column and the code of each of its entries; messages name it so."""
         plain = decode_column(column)
         _refuse_beyond(plain, name)
+        _refuse_too_fine(plain, name)
         encoded = pc.dictionary_encode(plain)
         chunk = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
         values = chunk.dictionary
@@ -79,16 +87,16 @@ class Dictionary:
 
     def label(self, code: int) -> str:
         """One value as text."""
-        return "(missing)" if code >= self.known else as_text(self.values[code].as_py())
+        return MISSING if code >= self.known else as_text(self.values[code].as_py())
 
-    def decode(self, codes: NDArray[np.int64]) -> pa.Array:
+    def decode(self, codes: Ints) -> pa.Array:
         """The values of some codes."""
         return self.values.take(pa.array(codes, mask=codes >= self.known))
 
-    @cached_property
+    @property
     def kind(self) -> Kind:
         """What the values are: numbers, dates, or text."""
-        return "text" if self.positions is None else self._scale[0]
+        return self._scale[0]
 
     @property
     def positions(self) -> list[Fraction] | None:
@@ -96,7 +104,16 @@ class Dictionary:
         return self._scale[1]
 
     @cached_property
-    def places(self) -> tuple[list[Fraction], NDArray[np.int64]]:
+    def line(self) -> list[Fraction] | None:
+        """The positions, if there is none as good as infinite: intervals have a width then."""
+        positions = self.positions
+        is_narrow = positions is not None and all(
+            abs(position.numerator) < HUGE * position.denominator for position in positions
+        )
+        return positions if is_narrow else None
+
+    @cached_property
+    def places(self) -> tuple[list[Fraction], Ints]:
         """The distinct positions in ascending order, and which of them each value has.
 
         >>> Dictionary.encode(pa.chunked_array([["7", "7.0", "9"]]))[0].places
@@ -104,7 +121,7 @@ class Dictionary:
         """
         given = self.positions or []
         order = list(range(len(given)))
-        if any(after < before for before, after in pairwise(given)):
+        if any(is_below(after, before) for before, after in pairwise(given)):
             # Texts are sorted as floats: numbers that differ only beyond these may be out of order.
             order.sort(key=given.__getitem__)
         distinct: list[Fraction] = []
@@ -122,15 +139,12 @@ class Dictionary:
             return "date", [days_of(value) for value in self.values.to_pylist()]
         if pa.types.is_boolean(kind):
             return "text", None
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            return _parse_typed(self.values.to_pylist())
-        return _parse_written(self.labels)
-
-    @property
-    def has_infinity(self) -> bool:
-        """Whether a number is infinite."""
-        floating = pa.types.is_floating(self.values.type)
-        return floating and bool(pc.any(pc.is_inf(self.values)).as_py())
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return _parse_written(self.labels)
+        try:
+            return "number", [_read_number(label) for label in self.labels]
+        except (ArithmeticError, ValueError):
+            return "text", None
 
 
 def _refuse_beyond(column: pa.ChunkedArray, name: str) -> None:
@@ -142,11 +156,36 @@ def _refuse_beyond(column: pa.ChunkedArray, name: str) -> None:
     ends = pc.min_max(column.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())).as_py()
     low, high = ends["min"], ends["max"]
     if low is not None and (low < FIRST_DAY * day or high >= (LAST_DAY + 1) * day):
-        raise DataError(
-            "a date is infinite, or not in the years 1 to 9999",
-            where=f"column {name!r}" if name else "",
-            hint="make it a missing value, or give it a year",
-        )
+        what = "a date is infinite, or not in the years 1 to 9999"
+        hint = "make it a missing value, or give it a year"
+        raise DataError(what, where=f"column {name!r}" if name else "", hint=hint)
+    _refuse_untellable(kind, name, [end for end in (low, high) if end is not None])
+
+
+def _refuse_untellable(kind: pa.DataType, name: str, ends: list[int]) -> None:
+    """Raises where Python has no moment for the first or the last, without quoting either."""
+    try:
+        for end in ends if pa.types.is_timestamp(kind) else ():
+            pa.scalar(end // 1000 * 1000 if kind.unit == "ns" else end, kind).as_py()
+    except (OverflowError, ValueError):
+        what = "a moment in its time zone is not in the years 1 to 9999"
+        hint = "make it a missing value, or give it a year or another zone"
+        raise DataError(what, where=f"column {name!r}" if name else "", hint=hint) from None
+
+
+def _refuse_too_fine(column: pa.ChunkedArray, name: str) -> None:
+    """Raises for moments finer than a microsecond, which only pandas can tell, where it is not."""
+    if not pa.types.is_timestamp(column.type) or column.type.unit != "ns":
+        return
+    try:
+        column.cast(pa.timestamp("us", column.type.tz))
+    except pa.ArrowInvalid:
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            what = "moments are told to the microsecond here, and some are finer"
+            hint = "round them (or use Python with pandas installed)"
+            raise DataError(what, where=f"column {name!r}" if name else "", hint=hint) from None
 
 
 def as_text(value: object) -> str:
@@ -164,17 +203,7 @@ def as_text(value: object) -> str:
     return str(value)
 
 
-def decode_column(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
-    """Plain values, with NaN as missing: neither is a number. Adding 0 makes −0 the same as 0."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-        column = pc.add(column, pa.scalar(0, column.type))
-    return column
-
-
-def _natural_order(values: pa.Array) -> NDArray[np.int64]:
+def _natural_order(values: pa.Array) -> Ints:
     """Numbers by size even where they are text; units (3k, 11k) by their number; else by text."""
     is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     number = _floats(values) if is_text else None
@@ -183,7 +212,7 @@ def _natural_order(values: pa.Array) -> NDArray[np.int64]:
     else:
         table = pa.table({"number": number, "text": values})
         order = pc.sort_indices(table, sort_keys=[("number", "ascending"), ("text", "ascending")])
-    result: NDArray[np.int64] = order.to_numpy().astype(np.int64)
+    result: Ints = order.to_numpy().astype(np.int64)
     return result
 
 
@@ -206,27 +235,33 @@ def _split_unit(texts: Sequence[str]) -> list[str] | None:
     return [part[2] for part in split] if alike else None
 
 
-def _parse_typed(values: list[Any]) -> tuple[Kind, list[Fraction] | None]:
-    try:
-        return "number", [Fraction(Decimal(as_text(value))) for value in values]
-    except (ArithmeticError, ValueError):
-        return "text", None
-
-
 def _parse_written(labels: tuple[str, ...]) -> tuple[Kind, list[Fraction] | None]:
     """Numbers, dates or numbers with a common unit that are written as text."""
     if not labels:
         return "text", None
     if all(NUMBER.match(label) for label in labels):
-        return "number", [Fraction(Decimal(label)) for label in labels]
+        return "number", [_read_number(label) for label in labels]
     try:
         return "date", [days_of(datetime.fromisoformat(label)) for label in labels]
     except ValueError:
         pass
-    amounts = _split_unit(labels)
-    return (
-        ("text", None) if amounts is None else ("number", [Fraction(Decimal(a)) for a in amounts])
-    )
+    if (amounts := _split_unit(labels)) is not None:
+        return "number", [_read_number(amount) for amount in amounts]
+    return "text", None
+
+
+def _read_number(text: str) -> Fraction:
+    """The number that is written; by its ratio, which is quicker than by the decimal."""
+    return Fraction(*Decimal(text).as_integer_ratio())
+
+
+def is_below(low: Fraction, high: Fraction) -> bool:
+    """Whether low < high, without what fractions ask about other kinds of numbers first.
+
+    >>> is_below(Fraction(1, 3), Fraction(1, 2)), is_below(Fraction(1, 2), Fraction(1, 2))
+    (True, False)
+    """
+    return low.numerator * high.denominator < high.numerator * low.denominator
 
 
 def days_of(value: date | time) -> Fraction:
@@ -241,112 +276,126 @@ def days_of(value: date | time) -> Fraction:
     return moment.toordinal() + Fraction(micro, 86_400_000_000)
 
 
-MISSING = "(missing)"
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """The values of a sensitive column in order, with what their distances are made of.
-
-    `recode` turns dictionary codes into positions in `labels`; −1 stands for a missing value that
-    may be any value (`missing = "any"`).
-    """
-
-    name: str
-    column: Column
-    labels: tuple[str, ...]
-    recode: NDArray[np.int64]
-    kind: Kind
-    hierarchy: Hierarchy | None
-    positions: tuple[Fraction, ...] | None
-    with_missing: bool
-    base: Path
-
-    @property
-    def values(self) -> int:
-        """How many values there are, a missing one included where it counts as a value."""
-        return len(self.labels)
-
-    @property
-    def has_order(self) -> bool:
-        """Whether the values have a natural or a declared order."""
-        return self.positions is not None or self.column.order is not None
-
-    @property
-    def default_distance(self) -> str:
-        """The ground distance that suits the column where the policy names none."""
-        if self.hierarchy is not None:
-            return "hierarchical"
-        return "ordered" if self.has_order else "equal"
-
-    @property
-    def has_declared_order(self) -> bool:
-        """Whether the policy gives the order of the values by hand."""
-        return self.column.order is not None
-
-    @property
-    def suitable(self) -> tuple[str, ...]:
-        """Every earth mover's distance that the column can have without options."""
-        return tuple(kind.name for kind in GROUNDS if not kind.lack(self))
-
-    def distance(self, spec: DistanceSpec | None = None) -> tuple[Distance, tuple[str, ...]]:
-        """The distance a policy asks for (or the default), and notes on how it was made."""
-        asked = spec or DistanceSpec(name=self.default_distance)
-        return make_distance(self, asked)
-
-    def ground(self, name: str) -> Metric:
-        """One of the tree metrics over this column's values."""
-        kind = DISTANCES[name]
-        lack = kind.lack(self)
-        if kind.ground is None or lack:
-            raise UsageError(
-                f"the column cannot have the {name} distance: {lack}",
-                where=f"column {self.name!r}",
-                hint=f"use {' or '.join(self.suitable)}{kind.hint}",
-            )
-        if name not in self._grounds:
-            self._grounds[name] = kind.ground(self)
-        return self._grounds[name]
-
-    @cached_property
-    def _grounds(self) -> dict[str, Metric]:
-        return {}
-
-
 def make_attribute(
-    name: str, column: Column, dictionary: Dictionary, hierarchy: Hierarchy | None, base: Path
+    name: str,
+    column: Column,
+    dictionary: Dictionary,
+    hierarchy: Hierarchy | None,
+    base: Path,
+    shares: Mapping[str, Fraction] | None = None,
 ) -> Attribute:
-    """Puts the values of a sensitive column in order.
+    """Puts a sensitive column's values in order; raises where order or tree do not know one.
 
-    Raises UsageError where the order or the hierarchy does not know a value.
+    Of a declared reference (`shares`), values that the column lacks have places, too.
     """
-    known = _ordering(name, column, dictionary, hierarchy)
+    observed = dictionary
+    dictionary, shares = widen_dictionary(dictionary, name, shares)
+    seen, groups = set(dictionary.labels), []
+    if hierarchy is not None and column.order is None:
+        # Values that are no leaves of the hierarchy, in the order of its nodes.
+        groups = [label for label in hierarchy.labels[hierarchy.leaf_count :] if label in seen]
+    if shares and not shares.keys().isdisjoint(groups):
+        hint = "give the share of every value in them"
+        raise UsageError("the reference has groups of the hierarchy, not values", hint=hint)
+    known = _ordering(name, column, dictionary, hierarchy, natural=not groups)
     if column.missing != "any":  # else they may be any value, at least of those below them
-        known = (*known, *_find_groups(column, dictionary, hierarchy))
+        known = (*known, *groups)
     place = {label: at for at, label in enumerate(known)}
     counted = dictionary.has_missing and column.missing != "any"
     missing_code = len(known) if counted else -1
-    recode = [place.get(label, -1) for label in dictionary.labels] + [missing_code]
+    recode = [place.get(label, -1) for label in observed.labels] + [missing_code]
     positions = None
     if column.order is None and dictionary.positions is not None and len(known) == dictionary.known:
         ranked = dict(zip(dictionary.labels, dictionary.positions, strict=True))
         positions = tuple(ranked[label] for label in known)
-        positions = positions if list(positions) == sorted(set(positions)) else None
+        ascending = all(is_below(before, after) for before, after in pairwise(positions))
+        positions = positions if ascending else None
+    labels = (*known, MISSING) if counted else known
     return Attribute(
         name=name,
-        column=column,
-        labels=(*known, MISSING) if counted else known,
+        labels=labels,
         recode=np.array(recode, dtype=np.int64),
-        kind=dictionary.kind,
         hierarchy=hierarchy,
         positions=positions,
         with_missing=counted,
         base=base,
+        has_declared_order=column.order is not None,
+        asked=column.distance,
+        reference=_make_reference(column, labels, shares),
     )
 
 
+def read_reference(column: Column, name: str, base: Path) -> dict[str, Fraction] | None:
+    """The shares that a policy declares value by value, in itself or in a file of two columns."""
+    spec = column.reference
+    if spec is None or (spec.file is None and spec.shares is None):
+        return None
+    if spec.shares is not None:
+        return dict(spec.shares)
+    where, shares = f"column {name!r}, reference", {}
+    try:
+        text = read_small_file(base / str(spec.file)).decode("utf-8-sig")
+        mark = ";" if text.partition("\n")[0].count(";") else ","
+        rows = [row for row in csv.reader(text.splitlines(), delimiter=mark) if row]
+        for value, share in rows[1:]:
+            if value.strip() in shares:
+                raise DataError("a value stands twice", where=where)
+            shares[value.strip()] = exact(share)
+        refuse_shares(shares)
+    except (OSError, UnicodeDecodeError):
+        raise DataError("the file cannot be read", where=where, hint="check its path") from None
+    except ValueError:
+        hint = "a heading, then a value and its count in every line"
+        raise DataError("not a table of values and counts", where=where, hint=hint) from None
+    return shares
+
+
+def widen_dictionary(
+    dictionary: Dictionary, name: str, shares: Mapping[str, Fraction] | None
+) -> tuple[Dictionary, dict[str, Fraction] | None]:
+    """The dictionary with all values that a reference has a share of, and the shares by the labels
+    that it writes."""
+    if shares is None:
+        return dictionary, None
+    known = {*dictionary.labels, MISSING}
+    fresh = [label for label, share in shares.items() if share and label not in known]
+    if not fresh:
+        return dictionary, dict(shares)
+    try:
+        more = pa.array(fresh).cast(dictionary.values.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        hint = "write values as the table does"
+        what = "the reference has values that are no values of the column's type"
+        raise UsageError(what, where=f"column {name!r}", hint=hint) from None
+    gap = [pa.nulls(1, more.type)] if dictionary.has_missing else []
+    written = [as_text(value) for value in more.to_pylist()]
+    if len({*written}) < len(fresh) or not shares.keys().isdisjoint({*written} - {*fresh}):
+        raise UsageError("the reference has a value twice", where=f"column {name!r}")
+    labels = {**dict(zip(shares, shares, strict=True)), **dict(zip(fresh, written, strict=True))}
+    wide, _ = Dictionary.encode(pa.chunked_array([dictionary.values, more, *gap]))
+    return wide, {labels[label]: share for label, share in shares.items()}
+
+
+def _make_reference(
+    column: Column, labels: tuple[str, ...], shares: Mapping[str, Fraction] | None
+) -> DeclaredReference | None:
+    """The declared distribution over the values of a column, in whole numbers."""
+    spec = column.reference
+    if spec is None or not column.declares_reference:
+        return None
+    if shares is None:
+        counts = tuple(int(label != MISSING) for label in labels)
+        return DeclaredReference(counts, f"a uniform distribution over {sum(counts):,} values")
+    numbers, _ = to_integers([shares.get(label, Fraction(0)) for label in labels])
+    factor = math.gcd(*numbers) or 1
+    source = "declared in the policy" if spec.file is None else f"of {Path(spec.file).name}"
+    held = sum(share > 0 for share in shares.values())
+    words = f"the distribution {source} ({held:,} values)"
+    return DeclaredReference(tuple(number // factor for number in numbers), words)
+
+
 def _ordering(
-    name: str, column: Column, dictionary: Dictionary, hierarchy: Hierarchy | None
+    name: str, column: Column, dictionary: Dictionary, hierarchy: Hierarchy | None, *, natural: bool
 ) -> tuple[str, ...]:
     """The column's values from first to last: as declared, along the hierarchy, or as they are."""
     labels = dictionary.labels
@@ -354,32 +403,16 @@ def _ordering(
     if declared is None and hierarchy is not None:
         lost = sum(not hierarchy.contains(label) for label in labels)
         if lost:
-            raise HierarchyError(
-                f"not in the hierarchy: {lost} distinct values",
-                where=f"column {name!r}",
-                hint="add them to the hierarchy",
-            )
-        plain = not _find_groups(column, dictionary, hierarchy)
-        natural = dictionary.kind != "text" and column.domain == "observed" and plain
+            what = f"not in the hierarchy: {lost} distinct values"
+            raise HierarchyError(what, where=f"column {name!r}", hint="add them to the hierarchy")
+        natural = natural and dictionary.kind != "text" and column.domain == "observed"
         declared = None if natural else hierarchy.leaves
     if declared is None:
         return labels
     lost = len(set(labels) - set(declared))
     if lost and column.order is not None:
-        raise UsageError(
-            f"not in the declared order: {lost} distinct values",
-            where=f"column {name!r}",
-            hint="list every value in `order`, lowest first",
-        )
+        what = f"not in the declared order: {lost} distinct values"
+        hint = "list every value in `order`, lowest first"
+        raise UsageError(what, where=f"column {name!r}", hint=hint)
     seen = set(labels)
     return tuple(value for value in declared if column.domain == "declared" or value in seen)
-
-
-def _find_groups(
-    column: Column, dictionary: Dictionary, hierarchy: Hierarchy | None
-) -> tuple[str, ...]:
-    """Values that are groups of the hierarchy and not its leaves, in the order of its nodes."""
-    if hierarchy is None or column.order is not None:
-        return ()
-    seen = set(dictionary.labels)
-    return tuple(label for label in hierarchy.labels[hierarchy.leaf_count :] if label in seen)

@@ -18,30 +18,28 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.data.encode.cells import Cells
-from tclose.data.encode.classes import Classes
-from tclose.data.encode.columns import NUMBER, Dictionary
+from tclose.data.encode.columns import MISSING, NUMBER, Dictionary
 from tclose.data.encode.labels import (
     ANYTHING,
-    MISSING,
     SET,
     Interval,
     cover_test,
     covers_missing,
+    is_label,
     read_interval,
     read_position,
     set_members,
     unit_of,
 )
+from tclose.distance.histogram import Counts, add_by_group
 from tclose.hierarchy import Hierarchy
 from tclose.kernels.classes.boxes import BoxGrid, ClassBoxes
+from tclose.requirements.classes import Classes
 
-HUGE = 10**300
 LARGEST_GRID = 30_000_000
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Run = tuple[int, int]
 
 
@@ -68,7 +66,7 @@ class Boxes:
     low: Ints
     high: Ints
     ends: Floats
-    exact: NDArray[np.bool_]
+    exact: Flags
     number: Floats | None
     has_missing: bool
     tree: Hierarchy | None = None
@@ -95,14 +93,12 @@ class Boxes:
         """How many of the original's values each released value covers."""
         return self.total(np.ones(self.values, dtype=np.int64)).astype(np.int64)
 
-    def total(self, amount: NDArray[np.number]) -> NDArray[np.number]:
+    def total(self, amount: Counts) -> Counts:
         """The sum over all that each released value covers of an amount per place."""
         prefix = np.concatenate(([0], np.cumsum(amount)))
-        result = np.zeros(len(self.start) - 1, dtype=prefix.dtype)
-        np.add.at(result, self.owner, prefix[self.high] - prefix[self.low])
-        return result
+        return add_by_group(prefix[self.high] - prefix[self.low], self.owner, len(self.start) - 1)
 
-    def covers(self, label: Ints, place: Ints) -> NDArray[np.bool_]:
+    def covers(self, label: Ints, place: Ints) -> Flags:
         """Whether each released value covers the place beside it."""
         if not len(self.low):
             return np.zeros(len(label), dtype=bool)
@@ -110,7 +106,7 @@ class Boxes:
         at = np.searchsorted(begin, label * (self.values + 1) + place, "right") - 1
         at = np.maximum(at, 0)
         inside = (place >= self.low[at]) & (place < self.high[at])
-        result: NDArray[np.bool_] = (self.owner[at] == label) & inside
+        result: Flags = (self.owner[at] == label) & inside
         return result
 
 
@@ -128,11 +124,8 @@ def read_boxes(
     the original has is taken to be the nearest that a row has.
     """
     reader = _Reader(dictionary, tree, central=central)
-    runs = [reader.runs(label) for label in labels]
-    start = np.cumsum([0, *(len(some) for some in runs)])
+    runs, ends, exact = zip(*(reader.read(label) for label in labels), strict=True)
     flat = np.array([run for some in runs for run in some], dtype=np.int64).reshape(-1, 2)
-    ends = np.array([reader.ends(label) for label in labels], dtype=np.float64).reshape(-1, 2)
-    exact = np.array([reader.is_number(label) for label in labels], dtype=bool)
     node = None
     if tree is not None:
         node = tree.find("" if label is None else label for label in labels).astype(np.int64)
@@ -140,11 +133,11 @@ def read_boxes(
         name=name,
         values=len(dictionary),
         rank=reader.rank,
-        start=start.astype(np.int64),
+        start=np.cumsum([0, *(len(some) for some in runs)], dtype=np.int64),
         low=flat[:, 0],
         high=flat[:, 1],
-        ends=ends,
-        exact=exact,
+        ends=np.array(ends, dtype=np.float64),
+        exact=np.array(exact, dtype=bool),
         number=reader.number,
         has_missing=dictionary.has_missing,
         tree=tree,
@@ -152,7 +145,7 @@ def read_boxes(
     )
 
 
-def find_covered(label: str, values: Sequence[str], tree: Hierarchy | None) -> NDArray[np.bool_]:
+def find_covered(label: str, values: Sequence[str], tree: Hierarchy | None) -> Flags:
     """Which raw values lie under a released one: by its form, or below it in the hierarchy.
 
     >>> find_covered("[20, 30]", ["19", "20", "30"], None).tolist()
@@ -169,47 +162,52 @@ class _Reader:
     """Reads the released values of one column against the original's dictionary."""
 
     def __init__(self, dictionary: Dictionary, tree: Hierarchy | None, *, central: bool) -> None:
-        self.dictionary, self.tree, self.central = dictionary, tree, central
+        self.tree, self.central = tree, central
+        self.labels, self.is_date = dictionary.labels, dictionary.kind == "date"
         self.known, self.values = dictionary.known, len(dictionary)
-        order = np.arange(self.known)
-        self.leaf: Ints | None = None
+        self.node = np.arange(self.known)
+        """The node of each place in the tree; one that the tree does not know is at its root."""
         self.knows_all = True
+        order = self.node
         if tree is not None:
             found = tree.find(self.labels).astype(np.int64)
             self.knows_all = bool((found >= 0).all())
             node = np.where(found < 0, tree.root, found)
             order = np.argsort(node, kind="stable")
-            self.leaf = np.sort(node)
+            self.node = node[order]
         self.rank = np.empty(self.known + 1, dtype=np.int64)
         self.rank[order] = np.arange(self.known)
         self.rank[-1] = self.known
         self.code = {label: at for at, label in enumerate(self.labels)}
-        positions = dictionary.positions
-        tame = positions is not None and not dictionary.has_infinity
-        self.line = [p for p in positions or [] if abs(p) < HUGE] if tame else []
-        self.number: Floats | None = None
-        if self.known and len(self.line) == self.known:
-            self.number = np.array([float(self.line[at]) for at in order])
-        else:
-            self.line = []
-        self.unit = self._unit()
+        self.line = dictionary.line or []
+        self.number = np.array([float(self.line[at]) for at in order]) if self.line else None
+        self.unit = None
+        if self.line and dictionary.kind == "number" and not NUMBER.match(self.labels[0]):
+            self.unit = unit_of(self.labels[0])
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return self.dictionary.labels
+    def read(self, label: str | None) -> tuple[list[Run], tuple[float, float], bool]:
+        """What a released value covers, as half-open runs of places; its ends on the number line,
+        not beyond the original's own; whether it is one number (or date)."""
+        runs, single = self._runs(label), self._single(label)
+        is_number = single is not None or label in self.code
+        if self.number is None or label is None:
+            return runs, (np.nan, np.nan), is_number
+        if single is not None:
+            return runs, (float(single), float(single)), is_number
+        least, most = float(self.number.min()), float(self.number.max())
+        if (interval := self._interval(label)) is not None:
+            low = least if interval.low is None else float(interval.low)
+            high = most if interval.high is None else float(interval.high)
+            return runs, (min(max(low, least), most), max(min(high, most), least)), is_number
+        inside = np.concatenate([np.empty(0), *(self.number[a:b] for a, b in runs)])
+        ends = (float(inside.min()), float(inside.max())) if len(inside) else (np.nan, np.nan)
+        return runs, ends, is_number
 
-    def _unit(self) -> tuple[str, str] | None:
-        """What stands around the numbers of the column, where it has numbers with a unit."""
-        if self.dictionary.kind != "number" or NUMBER.match(self.labels[0]):
-            return None
-        return unit_of(self.labels[0])
-
-    def runs(self, label: str | None) -> list[Run]:
-        """What a released value covers, as half-open runs of places."""
+    def _runs(self, label: str | None) -> list[Run]:
         if label is None:
-            return [(self.known, self.values)] if self.values > self.known else []
+            return _run(self.known, self.values)
         if label == ANYTHING:
-            return [(0, self.values)] if self.values else []
+            return _run(0, self.values)
         if self.tree is not None and self.tree.contains(label):
             if self.knows_all or self.tree.index(label) >= self.tree.root:
                 return self._below(self.tree.index(label))
@@ -220,7 +218,13 @@ class _Reader:
         if self.line and self.tree is None and (interval := self._interval(label)) is not None:
             return self._between(interval)
         if found := SET.match(label):
-            return self._members(set_members(found[1]), with_missing=covers_missing(label))
+            gap = covers_missing(label)
+            names = [name for name in set_members(found[1]) if not (gap and name == MISSING)]
+            codes = [self.code[name] for name in names if name in self.code]
+            for name in names:  # of a table that was generalized before
+                if name not in self.code and is_label(name):
+                    codes += np.flatnonzero(find_covered(name, self.labels, self.tree)).tolist()
+            return self._join_runs([*codes, *range(self.known, self.values if gap else 0)])
         if "*" in label or read_interval(label) is not None:
             return self._find_runs(label)
         return self._point(label)
@@ -228,43 +232,32 @@ class _Reader:
     def _find_runs(self, label: str) -> list[Run]:
         return self._join_runs(np.flatnonzero(find_covered(label, self.labels, self.tree)).tolist())
 
-    def _members(self, names: Sequence[str], *, with_missing: bool) -> list[Run]:
-        names = [name for name in names if not (with_missing and name == MISSING)]
-        codes = [self.code[name] for name in names if name in self.code]
-        gap = with_missing and self.values > self.known
-        return self._join_runs([*codes, self.known] if gap else codes)
-
     def _point(self, label: str) -> list[Run]:
         """A number that is written otherwise in the original, or stands for a class."""
         at = self._number(label)
         if at is None:
             return []
-        if self.tree is None:
-            found = self._between(Interval(at, at, True, True))
-            if found or not self.central:
-                return found
-        if not self.central:
-            return []
+        found = [] if self.tree is not None else self._between(Interval(at, at, True, True))
+        if found or not self.central:
+            return found
         return self._join_runs([min(range(self.known), key=lambda code: abs(self.line[code] - at))])
 
     def _below(self, node: int) -> list[Run]:
         """The values under a node of the tree: its leaves are a run, and so are their places."""
-        assert self.tree is not None and self.leaf is not None
+        assert self.tree is not None
         if node >= self.tree.root:
-            return [(0, self.known)] if self.known else []
+            return _run(0, self.known)
         below = self.tree.leaves_below(node)
-        low, high = np.searchsorted(self.leaf, [below[0], below[-1] + 1])
-        return [(int(low), int(high))] if low < high else []
+        low, high = np.searchsorted(self.node, [below[0], below[-1] + 1])
+        return _run(int(low), int(high))
 
     def _between(self, interval: Interval) -> list[Run]:
         low, high = 0, self.known
         if interval.low is not None:
-            cut = bisect_left if interval.with_low else bisect_right
-            low = cut(self.line, interval.low)
+            low = (bisect_left if interval.with_low else bisect_right)(self.line, interval.low)
         if interval.high is not None:
-            cut = bisect_right if interval.with_high else bisect_left
-            high = cut(self.line, interval.high)
-        return [(low, high)] if low < high else []
+            high = (bisect_right if interval.with_high else bisect_left)(self.line, interval.high)
+        return _run(low, high)
 
     def _interval(self, label: str) -> Interval | None:
         """The interval that a label writes in the unit of the column, if it writes one."""
@@ -272,9 +265,19 @@ class _Reader:
         return found if found is not None and found.unit == self.unit else None
 
     def _number(self, label: str) -> Fraction | None:
-        if not self.line or (self.dictionary.kind == "date" and NUMBER.match(label)):
+        if not self.line or (self.is_date and NUMBER.match(label)):
             return None  # the year 2024 is not a day
         return read_position(label, self.unit)
+
+    def _single(self, label: str | None) -> Fraction | None:
+        """The one number that a released value is."""
+        if label in self.code:
+            return self.line[self.code[label]] if self.line else None
+        if label is None or label == ANYTHING or self._interval(label) is not None:
+            return None
+        if self.tree is not None and self.tree.contains(label):
+            return None  # a group, even if it looks like a number
+        return self._number(label)
 
     def _join_runs(self, codes: Sequence[int]) -> list[Run]:
         """Codes as runs of places."""
@@ -283,49 +286,18 @@ class _Reader:
         edges = [0, *breaks.tolist(), len(places)]
         return [(int(places[a]), int(places[b - 1]) + 1) for a, b in pairwise(edges) if a < b]
 
-    def is_number(self, label: str | None) -> bool:
-        """Whether a released value is one number (or date)."""
-        return (label is not None and label in self.code) or self._single(label) is not None
 
-    def _single(self, label: str | None) -> Fraction | None:
-        if label is None or label == ANYTHING or self._interval(label) is not None:
-            return None
-        if self.tree is not None and self.tree.contains(label):
-            return None  # a group, even if it looks like a number
-        return self._number(label)
-
-    def ends(self, label: str | None) -> tuple[float, float]:
-        """The ends of a released value on the number line, not beyond the original's own."""
-        if not self.line or label is None:
-            return np.nan, np.nan
-        assert self.number is not None
-        least, most = float(self.number.min()), float(self.number.max())
-        if label in self.code:
-            at = float(self.line[self.code[label]])
-            return at, at
-        if (single := self._single(label)) is not None:
-            at = float(single)
-            return at, at
-        if (interval := self._interval(label)) is not None:
-            low = least if interval.low is None else float(interval.low)
-            high = most if interval.high is None else float(interval.high)
-            return min(max(low, least), most), max(min(high, most), least)
-        inside = [self.number[a:b] for a, b in self.runs(label)]
-        covered_numbers = np.concatenate(inside) if inside else np.empty(0)
-        if not len(covered_numbers):
-            return np.nan, np.nan
-        return float(covered_numbers.min()), float(covered_numbers.max())
+def _run(low: int, high: int) -> list[Run]:
+    return [(low, high)] if low < high else []
 
 
 @dataclass(frozen=True)
 class Covering:
-    """The classes of a release as boxes over the values of an original table.
-
-    `key[c, q]` is the released value of class c in column q.
-    """
+    """The classes of a release as boxes over the values of an original table."""
 
     columns: tuple[Boxes, ...]
     key: Ints
+    """[classes, columns]: the released value."""
 
     def places(self, cells: Cells) -> Ints:
         """The places of every cell of the original: cells × columns."""
@@ -354,24 +326,14 @@ class Covering:
     def grid(self) -> BoxGrid:
         """Which classes are worth trying for a row, by its places in the two columns (or the one)
         whose values tell most."""
-        share = [
-            float(column.width[self.key[:, at]].mean()) / max(column.values, 1)
-            for at, column in enumerate(self.columns)
-        ]
-        order = np.argsort(share, kind="stable")
-        first, second = int(order[0]), -1
-        n_second = 1
+        values = np.array([column.values for column in self.columns])
+        order = np.argsort(self.width().mean(axis=0) / np.maximum(values, 1), kind="stable")
+        first, second, n_second = int(order[0]), -1, 1
         if len(order) > 1:
-            width = self.width()[:, order[:2]].astype(np.float64)
-            pairs = math.prod(self.columns[at].values for at in order[:2])
-            if width.prod(axis=1).sum() <= LARGEST_GRID and pairs <= LARGEST_GRID:
-                second = int(order[1])
-                n_second = self.columns[second].values
-        return BoxGrid(self.boxes, first, second, self.columns[first].values, n_second)
-
-    def count_rows_covered(self, cells: Cells) -> Ints:
-        """How many rows of a table of raw values each class covers."""
-        return np.asarray(self.grid.add_rows(self.places(cells), cells.rows.astype(np.int64)))
+            pairs = self.width()[:, order[:2]].astype(np.float64).prod(axis=1).sum()
+            if max(pairs, math.prod(values[order[:2]].tolist())) <= LARGEST_GRID:
+                second, n_second = int(order[1]), int(values[order[1]])
+        return BoxGrid(self.boxes, first, second, int(values[first]), n_second)
 
 
 def cover_classes(
@@ -382,10 +344,7 @@ def cover_classes(
     central: bool = False,
     nominal: Collection[str] = (),
 ) -> Covering:
-    """The classes of a release over the values of an original that has the same columns.
-
-    `nominal` columns are names, even where they are written in digits.
-    """
+    """The classes of a release over an original's values; `nominal` columns are never numbers."""
     columns = []
     for name in classes.quasi:
         labels: list[str | None] = [*classes.dictionaries[name].labels, None]

@@ -18,17 +18,48 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from fractions import Fraction
 
-from tclose.data.encode.columns import UNIT, days_of
-from tclose.distance.numbers import exact
+from tclose.data.encode.columns import MISSING, UNIT, days_of
+from tclose.hierarchy import Hierarchy
+from tclose.plain import exact
 
 ANYTHING = "*"
-MISSING = "(missing)"
+MASK = "*"
+"""In place of every identifier, where the policy masks them."""
+PSEUDONYM = "^p[0-9a-f]{24}$"
+"""What a pseudonym looks like; the letter tells it from object numbers of databases."""
 INTERVAL = re.compile(r"([\[(])\s*(\S[^,;]*?|)\s*[,;]\s*(\S[^,;]*?|)\s*([\])])$")
 DASH = re.compile(r"(\d+(?:\.\d+)?)\s*[-–]\s*(\d+(?:\.\d+)?)$")
 SIDE = re.compile(r"(>=|≥|>|<=|≤|<)\s*(\S.*)$")
 SET = re.compile(r"\{(.*)\}$", re.DOTALL)
 MEMBER = re.compile(r'("(?:[^"\\]|\\.)*")|([^,"]+)')
 INFINITE = {"", "-∞", "∞", "+∞", "-inf", "inf"}
+PERIOD = re.compile(r"(\d{4})(?:-(?:(\d\d)|Q([1-4]))| to (\d{4}))?$|(\d{3}0)s$")
+"""A year, month or quarter, several years, or a decade."""
+FORMS = {
+    "exact": "exact values",
+    "interval": "intervals",
+    "mask": "first characters",
+    "group": "groups of its hierarchy",
+    "set": "sets of values",
+    "hidden": "hidden",
+}
+"""The forms of released values, and what they are called for people."""
+
+
+def name_form(label: str, raw: frozenset[str], tree: Hierarchy | None) -> str:
+    """The form of a released value; `raw` are the values before, where these are known."""
+    if label == ANYTHING:
+        return "hidden"
+    if label in raw or label == MISSING:
+        return "exact"
+    if read_interval(label) is not None:
+        return "interval"
+    if SET.match(label):
+        return "set"
+    if "*" in label:
+        return "mask"
+    is_group = tree is not None and tree.contains(label) and tree.index(label) >= tree.leaf_count
+    return "group" if is_group else "exact"
 
 
 @dataclass(frozen=True)
@@ -138,6 +169,8 @@ def cover_test(label: str) -> Callable[[str], bool]:
     >>> covers = cover_test("476**")
     >>> covers("47677"), covers("47905"), cover_test("*")("anything")
     (True, False, True)
+    >>> cover_test('{"[20, 29]", 47}')("25")
+    True
     """
     if label == "*":
         return lambda value: True
@@ -145,7 +178,11 @@ def cover_test(label: str) -> Callable[[str], bool]:
         return lambda value: value == label or interval.covers(value)
     if found := SET.match(label):
         members = {text for text, quoted in _members(found[1]) if quoted or text != MISSING}
-        return lambda value: value == label or value in members
+        # Of a table that was generalized before, a set names labels.
+        tests = [cover_test(text) for text in sorted(members) if text != label and is_label(text)]
+        return lambda value: (
+            value == label or value in members or any(test(value) for test in tests)
+        )
     if "*" in label:
         pattern = re.compile(_mask(label))
         return lambda value: pattern.fullmatch(value) is not None

@@ -1,7 +1,6 @@
 """The engines behind a `Source`: each counts a table where it is and hands out its rows.
 
-Every engine has a `source`, which counts, streams and, where it can, rewrites rows by itself;
-`partitioned` where it keeps cells that are too many for one place; the other files are what only
-this engine needs. DuckDB counts everything that has no engine of its own. What the methods of a
-source promise is said in `tclose.data.source`.
+Every engine has a `source`, which counts, streams and, where it can, rewrites rows by itself, as
+`tclose.data.source` promises; `partitioned` where it keeps cells that are too many for one place;
+the other files are what only this engine needs. DuckDB counts what has no engine of its own.
 """

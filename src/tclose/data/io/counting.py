@@ -7,10 +7,9 @@ hashed, and the hashes are added up: equal rows, equal sum, whatever the order.
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -18,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.data.io.paths import Files, bytes_of
+from tclose.data.io.scratch import Scratch
 from tclose.errors import DataError, InternalError
 
 types = pa.types
@@ -28,8 +28,7 @@ THREAD_BYTES = 200_000_000
 """Bytes that a thread should have: with less, threads crowd each other out."""
 BUFFER = 32 << 20
 BATCH = 131_072
-LIMB = 64
-LIMBS = 4
+Batches = Iterable[pa.RecordBatch]
 Sums = tuple[int, ...]
 """The number of rows, and the sums of the four parts of their hashes."""
 
@@ -37,47 +36,46 @@ Sums = tuple[int, ...]
 def connect(memory: str | None = None) -> Connection:
     """A connection of our own, with so much memory for counting.
 
-    What does not fit goes to a private folder below the system's one for such things (TMPDIR),
-    which goes when the connection does.
+    What does not fit goes to a private folder (in TMPDIR), which goes when the connection does.
     """
     connection = duckdb.connect()
-    folder = tempfile.mkdtemp(prefix="tclose-")
-    weakref.finalize(connection, shutil.rmtree, folder, ignore_errors=True)
-    connection.execute("SET temp_directory = ?", [folder])
+    scratch = Scratch()
+    weakref.finalize(connection, scratch.close)
+    connection.execute("SET temp_directory = ?", [str(scratch.path)])
+    # An engine that reads tables of others fetches no code for that.
+    for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
+        connection.execute(f"SET {name} = false")
     if memory:
-        _limit(connection, memory)
+        try:
+            connection.execute("SET memory_limit = ?", [memory])
+        except duckdb.Error:
+            raise DataError("not an amount of memory", hint="for example --memory 4GB") from None
+        threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
+        allowed = (bytes_of(memory) or THREAD_BYTES * threads) // THREAD_BYTES
+        connection.execute(f"SET threads = {max(1, min(threads, allowed))}")
     connection.execute("SET preserve_insertion_order = false")
-    connection.execute("SET enable_progress_bar = false")
+    # In a notebook without ipywidgets DuckDB shows no bar, and refuses to be told so.
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = false")
     # What the engine needed for counting goes back to the system while the counts are measured.
     connection.execute("SET allocator_background_threads = true")
     return connection
 
 
-def _limit(connection: Connection, memory: str) -> None:
-    try:
-        connection.execute("SET memory_limit = ?", [memory])
-    except duckdb.Error:
-        raise DataError("not an amount of memory", hint="for example --memory 4GB") from None
-    amount = bytes_of(memory)
-    if amount is not None:
-        threads = int(connection.execute("SELECT current_setting('threads')").fetchall()[0][0])
-        connection.execute(f"SET threads = {max(1, min(threads, amount // THREAD_BYTES))}")
-
-
 def buffer_for(connection: Connection, least: int) -> int:
-    """How many bytes of a file are read at a time: several buffers must leave room for counts.
-
-    >>> buffer_for(connect("100MB"), 9_000_000), buffer_for(connect("1GB"), 9_000_000)
-    (9000000, 33554432)
-    """
+    """How many bytes of a file are read at a time: several buffers must leave room for counts."""
     allowed = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
     return max(least, min(BUFFER, (bytes_of(allowed) or BUFFER) // 16))
 
 
 def file_hash(path: str | Path) -> str:
     """The sha256 of a file's bytes."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        what, hint = f"cannot be read ({error.strerror})", "has it changed meanwhile?"
+        raise DataError(what, where=Path(path).name, hint=hint) from None
 
 
 def hash_files(files: Files) -> str:
@@ -91,14 +89,7 @@ def hash_files(files: Files) -> str:
 
 
 def fingerprint(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> str:
-    """The hash of a table's rows, whatever their order.
-
-    >>> table = pa.table({"a": [1, None], "b": ["x", "y"]})
-    >>> turned = pa.table({"a": [None, 1], "b": ["y", "x"]})
-    >>> fingerprint(table.schema, table.to_batches()) == fingerprint(
-    ...     turned.schema, turned.to_batches())
-    True
-    """
+    """The hash of a table's rows, whatever their order."""
     return combine_sums(schema.names, [sum_hashes(schema, parts)])
 
 
@@ -120,32 +111,21 @@ def sum_hashes(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
         texts = [_text(field.name, field.type) for field in plain]
         row = ", ".join(f"coalesce(strlen({text})::VARCHAR, '-'), ':', {text}" for text in texts)
         hashed = connection.from_arrow(reader).project(f"unhex(sha256(concat({row}))) AS h")
+        sums = np.zeros(5, dtype=object)
         try:
-            return _add(hashed.to_arrow_reader(BATCH))
+            for batch in hashed.to_arrow_reader(BATCH):
+                halves = np.frombuffer(batch.column(0).buffers()[2], ">u4").reshape(-1, 8)
+                some = halves[batch.column(0).offset :][: batch.num_rows]
+                high, low = some.sum(axis=0, dtype=np.uint64).astype(object).reshape(4, 2).T
+                sums += np.array([batch.num_rows, *((high << 32) + low)], dtype=object)
+            return tuple(sums.tolist())
         except duckdb.Error:
             raise failed[0] if failed else InternalError("rows cannot be hashed") from None
     finally:
         connection.close()
 
 
-def _add(hashes: Iterable[pa.RecordBatch]) -> Sums:
-    """The number of some hashes, and the sums of their parts: no sum of halves overflows."""
-    sums = [0] * (1 + LIMBS)
-    for batch in hashes:
-        column, rows = batch.column(0), batch.num_rows
-        sums[0] += rows
-        start = column.offset * LIMBS
-        limbs = np.frombuffer(column.buffers()[2], ">u8")[start : start + rows * LIMBS]
-        for at in range(LIMBS):
-            limb = limbs[at::LIMBS]
-            high, low = limb >> np.uint64(32), limb & np.uint64(0xFFFFFFFF)
-            sums[1 + at] += (int(high.sum(dtype=np.uint64)) << 32) + int(low.sum(dtype=np.uint64))
-    return tuple(sums)
-
-
-def note_failure(
-    parts: Iterable[pa.RecordBatch], failed: list[BaseException]
-) -> Iterator[pa.RecordBatch]:
+def note_failure(parts: Batches, failed: list[BaseException]) -> Iterator[pa.RecordBatch]:
     """The same parts. What they raise is noted: the engine that reads them would not pass it on."""
     try:
         yield from parts
@@ -156,12 +136,8 @@ def note_failure(
 
 def combine_sums(names: Sequence[str], parts: Iterable[Sums]) -> str:
     """The fingerprint of a table with these columns, from the sums over its parts."""
-    rows, total = 0, 0
-    for part in parts:
-        rows += part[0]
-        for at, limb in enumerate(part[1:]):
-            total += limb << (LIMB * (LIMBS - 1 - at))
-    total %= 1 << (LIMB * LIMBS)
+    rows, *limbs = map(sum, zip((0,) * 5, *parts, strict=True))
+    total = sum(limb << 64 * (3 - at) for at, limb in enumerate(limbs)) % (1 << 256)
     content = "\n".join([*(f"{len(name)}:{name}" for name in names), str(rows), f"{total:064x}"])
     return hashlib.sha256(content.encode()).hexdigest()
 
@@ -178,11 +154,7 @@ def _text(column: str, kind: pa.DataType) -> str:
 
 
 def is_countable(kind: pa.DataType) -> bool:
-    """Whether DuckDB reads values of a type as they are.
-
-    >>> is_countable(pa.list_(pa.int8())), is_countable(pa.list_(pa.float16()))
-    (True, False)
-    """
+    """Whether DuckDB reads values of a type as they are."""
     return bool(countable_type(kind) == kind)
 
 
@@ -192,26 +164,32 @@ def countable_type(kind: pa.DataType) -> pa.DataType:
     >>> countable_type(pa.float16()), countable_type(pa.decimal256(60, 2))
     (DataType(float), DataType(string))
     """
+    return make_countable(pa.nulls(0, kind)).type
+
+
+def make_countable(column: pa.Array) -> pa.Array:
+    """A column's values in that type."""
+    kind = column.type
     if types.is_dictionary(kind):
-        plain = countable_type(kind.value_type)
-        return kind if plain == kind.value_type and not types.is_nested(plain) else plain
+        plain = is_countable(kind.value_type) and not types.is_nested(kind.value_type)
+        return column if plain else make_countable(column.dictionary_decode())
     if isinstance(kind, pa.BaseExtensionType):
-        return countable_type(kind.storage_type)
+        return make_countable(column.storage)
     if types.is_float16(kind):
-        return pa.float32()
+        return column.cast(pa.float32())
     if types.is_decimal(kind) and (kind.bit_width > 128 or kind.scale < 0):
-        return pa.string()
+        return column.cast(pa.string())
     inner = [kind.field(at).type for at in range(kind.num_fields)] if types.is_nested(kind) else []
-    return kind if all(map(is_countable, inner)) else pa.string()
+    if not all(map(is_countable, inner)):
+        texts = [None if value is None else str(value) for value in column.to_pylist()]
+        return pa.array(texts, pa.string())
+    return column
 
 
 def coarsen_times(table: pa.Table) -> pa.Table:
     """Times and moments told to the nanosecond, in microseconds where nothing is lost by that.
 
     Raises where it is a time of day: two that differ by less would be told alike.
-
-    >>> coarsen_times(pa.table({"a": pa.array([5000], pa.timestamp("ns", "UTC"))})).schema.types
-    [TimestampType(timestamp[us, tz=UTC])]
     """
     for at, field in enumerate(table.schema):
         if types.is_temporal(field.type) and getattr(field.type, "unit", "") == "ns":
@@ -221,24 +199,6 @@ def coarsen_times(table: pa.Table) -> pa.Table:
                 table = table.set_column(at, field.name, table.column(at).cast(coarse))
             except pa.ArrowInvalid:
                 if is_time:
-                    raise DataError(
-                        "times of day are told to the microsecond",
-                        where=f"column {field.name!r}",
-                        hint="round them",
-                    ) from None
+                    what, hint = "times of day are told to the microsecond", "round them"
+                    raise DataError(what, where=f"column {field.name!r}", hint=hint) from None
     return table
-
-
-def make_countable(column: pa.Array) -> pa.Array:
-    """A column's values in that type."""
-    kind = countable_type(column.type)
-    if kind == column.type:
-        return column
-    if types.is_dictionary(column.type):
-        return make_countable(column.dictionary_decode())
-    if isinstance(column.type, pa.BaseExtensionType):
-        return make_countable(column.storage)
-    if types.is_nested(column.type):
-        texts = [None if value is None else str(value) for value in column.to_pylist()]
-        return pa.array(texts, pa.string())
-    return column.cast(kind)

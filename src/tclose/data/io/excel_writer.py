@@ -1,9 +1,8 @@
 """Record batches as an Excel sheet: text stays text, and what Excel cannot hold is refused.
 
 Not written by a library: openpyxl and XlsxWriter write numbers with 16 digits, which makes 0.3 of
-0.1 + 0.2 and infinity of the largest float, and openpyxl stamps the archive with the time of day.
-Here every number is read back as it was, and equal rows give equal bytes, in one pass. Texts are
-cells of their own (inline), never formulas, whatever they begin with.
+0.1 + 0.2, and openpyxl stamps the archive with the time of day. Here every number is read back as
+it was, and equal rows give equal bytes. Texts are never formulas, whatever they begin with.
 """
 
 from __future__ import annotations
@@ -31,35 +30,32 @@ DAY = 86_400_000
 ODD = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_"
 """What XML has no way to write, or Excel takes for the code of another character."""
 INSTEAD = "write a .parquet or .csv file"
+EMPTY = ' t="inlineStr"><is><t></t></is></c>'
+"""An empty text, which is read as missing: the only cell of a row that has no value."""
 types = pa.types
 
-TYPES = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">\
-<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>\
-<Default Extension="xml" ContentType="application/xml"/>\
-<Override PartName="/xl/workbook.xml" ContentType=\
-"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>\
-<Override PartName="/xl/worksheets/sheet1.xml" ContentType=\
-"application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>\
-<Override PartName="/xl/styles.xml" ContentType=\
-"application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/></Types>"""
-OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-LINKS = "http://schemas.openxmlformats.org/package/2006/relationships"
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-ROOT_LINKS = (
-    f'{HEAD}<Relationships xmlns="{LINKS}"><Relationship Id="rId1" '
-    f'Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>'
-)
-BOOK = (
-    f'{HEAD}<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>'
-    '<sheet name="table" sheetId="1" r:id="rId1"/></sheets></workbook>'
-)
-BOOK_LINKS = (
-    f'{HEAD}<Relationships xmlns="{LINKS}">'
-    f'<Relationship Id="rId1" Type="{OFFICE}/worksheet" Target="worksheets/sheet1.xml"/>'
-    f'<Relationship Id="rId2" Type="{OFFICE}/styles" Target="styles.xml"/></Relationships>'
-)
+FORMATS = "http://schemas.openxmlformats.org"
+MAIN = f"{FORMATS}/spreadsheetml/2006/main"
+OFFICE = f"{FORMATS}/officeDocument/2006/relationships"
+LINKS = f'{HEAD}<Relationships xmlns="{FORMATS}/package/2006/relationships">'
+KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+PARTS = {
+    "[Content_Types].xml": f'{HEAD}<Types xmlns="{FORMATS}/package/2006/content-types">'
+    '<Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="xml" ContentType="application/xml"/>'
+    f'<Override PartName="/xl/workbook.xml" ContentType="{KIND}.sheet.main+xml"/>'
+    f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{KIND}.worksheet+xml"/>'
+    f'<Override PartName="/xl/styles.xml" ContentType="{KIND}.styles+xml"/></Types>',
+    "_rels/.rels": f'{LINKS}<Relationship Id="rId1" Type="{OFFICE}/officeDocument" '
+    'Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": f'{HEAD}<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>'
+    '<sheet name="table" sheetId="1" r:id="rId1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": f'{LINKS}<Relationship Id="rId1" Type="{OFFICE}/worksheet" '
+    f'Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="{OFFICE}/styles" '
+    'Target="styles.xml"/></Relationships>',
+}
 
 
 class SheetWriter:
@@ -70,20 +66,15 @@ class SheetWriter:
         formats = list(dict.fromkeys(["General", "@", *(_format(field.type) for field in schema)]))
         self.styles = [formats.index(_format(field.type)) for field in schema]
         self.archive = zipfile.ZipFile(path, "w")
-        for name, text in {
-            "[Content_Types].xml": TYPES, "_rels/.rels": ROOT_LINKS, "xl/workbook.xml": BOOK,
-            "xl/_rels/workbook.xml.rels": BOOK_LINKS, "xl/styles.xml": _styles(formats),
-        }.items():  # fmt: skip
+        for name, text in {**PARTS, "xl/styles.xml": _styles(formats)}.items():
             self.archive.writestr(_entry(name), text)
         self.sheet = self.archive.open(_entry("xl/worksheets/sheet1.xml"), "w")
         self.sheet.write(f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData>'.encode())
         names = [pa.array([name], pa.string()) for name in schema.names]
         self._append(names, [formats.index("@")] * len(names))
 
-    def __enter__(self) -> SheetWriter:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
+    def close(self) -> None:
+        """Ends the file."""
         self.sheet.write(b"</sheetData></worksheet>")
         self.sheet.close()
         self.archive.close()
@@ -101,6 +92,10 @@ class SheetWriter:
             _cells(name, columns[at], letters(at), styles[at], numbers)
             for at, name in enumerate(self.schema.names)
         ]
+        joined = pc.binary_join_element_wise(*cells, "", "")
+        # A row without any cell would be no row to those who read it.
+        empty = pc.binary_join_element_wise('<c r="A', numbers, f'"{EMPTY}', "")
+        cells = [pc.if_else(pc.equal(joined, ""), empty, joined)]
         rows = pc.binary_join_element_wise('<row r="', numbers, '">', *cells, "</row>", "")
         try:
             self.sheet.write(rows.buffers()[2])
@@ -110,19 +105,15 @@ class SheetWriter:
 
 def needs_openpyxl(path: str | Path) -> DataError:
     """What is raised where the library that reads Excel files is not there."""
-    return DataError(
-        "Excel files need openpyxl", where=str(path), hint="pip install 'tclose[excel]'"
-    )
+    hint = "pip install 'tclose[excel]'"
+    return DataError("Excel files need openpyxl", where=str(path), hint=hint)
 
 
 def refuse_too_large(rows: int, columns: int, where: str) -> None:
     """Raises where a sheet has no room for so many rows (without the header's) or columns."""
     if rows >= MOST_ROWS or columns > MOST_COLUMNS:
-        raise DataError(
-            f"an Excel sheet has room for {MOST_ROWS - 1:,} rows and {MOST_COLUMNS:,} columns",
-            where=where,
-            hint=INSTEAD,
-        )
+        what = f"an Excel sheet has room for {MOST_ROWS - 1:,} rows and {MOST_COLUMNS:,} columns"
+        raise DataError(what, where=where, hint=INSTEAD)
 
 
 def refuse_in_sheet(schema: pa.Schema) -> None:
@@ -152,14 +143,16 @@ def _problem(kind: pa.DataType) -> str:
     if types.is_decimal(kind):
         return "" if kind.scale >= 0 and kind.precision <= 15 else "more than 15 digits"
     plain = (types.is_boolean, types.is_integer, types.is_floating, types.is_date, types.is_time,
-             types.is_string, types.is_large_string, types.is_null)  # fmt: skip
-    return (
-        "" if any(is_kind(kind) for is_kind in plain) else "lists, structures, bytes or durations"
-    )
+             _is_text, types.is_null)  # fmt: skip
+    held = any(is_kind(kind) for is_kind in plain)
+    return "" if held else "lists, structures, bytes or durations"
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _format(kind: pa.DataType) -> str:
-    """How Excel shows the values of a type."""
     if types.is_dictionary(kind):
         return _format(kind.value_type)
     if types.is_date(kind):
@@ -170,7 +163,7 @@ def _format(kind: pa.DataType) -> str:
         return "hh:mm:ss.000"
     if types.is_decimal(kind) and kind.scale > 0:
         return f"0.{'0' * kind.scale}"
-    return "@" if types.is_string(kind) or types.is_large_string(kind) else "General"
+    return "@" if _is_text(kind) else "General"
 
 
 def _cells(name: str, column: pa.Array, letter: str, style: int, rows: pa.Array) -> pa.Array:
@@ -179,14 +172,14 @@ def _cells(name: str, column: pa.Array, letter: str, style: int, rows: pa.Array)
         column = column.cast(column.type.value_type)
     where, kind = f"column {name!r}", column.type
     styled = f' s="{style}"' if style else ""
-    if types.is_string(kind) or types.is_large_string(kind):
+    if _is_text(kind):
         texts = _escape(column, where)
-        around = (f'"{styled} t="inlineStr"><is><t xml:space="preserve">', "</t></is></c>")
+        before, after = f'"{styled} t="inlineStr"><is><t xml:space="preserve">', "</t></is></c>"
     else:
         texts = _numbers(column, where)
         bools = ' t="b"' if types.is_boolean(kind) else ""
-        around = (f'"{styled}{bools}><v>', "</v></c>")
-    cells = pc.binary_join_element_wise(f'<c r="{letter}', rows, around[0], texts, around[1], "")
+        before, after = f'"{styled}{bools}><v>', "</v></c>"
+    cells = pc.binary_join_element_wise(f'<c r="{letter}', rows, before, texts, after, "")
     return pc.fill_null(cells, "")
 
 
@@ -204,22 +197,19 @@ def _escape(column: pa.Array, where: str) -> pa.Array:
 def _numbers(column: pa.Array, where: str) -> pa.Array:
     """Numbers, days and moments as Excel's numbers, as text."""
     kind = column.type
-    if types.is_null(kind):
-        return column.cast(pa.string())
     if types.is_boolean(kind):
-        return column.cast(pa.int8()).cast(pa.string())
-    if types.is_integer(kind):
+        column = column.cast(pa.int8())
+    elif types.is_integer(kind):
         if not _within(column, -EXACT, EXACT):
             raise _refusal("whole numbers beyond 2^53 exactly", where)
-        return column.cast(pa.string())
-    if types.is_floating(kind):
-        wide = column.cast(pa.float64())
-        if pc.any(pc.is_inf(wide)).as_py():
+    elif types.is_floating(kind):
+        column = column.cast(pa.float64())
+        if pc.any(pc.is_inf(column)).as_py():
             raise _refusal("infinite numbers", where)
-        return pc.if_else(pc.is_nan(wide), pa.scalar(None, pa.float64()), wide).cast(pa.string())
-    if types.is_decimal(kind):
-        return column.cast(pa.string())
-    return _days(column, where).cast(pa.string())
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), column)
+    elif types.is_temporal(kind):
+        column = _days(column, where)
+    return column.cast(pa.string())
 
 
 def _days(column: pa.Array, where: str) -> pa.Array:
@@ -258,7 +248,6 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _styles(formats: list[str]) -> str:
-    """How the cells are shown: one style for each format, in order."""
     listed = "".join(
         f'<numFmt numFmtId="{164 + at}" formatCode="{escape(code)}"/>'
         for at, code in enumerate(formats)

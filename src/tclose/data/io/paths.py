@@ -1,7 +1,6 @@
 """Where a table is and how it is read: files that a path stands for, or a URL, and the options.
 
-A path is one file, a folder, or a pattern; what kind a file is, its name says. Names that begin
-with a dot or an underscore are marks of those who write folders, no tables.
+Names that begin with a dot or an underscore are marks of those who write folders, no tables.
 """
 
 from __future__ import annotations
@@ -28,21 +27,16 @@ KINDS: dict[str, Kind] = {
     ".arrow": "arrow", ".arrows": "arrow", ".feather": "arrow", ".ipc": "arrow",
     ".xlsx": "excel", ".xlsm": "excel",
 }  # fmt: skip
-SHEETS = "open it in a spreadsheet program and save it as .xlsx or .csv"
-EXPORT = "export it as .csv or .parquet"
 UNPACK = "unpack it first; text files may be .csv.gz or .csv.zst"
-NO_TABLE = "name a table: .csv, .parquet, .arrow or .xlsx"
-FOREIGN = {
-    **dict.fromkeys((".xls", ".xlsb", ".ods", ".numbers"), SHEETS),
-    **dict.fromkeys(
-        (".sas7bdat", ".xpt", ".sav", ".zsav", ".por", ".dta", ".rds", ".rdata"), EXPORT
-    ),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson", ".xml", ".html", ".orc", ".avro"), EXPORT),
-    **dict.fromkeys((".db", ".sqlite", ".sqlite3", ".duckdb", ".mdb", ".accdb"), EXPORT),
-    **dict.fromkeys((".pkl", ".pickle", ".npy", ".npz", ".h5", ".hdf5"), EXPORT),
-    **dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz"), UNPACK),
-    **dict.fromkeys((".pdf", ".doc", ".docx", ".md", ".toml", ".yaml", ".yml", ".py"), NO_TABLE),
-}
+HINTS = {
+    ".xls .xlsb .ods .numbers": "open it in a spreadsheet program and save it as .xlsx or .csv",
+    ".sas7bdat .xpt .sav .zsav .por .dta .rds .rdata .json .jsonl .ndjson .xml .html .orc .avro "
+    ".db .sqlite .sqlite3 .duckdb .mdb .accdb .pkl .pickle .npy .npz .h5 .hdf5":
+        "export it as .csv or .parquet",
+    ".zip .7z .rar .tar .tgz .bz2 .xz": UNPACK,
+    ".pdf .doc .docx .md .toml .yaml .yml .py": "name a table: .csv, .parquet, .arrow or .xlsx",
+}  # fmt: skip
+FOREIGN = {suffix: hint for suffixes, hint in HINTS.items() for suffix in suffixes.split()}
 """Kinds that are often meant and cannot be read, and what to do about each."""
 
 
@@ -65,6 +59,9 @@ def find_files(path: Path) -> Files:
     if path.is_dir():
         return _check_several(path.name or str(path), path, _list_files(path))
     if path.exists():
+        if not path.is_file():
+            what, hint = "a device or a pipe, not a file", "a table is read more than once: save it"
+            raise DataError(what, where=str(path), hint=hint)
         return Files(path.name, path.parent, (path,), kind_of(path), single=True)
     if not glob.has_magic(str(path)):
         raise DataError("there is no such file", where=str(path), hint="check the path")
@@ -120,28 +117,19 @@ def is_read_from(path: Path, target: Path) -> bool:
 
 def _check_several(name: str, root: Path, paths: Sequence[Path]) -> Files:
     if not paths:
-        raise DataError(
-            "there is no file in this folder",
-            where=str(root),
-            hint="names that begin with a dot or an underscore do not count",
-        )
+        hint = "names that begin with a dot or an underscore do not count"
+        raise DataError("there is no file in this folder", where=str(root), hint=hint)
     kinds = {kind_of(path): suffix_of(path) for path in reversed(paths)}
     if len(kinds) > 1 or ("excel" in kinds and len(paths) > 1):
         suffixes = " and ".join(sorted(suffix or "no suffix" for suffix in kinds.values()))
         what = f"files of several kinds ({suffixes})" if len(kinds) > 1 else "several spreadsheets"
-        raise DataError(
-            f"{what} are not one table",
-            where=str(root),
-            hint=f"name some of them, such as '{root / '*.parquet'}', or one",
-        )
+        hint = f"name some of them, such as '{root / '*.parquet'}', or one"
+        raise DataError(f"{what} are not one table", where=str(root), hint=hint)
     return Files(name, root, tuple(paths), next(iter(kinds)), single=False)
 
 
 def _list_files(path: Path) -> list[Path]:
-    """A file itself, or all of a folder, also behind links, without hidden ones and marks.
-
-    Raises where a folder may not be looked into.
-    """
+    """A file itself, or all of a folder; raises where a folder may not be looked into."""
 
     def refuse(error: OSError) -> None:
         raise error
@@ -192,6 +180,17 @@ SHOWN = ("host", "hostaddr", "port", "dbname", "user", "service", "sslmode", "co
 """The options that may be seen; any other may be a secret, or a secret's name mistyped."""
 ARGUMENT = re.compile(r"(--?[\w-]+=|-[a-z])?(?=postgres(?:ql)?://)", re.IGNORECASE)
 UNKNOWN = "postgresql://…"
+OTHER_ADDRESS = re.compile(
+    r"\s+postgres|jdbc:|(?:https?|s?ftps?|mysql|mariadb|mssql|oracle|sqlserver|snowflake"
+    r"|postgres(?:ql)?\+\w+)(?:\+\w+)?:/",
+    re.IGNORECASE,
+)
+"""Addresses that tclose neither reads nor writes."""
+CREDENTIALS = re.compile(r"(:/+[^:@/\s]*):.*@", re.DOTALL)
+"""A user and, up to the last @, a password in any address."""
+SECRET_OPTION = re.compile(
+    r"([?&;][\w.-]*(?:pass|pwd|secret|token|key|credential)[\w.-]*=)[^&;\s]*", re.IGNORECASE
+)
 
 _concealed: dict[str, str] = {}
 """The URLs of the command line, with their passwords, by what stands there in their place."""
@@ -201,8 +200,7 @@ _concealed: dict[str, str] = {}
 class Address:
     """A table in a database, as a URL that shows no password, however it is printed.
 
-    Everything before # is for the database's own library, which also knows PGPASSWORD, password
-    files and service files.
+    Everything before # is for the database's own library.
 
     >>> place = Address("postgresql://ann:secret@db.example/clinic?sslmode=require#public.patients")
     >>> print(place, place.table, place.database)
@@ -213,28 +211,22 @@ class Address:
 
     @classmethod
     def of(cls, data: object) -> Address | None:
-        """The address that something is, if it is one.
-
-        >>> Address.of("patients.csv"), Address.of("postgresql://host/clinic#patients")
-        (None, Address('postgresql://host/clinic#patients'))
-        """
+        """The address that something is, if it is one."""
         if isinstance(data, Address):
             return data
         if isinstance(data, Path) and SCHEME.match(str(data)):
-            raise UsageError(
-                "an address of a database is no path", hint="give it as text, as an argument"
-            )
+            hint = "give it as text, as an argument"
+            raise UsageError("an address of a database is no path", hint=hint)
         if isinstance(data, str) and SCHEME.match(data):
             return cls(_concealed.get(data, data))
+        if isinstance(data, str | Path):
+            refuse_foreign(data)
         return None
 
     @property
     def table(self) -> tuple[str, ...]:
         """The table and, before it, its schema if one is named; nothing where none is."""
-        named = self._parts["table"]
-        if not named:
-            return ()
-        parts: list[str] = re.findall(NAME, unquote(named))
+        parts: list[str] = re.findall(NAME, unquote(self._parts["table"] or ""))
         return tuple(
             part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts
         )
@@ -247,8 +239,7 @@ class Address:
     @property
     def name(self) -> str:
         """What messages call the table."""
-        table = ".".join(self.table)
-        place = self.database or "the database"
+        table, place = ".".join(self.table), self.database or "the database"
         return f"table {table} in {place}" if table else place
 
     @property
@@ -259,11 +250,11 @@ class Address:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must not be shown, however it is written."""
-        parts = self._match
-        if parts is None:
+        if self._match is None:
             return (self.url,)
-        options = [option.partition("=") for option in (parts["options"] or "").split("&")]
-        given = [parts["password"], *(value for key, _, value in options if key not in SHOWN)]
+        options = [option.partition("=") for option in (self._match["options"] or "").split("&")]
+        hidden = [value for key, _, value in options if key not in SHOWN]
+        given = [self._match["password"], *hidden]
         return tuple({text for secret in given if secret for text in (secret, unquote(secret))})
 
     @cached_property
@@ -295,18 +286,25 @@ class Address:
         return f"Address({str(self)!r})"
 
 
+def refuse_foreign(path: str | Path) -> None:
+    """Raises where a path is an address that tclose cannot use, without showing it."""
+    if OTHER_ADDRESS.match(str(path)) or CREDENTIALS.search(str(path)):
+        raise UsageError(
+            "this is an address, and neither a file nor a table that tclose can use",
+            hint="name a file, or a table as postgresql://host/database#table; passwords of other "
+            "places belong into the settings of their engine",
+        )
+
+
 def refuse_address(path: str | Path) -> None:
     """Raises where a file is wanted: the password would be a part of its name."""
+    refuse_foreign(path)
     if SCHEME.match(str(path)):
         raise UsageError("a file is wanted here, not a table in a database", hint="name a file")
 
 
 def hide_passwords(arguments: Sequence[str]) -> list[str]:
-    """A command's arguments without passwords.
-
-    >>> hide_passwords(["audit", "postgresql://ann:secret@host/clinic#patients"])
-    ['audit', 'postgresql://ann@host/clinic#patients']
-    """
+    """A command's arguments without passwords."""
     return [shown for shown, _ in map(_split_url, arguments)]
 
 
@@ -322,12 +320,11 @@ def _split_url(argument: str) -> tuple[str, str]:
     """An argument as it may be shown, and the URL in it, if there is one."""
     start = ARGUMENT.match(argument)
     if start is None:
-        return argument, ""
+        shown = CREDENTIALS.sub(r"\1:…@", argument)
+        return SECRET_OPTION.sub(r"\1…", shown) if "/" in argument else shown, ""
     url = argument[start.end() :]
     return f"{start[0]}{Address(url)}", url
 
-
-# --- how tables are read: with which options, and which names of columns are refused
 
 ENGINES = ("duckdb", "spark")
 """What can read files; the first does unless another is asked for."""
@@ -340,10 +337,8 @@ AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])(i?)b?\s*$", re.IGNORECASE)
 class Reading:
     """How files are read: whatever is not told is found out.
 
-    >>> Reading(memory="400MB").cell_limit, Reading().cell_limit, Reading().chosen_engine
-    (781250, None, 'duckdb')
-    >>> Reading(cells=50) == Reading(max_cells=50)
-    True
+    >>> Reading(memory="400MB").cell_limit, Reading(cells=50) == Reading(max_cells=50)
+    (781250, True)
     """
 
     delimiter: str | None = None
@@ -386,11 +381,8 @@ class Reading:
         """Raises where none of the tables is one that the query could be asked of."""
         addresses = [Address.of(table) for table in tables]
         if self.query is not None and all(place is None or place.table for place in addresses):
-            raise UsageError(
-                "there is no database to ask this query of",
-                where="query",
-                hint="name one by its address, without #table",
-            )
+            hint = "name one by its address, without #table"
+            raise UsageError("there is no database to ask this query of", where="query", hint=hint)
 
 
 AS_FOUND = Reading()
@@ -411,18 +403,20 @@ def bytes_of(memory: str | None) -> int | None:
 
 
 def refuse_ambiguous(names: list[str], where: str) -> None:
-    """Raises where column names are empty, or equal but for capitals (SQL takes them for one)."""
-    if any(not name for name in names):
-        place = next(at for at, name in enumerate(names, 1) if not name)
-        raise DataError(
-            f"column {place} has no name", where=where, hint="name every column in the header"
-        )
+    """Raises where column names are empty, or equal but for capitals (SQL takes them for one).
+
+    Neither does an engine hold a null character in a name.
+    """
+    if "" in names:
+        what = f"column {names.index('') + 1} has no name"
+        raise DataError(what, where=where, hint="name every column in the header")
+    for at, name in enumerate(names, 1):
+        if "\0" in name:
+            what = f"the name of column {at} holds a null character"
+            raise DataError(what, where=where, hint="rename it")
     often = Counter(name.lower() for name in names)
     twice = [name for name in dict.fromkeys(names) if often[name.lower()] > 1]
     if twice:
         shown = ", ".join(repr(name) for name in twice[:6])
-        raise DataError(
-            f"duplicate column names: {shown}",
-            where=where,
-            hint="rename them until no two are equal; capitals alone do not tell them apart",
-        )
+        hint = "rename them until no two are equal; capitals alone do not tell them apart"
+        raise DataError(f"duplicate column names: {shown}", where=where, hint=hint)

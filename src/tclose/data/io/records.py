@@ -22,6 +22,8 @@ from pydantic import (
 
 from tclose.data.io.files import write_text
 from tclose.errors import DataError, UsageError
+from tclose.plain import json_text
+from tclose.small_files import read_small_file
 from tclose.version import VERSION
 
 JsonObject = dict[str, JsonValue]
@@ -44,10 +46,9 @@ class Record(BaseModel):
 
     @model_serializer(mode="wrap")
     def _leave_out_unsaid(self, write: SerializerFunctionWrapHandler) -> JsonObject:
-        fields = type(self).model_fields
         unsaid = {
             field.alias or name
-            for name, field in fields.items()
+            for name, field in type(self).model_fields.items()
             if not field.is_required() and getattr(self, name) is None
         }
         written: JsonObject = write(self)
@@ -56,6 +57,17 @@ class Record(BaseModel):
     def to_json(self) -> JsonObject:
         """The record as plain values."""
         return self.model_dump(mode="json", by_alias=True)
+
+
+class SupersetRecord(Record):
+    """A part of the table that classes are close to: the smallest box over the quasi-identifiers
+    that covers some classes. No value is named, and the classes in it can be counted."""
+
+    attribute: str = Field(description="of which (n, t)-closeness is promised")
+    spans: tuple[int, ...] = Field(
+        min_length=1, description="classes whose smallest common box it is"
+    )
+    classes: tuple[int, ...] = Field(description="the classes that are close to it")
 
 
 class VersionedRecord(Record):
@@ -69,7 +81,7 @@ class VersionedRecord(Record):
     def load(cls, path: str | Path) -> Self:
         """Reads a file; raises UsageError where it is none of this kind."""
         try:
-            raw = json.loads(Path(path).read_text(encoding="utf-8"))
+            raw = parse_json(read_small_file(path).decode("utf-8"))
         except OSError as error:
             raise DataError(f"cannot be read ({error.strerror})", where=str(path)) from None
         except (ValueError, RecursionError):
@@ -84,11 +96,9 @@ class VersionedRecord(Record):
         if not isinstance(raw, dict) or type(version) is not int or version < 1:
             raise cls._refuse(where)
         if version > cls.format:
-            raise UsageError(
-                f"this {cls.kind} has format {version}, which a later version of tclose wrote",
-                where=where,
-                hint=f"update tclose: {VERSION} reads formats 1 to {cls.format}",
-            )
+            what = f"this {cls.kind} has format {version}, which a later version of tclose wrote"
+            hint = f"update tclose: {VERSION} reads formats 1 to {cls.format}"
+            raise UsageError(what, where=where, hint=hint)
         try:
             upgraded = {**cls.upgrade(raw, version), key: cls.format}
             return cls.model_validate_json(json.dumps(upgraded))
@@ -105,16 +115,13 @@ class VersionedRecord(Record):
 
     @classmethod
     def _refuse(cls, where: str, why: str = "") -> UsageError:
-        return UsageError(
-            f"this is not a {cls.kind} of tclose{why}",
-            where=where,
-            hint=f"`tclose schema {cls.kind}` prints what one holds",
-        )
+        hint = f"`tclose schema {cls.kind}` prints what one holds"
+        return UsageError(f"this is not a {cls.kind} of tclose{why}", where=where, hint=hint)
 
     def save(self, path: str | Path | None) -> None:
         """Writes the record, whole or not at all; nothing where no path is given."""
         if path is not None:
-            write_text(path, json.dumps(self.to_json(), ensure_ascii=False, indent=2) + "\n")
+            write_text(path, json_text(self.to_json()))
 
     @classmethod
     def json_schema(cls) -> JsonObject:
@@ -122,12 +129,20 @@ class VersionedRecord(Record):
         return {"$schema": DRAFT, **cls.model_json_schema(by_alias=True)}
 
 
-def json_hash(value: JsonValue) -> str:
-    """The sha256 of plain values, whatever the order of their keys.
+def parse_json(text: str) -> object:
+    """Plain values from JSON; raises ValueError where an object has a key twice."""
 
-    >>> json_hash({"a": 1, "b": 2}) == json_hash({"b": 2, "a": 1})
-    True
-    """
+    def build(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("a key stands twice in one object")
+        return found
+
+    return json.loads(text, object_pairs_hook=build)
+
+
+def json_hash(value: JsonValue) -> str:
+    """The sha256 of plain values, whatever the order of their keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -141,13 +156,7 @@ class LayoutFile(Record):
 
 
 class Layout(Record):
-    """The files of a release, and the columns that were added to tie them together.
-
-    >>> file = LayoutFile(file="sliced.csv", role="sliced", columns=("ill",))
-    >>> sliced = Layout(form="slicing", group="group", parts=(file,), sets=(("ill",),))
-    >>> sliced.to_json()["name"]
-    'slicing'
-    """
+    """The files of a release, and the columns that were added to tie them together."""
 
     form: Form = Field(alias="name")
     group: str = Field("", description="the column with each row's group; none in projections")

@@ -1,26 +1,23 @@
 """Tables that DuckDB works on in parts: cells kept in files, then every row beside its line.
 
-Long rows are not sorted. Where a table can be read twice in the same order, the lines of the
-translation are brought into the order of the rows, put aside, and read along with the rows. The
-hash of its key goes with every line, so that no row can ever come beside another one's.
+Long rows are not sorted: lines are brought into their order, put aside, and read along with them.
+The hash of its key goes with every line, so that no row can ever come beside another one's.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
-from tclose.data.engines.duckdb.source import DuckSource, explain_error, plain
-from tclose.data.io.counting import Relation, connect, note_failure
-from tclose.data.io.files import Scratch
+from tclose.arrays import Ints
+from tclose.data.engines.duckdb.source import DuckSource, explain_errors, plain
+from tclose.data.io.counting import Relation
+from tclose.data.io.scratch import Scratch
 from tclose.data.source import (
     BATCH,
     DEALS,
@@ -34,15 +31,13 @@ from tclose.data.source import (
     TIE,
     CellPositions,
     CellStore,
-    PartResult,
+    FragmentWork,
     Spread,
     Translation,
     quote_name,
     resize_batches,
 )
 from tclose.errors import InternalError
-
-Ints = NDArray[np.int64]
 
 GROUP = 100_000
 """Rows that are stored together, and skipped together where a part needs none of them."""
@@ -57,7 +52,7 @@ class DuckCellStore(CellStore):
     def __init__(self, source: DuckSource, columns: Sequence[str]) -> None:
         self.connection, self.columns = source.own_connection, tuple(columns)
         self.scratch = Scratch()
-        self.folder = Path(self.scratch.name)
+        self.folder = self.scratch.path
         store(source.group_relation(columns), self.folder / "cells.parquet")
 
     @property
@@ -66,7 +61,7 @@ class DuckCellStore(CellStore):
 
     def sketch(self, snap: Callable[[pa.Table], pa.Table], numbers: Sequence[str]) -> pa.Table:
         found: pa.Table | None = None
-        for batch in self._batches("cells.parquet"):
+        for batch in self._cells():
             part = snap(batch)
             both = part if found is None else pa.concat_tables([found, part])
             names = [name for name in both.column_names if name not in numbers]
@@ -76,23 +71,25 @@ class DuckCellStore(CellStore):
         return found
 
     def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
-        ties = self._lay(laid)
-        order = ", ".join([ORDER, *(TIE.format(at) for at in range(ties))])
+        empty = pq.read_schema(self.folder / "cells.parquet").empty_table()
+        places = laid(empty)
+        schema = places.append_to(empty).schema
+        with pq.ParquetWriter(self.folder / "laid.parquet", schema) as writer:
+            for table in self._cells():
+                writer.write_table(laid(table).append_to(table))
+        order = ", ".join([ORDER, *(TIE.format(at) for at in range(len(places.ties)))])
         turn = f"(row_number() OVER (PARTITION BY {STRATUM} ORDER BY {order}) - 1)"
         weight = quote_name(ROWS)
         names = ", ".join([*map(quote_name, self.columns), weight])
         fragment = f"CAST({FIRST} + {turn} % {DEALS} AS BIGINT) AS {FRAGMENT}"
         cut = self._read("laid.parquet").project(f"{names}, {fragment}")
         store(cut.order(FRAGMENT), self.folder / "cut.parquet")
-        self._drop("laid.parquet")
+        (self.folder / "laid.parquet").unlink()
         listed = ", ".join([FRAGMENT, *map(quote_name, columns)])
         rows = f"CAST(sum({weight}) AS BIGINT) AS {weight}"
         return self._read("cut.parquet").aggregate(f"{listed}, {rows}", listed).to_arrow_table()
 
-    def work(
-        self, united: Ints, work: Callable[[pa.Table], PartResult], schema: pa.Schema
-    ) -> list[bytes]:
-        """Works on one fragment after the other; what they give goes to a file."""
+    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[bytes]:
         reports = []
         cut = self._read("cut.parquet")
         with pq.ParquetWriter(self.folder / "lines.parquet", schema) as lines:
@@ -102,35 +99,19 @@ class DuckCellStore(CellStore):
                 cells, report = work(cut.filter(inside).to_arrow_table())
                 lines.write_table(cells.cast(schema))
                 reports.append(report)
-        self._drop("cut.parquet")
+        (self.folder / "cut.parquet").unlink()
         return reports
 
     @property
     def translation(self) -> Any:
         return self._read("lines.parquet")
 
-    def _lay(self, laid: Callable[[pa.Table], CellPositions]) -> int:
-        """Stores where every cell lies; returns how many numbers decide between equals."""
-        writer, ties = None, 0
-        for table in self._batches("cells.parquet"):
-            places = laid(table)
-            ties, table = len(places.ties), places.append_to(table)
-            if writer is None:
-                writer = pq.ParquetWriter(self.folder / "laid.parquet", table.schema)
-            writer.write_table(table)
-        if writer is not None:
-            writer.close()
-        return ties
-
-    def _batches(self, name: str) -> Iterator[pa.Table]:
-        for batch in pq.ParquetFile(self.folder / name).iter_batches(BATCH):
+    def _cells(self) -> Iterator[pa.Table]:
+        for batch in pq.ParquetFile(self.folder / "cells.parquet").iter_batches(BATCH):
             yield pa.Table.from_batches([batch])
 
     def _read(self, name: str) -> Relation:
         return self.connection.read_parquet(str(self.folder / name))
-
-    def _drop(self, name: str) -> None:
-        (self.folder / name).unlink(missing_ok=True)
 
 
 def split_cells(
@@ -138,7 +119,7 @@ def split_cells(
 ) -> Spread:
     """Cells in parts, in a file: those with equal values in the columns `by` are in one part."""
     scratch = Scratch()
-    place = Path(scratch.name) / "cells.parquet"
+    place = scratch.path / "cells.parquet"
     part = f"CAST(hash({', '.join(map(quote_name, by))}) % {parts} AS INTEGER) AS {PART}"
     store(source.group_relation(columns).project(f"*, {part}").order(PART), place)
     connection = source.own_connection
@@ -153,28 +134,21 @@ def split_cells(
 
 def store(relation: Relation, place: Path) -> None:
     """Puts a relation into a file, out of core."""
-    try:
+    with explain_errors("cells"):
         relation.to_parquet(str(place), row_group_size=GROUP, compression="zstd")
-    except duckdb.Error as error:
-        raise explain_error(error, "cells") from None
 
 
-def join_rows(source: DuckSource, translation: Translation) -> Iterator[pa.RecordBatch]:
-    """The released rows in their order, which is the same at every reading of a steady source."""
-    return (_read_along if source.steady else _join_whole)(source, translation)
-
-
-def _join_whole(source: DuckSource, translation: Translation) -> Iterator[pa.RecordBatch]:
+def join_whole(source: DuckSource, translation: Translation) -> Iterator[pa.RecordBatch]:
     """Rows and lines joined as a whole."""
     keys = [plain(f"r.{quote_name(name)}", source.types[name]) for name in translation.keys]
     wanted = [change.name for change in translation.changes if change.kind not in ("text", "mask")]
     more = [f"r.{quote_name(name)}" for name in wanted]
     both = _match_lines(source.relation.project(f"*, {NUMBER}"), keys, translation, more)
     for batch in resize_batches(both.to_arrow_reader(READ)):
-        yield _change_batch(batch, batch, translation)
+        yield from _change_rows(batch, batch, translation)
 
 
-def _read_along(source: DuckSource, translation: Translation) -> Iterator[pa.RecordBatch]:
+def read_along(source: DuckSource, translation: Translation) -> Iterator[pa.RecordBatch]:
     """Only keys and lines joined, and these read along with the rows."""
     import pyarrow.dataset as ds  # slow to import: it looks for pandas
 
@@ -184,18 +158,18 @@ def _read_along(source: DuckSource, translation: Translation) -> Iterator[pa.Rec
     narrow = source.relation.project(", ".join([*named, hashed, NUMBER]))
     mine = [f"r.{KEY.format(at)}" for at in range(len(keys))]
     scratch = Scratch()
-    place = Path(scratch.name) / "lines.parquet"
+    place = scratch.path / "lines.parquet"
     store(_match_lines(narrow, mine, translation, [f"r.{HASH}"]), place)
     lines, number, done = ds.dataset(str(place)), ds.field(PLACE), 0
     for batch in resize_batches(source.relation.project(f"*, {hashed}").to_arrow_reader(READ)):
         some = (number > done) & (number <= done + batch.num_rows)
-        found = lines.to_table(filter=some).combine_chunks()
+        found = lines.to_table(filter=some)
         at = found.column(PLACE).to_numpy() - 1 - done
         done += batch.num_rows
         kept = batch if len(at) == batch.num_rows else batch.take(pa.array(at))
         if not np.array_equal(kept.column(HASH).to_numpy(), found.column(HASH).to_numpy()):
             raise InternalError("the rows of the table came in another order than before")
-        yield _change_batch(kept, found, translation)
+        yield from _change_rows(kept, found, translation)
 
 
 def _match_lines(rows: Relation, keys: list[str], translation: Translation, more: list[str]) -> Any:
@@ -209,36 +183,17 @@ def _match_lines(rows: Relation, keys: list[str], translation: Translation, more
     return both.project(wanted).order(PLACE)
 
 
-def _change_batch(
+def _change_rows(
     rows: pa.RecordBatch, lines: pa.RecordBatch | pa.Table, translation: Translation
-) -> pa.RecordBatch:
-    """The rows as they are released."""
+) -> list[pa.RecordBatch]:
     made = {}
     for change in translation.changes:
         if change.kind == "text":
-            column = lines.column(change.at)
-            is_chunked = isinstance(column, pa.ChunkedArray)
-            made[change.name] = column.combine_chunks() if is_chunked else column
+            made[change.name] = lines.column(change.at)
         elif change.kind == "mask":
             made[change.name] = pa.repeat(translation.mask, rows.num_rows)
         elif change.kind == "pseudonym":
-            made[change.name] = translation.pseudonyms(rows.column(change.name))
+            made[change.name] = translation.pseudonyms(change.name, rows.column(change.name))
         else:
             made[change.name] = rows.column(change.name)
-    return pa.RecordBatch.from_arrays(list(made.values()), list(made))
-
-
-def shuffle_rows(
-    parts: Iterator[pa.RecordBatch], schema: pa.Schema, memory: str | None = None
-) -> Iterator[pa.RecordBatch]:
-    """The rows in an order that nobody can foretell; out of core."""
-    connection = connect(memory)
-    seed = secrets.randbelow(2**31) / 2**31
-    connection.execute(f"SELECT setseed({seed})").fetchall()
-    failed: list[BaseException] = []
-    reader = pa.RecordBatchReader.from_batches(schema, note_failure(parts, failed))
-    try:
-        for batch in connection.from_arrow(reader).order("random()").to_arrow_reader(READ):
-            yield batch.cast(schema)
-    except duckdb.Error:
-        raise failed[0] if failed else InternalError("rows cannot be shuffled") from None
+    return list(pa.table(made).combine_chunks().to_batches())

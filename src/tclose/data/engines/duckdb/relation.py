@@ -13,14 +13,15 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.source import DuckSource, explain_error, plain, quote_text
+from tclose.data.engines.duckdb.source import ROW, DuckSource, plain, quote_text
 from tclose.data.io.counting import Relation, fingerprint
+from tclose.data.io.order import write_order
 from tclose.data.io.paths import KINDS, refuse_ambiguous, suffix_of
-from tclose.data.source import BATCH, KEY, Change, Rows, Translation, quote_name
+from tclose.data.source import BATCH, KEY, Change, Translation, quote_name
 from tclose.errors import DataError
 
-ROW, NAME, VALUE = "__tclose_row__", "__tclose_name_{}", "__tclose_value_{}"
-VIEW = "__tclose_nothing__"
+NAME, VALUE = "__tclose_name_{}", "__tclose_value_{}"
+VIEW, TABLE = "__tclose_nothing__", "SELECT * FROM __tclose_table__"
 LITERAL = re.compile(r"'((?:[^']|'')+)'")
 UNTOLD = ("UHUGEINT", "BIT", "BIGNUM", "VARINT", "TIME WITH TIME ZONE", "VARIANT", "UNION")
 """Types whose values change, or cannot be told, on the way to a file."""
@@ -35,63 +36,56 @@ class RelationSource(DuckSource):
     def is_scalar(self, column: str) -> bool:
         return not self.types[column].startswith(UNTOLD) and super().is_scalar(column)
 
-    def stream(self) -> Rows:
-        """All rows, in the order that the relation has."""
-        nothing = self._run(lambda: self.relation.limit(0).to_arrow_table())
-        return Rows(nothing.schema, self._batches)
-
     def digest(self) -> str:
         casts = [
             f"CAST({quote_name(name)} AS VARCHAR)" if kind.startswith(UNTOLD) else quote_name(name)
             for name, kind in self.types.items()
         ]
         rows = self.relation.project(", ".join(casts))
-        schema = self._run(lambda: rows.limit(0).to_arrow_table()).schema
-        named = pa.schema(zip(self.columns, schema.types, strict=True))
-        return str(self._run(lambda: fingerprint(named, rows.to_arrow_reader(BATCH))))
+        with self.explain_errors():
+            kinds = rows.limit(0).to_arrow_table().schema.types
+            named = pa.schema(zip(self.columns, kinds, strict=True))
+            return fingerprint(named, rows.to_arrow_reader(BATCH))
 
     def recode(self, translation: Translation) -> Any:
         """The release as a relation: nothing is computed before it is asked for.
 
-        The translation comes onto the caller's connection as an Arrow table that the relation
-        holds on to; nothing is created in the database. Rows keep their order, unless they are to
-        be shuffled or the connection does not preserve one.
+        The relation holds on to the translation, an Arrow table; the database gets no table.
         """
-        return self.release_relation(translation)
+        with self.explain_errors():
+            try:
+                return self._join_cells(translation)
+            except duckdb.CatalogException:
+                what = "the connection does not find tables of Python"
+                hint = "SET python_enable_replacements = true"
+                raise DataError(what, where=self.name, hint=hint) from None
 
-    def release_relation(self, translation: Translation) -> Relation:
-        """The release as a relation of the caller's connection."""
-        try:
-            return self._join_cells(translation)
-        except duckdb.CatalogException:
-            raise DataError(
-                "the connection does not find tables of Python",
-                where=self.name,
-                hint="SET python_enable_replacements = true",
-            ) from None
-        except duckdb.Error as error:
-            raise explain_error(error, self.name) from None
+    def bring_table(self, table: pa.Table) -> Relation:
+        return self._query(TABLE, table)
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
-        rows = self.release_relation(replace(translation, shuffle=False))
-        yield from self._run(lambda: rows.to_arrow_reader(BATCH))
+        with self.explain_errors():
+            yield from self.recode(replace(translation, order_key=None)).to_arrow_reader(BATCH)
 
     def _batches(self) -> Any:
         for name, kind in self.types.items():
             if kind.startswith(UNTOLD):
-                raise DataError(
-                    f"values of type {kind} cannot be told outside the database",
-                    where=f"column {name!r}",
-                    hint="cast it to VARCHAR first",
-                )
-        return self._run(lambda: self.relation.to_arrow_reader(BATCH))
+                what = f"values of type {kind} cannot be told outside the database"
+                hint = "cast it to VARCHAR first"
+                raise DataError(what, where=f"column {name!r}", hint=hint)
+        return super()._batches()
 
     def _join_cells(self, translation: Translation) -> Relation:
         rows, names = self.relation, ", ".join(map(quote_name, self.columns))
-        ordered = not translation.shuffle and self._has_order()
-        if ordered:
-            rows = rows.project(f"row_number() OVER () AS {quote_name(ROW)}, {names}")
-        cells = self._scan_table(collect_cell_table(translation))
+        order, secret = "", translation.order_key
+        # Rows have an order where the connection keeps one, which is its default.
+        kept = "SELECT current_setting('preserve_insertion_order')"
+        if secret is not None or self._query(kept).fetchall()[0][0]:
+            order = quote_name(ROW)
+            rows = rows.project(f"row_number() OVER () AS {order}, {names}")
+        if secret is not None:
+            order = write_order(order, secret)
+        cells = self._query(TABLE, translation.cells)
         kinds = dict(zip(cells.columns, cells.types, strict=True))
         match = []
         for at, name in enumerate(translation.keys):
@@ -101,13 +95,10 @@ class RelationSource(DuckSource):
         for at, change in enumerate(translation.changes):
             if change.kind == "pseudonym":
                 rows = self._add_pseudonyms(rows, change.name, at, translation)
-        if ordered or translation.shuffle:
-            rows = rows.order(quote_name(ROW) if ordered else "random()")
+        rows = rows.order(order) if order else rows
         changes = enumerate(translation.changes)
         rows = rows.project(", ".join(_change_column(*pair, translation) for pair in changes))
-        return rows.project(
-            ", ".join(self._narrow_column(change) for change in translation.changes)
-        )
+        return rows.project(", ".join(map(self._narrow_column, translation.changes)))
 
     def _narrow_column(self, change: Change) -> str:
         """A column; of categories, which the type tells, with those that occur only."""
@@ -115,29 +106,17 @@ class RelationSource(DuckSource):
         if change.kind not in ("same", "hidden") or not self.types[change.name].startswith("ENUM"):
             return name
         found = self.relation.project(name).filter(f"{name} IS NOT NULL").distinct().order(name)
-        used = ", ".join(quote_text(value) for (value,) in self._run(found.fetchall))
+        used = ", ".join(quote_text(value) for (value,) in found.fetchall())
         kind = f"ENUM({used})" if used else "VARCHAR"
         return f"CAST(CAST({name} AS VARCHAR) AS {kind}) AS {name}"
 
     def _add_pseudonyms(self, rows: Relation, name: str, at: int, translation: Translation) -> Any:
-        """The rows with a pseudonym for each value of a column, from a table of all of them."""
         value = quote_name(VALUE.format(at))
-        parts = []
         different = self.relation.project(f"{quote_name(name)} AS {value}").distinct()
-        for batch in different.to_arrow_reader(BATCH):
-            columns = [batch.column(0), translation.pseudonyms(batch.column(0))]
-            parts.append(pa.record_batch(columns, [VALUE.format(at), NAME.format(at)]))
-        names = self._scan_table(pa.Table.from_batches(parts))
-        return _join(rows, names, f"{quote_name(name)} IS NOT DISTINCT FROM {value}")
-
-    def _has_order(self) -> bool:
-        """Whether the connection keeps the order of rows, which is its default."""
-        setting = self._query("SELECT current_setting('preserve_insertion_order')")
-        return bool(setting.fetchall()[0][0])
-
-    def _scan_table(self, table: pa.Table) -> Relation:
-        """An Arrow table as a relation of the caller's connection."""
-        return self._query("SELECT * FROM __tclose_table__", table)
+        values = different.to_arrow_table().column(0).combine_chunks()
+        both = {VALUE.format(at): values, NAME.format(at): translation.pseudonyms(name, values)}
+        match = f"{quote_name(name)} IS NOT DISTINCT FROM {value}"
+        return _join(rows, self._query(TABLE, pa.table(both)), match)
 
     def _query(self, sql: str, __tclose_table__: pa.Table | None = None) -> Relation:
         """A query on the caller's connection, which finds the table by the argument's name.
@@ -159,18 +138,11 @@ def _files(relation: Relation) -> Iterator[Path]:
             yield Path(path)
 
 
-def collect_cell_table(translation: Translation) -> pa.Table:
-    """The lines of a translation, also where a cell store has made them on its own connection."""
-    table = translation.cell_table
-    return table if isinstance(table, pa.Table) else table.to_arrow_table()
-
-
 def _join(rows: Relation, table: Relation, match: str) -> Relation:
     return rows.set_alias("__tclose_rows__").join(table.set_alias("__tclose_beside__"), match)
 
 
 def _change_column(at: int, change: Change, translation: Translation) -> str:
-    """What becomes of a column."""
     name, new = quote_name(change.name), quote_name(change.at)
     match change.kind:
         case "same":

@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 
-from tclose.data.io.counting import Connection, Relation, coarsen_times, connect, is_countable
+from tclose.data.io.counting import (
+    Batches,
+    Connection,
+    Relation,
+    coarsen_times,
+    connect,
+    is_countable,
+)
 from tclose.data.io.files import LINE
 from tclose.data.io.paths import bytes_of
 from tclose.data.source import (
     BATCH,
+    KEY,
+    NEW,
     NO_LIMIT,
     READ,
     ROWS,
     CellStore,
+    Cleaned,
     Rows,
     Source,
     Spread,
     Translation,
     quote_name,
+    replace_in_rows,
 )
 from tclose.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-T = TypeVar("T")
+FILE, ROW = "__tclose_file__", "__tclose_row__"
 USED = re.compile(r"of size ([\d.]+ \w+) \(([\d.]+ \w+)/([\d.]+ \w+) used\)")
 """What the engine asked for, had, and may have."""
 SCALAR = re.compile(
@@ -73,9 +85,7 @@ class DuckSource(Source):
     @cached_property
     def types(self) -> dict[str, str]:
         """Each column's type, in the engine's words."""
-        return {
-            name: str(kind) for name, kind in zip(self.columns, self.relation.types, strict=True)
-        }
+        return dict(zip(self.columns, map(str, self.relation.types), strict=True))
 
     @cached_property
     def n_rows(self) -> int:
@@ -88,23 +98,22 @@ class DuckSource(Source):
 
     def single_row(self, aggregates: str) -> tuple[Any, ...]:
         """The values of some SQL aggregates over the whole table."""
-        return tuple(self._run(lambda: self.relation.aggregate(aggregates).fetchall())[0])
+        with self.explain_errors():
+            return tuple(self.relation.aggregate(aggregates).fetchall()[0])
 
     def is_scalar(self, column: str) -> bool:
         kind = self.types[column]
         return SCALAR.match(kind) is not None and not kind.endswith("]")
 
     def group_within_limit(self, columns: Sequence[str]) -> pa.Table | None:
-        names = [quote_name(name) for name in columns]
-        listed = ", ".join(names)
-        wanted = ", ".join([*names, f"count(*) AS {quote_name(ROWS)}"])
-        tuples = self.relation.aggregate(wanted, listed)
-        if self.max_cells == NO_LIMIT:
-            found = self._run(lambda: tuples.to_arrow_table())
-        else:
-            reader = self._run(lambda: tuples.to_arrow_reader(BATCH))
-            found = self._run(lambda: collect_within_limit(reader, reader.schema, self.max_cells))
-            reader.close()
+        listed = ", ".join(map(quote_name, columns))
+        tuples = self.relation.aggregate(f"{listed}, count(*) AS {quote_name(ROWS)}", listed)
+        with self.explain_errors():
+            if self.max_cells == NO_LIMIT:
+                found = tuples.to_arrow_table()
+            else:
+                with closing(tuples.to_arrow_reader(BATCH)) as reader:
+                    found = collect_within_limit(reader, reader.schema, self.max_cells)
         return None if found is None else self._restore_zones(coarsen_times(found))
 
     def group_relation(self, columns: Sequence[str]) -> Relation:
@@ -129,14 +138,42 @@ class DuckSource(Source):
     def stream(self) -> Rows:
         if self.rows_in_order is not None:
             return self.rows_in_order()
-        nothing = self._run(lambda: self.relation.limit(0).to_arrow_table())
-        return Rows(nothing.schema, lambda: self.reader(READ))
+        with self.explain_errors():
+            return Rows(self.relation.limit(0).to_arrow_table().schema, self._batches)
 
-    def reader(self, rows: int) -> Any:
-        """All rows in their own order, as the engine hands them out."""
+    def read_first(self, columns: Sequence[str], limit: int) -> pa.Table:
+        if self.rows_in_order is not None:
+            return super().read_first(columns, limit)
+        with self.explain_errors():
+            chosen = self.relation.project(", ".join(map(quote_name, columns)))
+            return chosen.limit(limit).to_arrow_table()
+
+    def replace_values(self, cleaned: Cleaned) -> Source:
+        columns = {name: quote_name(name) for name in self.columns}
+        rows = self.relation.project(f"*, row_number() OVER () AS {ROW}").set_alias("r")
+        with self.explain_errors():
+            for at, (name, column) in enumerate(cleaned.items()):
+                raw, clean = KEY.format(at), NEW.format(at)
+                pairs = self.bring_table(column.pair(raw, clean))
+                value = f"CAST({plain(quote_name(name), self.types[name])} AS {pairs.types[0]})"
+                same = f"{value} IS NOT DISTINCT FROM {raw}"
+                rows = rows.join(pairs.set_alias(f"c{at}"), same).set_alias("r")
+                columns[name] = f"{clean} AS {quote_name(name)}"
+            relation = rows.order(ROW).project(", ".join(columns.values()))
+        read = self.rows_in_order
+        in_order = None if read is None else lambda: replace_in_rows(read(), cleaned)
+        return replace(self, relation=relation, rows_in_order=in_order, hashed=None)
+
+    def bring_table(self, table: pa.Table) -> Relation:
+        """A table of ours as a relation of the same connection."""
+        assert self.connection is not None  # relations of others say it themselves
+        return self.connection.from_arrow(table)
+
+    def _batches(self) -> Any:
         if self.connection is not None:
             self.connection.execute("SET preserve_insertion_order = true")
-        return self._run(lambda: self.relation.to_arrow_reader(rows))
+        with self.explain_errors():
+            return self.relation.to_arrow_reader(READ)
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:
         from tclose.data.engines.duckdb.partitioned import DuckCellStore
@@ -144,14 +181,12 @@ class DuckSource(Source):
         return DuckCellStore(self, columns)
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
-        from tclose.data.engines.duckdb.partitioned import join_rows
+        from tclose.data.engines.duckdb.partitioned import join_whole, read_along
 
         if self.connection is not None:
             self.connection.execute("SET preserve_insertion_order = true")
-        try:
-            yield from join_rows(self, translation)
-        except duckdb.Error as error:
-            raise explain_error(error, self.name, self.lines_before) from None
+        with self.explain_errors():
+            yield from (read_along if self.steady else join_whole)(self, translation)
 
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         from tclose.data.engines.duckdb.partitioned import split_cells
@@ -166,21 +201,16 @@ class DuckSource(Source):
     def digest(self) -> str:
         return super().digest() if self.hashed is None else self.hashed()
 
-    def _run(self, query: Callable[[], T]) -> T:
-        try:
-            return query()
-        except duckdb.Error as error:
-            several = len(self.files) > 1
-            raise explain_error(error, self.name, self.lines_before, several=several) from None
+    def explain_errors(self) -> AbstractContextManager[None]:
+        """Turns the engine's complaints into errors that show no value."""
+        return explain_errors(self.name, self.lines_before, several=len(self.files) > 1)
 
 
 def _has_zone(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
-def collect_within_limit(
-    parts: Iterable[pa.RecordBatch], schema: pa.Schema, max_rows: int
-) -> pa.Table | None:
+def collect_within_limit(parts: Batches, schema: pa.Schema, max_rows: int) -> pa.Table | None:
     """All parts as one table; None where they have more rows than that."""
     kept, found = [], 0
     for part in parts:
@@ -207,10 +237,16 @@ def quote_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def explain_error(
-    error: duckdb.Error, name: str, lines_before: int = 0, *, several: bool = False
-) -> DataError:
+@contextmanager
+def explain_errors(name: str, lines_before: int = 0, *, several: bool = False) -> Iterator[None]:
     """The engine's complaint without the cell values it quotes; of several files, which it is."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _explain(error, name, lines_before, several=several) from None
+
+
+def _explain(error: duckdb.Error, name: str, lines_before: int, *, several: bool) -> DataError:
     message = str(error)
     if several and (file := re.search(r"^ *file = (.+)$", message, re.MULTILINE)):
         name = Path(file[1]).name
@@ -224,21 +260,15 @@ def explain_error(
     for sign, what, hint in COMPLAINTS:
         if re.search(sign, message):
             return DataError(what, where=where, hint=hint)
-    return DataError(
-        f"cannot be read ({type(error).__name__})",
-        where=where,
-        hint="the file may be damaged: write or fetch it again",
-    )
+    hint = "the file may be damaged: write or fetch it again"
+    return DataError(f"cannot be read ({type(error).__name__})", where=where, hint=hint)
 
 
 def _too_little(message: str, name: str) -> DataError:
     """Which is too small: the disk, what the engine may take, or the machine."""
     if "max_temp_directory_size" in message:
-        return DataError(
-            "not enough space on the disk to put counts aside",
-            where=name,
-            hint="make room, name a larger folder in TMPDIR, or give more with --memory",
-        )
+        hint = "make room, name a larger folder in TMPDIR, or give more with --memory"
+        return DataError("not enough space on the disk to put counts aside", where=name, hint=hint)
     sizes = USED.search(message)
     more, used, most = (bytes_of(size) or 0 for size in sizes.groups()) if sizes else (0, 0, 0)
     hint = "give more with --memory"
@@ -249,18 +279,17 @@ def _too_little(message: str, name: str) -> DataError:
 
 def scan_arrow(connection: Connection, data: pa.Table | ds.Dataset) -> Relation:
     """A table's or dataset's columns; those that DuckDB has no type for are there, but empty."""
-    if isinstance(data, pa.Table):
-        for at, column in enumerate(data.schema):
-            if pa.types.is_float16(column.type):
-                data = data.set_column(at, column.name, data.column(at).cast(pa.float32()))
+    is_table = isinstance(data, pa.Table)
+    for at, column in enumerate(data.schema):
+        if is_table and pa.types.is_float16(column.type):
+            data = data.set_column(at, column.name, data.column(at).cast(pa.float32()))
     known = [field for field in data.schema if is_countable(field.type)]
     if not known:
         raise DataError("no column has values that can be counted", where="table")
-    some = data
-    if len(known) < len(data.schema):
-        names = [column.name for column in known]
-        is_table = isinstance(data, pa.Table)
-        some = data.select(names) if is_table else data.replace_schema(pa.schema(known))
+    if is_table:
+        some = data.select([column.name for column in known])
+    else:
+        some = data.replace_schema(pa.schema(known)) if len(known) < len(data.schema) else data
     return connection.from_arrow(some).project(columns_of(data.schema))
 
 
@@ -278,3 +307,21 @@ def columns_of(schema: pa.Schema) -> str:
         else:
             columns.append(name if is_countable(column.type) else f"CAST(NULL AS BLOB) AS {name}")
     return ", ".join(columns)
+
+
+def scan_files(
+    connection: Connection,
+    reader: str,
+    paths: Sequence[str],
+    options: str,
+    folders: pa.Table | None = None,
+) -> Relation:
+    """All rows of files, whose names are no patterns, with what the folder of each says, too."""
+    listed = ", ".join(quote_text(re.sub(r"([*?\[])", r"[\1]", path)) for path in paths)
+    query = f"SELECT * FROM {reader}([{listed}], hive_partitioning = false{options}"
+    if folders is None or not folders.num_columns:
+        return connection.sql(f"{query})")
+    rows = connection.sql(f"{query}, filename = '{FILE}')").set_alias("rows")
+    said = connection.from_arrow(folders.add_column(0, FILE, pa.array(paths))).set_alias("folders")
+    both = rows.join(said, f'rows."{FILE}" = folders."{FILE}"')
+    return both.project(f'rows.* EXCLUDE ("{FILE}"), folders.* EXCLUDE ("{FILE}")')

@@ -1,7 +1,6 @@
 """CSV files, one or many, packed or not: every field stays text until its kind is known.
 
-So `007` and `7` are two postcodes, and 0.10 is exactly a tenth. How a file is written (encoding,
-delimiter, header) is said by the caller or found out from its beginning.
+So `007` and `7` are two postcodes, and 0.10 is exactly a tenth.
 """
 
 from __future__ import annotations
@@ -18,16 +17,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import duckdb
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.source import TOO_LONG, DuckSource, explain_error, quote_text
-from tclose.data.engines.files.source import read_partitions, scan_files
+from tclose.data.engines.duckdb.source import (
+    TOO_LONG,
+    DuckSource,
+    explain_errors,
+    quote_text,
+    scan_files,
+)
+from tclose.data.engines.files.source import fit_batch, read_partitions
 from tclose.data.io.counting import Connection, buffer_for, hash_files
-from tclose.data.io.files import LINE, Scratch
+from tclose.data.io.files import LINE
 from tclose.data.io.paths import PACKED, Files, Reading, refuse_ambiguous
+from tclose.data.io.scratch import FULL, Scratch
 from tclose.data.source import READ, Rows
 from tclose.errors import DataError
 
@@ -55,61 +59,58 @@ OTHERS = {
 
 def open_text(files: Files, reading: Reading, connection: Connection) -> DuckSource:
     """The table in one or several CSV files, which have the same columns in the same order."""
-    scratch: list[Scratch] = []
+    scratch = Scratch()
     texts = [_unpack(path, scratch) for path in files.paths]
-    dialects = [
-        sniff(path, encoding=reading.encoding, delimiter=reading.delimiter) for path in texts
-    ]
+    dialects = [_sniff(path, reading) for path in texts]
     first = dialects[0]
     _refuse_unlike(files, dialects)
     plain = all(dialect.is_plain for dialect in dialects)
     if not plain:
-        texts = [_copy_rows(*both, scratch) for both in zip(texts, dialects, strict=True)]
+        texts = [
+            copy_as_utf8(path, dialect, scratch.place(path.name))
+            for path, dialect in zip(texts, dialects, strict=True)
+        ]
     for place, path in zip(texts, files.paths, strict=True):
         _refuse_endless(place, path.name)
-    folders = read_partitions(files, typed=False).without(list(first.header))
-    columns = (*first.header, *folders.names)
+    named = not files.single  # by folders such as year=2024
+    folders = read_partitions(files, first.header, typed=False) if named else pa.table({})
+    columns = (*first.header, *folders.column_names)
     schema = pa.schema({name: pa.string() for name in columns})
     paths = [os.path.abspath(path) for path in texts]
-    options = _options(first, reading.nulls, connection, header=plain)
-    try:
-        relation = folders.scan(connection, "read_csv", list(first.header), paths, options)
-    except duckdb.Error as error:
-        raise explain_error(error, files.name) from None
+    options = _options(first, reading.nulls, connection)
+    with explain_errors(files.name):
+        relation = scan_files(connection, "read_csv", paths, options, folders)
 
     def batches(_: object = scratch) -> Iterator[pa.RecordBatch]:
         connection.execute("SET preserve_insertion_order = true")
         for at, path in enumerate(paths):
             rows = scan_files(connection, "read_csv", [path], options)
             for batch in rows.to_arrow_reader(READ):
-                more = folders.of_rows(at, batch.num_rows)
-                yield pa.RecordBatch.from_arrays([*batch.columns, *more], schema=schema)
+                yield fit_batch(batch, schema, folders, at)
 
     return DuckSource(
         files.name, columns, relation, connection,
         (lambda: Rows(schema, batches)) if len(texts) > 1 else None, partial(hash_files, files),
-        tuple(scratch), 0 if plain else first.header_lines,
+        scratch, 0 if plain else first.header_lines - 1,
         notes=tuple(dict.fromkeys(note for dialect in dialects for note in dialect.notes)),
-        delimiter=first.delimiter, files=files.paths, steady=not folders,
+        delimiter=first.delimiter, files=files.paths,
+        steady=not folders.num_columns,
     )  # fmt: skip
 
 
-def _options(
-    dialect: Dialect, nulls: Sequence[str], connection: Connection, *, header: bool
-) -> str:
-    """How DuckDB is to read files of a dialect."""
+def _options(dialect: Dialect, nulls: Sequence[str], connection: Connection) -> str:
     columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in dialect.header)
     return (
         f", delim = {quote_text(dialect.delimiter)}, "
-        f"""quote = '"', escape = '"', header = {str(header).lower()}, """
+        """quote = '"', escape = '"', header = true, """
         f"columns = {{{columns}}}, auto_detect = false, strict_mode = true, "
         f"nullstr = [{', '.join(map(quote_text, nulls))}], max_line_size = {LINE}, "
         f"buffer_size = {buffer_for(connection, LINE + CHUNK)}"
     )
 
 
-def _unpack(path: Path, scratch: list[Scratch]) -> Path:
-    """The file as it is, or what it unpacks to, in a private folder that joins the others."""
+def _unpack(path: Path, scratch: Scratch) -> Path:
+    """The file as it is, or what it unpacks to, in a private folder."""
     with path.open("rb") as file:
         start = file.read(16)
     packed = path.suffix.lower()
@@ -118,53 +119,42 @@ def _unpack(path: Path, scratch: list[Scratch]) -> Path:
             if start.startswith(mark):
                 raise DataError("not a text table", where=path.name, hint=hint)
         return path
-    scratch.append(Scratch())
-    target = Path(scratch[-1].name) / path.with_suffix("").name
+    target = scratch.place(path.with_suffix("").name)
+    unpacking = gzip.open if packed == ".gz" else partial(pa.input_stream, compression="zstd")
     try:
-        with _stream(path, packed) as read, target.open("wb") as write:
+        with unpacking(path) as read, target.open("wb") as write:
             shutil.copyfileobj(read, write, CHUNK)
-    except (OSError, EOFError, zlib.error):
-        raise DataError(
-            f"cannot be unpacked ({packed})", where=path.name, hint="write or fetch it again"
-        ) from None
+    except (OSError, EOFError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise
+        hint = "write or fetch it again"
+        raise DataError(f"cannot be unpacked ({packed})", where=path.name, hint=hint) from None
     return target
-
-
-def _stream(path: Path, packed: str) -> Any:
-    return gzip.open(path) if packed == ".gz" else pa.input_stream(str(path), compression="zstd")
 
 
 def _refuse_unlike(files: Files, dialects: Sequence[Dialect]) -> None:
     first = dialects[0]
     for path, dialect in zip(files.paths, dialects, strict=True):
         if dialect.header != first.header:
-            raise DataError(
-                f"its header is not that of {files.paths[0].name}",
-                where=str(path),
-                hint="the files of a table have the same columns in the same order",
-            )
+            what = f"its header is not that of {files.paths[0].name}"
+            hint = "the files of a table have the same columns in the same order"
+            raise DataError(what, where=str(path), hint=hint)
         if dialect.delimiter != first.delimiter:
-            raise DataError(
-                f"its fields are separated otherwise than in {files.paths[0].name}",
-                where=str(path),
-                hint="give --delimiter if one was guessed wrong, or write all files alike",
-            )
-
-
-def _copy_rows(path: Path, dialect: Dialect, scratch: list[Scratch]) -> Path:
-    scratch.append(Scratch())
-    return copy_as_utf8(path, dialect, Path(scratch[-1].name) / path.name)
+            what = f"its fields are separated otherwise than in {files.paths[0].name}"
+            hint = "give --delimiter if one was guessed wrong, or write all files alike"
+            raise DataError(what, where=str(path), hint=hint)
 
 
 def copy_as_utf8(path: Path, dialect: Dialect, target: Path) -> Path:
-    """Writes a copy of the rows in UTF-8, without the header."""
+    """Writes a copy in UTF-8, with a header of one line, whose end says how rows end."""
     try:
         with (
             path.open("r", encoding=dialect.encoding, newline="") as read,
             target.open("w", encoding="utf-8", newline="") as write,
         ):
-            for _ in range(dialect.header_lines):
-                read.readline()
+            lines = [read.readline() for _ in range(dialect.header_lines)]
+            end = lines[-1][len(lines[-1].rstrip("\r\n")) :] or "\n"
+            write.write(dialect.delimiter.join("x" * len(dialect.header)) + end)
             shutil.copyfileobj(read, write, CHUNK)
     except UnicodeError:
         raise _not_this_encoding(dialect.encoding, path.name) from None
@@ -197,26 +187,18 @@ class Dialect:
         return self.encoding in ("utf-8", "utf-8-sig") and self.header_lines == 1
 
 
-def sniff(path: Path, *, encoding: str | None = None, delimiter: str | None = None) -> Dialect:
-    """Reads the beginning of a CSV file and says how the rest is written."""
+def _sniff(path: Path, reading: Reading) -> Dialect:
     with path.open("rb") as file:
-        return sniff_sample(file.read(SAMPLE), path.name, encoding=encoding, delimiter=delimiter)
+        return sniff_sample(file.read(SAMPLE), path.name, reading)
 
 
-def sniff_sample(
-    sample: bytes,
-    name: str,
-    *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    most: int = SAMPLE,
-) -> Dialect:
+def sniff_sample(sample: bytes, name: str, reading: Reading, most: int = SAMPLE) -> Dialect:
     """Says from the beginning of a CSV file, at most so many bytes, how the rest is written."""
     if not sample.strip():
         raise DataError("the file is empty", where=name, hint="it needs a header and rows")
     csv.field_size_limit(SAMPLE + 1)
     whole = len(sample) < most
-    used, notes = _encoding(sample, encoding, name, whole=whole)
+    used, notes = _encoding(sample, reading.encoding, name, whole=whole)
     try:
         text = codecs.getincrementaldecoder(used)().decode(sample, final=whole)
     except UnicodeError:
@@ -224,13 +206,11 @@ def sniff_sample(
     text = text.removeprefix("\ufeff")
     if "\x00" in text:
         raise _no_text(name)
-    mark = delimiter or _delimiter(text)
+    mark = reading.delimiter or _delimiter(text)
     if len(mark) != 1 or mark in '"\r\n':
-        raise DataError(
-            "a delimiter is one character, neither a quote nor a line end",
-            where=name,
-            hint="for example --delimiter ';', or --delimiter tab",
-        )
+        what = "a delimiter is one character, neither a quote nor a line end"
+        hint = "for example --delimiter ';', or --delimiter tab"
+        raise DataError(what, where=name, hint=hint)
     names, lines = _header(text, mark, name, whole=whole)
     return Dialect(used, mark, names, lines, notes)
 
@@ -243,9 +223,8 @@ def _encoding(
             "".encode(given)  # codecs that do not make bytes from text are refused here
             return codecs.lookup(given).name, ()
         except (LookupError, UnicodeError):
-            raise DataError(
-                "unknown encoding", where=where, hint="for example utf-8, latin-1 or utf-16"
-            ) from None
+            hint = "for example utf-8, latin-1 or utf-16"
+            raise DataError("unknown encoding", where=where, hint=hint) from None
     for mark, name in MARKS:
         if sample.startswith(mark):
             return name, ()
@@ -260,11 +239,8 @@ def _encoding(
 
 
 def _no_text(where: str) -> DataError:
-    return DataError(
-        "the file holds null bytes; it is not a text table",
-        where=where,
-        hint="export it as CSV, or let the name of a Parquet file end in .parquet",
-    )
+    hint = "export it as CSV, or let the name of a Parquet file end in .parquet"
+    return DataError("the file holds null bytes; it is not a text table", where=where, hint=hint)
 
 
 def _not_this_encoding(encoding: str, where: str) -> DataError:
@@ -281,9 +257,7 @@ def _delimiter(text: str) -> str:
             widths = Counter(len(row) for row in csv.reader(lines, delimiter=mark) if row)
         except csv.Error:
             return (0, 0)
-        if not widths:
-            return (0, 0)
-        width, often = widths.most_common(1)[0]
+        width, often = max(widths.most_common(1), default=(0, 0))
         return (often, width) if width > 1 else (0, 0)
 
     return max(DELIMITERS, key=score)
@@ -292,18 +266,15 @@ def _delimiter(text: str) -> str:
 def _header(text: str, delimiter: str, where: str, *, whole: bool) -> tuple[tuple[str, ...], int]:
     """The column names and how many lines they end on; refuses what would make them ambiguous."""
     if not whole and "\n" not in text and "\r" not in text:
-        raise DataError(
-            f"the header line is longer than {len(text):,} characters",
-            where=where,
-            hint="is this a CSV file?",
-        )
+        what = f"the header line is longer than {len(text):,} characters"
+        hint = "is this a CSV file?"
+        raise DataError(what, where=where, hint=hint)
     # Strict: a quote left open would make the rows below, cell values and all, part of a name.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         names = [name.strip() for name in next(row for row in reader if row)]
     except (csv.Error, StopIteration):
-        raise DataError(
-            "the header line cannot be read", where=where, hint="is a quote left open?"
-        ) from None
+        hint = "is a quote left open?"
+        raise DataError("the header line cannot be read", where=where, hint=hint) from None
     refuse_ambiguous(names, where)
     return tuple(names), reader.line_num

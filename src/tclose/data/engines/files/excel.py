@@ -22,15 +22,14 @@ from tclose.data.encode.columns import as_text
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import open_dataset
 from tclose.data.io.counting import Connection, file_hash
-from tclose.data.io.excel_writer import needs_openpyxl
-from tclose.data.io.files import Scratch
+from tclose.data.io.excel_writer import MOST_ROWS, needs_openpyxl
 from tclose.data.io.paths import Files, refuse_ambiguous
-from tclose.errors import DataError, nearest
+from tclose.data.io.scratch import Scratch
+from tclose.errors import DataError, TcloseError, nearest
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
-
 
 ROWS = 8_192
 EXACT = 2**53
@@ -41,6 +40,9 @@ NOT_CALCULATED = re.compile(
     rb"<(?:\w+:)?f\b[^>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
     rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
+ROW_NUMBER = re.compile(rb'<(?:\w+:)?row\b[^>]*?\br\s*=\s*["\'](\d+)')
+MOST_BYTES, DENSE, RATIO = 4 << 30, 64 << 20, 200
+"""What a workbook may unpack to; parts beyond `DENSE` bytes, to so many times what is stored."""
 CHUNK, OVERLAP = 1 << 20, 1 << 16
 TYPES = {
     frozenset({"bool"}): pa.bool_(), frozenset({"whole"}): pa.int64(),
@@ -57,18 +59,20 @@ TYPES = {
 def open_excel(files: Files, sheet: str | None, connection: Connection) -> DuckSource:
     """The table in a sheet: the first one, unless another is named."""
     path, scratch = files.paths[0], Scratch()
-    target = Path(scratch.name) / "table.arrow"
+    target = scratch.place("table.arrow")
+    _refuse_exhausting(path)
     with _open_book(path) as book:
         chosen, notes = _sheet(book, sheet, path.name)
         _refuse_unreadable(path, chosen)
-        copy = _SheetCopy(chosen, path.name, Path(scratch.name) / "cells.arrow")
-    notes += copy.write_typed(target)
+        copy = _SheetCopy(chosen, path.name, scratch.place("cells.arrow"))
+    copy.write_typed(target)
+    scratch.discard(copy.path)
     import pyarrow.dataset as ds  # slow to import: it looks for pandas
 
     dataset = ds.dataset([str(target)], format="ipc")
     return open_dataset(
-        dataset, files.name, connection=connection, hashed=lambda: file_hash(path),
-        scratch=scratch, notes=tuple(notes), files=files.paths,
+        dataset, connection, files.name, hashed=lambda: file_hash(path), scratch=scratch,
+        notes=(*notes, *copy.notes()), files=files.paths,
     )  # fmt: skip
 
 
@@ -81,24 +85,37 @@ def _open_book(path: Path) -> Iterator[Any]:
         raise needs_openpyxl(path) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        except OSError:
+        try:  # cells are read as they are asked for, so a damaged one is found later
+            with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
+                yield book
+        except (OSError, MemoryError, TcloseError):
             raise
         except Exception:
-            raise DataError(
-                "not an Excel file, damaged, or protected by a password",
-                where=path.name,
-                hint="save it again as .xlsx, without a password",
-            ) from None
-        try:
-            yield book
-        finally:
-            book.close()
+            raise _no_workbook(path.name) from None
+
+
+def _no_workbook(name: str) -> DataError:
+    what = "not an Excel file, damaged, or protected by a password"
+    return DataError(what, where=name, hint="save it again as .xlsx, without a password")
+
+
+def _refuse_exhausting(path: Path) -> None:
+    """Raises where a small file would become a very large one, before any of it is unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise _no_workbook(path.name) from None
+    whole = sum(part.file_size for part in parts)
+    if whole > MOST_BYTES or any(
+        part.file_size > max(DENSE, RATIO * part.compress_size) for part in parts
+    ):
+        what = f"its sheets unpack to {whole >> 20:,} MiB, which is more than a sheet's cells take"
+        limit = f"at most {MOST_BYTES >> 20:,} MiB, and {RATIO} times what is stored"
+        raise DataError(what, where=path.name, hint=f"save it as .csv ({limit})")
 
 
 def _sheet(book: Workbook, wanted: str | None, name: str) -> tuple[Any, list[str]]:
-    """The sheet that is asked for; the first where none is."""
     sheets = {page.title: page for page in book.worksheets}
     if not sheets:
         raise DataError("it has no sheet with cells", where=name, hint="save the table in a sheet")
@@ -119,19 +136,17 @@ def _refuse_unreadable(path: Path, sheet: ReadOnlyWorksheet) -> None:
         kept = b""
         while chunk := file.read(CHUNK):
             kept = kept[-OVERLAP:] + chunk
+            if any(int(number[:9]) > MOST_ROWS for number in ROW_NUMBER.findall(kept)):
+                what = f"a row has a number beyond {MOST_ROWS:,}, the last of a sheet"
+                raise DataError(what, where=where, hint="save it again in a spreadsheet program")
             if found := MERGED.search(kept):
-                raise DataError(
-                    f"the cells {found[1].decode()} are merged",
-                    where=where,
-                    hint="unmerge them and fill each cell; a header is one row of names",
-                )
+                hint = "unmerge them and fill each cell; a header is one row of names"
+                raise DataError(f"the cells {found[1].decode()} are merged", where=where, hint=hint)
             formulas = b"<f" in kept or b":f" in kept
             if formulas and (found := NOT_CALCULATED.search(kept)):
-                raise DataError(
-                    f"the formula in {found[1].decode()} has no value",
-                    where=where,
-                    hint="open it in a spreadsheet program, which calculates, and save it again",
-                )
+                what = f"the formula in {found[1].decode()} has no value"
+                hint = "open it in a spreadsheet program, which calculates, and save it again"
+                raise DataError(what, where=where, hint=hint)
 
 
 class _SheetCopy:
@@ -142,48 +157,41 @@ class _SheetCopy:
         self.blank, self.errors = 0, 0
         sheet.reset_dimensions()
         with closing(sheet.iter_rows()) as read:  # left open, it would keep the file open
-            self._copy(enumerate(read, 1))
+            rows = enumerate(read, 1)
+            self.names = self._header(rows)
+            self.kinds: list[set[str]] = [set() for _ in self.names]
+            schema = pa.schema({name: pa.string() for name in self.names})
+            with pa.ipc.new_stream(path, schema) as file:
+                for chunk in self._chunks(rows):
+                    turned = zip(self.kinds, zip(*chunk, strict=True), strict=True)
+                    columns = [self._texts(kinds, cells) for kinds, cells in turned]
+                    file.write(pa.record_batch(columns, schema=schema))
 
-    def _copy(self, rows: Iterator[tuple[int, Any]]) -> None:
-        self.names = self._header(rows)
-        self.kinds: list[set[str]] = [set() for _ in self.names]
-        self.schema = pa.schema({name: pa.string() for name in self.names})
-        with pa.ipc.new_file(self.path, self.schema) as file:
-            for chunk in self._chunks(rows):
-                turned = enumerate(zip(*chunk, strict=True))
-                columns = [self._texts(at, cells) for at, cells in turned]
-                file.write(pa.record_batch(columns, schema=self.schema))
-
-    def write_typed(self, target: Path) -> list[str]:
-        """Writes the cells in the types of their columns; tells what a reader should know."""
+    def write_typed(self, target: Path) -> None:
+        """Writes the cells in the types of their columns."""
         types = [TYPES.get(frozenset(kinds), pa.string()) for kinds in self.kinds]
         schema = pa.schema(list(zip(self.names, types, strict=True)))
         with (
-            pa.memory_map(str(self.path)) as source,
-            pa.ipc.open_file(source) as read,
+            pa.ipc.open_stream(pa.memory_map(str(self.path))) as read,
             pa.ipc.new_file(target, schema) as write,
         ):
-            for at in range(read.num_record_batches):
-                batch = read.get_batch(at)
+            for batch in read:
                 columns = [_cast(*pair) for pair in zip(batch.columns, types, strict=True)]
                 write.write(pa.record_batch(columns, schema=schema))
-        self.path.unlink()
-        return self._notes()
 
-    def _notes(self) -> list[str]:
+    def notes(self) -> list[str]:
         notes = [
             f"column {name!r} has cells of several kinds ({', '.join(sorted(kinds))}): read as text"
             for name, kinds in zip(self.names, self.kinds, strict=True)
             if frozenset(kinds) not in TYPES
         ]
         if self.blank:
-            notes.append(f"{self.blank:,} blank rows between others were skipped")
+            notes.append(f"{self.blank:,} blank rows between others: read as missing values")
         if self.errors:
             notes.append(f"{self.errors:,} cells hold errors such as #N/A: read as missing")
         return notes
 
     def _header(self, rows: Iterator[tuple[int, Any]]) -> list[str]:
-        """The first row that is not blank."""
         for _, cells in rows:
             names = ["" if cell.value is None else as_text(cell.value).strip() for cell in cells]
             while names and not names[-1]:
@@ -194,47 +202,43 @@ class _SheetCopy:
         raise DataError("the sheet is empty", where=self.where, hint="it needs a header and rows")
 
     def _chunks(self, rows: Iterator[tuple[int, Any]]) -> Iterator[list[list[Any]]]:
-        """The rows that have a cell, as wide as the header, some thousand at a time."""
+        """The rows down to the last that has a cell, as wide as the header, some at a time."""
         chunk: list[list[Any]] = []
         wide, blank = len(self.names), 0
         for number, cells in rows:
             row = list(cells)
             if any(cell.value is not None for cell in row[wide:]):
-                raise DataError(
-                    f"row {number:,} has cells beyond the last name of the header",
-                    where=self.where,
-                    hint="name every column, and keep other tables and remarks in other sheets",
-                )
+                what = f"row {number:,} has cells beyond the last name of the header"
+                hint = "name every column, and keep other tables and remarks in other sheets"
+                raise DataError(what, where=self.where, hint=hint)
             row = [*row[:wide], *[None] * (wide - len(row))]
             if all(cell is None or cell.value is None for cell in row):
                 blank += 1
                 continue
-            self.blank, blank = self.blank + blank, 0
-            chunk.append(row)
-            if len(chunk) == ROWS:
-                yield chunk
-                chunk = []
+            self.blank += blank
+            for missing in range(blank, -1, -1):
+                chunk.append([None] * wide if missing else row)
+                if len(chunk) == ROWS:
+                    yield chunk
+                    chunk = []
+            blank = 0
         if chunk:
             yield chunk
 
-    def _texts(self, column: int, cells: tuple[Any, ...]) -> pa.Array:
+    def _texts(self, kinds: set[str], cells: tuple[Any, ...]) -> pa.Array:
         texts: list[str | None] = []
-        seen = self.kinds[column]
         for cell in cells:
-            if cell is None or cell.value is None:
-                texts.append(None)
-            elif cell.data_type == "e":
+            text = None
+            if cell is not None and cell.data_type == "e":
                 self.errors += 1
-                texts.append(None)
-            else:
+            elif cell is not None and cell.value not in (None, ""):
                 kind, text = _classify(cell.value)
-                seen.add(kind)
-                texts.append(text)
+                kinds.add(kind)
+            texts.append(text)
         return pa.array(texts, pa.string())
 
 
 def _classify(value: object) -> tuple[str, str]:
-    """The kind of a cell's value, and the value as text."""
     if isinstance(value, bool):
         return "bool", "true" if value else "false"
     if isinstance(value, int):

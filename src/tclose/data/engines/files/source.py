@@ -1,22 +1,21 @@
 """Tables in Parquet and Arrow files, one or many, and in datasets: scanned by DuckDB out of core.
 
 Files with different columns are united by name wherever no value changes by that; folders such as
-`year=2024/month=1` name columns, too. Rows are handed out in their own order, as they are stored.
+`year=2024/month=1` name columns, too.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
@@ -24,14 +23,15 @@ from pyarrow.fs import LocalFileSystem
 from tclose.data.engines.duckdb.source import (
     DuckSource,
     columns_of,
-    explain_error,
-    quote_text,
+    explain_errors,
     scan_arrow,
+    scan_files,
 )
-from tclose.data.io.counting import Connection, Relation, connect, hash_files
-from tclose.data.io.files import ArrowWriter, Scratch
+from tclose.data.io.counting import Connection, connect, hash_files
+from tclose.data.io.files import ArrowWriter
 from tclose.data.io.paths import Files, find_files, refuse_ambiguous
-from tclose.data.source import READ, CellStore, Rows, Source, Spread, Translation, quote_name
+from tclose.data.io.scratch import Scratch
+from tclose.data.source import READ, CellStore, Rows, Source, Spread, Translation
 from tclose.errors import DataError
 
 if TYPE_CHECKING:
@@ -43,205 +43,152 @@ NOTHING = "__HIVE_DEFAULT_PARTITION__"
 """How a folder is called whose rows have no value there."""
 WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-FILE = "__tclose_file__"
 FILE_FORMAT = b"ARROW1"
 
 
 def open_parquet(files: Files, connection: Connection) -> DuckSource:
     """The table in one or several Parquet files, columns united by name."""
-    own, notes = unite_schemas([_parquet_schema(path) for path in files.paths], files.paths)
-    folders = read_partitions(files, typed=True).without(list(own.names))
-    schema = pa.schema([*own, *folders.values.schema])
+    own, notes = unite_schemas(
+        [_parquet_file(path).schema_arrow for path in files.paths], files.paths
+    )
+    folders = read_partitions(files, own.names, typed=True)
+    schema = pa.schema([*own, *folders.schema])
     paths = [os.path.abspath(path) for path in files.paths]
     several = "" if files.single else ", union_by_name = true"
-    try:
-        rows = folders.scan(connection, "read_parquet", list(own.names), paths, several)
+    with explain_errors(files.name):
+        rows = scan_files(connection, "read_parquet", paths, several, folders)
         relation = rows.project(columns_of(schema))
-    except duckdb.Error as error:
-        raise explain_error(error, files.name) from None
 
     def batches() -> Iterator[pa.RecordBatch]:
         for at, path in enumerate(files.paths):
-            with _parquet_file(path) as file:
+            with _refuse_damage("a Parquet", path.name), _parquet_file(path) as file:
                 for batch in file.iter_batches(READ):
-                    yield fit_batch(batch, schema, folders.of_rows(at, batch.num_rows))
+                    yield fit_batch(batch, schema, folders, at)
 
     return DuckSource(
         files.name, tuple(schema.names), relation, connection, lambda: Rows(schema, batches),
-        partial(hash_files, files), notes=tuple(notes), files=files.paths, steady=not folders,
+        partial(hash_files, files), notes=tuple(notes), files=files.paths,
+        steady=not folders.num_columns,
     )  # fmt: skip
-
-
-def _parquet_schema(path: Path) -> pa.Schema:
-    try:
-        return _parquet_file(path).schema_arrow
-    except pa.ArrowException:
-        raise DataError(
-            "not a Parquet file, or damaged", where=path.name, hint="write or fetch it again"
-        ) from None
 
 
 def _parquet_file(path: Path) -> pq.ParquetFile:
     """Old moments of 96 bits are read to the microsecond: as nanoseconds they end in 2262."""
-    return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    with _refuse_damage("a Parquet", path.name):
+        # Relative, a name such as v1:final.parquet would be the address of another system.
+        return pq.ParquetFile(os.path.abspath(path), coerce_int96_timestamp_unit="us")
+
+
+@contextmanager
+def _refuse_damage(kind: str, name: str) -> Iterator[None]:
+    """Tells by a DataError what cannot be read within; what the system refuses passes."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, IndexError, UnicodeDecodeError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        what, hint = f"not {kind} file, or damaged", "write or fetch it again"
+        raise DataError(what, where=name, hint=hint) from None
 
 
 def open_arrow(files: Files, connection: Connection) -> DuckSource:
     """The table in one or several Arrow files, in the file or the stream format, likewise."""
-    scratch: list[Scratch] = []
-    try:
+    scratch = Scratch()
+    with _refuse_damage("an Arrow", files.name):
         paths = [_as_arrow_file(path, scratch) for path in files.paths]
-        schemas = [_arrow_schema(path) for path in paths]
-    except pa.ArrowException:
-        raise DataError(
-            "not an Arrow file, or damaged", where=files.name, hint="write or fetch it again"
-        ) from None
+        schemas = [_check_arrow_file(path) for path in paths]
     own, notes = unite_schemas(schemas, files.paths)
-    folders = read_partitions(files, typed=True).without(list(own.names))
+    folders = read_partitions(files, own.names, typed=True)
     import pyarrow.dataset as ds  # slow to import: it looks for pandas
 
+    def said_of(pairs: dict[str, Any]) -> ds.Expression:
+        """What the folders of a file say about all of its rows."""
+        known = ds.scalar(True)
+        for field, value in ((ds.field(name), value) for name, value in pairs.items()):
+            known = known & (field.is_null() if value is None else field == value)
+        return known
+
     dataset = ds.FileSystemDataset.from_paths(
-        [str(path) for path in paths],
-        schema=pa.schema([*own, *folders.values.schema]),
+        paths,
+        schema=pa.schema([*own, *folders.schema]),
         format=ds.IpcFileFormat(),
         filesystem=LocalFileSystem(use_mmap=True),
-        partitions=[_folder_values(folders, at) for at in range(len(paths))],
+        partitions=[said_of(pairs) for pairs in folders.to_pylist() or [{}] * len(paths)],
     )
     return open_dataset(
-        dataset, files.name, connection=connection, hashed=partial(hash_files, files),
-        scratch=tuple(scratch), notes=tuple(notes), files=files.paths,
+        dataset, connection, files.name, hashed=partial(hash_files, files), scratch=scratch,
+        notes=tuple(notes), files=files.paths,
     )  # fmt: skip
 
 
-def _folder_values(folders: Partitions, file: int) -> ds.Expression:
-    """What the folders of a file say about all of its rows."""
-    import pyarrow.dataset as ds
-
-    known = ds.scalar(True)
-    for name in folders.names:
-        value = folders.values.column(name)[file]
-        known = known & (ds.field(name) == value if value.is_valid else ds.field(name).is_null())
-    return known
-
-
-def _as_arrow_file(path: Path, scratch: list[Scratch]) -> Path:
+def _as_arrow_file(path: Path, scratch: Scratch) -> str:
     """The file as it is, or a copy that can be read from anywhere where it is a stream."""
     with path.open("rb") as file:
         if file.read(len(FILE_FORMAT)) == FILE_FORMAT:
-            return path
-    scratch.append(Scratch())
-    target = Path(scratch[-1].name) / "table.arrow"
+            return os.path.abspath(path)
+    target = scratch.place("table.arrow")
     with (
         pa.ipc.open_stream(pa.memory_map(str(path))) as stream,
-        ArrowWriter(target, stream.schema, "") as copy,
+        closing(ArrowWriter(target, stream.schema, "")) as copy,
     ):
         for batch in stream:
+            batch.validate(full=True)
             copy.write(batch)
-    return target
+    return str(target)
 
 
-def _arrow_schema(path: Path) -> pa.Schema:
-    with pa.memory_map(str(path)) as file:
-        return pa.ipc.open_file(file).schema
+def _check_arrow_file(path: str) -> pa.Schema:
+    """The schema; raises where a batch is not what the format says.
+
+    An offset beyond the end of its buffer would be followed, by this process or the engine.
+    """
+    with pa.ipc.open_file(pa.memory_map(path)) as file:
+        for at in range(file.num_record_batches):
+            file.get_batch(at).validate(full=True)
+        return file.schema
 
 
 def open_dataset(
-    dataset: ds.Dataset,
-    name: str = "dataset",
-    *,
-    connection: Connection,
-    hashed: Callable[[], str] | None = None,
-    scratch: object = None,
-    notes: tuple[str, ...] = (),
-    files: tuple[Path, ...] | None = None,
+    dataset: ds.Dataset, connection: Connection, name: str = "dataset", **known: Any
 ) -> DuckSource:
-    """A dataset of any kind, in files or in memory; `scratch` lives as long as its rows."""
+    """A dataset of any kind, in files or in memory; `known` are other fields of the source."""
     names = list(dataset.schema.names)
     refuse_ambiguous(names, name)
-    try:
+    with explain_errors(name):
         relation = scan_arrow(connection, dataset)
-    except duckdb.Error as error:
-        raise explain_error(error, name) from None
 
-    def batches(_: object = scratch) -> Any:
+    def batches(_: object = known.get("scratch")) -> Any:
         scanner = dataset.scanner(batch_size=READ, batch_readahead=4, fragment_readahead=1)
         return scanner.to_batches()
 
-    if files is None:
-        files = tuple(map(Path, getattr(dataset, "files", ())))
-    return DuckSource(
-        name, tuple(names), relation, connection, lambda: Rows(dataset.schema, batches), hashed,
-        scratch, notes=notes, files=files,
-    )  # fmt: skip
+    known.setdefault("files", tuple(map(Path, getattr(dataset, "files", ()))))
+    rows = partial(Rows, dataset.schema, batches)
+    return DuckSource(name, tuple(names), relation, connection, rows, **known)
 
 
-@dataclass(frozen=True)
-class Partitions:
-    """The columns that folders name, and their values in each file."""
+def read_partitions(files: Files, own: Sequence[str], *, typed: bool) -> pa.Table:
+    """The columns that the folders of a table name: one row for each file, in order.
 
-    values: pa.Table
-    """One row for each file, in order."""
-
-    def __bool__(self) -> bool:
-        return bool(self.values.num_columns)
-
-    @property
-    def names(self) -> list[str]:
-        """What the columns are called."""
-        return list(self.values.column_names)
-
-    def without(self, names: list[str]) -> Partitions:
-        """Those that the files have no column of their own for."""
-        return Partitions(self.values.select([name for name in self.names if name not in names]))
-
-    def of_rows(self, file: int, rows: int) -> list[pa.Array]:
-        """The columns for so many rows of a file."""
-        return [pa.repeat(self.values.column(name)[file], rows) for name in self.names]
-
-    def scan(
-        self, connection: Connection, reader: str, names: list[str], paths: list[str], options: str
-    ) -> Relation:
-        """All rows of the files, which a table function reads, with these columns, too."""
-        if not self:
-            return scan_files(connection, reader, paths, options)
-        folders = connection.from_arrow(self.values.add_column(0, FILE, pa.array(paths)))
-        rows = scan_files(connection, reader, paths, f"{options}, filename = '{FILE}'")
-        match = f"rows.{quote_name(FILE)} = folders.{quote_name(FILE)}"
-        both = rows.set_alias("rows").join(folders.set_alias("folders"), match)
-        own = [f"rows.{quote_name(name)}" for name in names]
-        return both.project(", ".join([*own, *(f"folders.{quote_name(n)}" for n in self.names)]))
-
-
-def read_partitions(files: Files, *, typed: bool) -> Partitions:
-    """The columns that the folders of a table name, as whole numbers, days or text.
-
-    Numbers are numbers only where nothing is lost by that: 007 is text, and so is everything beside
-    it. Raises where files disagree about which columns there are.
+    They are whole numbers, days or text, numbers only where nothing is lost by that: 007 is text,
+    and so is everything beside it. Columns that the files have of their `own` are left out. Raises
+    where files disagree about which columns there are.
 
     >>> paths = tuple(Path(f"t/day=2024-01-0{n}/zip=0{n}/a.pq") for n in (1, 2))
-    >>> found = read_partitions(Files("t", Path("t"), paths, "parquet", single=False), typed=True)
-    >>> [str(kind) for kind in found.values.schema.types]
+    >>> files = Files("t", Path("t"), paths, "parquet", single=False)
+    >>> [str(kind) for kind in read_partitions(files, [], typed=True).schema.types]
     ['date32[day]', 'string']
     """
-    if files.single:
-        return Partitions(pa.table({}))
-    rows = [_pairs(path.relative_to(files.root)) for path in files.paths]
-    names = list(rows[0])
+    below = [
+        Path(path.name) if files.single else path.relative_to(files.root) for path in files.paths
+    ]
+    rows = [_pairs(path) for path in below]
     for path, pairs in zip(files.paths, rows, strict=True):
-        if list(pairs) != names:
-            raise DataError(
-                "its folders do not name the same columns as those of the first file",
-                where=str(path),
-                hint="all files of a table lie in folders such as year=2024, or none",
-            )
-    columns = {name: _column([row[name] for row in rows], typed=typed) for name in names}
-    return Partitions(pa.table(columns))
-
-
-def scan_files(connection: Connection, reader: str, paths: Sequence[str], options: str) -> Relation:
-    """The rows that a table function reads from files; no name is taken for a pattern."""
-    listed = ", ".join(quote_text(re.sub(r"([*?\[])", r"[\1]", path)) for path in paths)
-    return connection.sql(f"SELECT * FROM {reader}([{listed}], hive_partitioning = false{options})")
+        if list(pairs) != list(rows[0]):
+            what = "its folders do not name the same columns as those of the first file"
+            hint = "all files of a table lie in folders such as year=2024, or none"
+            raise DataError(what, where=str(path), hint=hint)
+    columns = {name: [row[name] for row in rows] for name in rows[0] if name not in own}
+    return pa.table({name: _column(values, typed=typed) for name, values in columns.items()})
 
 
 def _pairs(path: Path) -> dict[str, str | None]:
@@ -255,17 +202,13 @@ def _pairs(path: Path) -> dict[str, str | None]:
 
 def _column(values: list[str | None], *, typed: bool) -> pa.Array:
     column = pa.array(values, pa.string())
-    known = [value for value in values if value is not None]
-    if typed and known and all(WHOLE.fullmatch(value) for value in known):
+    known = [value for value in values if value is not None] if typed else []
+    if known and all(WHOLE.fullmatch(value) for value in known):
         return column.cast(pa.int64())
-    return column.cast(pa.date32()) if typed and known and all(map(_is_day, known)) else column
-
-
-def _is_day(value: str) -> bool:
-    try:
-        return bool(DAY.fullmatch(value) and date.fromisoformat(value))
-    except ValueError:
-        return False
+    if known and all(DAY.fullmatch(value) for value in known):
+        with suppress(pa.ArrowInvalid):  # such as 30 February
+            return column.cast(pa.date32())
+    return column
 
 
 def unite_schemas(
@@ -316,28 +259,30 @@ def widen_type(first: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """
     if types.is_null(first) or types.is_null(other):
         return other if types.is_null(first) else first
-    if types.is_dictionary(first) or types.is_dictionary(other):
-        plain = [kind.value_type if types.is_dictionary(kind) else kind for kind in (first, other)]
-        return plain[0] if plain[0] == plain[1] else widen_type(*plain)
-    for family in FAMILIES:
-        if family(first) and family(other):
-            try:
-                schemas = [pa.schema({"": first}), pa.schema({"": other})]
-                kind = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-            except pa.ArrowException:
-                return None
-            return kind if family(kind) and _holds(kind, first, other) else None
-    return None
+    both = [kind.value_type if types.is_dictionary(kind) else kind for kind in (first, other)]
+    try:
+        schemas = [pa.schema({"": kind}) for kind in both]
+        wide = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return None
+    of_one_family = any(all(map(family, (*both, wide))) for family in FAMILIES)
+    return wide if both[0] == both[1] or (of_one_family and _holds(wide, *both)) else None
 
 
-def fit_batch(batch: pa.RecordBatch, schema: pa.Schema, more: Sequence[pa.Array]) -> pa.RecordBatch:
+def fit_batch(
+    batch: pa.RecordBatch, schema: pa.Schema, folders: pa.Table, file: int
+) -> pa.RecordBatch:
     """The rows of one file in the columns of all, followed by those that its folders name."""
     columns = []
-    for field in list(schema)[: len(schema) - len(more)]:
-        at = batch.schema.get_field_index(field.name)
-        column = pa.nulls(batch.num_rows, field.type) if at < 0 else batch.column(at)
+    for field in schema:
+        if field.name in folders.column_names:
+            column = pa.repeat(folders.column(field.name)[file], batch.num_rows)
+        elif field.name in batch.schema.names:
+            column = batch.column(field.name)
+        else:
+            column = pa.nulls(batch.num_rows, field.type)
         columns.append(column if column.type == field.type else column.cast(field.type))
-    return pa.RecordBatch.from_arrays([*columns, *more], schema=schema)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _holds(kind: pa.DataType, first: pa.DataType, other: pa.DataType) -> bool:
@@ -376,9 +321,8 @@ class Spooling(Source):
 
     @cached_property
     def _file(self) -> DuckSource:
-        """The same table in a file, for as long as this one is kept."""
         scratch, rows = Scratch(), self.stream()
-        path = Path(scratch.name) / "table.parquet"
+        path = scratch.place("table.parquet")
         with pq.ParquetWriter(path, rows.schema) as writer:
             for batch in rows.batches():
                 writer.write_batch(batch)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,13 +13,22 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.relation import collect_cell_table
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import Spooling, open_parquet
 from tclose.data.io.counting import coarsen_times, connect
-from tclose.data.io.files import Scratch
 from tclose.data.io.paths import find_files, refuse_ambiguous
-from tclose.data.source import BATCH, KEY, NO_LIMIT, ROWS, Change, Rows, Translation
+from tclose.data.io.scratch import Scratch
+from tclose.data.source import (
+    BATCH,
+    KEY,
+    NO_LIMIT,
+    ROWS,
+    Change,
+    Cleaned,
+    Rows,
+    Source,
+    Translation,
+)
 from tclose.errors import DataError
 
 ROW = "__tclose_row__"
@@ -56,12 +64,11 @@ class LazySource(Spooling):
         return None if found.height > self.max_cells else coarsen_times(found.to_arrow())
 
     def stream(self) -> Rows:
-        """All rows, in the order that the query gives, in bounded memory."""
         return _rows(self.frame, self.name)
 
     def recode(self, translation: Translation) -> pl.LazyFrame:
         """The release as a lazy frame; rows keep the order that the query gives."""
-        cells: Any = pl.from_arrow(collect_cell_table(translation))
+        cells: Any = pl.from_arrow(translation.cells)
         keys = [
             self._key(name).cast(cells.schema[KEY.format(at)]).alias(KEY.format(at))
             for at, name in enumerate(translation.keys)
@@ -70,30 +77,35 @@ class LazySource(Spooling):
             cells.lazy(), on=[KEY.format(at) for at in range(len(keys))],
             how="inner", nulls_equal=True, maintain_order="left",
         )  # fmt: skip
-        if translation.shuffle:
-            place = pl.int_range(pl.len()).shuffle(secrets.randbelow(2**63)).alias(ROW)
+        if translation.order_key is not None:
+            seed = int.from_bytes(translation.order_key[:7])
+            place = pl.int_range(pl.len()).shuffle(seed).alias(ROW)
             rows = rows.with_columns(place).sort(ROW)
-        released = rows.select(
-            _change_column(change, translation) for change in translation.changes
-        )
-        return released.with_columns(
-            pl.col(change.name).cast(pl.String).cast(self._find_used_categories(change.name))
-            for change in translation.changes
-            if change.kind in ("same", "hidden") and self.kinds[change.name] == pl.Enum
-        )
+        changes = translation.changes
+        released = rows.select(_change_column(change, translation) for change in changes)
+        kept = [change.name for change in changes if change.kind in ("same", "hidden")]
+        for name in kept:
+            if self.kinds[name] == pl.Enum:  # its type tells all categories
+                used = set(self._run(self.frame.select(pl.col(name).unique())).get_column(name))
+                some = pl.Enum([value for value in self.kinds[name].categories if value in used])
+                released = released.with_columns(pl.col(name).cast(pl.String).cast(some))
+        return released
 
-    def _find_used_categories(self, name: str) -> pl.Enum:
-        """The type of a column of categories with those that occur."""
-        used = set(self._run(self.frame.select(pl.col(name).unique())).get_column(name))
-        return pl.Enum([value for value in self.kinds[name].categories if value in used])
+    def replace_values(self, cleaned: Cleaned) -> Source:
+        made = []
+        for name, column in cleaned.items():
+            pairs: Any = pl.from_arrow(column.pair("raw", "clean"))
+            values = self._key(name).cast(pairs["raw"].dtype)
+            made.append(values.replace_strict(pairs["raw"], pairs["clean"]).alias(name))
+        frame = self.frame.with_columns(made)
+        return replace(self, frame=frame, kinds=dict(frame.collect_schema()))
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
-        return _rows(self.recode(replace(translation, shuffle=False)), self.name).batches()
+        return _rows(self.recode(replace(translation, order_key=None)), self.name).batches()
 
     def _copy(self, columns: Sequence[str]) -> DuckSource:
-        """Some columns in a file of a private folder."""
         scratch = Scratch()
-        path = Path(scratch.name) / "table.parquet"
+        path = scratch.place("table.parquet")
         some = self.frame.select(self._plain(name) for name in dict.fromkeys(columns))
         with _explain_errors(self.name):
             some.sink_parquet(path)
@@ -125,25 +137,20 @@ def open_lazy(frame: pl.LazyFrame) -> LazySource:
     refuse_ambiguous(list(kinds), "lazy frame")
     for name, kind in kinds.items():
         if str(kind) in UNTOLD:
-            raise DataError(
-                f"the column cannot be read ({kind})",
-                where=f"column {name!r}",
-                hint="cast it to a type that Arrow has, too",
-            )
+            what = f"the column cannot be read ({kind})"
+            hint = "cast it to a type that Arrow has, too"
+            raise DataError(what, where=f"column {name!r}", hint=hint)
     return LazySource("lazy frame", tuple(kinds), frame, kinds, files=tuple(_files(frame)))
 
 
 @contextmanager
 def _explain_errors(name: str) -> Iterator[None]:
-    """Turns the engine's complaints into words without the values that they may quote."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(
-            f"the query cannot be run ({type(error).__name__})",
-            where=name,
-            hint="collect it to see what is wrong with it",
-        ) from None
+        what = f"the query cannot be run ({type(error).__name__})"
+        hint = "collect it to see what is wrong with it"
+        raise DataError(what, where=name, hint=hint) from None
 
 
 def _rows(frame: pl.LazyFrame, name: str) -> Rows:
@@ -161,13 +168,12 @@ def _rows(frame: pl.LazyFrame, name: str) -> Rows:
 
 
 def _change_column(change: Change, translation: Translation) -> pl.Expr:
-    """What becomes of a column."""
     column = pl.col(change.name)
     match change.kind:
         case "same":
             return column
         case "text":
-            return pl.col(change.at).cast(pl.String).alias(change.name)
+            return pl.col(change.at).alias(change.name)
         case "hidden":
             return pl.when(pl.col(change.at)).then(None).otherwise(column).alias(change.name)
         case "mask":
@@ -175,7 +181,7 @@ def _change_column(change: Change, translation: Translation) -> pl.Expr:
 
     def pseudonymize(values: pl.Series) -> pl.Series:
         found = pa.chunked_array([values.to_arrow()]).combine_chunks()
-        return pl.Series(values.name, translation.pseudonyms(found), pl.String)
+        return pl.Series(values.name, translation.pseudonyms(change.name, found), pl.String)
 
     return column.map_batches(pseudonymize, return_dtype=pl.String, is_elementwise=True)
 

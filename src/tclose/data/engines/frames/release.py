@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tclose.data.engines.frames.source import index_to_columns
 from tclose.data.io.files import compact_array, compact_table
+from tclose.data.io.order import permute_rows
 
 HIDING = "tclose: has a value"
 NULLABLE = {
@@ -22,24 +23,13 @@ NULLABLE = {
 
 
 def is_frame(data: object) -> bool:
-    """Whether the data is an eager frame of a known library.
-
-    >>> import pyarrow as pa
-    >>> is_frame(pa.table({"a": [1]})), is_frame("file.csv")
-    (True, False)
-    """
+    """Whether the data is an eager frame of a known library."""
     return isinstance(nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame)
 
 
 def is_dataset(data: object) -> bool:
     """Whether the data is a dataset of Arrow, whose module is slow to import for anybody else."""
     return type(data).__module__ == "pyarrow._dataset"
-
-
-def _make_dataset(table: pa.Table) -> Any:
-    import pyarrow.dataset as ds
-
-    return ds.dataset(table)
 
 
 def convert_like(data: Any, table: pa.Table) -> Any:
@@ -50,14 +40,14 @@ def convert_like(data: Any, table: pa.Table) -> Any:
     [{'b': 2}]
     """
     if is_dataset(data):
-        return _make_dataset(table)
-    known = nw.from_native(data, pass_through=True)
-    if isinstance(data, pa.Table) or not isinstance(known, nw.DataFrame | nw.LazyFrame):
+        import pyarrow.dataset as ds
+
+        return ds.dataset(table)
+    is_lazy = nw.dependencies.is_polars_lazyframe(data)
+    if isinstance(data, pa.Table) or not (is_lazy or is_frame(data)):
         return table
-    if not nw.dependencies.is_polars_lazyframe(data) and isinstance(known, nw.LazyFrame):
-        return table
-    frame = nw.from_arrow(table, backend=nw.get_native_namespace(known)).to_native()
-    return frame.lazy() if isinstance(known, nw.LazyFrame) else frame
+    frame = nw.from_arrow(table, backend=nw.get_native_namespace(data)).to_native()
+    return frame.lazy() if is_lazy else frame
 
 
 def make_frame(
@@ -67,7 +57,7 @@ def make_frame(
     texts: Sequence[str],
     hidden: Sequence[str],
     *,
-    shuffle: bool,
+    order_key: bytes | None = None,
 ) -> Any:
     """Recoded rows in the caller's own kind of frame; as they are where `data` is none.
 
@@ -75,14 +65,12 @@ def make_frame(
     changed, in those that are `hidden` some values are missing.
     """
     order = np.arange(recoded.num_rows)
-    if shuffle:
-        order = np.random.default_rng().permutation(len(order))
+    if order_key is not None:
+        order = permute_rows(len(order), order_key)
         recoded = recoded.take(pa.array(order))
     recoded = compact_table(recoded)
-    if is_dataset(data):
-        return _make_dataset(recoded)
     if isinstance(data, pa.Table) or not is_frame(data):
-        return recoded
+        return convert_like(data, recoded) if is_dataset(data) else recoded
     names = recoded.column_names
     data = index_to_columns(data, names)
     words = {name: recoded.column(name) for name in texts if name in names}
@@ -141,7 +129,6 @@ def update_frame(
     Types of everything that is not replaced survive; `hidden` says which of the rows have no value
     in a column any more.
 
-    >>> import pyarrow as pa
     >>> table = pa.table({"age": [30, 40], "ill": ["x", "y"]})
     >>> update_frame(table, np.array([1]), {"age": ["4*"]}, ["age", "ill"]).to_pylist()
     [{'age': '4*', 'ill': 'y'}]
@@ -165,21 +152,17 @@ def update_frame(
 def _hide(frame: Any, name: str, gone: NDArray[np.bool_], backend: Any) -> Any:
     """The frame without some values of a column, which keeps its type and its categories.
 
-    Numbers and truths of numpy have no word for a missing value: they become the nullable ones of
-    the same width, not floats.
+    Numbers of numpy, which knows no missing ones, become nullable ones of the same width.
     """
     native = frame.to_native()
     if isinstance(native, pa.Table):
         at = native.column_names.index(name)
         some = native.column(at).take(pa.array(np.arange(len(gone)), mask=gone))
-        return nw.from_native(
-            native.set_column(at, native.schema.field(at).with_nullable(True), some)
-        )
+        field = native.schema.field(at).with_nullable(True)
+        return nw.from_native(native.set_column(at, field, some))
     if isinstance(getattr(native[name], "dtype", None), np.dtype):
-        wider = NULLABLE.get(native[name].dtype.name)
-        frame = nw.from_native(
-            native.assign(**{name: native[name].astype(wider)}) if wider else native
-        )
+        wider = NULLABLE.get(native[name].dtype.name, native[name].dtype)
+        frame = nw.from_native(native.assign(**{name: native[name].astype(wider)}))
     mask = nw.from_arrow(pa.table({HIDING: ~gone}), backend=backend)[HIDING]
     frame = frame.with_columns(_align_index(mask, frame))
     return frame.with_columns(nw.when(nw.col(HIDING)).then(nw.col(name)).alias(name))

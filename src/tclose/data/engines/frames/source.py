@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -37,14 +37,13 @@ def open_frame(data: Any, columns: Collection[str] | None = None) -> DuckSource:
     An index of pandas that is not the default one is a column like any other where it is named,
     and left out with a note elsewhere.
     """
-    frame = _recognize(index_to_columns(data, columns))
-    table = _as_arrow(frame)
-    connection = connect()
-    relation = scan_arrow(connection, table)
+    table, connection = _as_arrow(_recognize(index_to_columns(data, columns))), connect()
     rows = Rows(table.schema, lambda: table.to_batches(BATCH))
-    names = tuple(table.column_names)
     notes = (INDEX_DROPPED,) if any(_find_dropped_levels(data, columns)) else ()
-    return DuckSource("frame", names, relation, connection, lambda: rows, notes=notes)
+    return DuckSource(
+        "frame", tuple(table.column_names), scan_arrow(connection, table), connection,
+        lambda: rows, notes=notes,
+    )  # fmt: skip
 
 
 def index_to_columns(data: Any, columns: Collection[str] | None = None) -> Any:
@@ -56,10 +55,8 @@ def index_to_columns(data: Any, columns: Collection[str] | None = None) -> Any:
     (['record', 'age'], ['age'])
     """
     dropped = _find_dropped_levels(data, columns)
-    if not dropped:
-        return data
-    gone = [level for level, is_gone in enumerate(dropped) if is_gone]
-    if gone:
+    if any(dropped):
+        gone = [level for level, is_gone in enumerate(dropped) if is_gone]
         data = data.reset_index(level=gone, drop=True)
     return data if all(dropped) else data.reset_index()
 
@@ -124,24 +121,26 @@ def _as_arrow(frame: nw.DataFrame[Any]) -> pa.Table:
                 _table(frame.select(name))
             except Exception as found:
                 raise _unreadable(name, type(found).__name__) from None
-        raise DataError(
-            f"the frame cannot be read ({type(error).__name__})", where="frame", hint=INSTEAD
-        ) from None
+        what = f"the frame cannot be read ({type(error).__name__})"
+        raise DataError(what, where="frame", hint=INSTEAD) from None
 
 
 def _table(frame: nw.DataFrame[Any]) -> pa.Table:
     native = frame.to_native()
     if nw.dependencies.is_pandas_dataframe(native):
-        return pa.Table.from_pandas(native, preserve_index=False)
+        # Intervals are written as ranges are released.
+        texts = {
+            name: native[name].map(str, na_action="ignore").astype(object)
+            for name in native.columns
+            if str(native[name].dtype).startswith("interval")
+        }
+        return pa.Table.from_pandas(native.assign(**texts), preserve_index=False)
     return frame.to_arrow().select(frame.columns)
 
 
 def _unreadable(name: str, why: str) -> DataError:
-    return DataError(
-        f"the column cannot be read ({why})",
-        where=f"column {name!r}",
-        hint="each column must hold one kind of value that Arrow has a type for",
-    )
+    hint = "each column must hold one kind of value that Arrow has a type for"
+    return DataError(f"the column cannot be read ({why})", where=f"column {name!r}", hint=hint)
 
 
 FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
@@ -156,6 +155,7 @@ FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("times", (time,)),
     ("lists", (list, tuple, np.ndarray)),
     ("structures", (dict,)),
+    ("sets", (set, frozenset)),
 )
 """The kinds of values, each before those that its types are also instances of."""
 
@@ -166,38 +166,20 @@ def refuse_mixed(name: str, column: Any) -> None:
     if values.dtype != object:
         return
     known = values[~values.isna()]
-    kinds = set(map(type, known))
-    families = {_family(kind) for kind in kinds}
+    families = {
+        next((name for name, kinds in FAMILIES if issubclass(kind, kinds)), kind.__name__)
+        for kind in set(map(type, known))
+    }
+    refused, hint = "", "each column must hold one kind of value"
     if len(families) > 1 and families != {"decimals", "numbers"}:
-        raise _refuse_kinds(name, sorted(families))
-    if families == {"moments"}:
-        _refuse_moments(name, known)
-    if families == {"sets"}:
-        raise _refuse_kinds(name, ["sets, which have no order"])
-
-
-def _family(kind: type) -> str:
-    if issubclass(kind, set | frozenset):
-        return "sets"
-    return next((name for name, kinds in FAMILIES if issubclass(kind, kinds)), kind.__name__)
-
-
-def _refuse_moments(name: str, moments: Iterable[Any]) -> None:
-    """Moments with and without a zone cannot be compared; objects lose their nanoseconds."""
-    zones = {getattr(moment, "tzinfo", None) is None for moment in moments}
-    if len(zones) > 1:
-        raise _refuse_kinds(name, ["moments with a zone", "moments without"])
-    if any(getattr(moment, "nanosecond", 0) for moment in moments):
-        raise DataError(
-            "moments as objects would lose their nanoseconds",
-            where=f"column {name!r}",
-            hint="make it a column of type datetime64[ns]",
-        )
-
-
-def _refuse_kinds(name: str, kinds: list[str]) -> DataError:
-    return DataError(
-        f"the column holds {' and '.join(kinds)}",
-        where=f"column {name!r}",
-        hint="each column must hold one kind of value",
-    )
+        refused = f"the column holds {' and '.join(sorted(families))}"
+    elif families == {"sets"}:
+        refused = "the column holds sets, which have no order"
+    elif families == {"moments"}:
+        if len({getattr(moment, "tzinfo", None) is None for moment in known}) > 1:
+            refused = "the column holds moments with a zone and moments without"
+        elif any(getattr(moment, "nanosecond", 0) for moment in known):
+            refused = "moments as objects would lose their nanoseconds"
+            hint = "make it a column of type datetime64[ns]"
+    if refused:
+        raise DataError(refused, where=f"column {name!r}", hint=hint)

@@ -8,39 +8,31 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose.data.engines.duckdb.relation import RelationSource, collect_cell_table
+from tclose.data.engines.duckdb.relation import RelationSource
 from tclose.data.engines.duckdb.source import collect_within_limit
 from tclose.data.engines.files.source import Spooling
 from tclose.data.engines.postgres.connection import BorrowedLink
-from tclose.data.engines.postgres.source import (
-    PostgresSource,
-    join_query,
-    open_query,
-    upload,
-    uploads,
-)
+from tclose.data.engines.postgres.source import PostgresSource, open_query
 from tclose.data.io.counting import combine_sums, sum_hashes
-from tclose.data.io.paths import Address, refuse_ambiguous
-from tclose.data.source import BATCH, ROWS, Change, Rows, Source, Translation
+from tclose.data.io.paths import refuse_ambiguous
+from tclose.data.source import BATCH, ROWS, Change, Cleaned, Output, Rows, Source, Translation
 from tclose.errors import DataError, TcloseError
 
 if TYPE_CHECKING:
     from ibis.expr.datatypes import DataType
     from ibis.expr.types import Table
 
-
 MINE, MISSING = "__tclose_mine_{}", "__tclose_missing_{}"
-THEIRS, GONE, HIDDEN = "__tclose_theirs_{}", "__tclose_gone_{}", "__tclose_hidden_{}"
+THEIRS, GONE = "__tclose_theirs_{}", "__tclose_gone_{}"
 NAMED, OLD, NEW = "__tclose_named_{}", "__tclose_old_{}", "__tclose_name_{}"
 PLAIN = ("string", "boolean", "integer", "floating", "decimal", "date", "time", "timestamp")
 ARROW = ("polars", "datafusion")
@@ -48,6 +40,8 @@ ARROW = ("polars", "datafusion")
 TEXTS = ("uuid", "inet", "macaddr")
 """Types of plain values that are told as text."""
 MOST_DIGITS = 38
+FRAGILE = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_string)
+"""Types whose values may pass through floats on their way."""
 Parts = Generator[pa.RecordBatch, None, None]
 
 
@@ -61,23 +55,102 @@ def is_ibis(data: object) -> bool:
 
 @dataclass(frozen=True)
 class IbisSource(Source):
-    """An Ibis table: its backend counts it, and a release is an Ibis table of the same backend.
-
-    The rows are those that the backend finds each time, in the order that it finds them.
-    """
+    """An Ibis table: its backend counts it, and a release is an Ibis table of the same backend."""
 
     rewrites = True
 
     table: Table = field(repr=False, kw_only=True)
 
-    def can_store(self, output: str | Path | Address) -> bool:
-        """Whatever is written elsewhere is streamed."""
-        return False
+    def can_store(self, output: Output) -> bool:
+        return False  # what is written elsewhere is streamed
+
+    def replace_values(self, cleaned: Cleaned) -> Source:
+        """The table of the backend joined with what its values become, opened anew."""
+        import ibis
+
+        table, columns = self.table, {}
+        for at, (name, column) in enumerate(cleaned.items()):
+            mine, old, new = NAMED.format(at), OLD.format(at), NEW.format(at)
+            table = table.mutate(**{mine: self._comparable(name)})
+            pairs = ibis.memtable(pa.table([column.raw, column.clean], [old, new]))
+            table = table.left_join(pairs, [table[mine] == pairs[old]])
+            columns[name] = new
+        chosen = {name: table[columns.get(name, name)] for name in self.columns}
+        return open_ibis(table.select(**chosen))
 
     def recode(self, translation: Translation) -> Any:
         """The release as an Ibis table of the same backend, evaluated when it is asked for."""
         with explain_errors(self.name):
-            return release_table(self, self.table, translation)
+            made = self._release(translation)
+            if int(made.count().to_pyarrow().as_py()) != translation.rows:
+                what = "the backend does not find the rows again that it has counted"
+                hint = "has the table changed? Otherwise write it to a file and release that"
+                raise DataError(what, where=self.name, hint=hint)
+        return made
+
+    def _release(self, translation: Translation) -> Any:
+        import ibis
+
+        changes = list(enumerate(translation.changes))
+        mine, theirs, equal = self._keys(translation)
+        names = [(at, change.name) for at, change in changes if change.kind == "pseudonym"]
+        mine |= {NAMED.format(at): plain_column(self.table, name) for at, name in names}
+        left, right = self.table.mutate(**mine), ibis.memtable(pa.table(theirs))
+        made = left.join(right, [left[a] == right[b] for a, b in equal])
+        for at, name in names:
+            values = self.group([name]).column(name).combine_chunks().drop_null()
+            made_up = translation.pseudonyms(name, values)
+            other = ibis.memtable(pa.table({OLD.format(at): values, NEW.format(at): made_up}))
+            made = made.left_join(other, [made[NAMED.format(at)] == other[OLD.format(at)]])
+        if translation.order_key is not None:
+            if not self._knows("RandomScalar"):
+                hint = 'write the release to a file, or say rows = "keep" in the policy'
+                raise DataError("this backend cannot shuffle rows", where=self.name, hint=hint)
+            made = made.order_by(ibis.random())
+        mask = ibis.literal(translation.mask)
+        return made.select(
+            **{change.name: _change_column(made, change, at, mask) for at, change in changes}
+        )
+
+    def _keys(
+        self, translation: Translation
+    ) -> tuple[dict[str, Any], dict[str, pa.Array], list[tuple[str, str]]]:
+        """What both sides are compared by: missing values equal each other, and only those."""
+        mine: dict[str, Any] = {}
+        theirs: dict[str, pa.Array] = {}
+        equal = []
+        for at, name in enumerate(translation.keys):
+            key, values = translation.cells.column(at).combine_chunks(), self._comparable(name)
+            here, there = MINE.format(at), THEIRS.format(at)
+            equal.append((here, there))
+            if key.null_count:
+                zero = _zero(key.type)
+                none, gone = MISSING.format(at), GONE.format(at)
+                mine[none] = values.isnull().cast("int8")
+                theirs[gone] = key.is_null().cast(pa.int8())
+                equal.append((none, gone))
+                values = values.fill_null(_literal(zero, values.type()))
+                key = pc.fill_null(key, pa.scalar(zero, key.type))
+            mine[here], theirs[there] = values, key
+        for change in translation.changes:
+            if change.kind in ("text", "hidden"):
+                told = translation.cells.column(change.at)
+                theirs[change.at] = told if change.kind == "text" else told.cast(pa.int8())
+        return mine, theirs, equal
+
+    def _comparable(self, name: str) -> Any:
+        """A column to be compared: NaN is missing, and −0 is 0."""
+        values = plain_column(self.table, name)
+        if not values.type().is_floating():
+            return values
+        if self._knows("IsNan"):
+            values = values.isnan().ifelse(_literal(None, values.type()), values)
+        return values + _literal(0.0, values.type())
+
+    def _knows(self, operation: str) -> bool:
+        import ibis.expr.operations as operations
+
+        return bool(self.table.get_backend().has_operation(getattr(operations, operation)))
 
 
 @dataclass(frozen=True)
@@ -88,6 +161,14 @@ class IbisDuckSource(IbisSource, RelationSource):
 @dataclass(frozen=True)
 class IbisPostgresSource(IbisSource, PostgresSource):
     """A table of PostgreSQL, asked in its own words."""
+
+    def _release(self, translation: Translation) -> Any:
+        suffix, theirs = f"_{secrets.token_hex(8)}", self.link.connection
+        name, tables = f"tclose_release{suffix}", self.pair_pseudonyms(translation)
+        with self.link.explain_errors(), theirs.transaction(), theirs.cursor() as cursor:
+            query = self.upload_join(cursor, translation, tables, suffix)
+            cursor.execute(f"CREATE TEMPORARY VIEW {name} AS {query}")
+        return self.table.get_backend().table(name)
 
 
 @dataclass(frozen=True)
@@ -135,9 +216,11 @@ class IbisBackendSource(IbisSource, Spooling):
         schema = pa.schema(list(kinds.items()))
         sent = table
         if self._backend not in (*ARROW, "sqlite"):
-            fragile = [name for name, kind in kinds.items() if _is_fragile(kind)]
-            texts = {name: table[name].cast("string") for name in fragile}
-            sent = table.select(**{name: texts.get(name, table[name]) for name in kinds})
+            columns = {name: table[name] for name in kinds}
+            for name, kind in kinds.items():
+                if any(may_pass_floats(kind) for may_pass_floats in FRAGILE):
+                    columns[name] = table[name].cast("string")
+            sent = table.select(**columns)
 
         def parts() -> Parts:
             with explain_errors(self.name):
@@ -159,7 +242,9 @@ def open_ibis(table: Table) -> IbisSource:
     name = "Ibis table"
     with explain_errors(name):
         backend = table.get_backend()
-        name = _name_table(table, str(backend.name))
+        name = f"Ibis table in {backend.name}"
+        with suppress(Exception):  # not every table has a name
+            name = f"table {table.get_name()} in {backend.name}"
         refuse_ambiguous(list(table.columns), name)
         # Tables in memory that it is made from are with the backend after that.
         table.limit(0).count().to_pyarrow()
@@ -181,29 +266,15 @@ def explain_errors(name: str) -> Iterator[None]:
     except (TcloseError, GeneratorExit):
         raise
     except Exception as error:
-        raise DataError(
-            f"the backend refuses ({type(error).__name__})",
-            where=name,
-            hint="does `table.head().execute()` work, and does each column hold one kind of value?",
-        ) from None
-
-
-def _name_table(table: Table, backend: str) -> str:
-    try:
-        return f"table {table.get_name()} in {backend}"
-    except Exception:
-        return f"Ibis table in {backend}"
+        what = f"the backend refuses ({type(error).__name__})"
+        hint = "does `table.head().execute()` work, and does each column hold one kind of value?"
+        raise DataError(what, where=name, hint=hint) from None
 
 
 def _arrow(kind: DataType) -> pa.DataType:
     if kind.is_decimal() and (kind.precision is None or kind.precision > MOST_DIGITS):
         return pa.string()
     return kind.to_pyarrow()
-
-
-def _is_fragile(kind: pa.DataType) -> bool:
-    """Whether values of a type may pass through floats on their way."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_string(kind))
 
 
 def _fetch(table: Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -224,22 +295,6 @@ def _fetch(table: Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         cursor.close()
 
 
-def release_table(source: Source, table: Table, translation: Translation) -> Any:
-    """The released rows; raises where the backend does not find all of them again."""
-    translation = replace(translation, cell_table=collect_cell_table(translation))
-    if isinstance(source, PostgresSource):
-        made = _in_postgres(source, table, translation)
-    else:
-        made = _IbisRelease(source, table, translation).build()
-    if int(made.count().to_pyarrow().as_py()) != translation.rows:
-        raise DataError(
-            "the backend does not find the rows again that it has counted",
-            where=source.name,
-            hint="has the table changed? Otherwise write it to a file and release that",
-        )
-    return made
-
-
 def is_of_type(kind: DataType, *words: str) -> bool:
     """Whether a type of Ibis is one of these."""
     return any(bool(getattr(kind, f"is_{word}")()) for word in words)
@@ -256,113 +311,23 @@ def plain_column(table: Table, column: str) -> Any:
     return values if is_of_type(kind, *PLAIN) or kind.is_nested() else values.cast("string")
 
 
-def _in_postgres(source: PostgresSource, table: Table, translation: Translation) -> Any:
-    """A view for this session, in PostgreSQL's own words."""
-    suffix, tables = f"_{secrets.token_hex(8)}", uploads(source, translation)
-    name, link = f"tclose_release{suffix}", source.link
-    with link.explain_errors(), link.connection.transaction(), link.connection.cursor() as cursor:
-        upload(cursor, tables, suffix)
-        cursor.execute(f"CREATE TEMPORARY VIEW {name} AS {join_query(source, translation, suffix)}")
-    return table.get_backend().table(name)
+def _change_column(made: Table, change: Change, at: int, mask: Any) -> Any:
+    if change.kind == "text":
+        return made[change.at]
+    if change.kind == "mask":
+        return mask
+    if change.kind == "pseudonym":
+        return made[NEW.format(at)]
+    kept = made[change.name]
+    if change.kind == "hidden":
+        return (made[change.at] == 1).ifelse(_literal(None, kept.type()), kept)
+    return kept
 
 
-class _IbisRelease:
-    """A release in the words of Ibis."""
+def _literal(value: object, kind: DataType) -> Any:
+    import ibis
 
-    def __init__(self, source: Source, table: Table, translation: Translation) -> None:
-        import ibis
-
-        self.ibis, self.source, self.table, self.translation = ibis, source, table, translation
-
-    def build(self) -> Any:
-        """The released rows."""
-        mine, theirs, equal = self._keys()
-        names = [
-            at for at, change in enumerate(self.translation.changes) if change.kind == "pseudonym"
-        ]
-        for at in names:
-            mine[NAMED.format(at)] = plain_column(self.table, self.translation.changes[at].name)
-        left, right = self.table.mutate(**mine), self.ibis.memtable(pa.table(theirs))
-        made = left.join(right, [left[a] == right[b] for a, b in equal])
-        for at in names:
-            other = self._names(at)
-            same = made[NAMED.format(at)] == other[OLD.format(at)]
-            made = made.left_join(other, [same])
-        if self.translation.shuffle:
-            made = made.order_by(self._chance())
-        wanted = {
-            change.name: self._change_column(made, change, at)
-            for at, change in enumerate(self.translation.changes)
-        }
-        return made.select(**wanted)
-
-    def _chance(self) -> Any:
-        """A number that nobody foretells, for every row another one."""
-        if not self._knows("RandomScalar"):
-            raise DataError(
-                "this backend cannot shuffle rows",
-                where=self.source.name,
-                hint='write the release to a file, or say rows = "keep" in the policy',
-            )
-        return self.ibis.random()
-
-    def _knows(self, operation: str) -> bool:
-        kind = getattr(self.ibis.expr.operations, operation)
-        return bool(self.table.get_backend().has_operation(kind))
-
-    def _keys(self) -> tuple[dict[str, Any], dict[str, pa.Array], list[tuple[str, str]]]:
-        """What both sides are compared by: missing values equal each other, and only those."""
-        mine: dict[str, Any] = {}
-        theirs: dict[str, pa.Array] = {}
-        equal = []
-        for at, name in enumerate(self.translation.keys):
-            key = self.translation.cell_table.column(at).combine_chunks()
-            values = self._number(name)
-            here, there = MINE.format(at), THEIRS.format(at)
-            equal.append((here, there))
-            if key.null_count:
-                zero = _zero(key.type)
-                none, gone = MISSING.format(at), GONE.format(at)
-                mine[none] = values.isnull().cast("int8")
-                theirs[gone] = key.is_null().cast(pa.int8())
-                equal.append((none, gone))
-                values = values.fill_null(self.ibis.literal(zero, type=values.type()))
-                key = pc.fill_null(key, pa.scalar(zero, key.type))
-            mine[here], theirs[there] = values, key
-        for change in self.translation.changes:
-            if change.kind == "text":
-                theirs[change.at] = self.translation.cell_table.column(change.at)
-            elif change.kind == "hidden":
-                theirs[change.at] = self.translation.cell_table.column(change.at).cast(pa.int8())
-        return mine, theirs, equal
-
-    def _number(self, name: str) -> Any:
-        """A column to be compared: NaN is missing, and −0 is 0."""
-        values = plain_column(self.table, name)
-        if not values.type().is_floating():
-            return values
-        if self._knows("IsNan"):
-            values = values.isnan().ifelse(self.ibis.null(values.type()), values)
-        return values + self.ibis.literal(0.0, type=values.type())
-
-    def _names(self, at: int) -> Any:
-        """A column's values beside their pseudonyms."""
-        name = self.translation.changes[at].name
-        values = self.source.group([name]).column(name).combine_chunks().drop_null()
-        made = self.translation.pseudonyms(values)
-        return self.ibis.memtable(pa.table({OLD.format(at): values, NEW.format(at): made}))
-
-    def _change_column(self, made: Table, change: Change, at: int) -> Any:
-        if change.kind == "text":
-            return made[change.at]
-        if change.kind == "mask":
-            return self.ibis.literal(self.translation.mask)
-        if change.kind == "pseudonym":
-            return made[NEW.format(at)]
-        kept = made[change.name]
-        if change.kind == "hidden":
-            return (made[change.at] == 1).ifelse(self.ibis.null(kept.type()), kept)
-        return kept
+    return ibis.literal(value, type=kind)
 
 
 def _zero(kind: pa.DataType) -> Any:

@@ -14,7 +14,6 @@ from tclose.errors import DataError, InternalError, TcloseError
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
 
-
 WAIT = 15
 """Seconds until a server that does not answer is given up."""
 PLAIN = {
@@ -73,10 +72,8 @@ def driver() -> Any:
     try:
         import psycopg
     except ImportError:
-        raise DataError(
-            "PostgreSQL needs a library that is not installed",
-            hint="pip install 'tclose[postgres]'",
-        ) from None
+        hint = "pip install 'tclose[postgres]'"
+        raise DataError("PostgreSQL needs a library that is not installed", hint=hint) from None
     return psycopg
 
 
@@ -90,21 +87,14 @@ class PostgresLink:
     def __init__(
         self, address: Address, *, writes: bool = False, like: PostgresLink | None = None
     ) -> None:
-        self.address = address
-        self.writes = writes
-        self.like = like
+        self.address, self.where = address, address.name
+        self.writes, self.like = writes, like
         self._open: Any = None
         self._end: Any = None
         self._busy = False
 
     @property
-    def where(self) -> str:
-        """What errors call the place."""
-        return self.address.name
-
-    @property
     def connection(self) -> Any:
-        """The connection, in its transaction."""
         if self._open is None or self._open.closed:
             self._open = self._connect()
             self._end = weakref.finalize(self, self._open.close)
@@ -148,14 +138,17 @@ class PostgresLink:
     def _connect(self) -> Any:
         psycopg, given = driver(), {}
         try:
-            known = psycopg.conninfo.conninfo_to_dict(self.address.link)
-            if "connect_timeout" not in known and "PGCONNECT_TIMEOUT" not in os.environ:
+            options = psycopg.conninfo.conninfo_to_dict(self.address.link)
+            if "connect_timeout" not in options and "PGCONNECT_TIMEOUT" not in os.environ:
                 given["connect_timeout"] = WAIT
             connection = psycopg.connect(
                 self.address.link, fallback_application_name="tclose", **given
             )
         except psycopg.Error as error:
-            raise explain_refusal(error, self.where) from None
+            known = (told for sign, told in REFUSED.items() if sign in str(error))
+            unknown = f"cannot connect ({type(error).__name__})", "does `psql` connect there?"
+            what, hint = next(known, unknown)
+            raise DataError(what, where=self.where, hint=hint) from None
         try:
             self._begin(connection, psycopg)
         except BaseException as error:
@@ -181,17 +174,10 @@ class BorrowedLink(PostgresLink):
 
     def __init__(self, connection: Connection[Any], where: str) -> None:
         super().__init__(Address("postgresql://"))
-        self._theirs = connection
-        self._where = where
-
-    @property
-    def where(self) -> str:
-        """What errors call the place."""
-        return self._where
+        self._theirs, self.where = connection, where
 
     @property
     def connection(self) -> Any:
-        """The connection."""
         return self._theirs
 
     def close(self) -> None:
@@ -202,17 +188,6 @@ def configure(cursor: Cursor[Any], settings: dict[str, str]) -> None:
     """Settings for the rest of a transaction."""
     calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
     cursor.execute(f"SELECT {calls}", [word for pair in settings.items() for word in pair])
-
-
-def explain_refusal(error: Exception, where: str) -> TcloseError:
-    """What is raised where there is no connection to be had."""
-    message = str(error)
-    for sign, (what, hint) in REFUSED.items():
-        if sign in message:
-            return DataError(what, where=where, hint=hint)
-    return DataError(
-        f"cannot connect ({type(error).__name__})", where=where, hint="does `psql` connect there?"
-    )
 
 
 def explain_error(error: Any, address: Address, where: str) -> TcloseError:

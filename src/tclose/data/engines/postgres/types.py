@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.csv as csv
 
+from tclose.data.engines.duckdb.source import quote_text
 from tclose.data.engines.postgres.connection import PostgresLink
 from tclose.data.io.files import SQL_TYPE
 from tclose.data.source import BATCH, quote_name
@@ -22,7 +23,6 @@ from tclose.errors import DataError
 
 if TYPE_CHECKING:
     from psycopg import Cursor
-
 
 BLOCK = 16 << 20
 """So many bytes of text are read at once, and at least one row."""
@@ -48,7 +48,7 @@ WRITTEN: tuple[tuple[Any, str], ...] = (
     (pa.types.is_floating, "real"),
     (pa.types.is_date, "date"),
     (pa.types.is_time, "time"),
-    (lambda kind: pa.types.is_string(kind) or pa.types.is_null(kind), "text"),
+    (lambda kind: kind in (pa.string(), pa.large_string(), pa.string_view(), pa.null()), "text"),
 )
 MODIFIER = re.compile(r"\(\d+(,-?\d+)?\)")
 ZERO = {
@@ -73,6 +73,8 @@ class PostgresColumn:
     declared: str
     """Its type in the database."""
     is_scalar: bool
+    is_enum: bool
+    """Whether its type tells values, also those that do not occur."""
     known_everywhere: bool
     """Whether every database has that type and reads what another writes."""
 
@@ -97,10 +99,20 @@ def describe_columns(link: PostgresLink, query: str) -> list[PostgresColumn]:
             ([oid for _, oid, _ in found], [modifier for _, _, modifier in found]),
         )
         types = cursor.fetchall()
-    return [
-        _column(name, oid, modifier, str(declared), category)
-        for (name, oid, modifier), (declared, category) in zip(found, types, strict=True)
-    ]
+    columns = []
+    for (name, oid, modifier), (declared, category) in zip(found, types, strict=True):
+        told, kind = _express(f"t.{quote_name(name)}", oid, modifier)
+        scalar, everywhere = category in SCALAR or oid == UUID, oid < FIRST_OWN and oid != MONEY
+        columns.append(
+            PostgresColumn(name, told, kind, str(declared), scalar, category == "E", everywhere)
+        )
+    return columns
+
+
+def write_array(values: pa.Array) -> str:
+    """Values as an array that stands in a query itself."""
+    listed = ("NULL" if value is None else quote_text(str(value)) for value in values.to_pylist())
+    return f"CAST(ARRAY[{', '.join(listed)}] AS {sql_type(values.type)}[])"
 
 
 def describe_query(link: PostgresLink, query: str) -> Any:
@@ -109,21 +121,11 @@ def describe_query(link: PostgresLink, query: str) -> Any:
     from psycopg.errors import error_from_result
 
     connection = link.connection.pgconn
-    for result in (
-        connection.prepare(b"", query.encode()),
-        answer := connection.describe_prepared(b""),
-    ):
-        if result.status != pq.ExecStatus.COMMAND_OK:
-            raise error_from_result(result)
-    return answer
-
-
-def _column(name: str, oid: int, modifier: int, declared: str, category: str) -> PostgresColumn:
-    expression, kind = _express(f"t.{quote_name(name)}", oid, modifier)
-    scalar = category in SCALAR or oid == UUID
-    return PostgresColumn(
-        name, expression, kind, declared, scalar, oid < FIRST_OWN and oid != MONEY
-    )
+    answers = connection.prepare(b"", query.encode()), connection.describe_prepared(b"")
+    for answer in answers:
+        if answer.status != pq.ExecStatus.COMMAND_OK:
+            raise error_from_result(answer)
+    return answers[-1]
 
 
 def _express(name: str, oid: int, modifier: int) -> tuple[str, pa.DataType]:
@@ -169,8 +171,6 @@ def sql_type(kind: pa.DataType) -> str | None:
         return f"numeric({kind.precision},{kind.scale})" if kind.scale >= 0 else "numeric"
     if pa.types.is_timestamp(kind):
         return "timestamptz" if kind.tz else "timestamp"
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return "text"
     return next((name for fits, name in WRITTEN if fits(kind)), None)
 
 
@@ -184,11 +184,9 @@ def declare_columns(schema: pa.Schema, known: Collection[str] = ()) -> list[str]
         kept = (field.metadata or {}).get(SQL_TYPE, b"").decode()
         kind = kept if MODIFIER.sub("", kept, count=1) in known else sql_type(field.type)
         if kind is None:
-            raise DataError(
-                "a table in PostgreSQL cannot be given lists, structures, bytes or durations",
-                where=f"column {field.name!r}",
-                hint="write a .parquet file",
-            )
+            what = "a table in PostgreSQL cannot be given lists, structures, bytes or durations"
+            hint = "write a .parquet file"
+            raise DataError(what, where=f"column {field.name!r}", hint=hint)
         refuse_long([field.name], f"column {field.name!r}")
         made.append(f"{quote_name(field.name)} {kind}")
     return made
@@ -197,11 +195,9 @@ def declare_columns(schema: pa.Schema, known: Collection[str] = ()) -> list[str]
 def refuse_long(names: Iterable[str], where: str) -> None:
     """Raises where the database would cut a name short."""
     if any(len(name.encode()) > LONGEST_NAME or "\0" in name for name in names):
-        raise DataError(
-            f"PostgreSQL knows no names of more than {LONGEST_NAME} bytes",
-            where=where,
-            hint="choose another",
-        )
+        what = f"PostgreSQL knows no names of more than {LONGEST_NAME} bytes"
+        hint = "choose another"
+        raise DataError(what, where=where, hint=hint)
 
 
 def fetch_known_types(cursor: Cursor[Any]) -> set[str]:
@@ -213,12 +209,6 @@ def fetch_known_types(cursor: Cursor[Any]) -> set[str]:
 def zero_of(kind: pa.DataType) -> str:
     """Some value of a type, to stand where a missing one could not be compared."""
     return ZERO.get(str(sql_type(kind)), "0")
-
-
-def make_storable(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same values in types that are written as the database reads them."""
-    arrays = [_make_storable(name, batch.column(name)) for name in batch.schema.names]
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
 def _make_storable(name: str, values: pa.Array) -> pa.Array:
@@ -237,11 +227,9 @@ def _make_storable(name: str, values: pa.Array) -> pa.Array:
     try:
         return values if kind == wanted else values.cast(wanted)
     except pa.ArrowInvalid:
-        raise DataError(
-            "PostgreSQL tells moments to the microsecond, and some here are finer or too far off",
-            where=f"column {name!r}",
-            hint="round them, or write a .parquet file",
-        ) from None
+        what = "PostgreSQL tells moments to the microsecond, and some here are finer or too far off"
+        hint = "round them, or write a .parquet file"
+        raise DataError(what, where=f"column {name!r}", hint=hint) from None
 
 
 def copy_out(
@@ -311,7 +299,9 @@ def copy_in(cursor: Cursor[Any], table: str, batches: Iterable[pa.RecordBatch]) 
     with cursor.copy(f"COPY {table} FROM STDIN (FORMAT csv)") as copy:
         for batch in batches:
             rows += batch.num_rows
-            sink = pa.BufferOutputStream()
-            csv.write_csv(make_storable(batch), sink, csv.WriteOptions(include_header=False))
+            sink, names = pa.BufferOutputStream(), batch.schema.names
+            columns = [_make_storable(*pair) for pair in zip(names, batch.columns, strict=True)]
+            plain = pa.RecordBatch.from_arrays(columns, names)
+            csv.write_csv(plain, sink, csv.WriteOptions(include_header=False))
             copy.write(sink.getvalue().to_pybytes())
     return rows

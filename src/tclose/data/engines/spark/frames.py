@@ -6,9 +6,8 @@ Rows travel as Arrow. Workers import this module, so they need tclose as the dri
 from __future__ import annotations
 
 import logging
-import secrets
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions, types
 
-from tclose.data.io.counting import Sums, sum_hashes
+from tclose.data.io.counting import Batches, Sums, sum_hashes
 from tclose.data.io.files import CsvText
 from tclose.data.source import Translation
 from tclose.errors import DataError
@@ -26,9 +25,7 @@ from tclose.errors import DataError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-
 AT_ONCE = 8 << 20
-Batches = Iterable[pa.RecordBatch]
 SCALAR = {
     "string", "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date",
     "timestamp", "timestamp_ntz", "void",
@@ -36,6 +33,29 @@ SCALAR = {
 ORDER = "__tclose_order"
 LOG = logging.getLogger("SQLQueryContextLogger")
 """Where Spark writes what it raises, cell values and all."""
+TOO_LARGE = "maxResultSize"
+"""The sign that the driver does not take so much."""
+COMPLAINTS = {
+    TOO_LARGE: (
+        "a part of the table is larger than the driver takes",
+        "repartition it into more parts, or raise spark.driver.maxResultSize",
+    ),
+    **dict.fromkeys(
+        ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block"),
+        (
+            "an executor was lost with rows that it kept",
+            "run it again; set a checkpoint directory so that rows outlive executors",
+        ),
+    ),
+    **dict.fromkeys(
+        ("MALFORMED_RECORD_IN_PARSING", "MALFORMED_CSV"),
+        (
+            "a row has not as many fields as the header, or its quotes are wrong",
+            "mend that row, or give --delimiter",
+        ),
+    ),
+}
+"""Signs in what Spark raises, what they mean, and what to do."""
 
 
 def quote_name(name: str) -> str:
@@ -48,6 +68,12 @@ def get_column(column: str) -> Any:
     return functions.col(quote_name(column))
 
 
+def drop_notes(session: SparkSession, column: str) -> Any:
+    """A column without what is noted at it, also where it is written: Spark's own way to say so."""
+    value, nothing = get_column(column), session._jvm.org.apache.spark.sql.types.Metadata.empty()
+    return type(value)(getattr(value._jc, "as")(column, nothing))
+
+
 def schema_of(frame: DataFrame, name: str) -> pa.Schema:
     """The columns as Arrow has them, moments in UTC; raises where it has no word for a type."""
     try:
@@ -58,11 +84,9 @@ def schema_of(frame: DataFrame, name: str) -> pa.Schema:
                 schema_of(frame.select(get_column(column)), name)
             raise
         (field,) = frame.schema.fields
-        raise DataError(
-            f"Spark cannot hand out values of type {field.dataType.simpleString()}",
-            where=f"{name}, column {field.name!r}",
-            hint="cast the column, or drop it",
-        ) from None
+        what = f"Spark cannot hand out values of type {field.dataType.simpleString()}"
+        hint = "cast the column, or drop it"
+        raise DataError(what, where=f"{name}, column {field.name!r}", hint=hint) from None
 
 
 def is_text(kind: types.DataType) -> bool:
@@ -84,8 +108,7 @@ def make_frame(session: SparkSession, table: pa.Table, kinds: dict[str, Any]) ->
 def pin(frame: DataFrame) -> Any:
     """The rows of a frame, computed once and kept: never computed again, so never others.
 
-    With a checkpoint directory they are kept there and outlive the loss of an executor. Without,
-    executors keep them, and where one is lost with its part, reading fails.
+    Without a checkpoint directory executors keep them, and reading fails where one is lost.
     """
     if frame.sparkSession.sparkContext.getCheckpointDir() is not None:
         return frame.checkpoint(eager=True)
@@ -94,18 +117,26 @@ def pin(frame: DataFrame) -> Any:
 
 def add_pseudonyms(frame: DataFrame, columns: tuple[str, ...], translation: Translation) -> Any:
     """The frame with pseudonyms in some columns, made by the same code as everywhere."""
-    schema = schema_of(frame, "release")
+    schema, made = schema_of(frame, "release"), translation.pseudonyms
     fields = [
         types.StructField(field.name, types.StringType(), True) if field.name in columns else field
         for field in frame.schema.fields
     ]
-    return map_batches(
-        frame, replace_columns(translation.pseudonyms, columns, schema), types.StructType(fields)
-    )
+
+    def work(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            plain = cast_batch(batch, schema)
+            arrays = [
+                made(name, plain.column(at)) if name in columns else batch.column(at)
+                for at, name in enumerate(schema.names)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema.names)
+
+    return map_batches(frame, work, types.StructType(fields))
 
 
-def shuffle(frame: DataFrame) -> Any:
-    """The rows in the order of a hash of their values and a secret, which is then forgotten.
+def shuffle(frame: DataFrame, key: bytes) -> Any:
+    """The rows in the order of a hash of their values and a secret.
 
     It depends on nothing but the values, so it says nothing about the order that was, and a part
     that has to be computed again comes out the same.
@@ -116,7 +147,7 @@ def shuffle(frame: DataFrame) -> Any:
         else functions.to_json(functions.struct(get_column(field.name)))
         for field in frame.schema.fields
     ]
-    order = functions.xxhash64(functions.lit(secrets.token_hex(16)), *values)
+    order = functions.xxhash64(functions.lit(key.hex()), *values)
     made = frame.withColumn(ORDER, order)
     return made.repartition(get_column(ORDER)).sortWithinPartitions(get_column(ORDER)).drop(ORDER)
 
@@ -132,43 +163,14 @@ def explain_errors(name: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise _explain_error(error, name) from None
+        get = getattr(error, "getCondition", None)
+        condition = (get() if get is not None else None) or type(error).__name__
+        found = (told for sign, told in COMPLAINTS.items() if sign in str(error))
+        unknown = f"Spark could not read or write it ({condition})", "Spark's own log says more"
+        what, hint = next(found, unknown)
+        raise DataError(what, where=name, hint=hint) from None
     finally:
         LOG.removeFilter(nothing)
-
-
-def is_too_large(error: Exception) -> bool:
-    """Whether Spark complains that the driver does not take so much."""
-    return "maxResultSize" in str(error)
-
-
-def _explain_error(error: Exception, name: str) -> DataError:
-    text = str(error)
-    if is_too_large(error):
-        return DataError(
-            "a part of the table is larger than the driver takes",
-            where=name,
-            hint="repartition it into more parts, or raise spark.driver.maxResultSize",
-        )
-    if "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in text or "Checkpoint block" in text:
-        return DataError(
-            "an executor was lost with rows that it kept",
-            where=name,
-            hint="run it again; set a checkpoint directory so that rows outlive executors",
-        )
-    if "MALFORMED_RECORD_IN_PARSING" in text or "MALFORMED_CSV" in text:
-        return DataError(
-            "a row has not as many fields as the header, or its quotes are wrong",
-            where=name,
-            hint="mend that row, or give --delimiter",
-        )
-    get = getattr(error, "getCondition", None)
-    condition = (get() if get is not None else None) or type(error).__name__
-    return DataError(
-        f"Spark could not read or write it ({condition})",
-        where=name,
-        hint="Spark's own log says more",
-    )
 
 
 def map_batches(
@@ -216,40 +218,23 @@ def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def sum_partition(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """The sums that make the hash of a table, over the rows of one partition."""
-    parts = iter(batches)
-    first = next(parts, None)
-    if first is not None:
-        sums = sum_hashes(first.schema, chain([first], parts))
-        yield pa.RecordBatch.from_pydict({"sums": [" ".join(str(number) for number in sums)]})
-
-
 def sum_partitions(frame: DataFrame) -> list[Sums]:
-    """The sums over each partition of a frame."""
-    found = map_batches(frame, sum_partition, "sums string").collect()
-    return [tuple(int(number) for number in row[0].split()) for row in found]
-
-
-def replace_columns(
-    made: Callable[[pa.Array], pa.Array], columns: tuple[str, ...], schema: pa.Schema
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """How a worker gives some columns new texts; `schema` is the table's, moments in UTC."""
+    """The sums that make the hash of a table, over the rows of each partition."""
 
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            plain = cast_batch(batch, schema)
-            arrays = [
-                made(plain.column(at)) if name in columns else batch.column(at)
-                for at, name in enumerate(schema.names)
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, schema.names)
+        parts = iter(batches)
+        first = next(parts, None)
+        if first is not None:
+            sums = sum_hashes(first.schema, chain([first], parts))
+            yield pa.RecordBatch.from_pydict({"sums": [" ".join(map(str, sums))]})
 
-    return work
+    found = map_batches(frame, work, "sums string").collect()
+    return [tuple(map(int, row[0].split())) for row in found]
 
 
-def write_lines(schema: pa.Schema, delimiter: str) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """How a worker writes its rows as lines of CSV, below a header of their own."""
+def write_lines(frame: DataFrame, delimiter: str) -> Any:
+    """The rows as lines of CSV, those of each partition below a header of their own."""
+    schema = schema_of(frame, "release")
 
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
         text = CsvText(schema.names, delimiter)
@@ -257,4 +242,4 @@ def write_lines(schema: pa.Schema, delimiter: str) -> Callable[[Batches], Iterat
         for batch in batches:
             yield pa.record_batch({"value": text.lines(cast_batch(batch, schema))})
 
-    return work
+    return map_batches(frame, work, "value string")

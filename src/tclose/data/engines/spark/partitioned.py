@@ -1,8 +1,6 @@
 """Cells that Spark keeps: sketched, dealt out, searched and judged where they are.
 
-Nothing here depends on how many workers there are: cells are numbered in an order that their values
-determine, and each fragment is one group, whoever works on it. Cells are kept on the workers' disks
-and computed again, alike, where a worker is lost.
+Cells are kept on the workers' disks and computed again, alike, where a worker is lost.
 """
 
 from __future__ import annotations
@@ -14,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark import StorageLevel
 from pyspark.sql import Window, functions
 from pyspark.sql import types as kinds
 
+from tclose.arrays import Ints
 from tclose.data.engines.spark.frames import (
-    Batches,
     cast_batch,
     explain_errors,
     get_column,
     map_batches,
     quote_name,
 )
+from tclose.data.io.counting import Batches
 from tclose.data.source import (
     DEALS,
     FIRST,
@@ -37,15 +35,12 @@ from tclose.data.source import (
     TIE,
     CellPositions,
     CellStore,
-    PartResult,
+    FragmentWork,
     Spread,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, GroupedData
-
-
-Ints = NDArray[np.int64]
 
 NUMBER, REPORT, PART = "__tclose_number__", "__tclose_report__", "__tclose_part__"
 
@@ -66,21 +61,16 @@ class SparkCellStore(CellStore):
 
     def sketch(self, snap: Callable[[pa.Table], pa.Table], numbers: Sequence[str]) -> pa.Table:
         made = [name for name in self.schema.names if name != ROWS] + list(numbers)
-        struct = kinds.StructType([kinds.StructField(name, kinds.LongType()) for name in made])
-        snapped = map_batches(self.frame, _each(snap, self.schema, made), struct)
+        snapped = self._map(lambda plain, _: snap(plain).select(made), _longs(made))
         names = [quote_name(name) for name in made if name not in numbers]
         sums = [functions.sum(quote_name(name)).alias(name) for name in numbers]
         with explain_errors(self.name):
             return snapped.groupBy(*names).agg(*sums).toArrow()
 
     def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
-        empty = pa.Table.from_batches([], self.schema)
-        places = list(laid(empty).columns())
-        fields = [*self.frame.schema.fields]
-        fields += [kinds.StructField(name, kinds.LongType()) for name in places]
-        placed = map_batches(
-            self.frame, _append_positions(laid, self.schema), kinds.StructType(fields)
-        )
+        places = list(laid(self.schema.empty_table()).columns())
+        fields = [*self.frame.schema.fields, *_longs(places)]
+        placed = self._map(lambda plain, raw: laid(plain).append_to(raw), fields)
         ties = [name for name in places if name.startswith(TIE.format(""))]
         along = Window.partitionBy(STRATUM).orderBy(ORDER, *ties)
         turn = functions.row_number().over(along) - 1
@@ -92,22 +82,25 @@ class SparkCellStore(CellStore):
         with explain_errors(self.name):
             return self.fragments.groupBy(FRAGMENT, *names).agg(rows).toArrow()
 
-    def work(
-        self, united: Ints, work: Callable[[pa.Table], PartResult], schema: pa.Schema
-    ) -> list[bytes]:
-        session = self.frame.sparkSession
+    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[bytes]:
         names = pa.table({FRAGMENT: np.arange(len(united)), NUMBER: united})
-        numbered = self.fragments.join(
-            functions.broadcast(session.createDataFrame(names)), FRAGMENT
-        ).drop(FRAGMENT)
+        beside = functions.broadcast(self.frame.sparkSession.createDataFrame(names))
+        numbered = self.fragments.join(beside, FRAGMENT).drop(FRAGMENT)
         fields = [
             kinds.StructField(name, self.keys.get(name, kinds.StringType()))
             for name in schema.names
         ]
-        fields += [kinds.StructField(NUMBER, kinds.LongType())]
-        fields += [kinds.StructField(REPORT, kinds.BinaryType())]
-        done = _work(work, self.schema)
-        worked = keep_on_disk(_apply(numbered.groupBy(NUMBER), done, kinds.StructType(fields)))
+        fields += [*_longs([NUMBER]), kinds.StructField(REPORT, kinds.BinaryType())]
+        own = self.schema
+
+        def work_on(table: pa.Table) -> pa.Table:
+            number = table.column(NUMBER)[0].as_py()
+            cells, report = work(_cast_table(table.drop_columns([NUMBER]), own))
+            reports = pa.array([report, *[None] * (cells.num_rows - 1)], pa.binary())
+            numbers = pa.array(np.full(cells.num_rows, number, dtype=np.int64))
+            return cells.append_column(NUMBER, numbers).append_column(REPORT, reports)
+
+        worked = keep_on_disk(_apply(numbered.groupBy(NUMBER), work_on, kinds.StructType(fields)))
         reports = worked.where(functions.col(REPORT).isNotNull()).select(NUMBER, REPORT)
         with explain_errors(self.name):
             found = reports.collect()
@@ -118,6 +111,17 @@ class SparkCellStore(CellStore):
     def translation(self) -> Any:
         return self.lines
 
+    def _map(self, make: Callable[[pa.Table, pa.Table], pa.Table], fields: list[Any]) -> Any:
+        """What is made of each batch of cells, in the house's types and as Spark sends it; lazy."""
+        schema = self.schema
+
+        def work(batches: Batches) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                raw = pa.Table.from_batches([batch])
+                yield from make(_cast_table(raw, schema), raw).to_batches()
+
+        return map_batches(self.frame, work, kinds.StructType(fields))
+
 
 def split_cells(cells: DataFrame, by: Sequence[str], parts: int, name: str) -> Spread:
     """Cells in parts, on the cluster: those with equal values in the columns `by` are in one."""
@@ -126,7 +130,12 @@ def split_cells(cells: DataFrame, by: Sequence[str], parts: int, name: str) -> S
     kept = keep_on_disk(cells.select("*", part))
 
     def work_on_parts(work: Callable[[pa.Table], bytes]) -> list[bytes]:
-        made = _apply(kept.groupBy(PART), _part(work, schema), f"{PART} long, {REPORT} binary")
+        def work_on(table: pa.Table) -> pa.Table:
+            plain = _cast_table(table.drop_columns([PART]), schema)
+            report = pa.array([work(plain)], pa.binary())
+            return pa.table({PART: table.column(PART)[:1], REPORT: report})
+
+        made = _apply(kept.groupBy(PART), work_on, f"{PART} long, {REPORT} binary")
         with explain_errors(name):
             return _in_order(made.collect())
 
@@ -134,12 +143,10 @@ def split_cells(cells: DataFrame, by: Sequence[str], parts: int, name: str) -> S
 
 
 def _in_order(reports: Sequence[Any]) -> list[bytes]:
-    """Reports by the numbers before them."""
     return [bytes(row[1]) for row in sorted(reports, key=lambda row: int(row[0]))]
 
 
 def _apply(groups: GroupedData, work: Callable[[pa.Table], pa.Table], schema: Any) -> Any:
-    """A frame with what `work` makes from each group; lazy."""
     with warnings.catch_warnings():
         # It speaks of pandas, which has to be there but takes no part in this.
         warnings.simplefilter("ignore", FutureWarning)
@@ -156,45 +163,5 @@ def _cast_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(batches, schema)
 
 
-def _each(
-    snap: Callable[[pa.Table], pa.Table], schema: pa.Schema, names: Sequence[str]
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    def work(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            made = snap(pa.Table.from_batches([cast_batch(batch, schema)], schema))
-            yield from made.select(list(names)).to_batches()
-
-    return work
-
-
-def _append_positions(
-    laid: Callable[[pa.Table], CellPositions], schema: pa.Schema
-) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    def work(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            places = laid(pa.Table.from_batches([cast_batch(batch, schema)], schema))
-            yield from places.append_to(pa.Table.from_batches([batch])).to_batches()
-
-    return work
-
-
-def _part(work: Callable[[pa.Table], bytes], schema: pa.Schema) -> Callable[[pa.Table], pa.Table]:
-    def judge(table: pa.Table) -> pa.Table:
-        number = table.column(PART)[:1]
-        plain = _cast_table(table.drop_columns([PART]), schema)
-        return pa.table({PART: number, REPORT: pa.array([work(plain)], pa.binary())})
-
-    return judge
-
-
-def _work(
-    work: Callable[[pa.Table], PartResult], schema: pa.Schema
-) -> Callable[[pa.Table], pa.Table]:
-    def fragment(table: pa.Table) -> pa.Table:
-        number = table.column(NUMBER)[0].as_py()
-        cells, report = work(_cast_table(table.drop_columns([NUMBER]), schema))
-        reports = pa.array([report, *[None] * (cells.num_rows - 1)], pa.binary())
-        numbers = pa.array(np.full(cells.num_rows, number, dtype=np.int64))
-        return cells.append_column(NUMBER, numbers).append_column(REPORT, reports)
-
-    return fragment
+def _longs(names: Sequence[str]) -> list[Any]:
+    return [kinds.StructField(name, kinds.LongType()) for name in names]

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,19 +26,13 @@ UNITS = {"": 1 / (1 << 20), "k": 1 / (1 << 10), "m": 1, "g": 1 << 10, "t": 1 << 
 
 
 def get_session(memory: str | None = None) -> Any:
-    """The session of this process, or a new one with the settings that Spark finds by itself.
-
-    A new one gets so much memory, is local unless a master is set, and says nothing unless
-    `spark.log.level` is set.
-    """
+    """The session of this process, or a new one with the settings that Spark finds by itself."""
     running = SparkSession.getActiveSession()
     found = running if running is not None else _start(memory)
     if not hasattr(found, "_jsparkSession"):
-        raise DataError(
-            "only classic Spark sessions can be used, not Spark Connect",
-            where="Spark",
-            hint="unset SPARK_REMOTE, or name a master",
-        )
+        what = "only classic Spark sessions can be used, not Spark Connect"
+        hint = "unset SPARK_REMOTE, or name a master"
+        raise DataError(what, where="Spark", hint=hint)
     return found
 
 
@@ -52,7 +46,7 @@ def _start(memory: str | None) -> Any:
     for name, value in _defaults(settings, memory).items():
         builder = builder.config(name, value)
     try:
-        with _silence(quiet="spark.log.level" not in settings):
+        with nullcontext() if "spark.log.level" in settings else _silence():
             return builder.getOrCreate()
     except PySparkException as error:
         raise DataError(
@@ -63,7 +57,6 @@ def _start(memory: str | None) -> Any:
 
 
 def _read_settings() -> str:
-    """What the user's own settings say, as text."""
     home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
     folder = os.environ.get("SPARK_CONF_DIR") or str(Path(home, "conf"))
     file = Path(folder, "spark-defaults.conf")
@@ -93,11 +86,8 @@ def _megabytes(memory: str) -> int:
 
 
 @contextmanager
-def _silence(*, quiet: bool) -> Iterator[None]:
+def _silence() -> Iterator[None]:
     """What is started meanwhile writes its messages nowhere, as long as it runs."""
-    if not quiet:
-        yield
-        return
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -118,36 +108,27 @@ class SparkPath:
 
     @classmethod
     def from_user(cls, session: SparkSession, path: str | Path) -> SparkPath:
-        """A place by what a user calls it: what is relative starts where the user is.
-
-        A Path has eaten a slash of `hdfs://host/folder`; it gets it back.
-        """
+        """A place by what a user calls it: what is relative starts where the user is."""
         text = str(path)
-        if isinstance(path, Path):
+        if isinstance(path, Path):  # it has eaten a slash of `hdfs://host/folder`
             text = re.sub(r"^(?!file:)([A-Za-z][A-Za-z0-9+.-]+):/(?!/)", r"\1://", text)
-        if SCHEME.match(text) is None and cls(session, "/").is_local:
+        if SCHEME.match(text) is None and cls(session, "/").local is not None:
             text = os.path.abspath(text)
         return cls(session, text)
 
     @cached_property
     def path(self) -> Any:
-        """The path as Hadoop has it."""
         return self.session._jvm.org.apache.hadoop.fs.Path(self.text)
 
     @cached_property
     def system(self) -> Any:
-        """The file system that the path is on."""
         return self.path.getFileSystem(self.session._jsparkSession.sessionState().newHadoopConf())
-
-    @property
-    def is_local(self) -> bool:
-        """Whether this machine's own files are meant."""
-        return bool(self.system.getUri().getScheme() == "file")
 
     @property
     def local(self) -> Path | None:
         """The same on this machine, if its own files are meant."""
-        return Path(self.path.toUri().getPath()) if self.is_local else None
+        is_local = self.system.getUri().getScheme() == "file"
+        return Path(self.path.toUri().getPath()) if is_local else None
 
     @property
     def literal(self) -> str:
@@ -156,19 +137,12 @@ class SparkPath:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
         return str(self.path.getName())
 
     def sibling(self, name: str) -> SparkPath:
-        """Another name in the same folder."""
         return SparkPath(self.session, f"{self.path.getParent().toString().rstrip('/')}/{name}")
 
-    def rename(self, name: str) -> None:
-        """Gives a file another name in its folder."""
-        self.system.rename(self.path, self.sibling(name).path)
-
     def exists(self) -> bool:
-        """Whether there is something."""
         return bool(self.system.exists(self.path))
 
     def files(self) -> list[SparkPath]:
@@ -176,9 +150,7 @@ class SparkPath:
         found = self.system.globStatus(self.path) if GLOB.search(self.text) else None
         roots = [self.path] if found is None else [match.getPath() for match in found]
         listed: list[str] = []
-        for root in roots:
-            if not self.system.exists(root):
-                continue
+        for root in filter(self.system.exists, roots):
             each = self.system.listFiles(root, True)
             while each.hasNext():
                 listed.append(each.next().getPath().toString())
@@ -186,12 +158,8 @@ class SparkPath:
         return [place for place in kept if not place.name.startswith((".", "_"))]
 
     def beginning(self, most: int) -> bytes:
-        """The first bytes of a file."""
-        stream = self.system.open(self.path)
-        try:
+        with closing(self.system.open(self.path)) as stream:
             return bytes(stream.readNBytes(most))
-        finally:
-            stream.close()
 
     def move(self, target: SparkPath) -> bool:
         """Renames a folder; whether it is now there, and was nothing there before."""

@@ -15,33 +15,29 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions, types
 
-from tclose.data.engines.spark.files import read_path, read_place
-from tclose.data.engines.spark.frames import (
-    SCALAR,
-    add_pseudonyms,
-    explain_errors,
-    get_column,
-    is_text,
-    is_too_large,
-    make_frame,
-    map_batches,
-    pin,
-    schema_of,
-    shuffle,
-    sum_partitions,
-    unpack,
-    write_lines,
-)
+from tclose.data.engines.spark import frames
+from tclose.data.engines.spark.frames import explain_errors, get_column
 from tclose.data.engines.spark.partitioned import SparkCellStore, split_cells
 from tclose.data.engines.spark.session import SparkPath
 from tclose.data.io.counting import combine_sums
-from tclose.data.io.paths import Address, Reading, refuse_ambiguous
-from tclose.data.source import KEY, ROWS, CellStore, Change, Rows, Source, Spread, T, Translation
+from tclose.data.io.paths import Reading, refuse_ambiguous
+from tclose.data.source import (
+    KEY,
+    NEW,
+    ROWS,
+    Change,
+    Cleaned,
+    Output,
+    Rows,
+    Source,
+    Spread,
+    T,
+    Translation,
+)
 from tclose.errors import DataError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
 
 MANY, LARGEST = 20_000_000, 2**31 - 2
 """How many cells are taken to the driver where nothing is said, and at most."""
@@ -68,9 +64,8 @@ class SparkSource(Source):
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns as Arrow has them; moments are in UTC."""
         with explain_errors(self.name):
-            return schema_of(self.frame, self.name)
+            return frames.schema_of(self.frame, self.name)
 
     @cached_property
     def n_rows(self) -> int:
@@ -82,7 +77,7 @@ class SparkSource(Source):
             return int(self.frame.select(self.key(column)).distinct().count())
 
     def is_scalar(self, column: str) -> bool:
-        return self.kinds[column].typeName() in SCALAR
+        return self.kinds[column].typeName() in frames.SCALAR
 
     def key(self, column: str) -> Any:
         """A column as rows are told apart by it: NaN is missing, −0 is 0, texts by their bytes."""
@@ -90,7 +85,7 @@ class SparkSource(Source):
         if kind.typeName() in ("float", "double"):
             zero = functions.lit(0.0).cast(kind)
             return functions.when(~functions.isnan(value), value + zero).alias(column)
-        return value.cast("string").alias(column) if is_text(kind) else value
+        return value.cast("string").alias(column) if frames.is_text(kind) else value
 
     def group_frame(self, columns: Sequence[str]) -> Any:
         """The distinct tuples of some columns with their number of rows, as a lazy frame."""
@@ -103,59 +98,69 @@ class SparkSource(Source):
             try:
                 table = self.group_frame(columns).limit(most + 1).toArrow()
             except (PySparkException, Py4JError) as error:
-                if is_too_large(error):
+                if frames.TOO_LARGE in str(error):
                     return None
                 raise
         return None if table.num_rows > most else table
 
     def stream(self) -> Rows:
-        """All rows, partition by partition, in the same order every time."""
         return Rows(self.schema, self._batches)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         with explain_errors(self.name):
-            yield from unpack(self._steady, self.schema)
+            yield from frames.unpack(self._steady, self.schema)
 
     @cached_property
     def _steady(self) -> Any:
         """The rows in an order that stays: what comes out of a shuffle has none of its own."""
         plan = self.frame._jdf.queryExecution().executedPlan().toString()
-        return pin(self.frame) if UNSTEADY.search(plan) else self.frame
+        return frames.pin(self.frame) if UNSTEADY.search(plan) else self.frame
 
     def digest(self) -> str:
-        """The hash of the file, or of the rows where there is none: workers add up their own."""
         if self.hashed is not None:
             return self.hashed()
         with explain_errors(self.name):
-            return combine_sums(self.columns, sum_partitions(self.frame))
+            return combine_sums(self.columns, frames.sum_partitions(self.frame))
+
+    def replace_values(self, cleaned: Cleaned) -> Source:
+        frame, columns = self.frame, {name: get_column(name) for name in self.columns}
+        for at, (name, column) in enumerate(cleaned.items()):
+            # Whatever was not there before finds no partner, and is missed when rows are counted.
+            raw, clean = KEY.format(at), NEW.format(at)
+            pairs = column.pair(raw, clean)
+            (kind,) = self._key_kinds([name]).values()
+            kinds = {raw: kind, clean: kind}
+            if column.clean.type != column.raw.type:
+                kinds[clean] = types.LongType()
+            beside = frames.make_frame(frame.sparkSession, pairs, kinds)
+            same = self.key(name).eqNullSafe(get_column(raw))
+            frame = frame.join(functions.broadcast(beside), same, "inner")
+            columns[name] = get_column(clean).alias(name)
+        return replace(self, frame=frame.select(*columns.values()))
 
     def recode(self, translation: Translation) -> Any:
         """The release as a Spark frame, pinned: what is counted again is what the caller gets."""
         with explain_errors(self.name):
-            made = pin(self.release_frame(translation))
+            made = frames.pin(self.release_frame(translation))
             self.refuse_changed(translation, made.count())
         return made
 
     def refuse_changed(self, translation: Translation, rows: int) -> None:
         """Raises where the release has not as many rows as were counted."""
         if rows != translation.rows:
-            raise DataError(
-                "the table gave other rows when it was read again; nothing was released",
-                where=self.name,
-                hint="write it to files first, or give a checkpoint of it",
-            )
+            what = "the table gave other rows when it was read again; nothing was released"
+            hint = "write it to files first, or give a checkpoint of it"
+            raise DataError(what, where=self.name, hint=hint)
 
-    def can_store(self, output: str | Path | Address) -> bool:
+    def can_store(self, output: Output) -> bool:
         """Spark writes folders of Parquet and CSV files; anything else is written by the driver."""
         return isinstance(output, str | Path) and Path(output).suffix.lower() in FOLDERS
 
-    def refuse_taken(self, output: str | Path | Address) -> None:
+    def refuse_taken(self, output: Output) -> None:
         with explain_errors(self.name):
             refuse_there(SparkPath.from_user(self.frame.sparkSession, str(output)))
 
-    def store(
-        self, translation: Translation, output: str | Path | Address, check: Callable[[Source], T]
-    ) -> T:
+    def store(self, translation: Translation, output: Output, check: Callable[[Source], T]) -> T:
         """Writes the release to a folder of files, counted before it appears."""
 
         def judge(written: Source) -> T:
@@ -166,23 +171,40 @@ class SparkSource(Source):
             frame = self.release_frame(translation)
         return replace(self, frame=frame).save(output, judge)
 
-    def save(self, output: str | Path | Address, check: Callable[[Source], T]) -> T:
-        """Writes a folder of files beside the target, has it counted, then renames it."""
-        target = SparkPath.from_user(self.frame.sparkSession, str(output))
-        reading = Reading(delimiter=self.delimiter)
+    def save(self, output: Output, check: Callable[[Source], T]) -> T:
+        """Writes a hidden folder of files beside the target, has it counted, then renames it."""
+        from tclose.data.engines.spark.files import read_place
+
         with explain_errors(self.name):
-            return store_frame(
-                self.frame,
-                target,
-                lambda part: check(make_source(*read_place(part, reading))),
-                self.delimiter,
-            )
+            target = SparkPath.from_user(self.frame.sparkSession, str(output))
+            refuse_there(target)
+            name = PurePosixPath(target.name)
+            part = target.sibling(f".{name.stem}.{secrets.token_hex(4)}.part{name.suffix}")
+            try:
+                if name.suffix.lower() == ".csv":
+                    frames.write_lines(self.frame, self.delimiter).write.text(part.text)
+                    for file in part.files():
+                        named = file.sibling(file.name.removesuffix(".txt") + ".csv")
+                        file.system.rename(file.path, named.path)
+                else:
+                    self.frame.write.parquet(part.text)
+                found = check(read_place(part, Reading(delimiter=self.delimiter)))
+                if not part.move(target):
+                    refuse_there(target)
+                    hint = "who may write there?"
+                    raise DataError("cannot be written", where=target.text, hint=hint)
+            except BaseException:
+                part.remove()
+                raise
+        return found
 
     def release_frame(self, translation: Translation) -> Any:
         """The release as a lazy frame: the rows joined with the translation's cells."""
-        cells = self.cells_frame(translation)
-        if isinstance(translation.cell_table, pa.Table) and translation.cell_table.nbytes <= SMALL:
-            cells = functions.broadcast(cells)
+        cells = translation.cell_table
+        if isinstance(cells, pa.Table):
+            kinds, small = self._key_kinds(translation.keys), cells.nbytes <= SMALL
+            cells = frames.make_frame(self.frame.sparkSession, cells, kinds)
+            cells = functions.broadcast(cells) if small else cells
         alike = [
             self.key(name).eqNullSafe(get_column(KEY.format(at)))
             for at, name in enumerate(translation.keys)
@@ -190,23 +212,17 @@ class SparkSource(Source):
         columns = [self._change_column(change, translation) for change in translation.changes]
         made = self.frame.join(cells, alike, "inner").select(*columns)
         hidden = tuple(change.name for change in translation.changes if change.kind == "pseudonym")
-        made = add_pseudonyms(made, hidden, translation) if hidden else made
-        return shuffle(made) if translation.shuffle else made
-
-    def cells_frame(self, translation: Translation) -> Any:
-        """The translation's cells as a frame whose keys have the types of the rows' own."""
-        if not isinstance(translation.cell_table, pa.Table):
-            return translation.cell_table
-        return make_frame(
-            self.frame.sparkSession, translation.cell_table, self._key_kinds(translation.keys)
-        )
+        made = frames.add_pseudonyms(made, hidden, translation) if hidden else made
+        key = translation.order_key
+        return made if key is None else frames.shuffle(made, key)
 
     def _key_kinds(self, columns: Sequence[str]) -> dict[str, Any]:
-        """The types of a translation's keys: those of the rows' own columns."""
         kinds = {KEY.format(at): self.kinds[name] for at, name in enumerate(columns)}
-        return {key: types.StringType() if is_text(kind) else kind for key, kind in kinds.items()}
+        return {
+            key: types.StringType() if frames.is_text(kind) else kind for key, kind in kinds.items()
+        }
 
-    def keep_cells(self, columns: Sequence[str]) -> CellStore:
+    def keep_cells(self, columns: Sequence[str]) -> SparkCellStore:
         with explain_errors(self.name):
             return SparkCellStore(self.group_frame(columns), self._key_kinds(columns), self.name)
 
@@ -219,13 +235,15 @@ class SparkSource(Source):
 
     def _change_column(self, change: Change, translation: Translation) -> Any:
         value = get_column(change.name)
+        if change.kind == "same" and self.frame.schema[change.name].metadata:
+            return frames.drop_notes(self.frame.sparkSession, change.name)
         if change.kind == "text":
-            return get_column(change.at).alias(change.name)
-        if change.kind == "hidden":
-            return functions.when(~get_column(change.at), value).alias(change.name)
-        return (
-            functions.lit(translation.mask).alias(change.name) if change.kind == "mask" else value
-        )
+            value = get_column(change.at)
+        elif change.kind == "hidden":
+            value = functions.when(~get_column(change.at), value)
+        elif change.kind == "mask":
+            value = functions.lit(translation.mask)
+        return value.alias(change.name)
 
 
 def open_spark(data: Any) -> SparkSource:
@@ -239,73 +257,25 @@ def open_spark(data: Any) -> SparkSource:
     return make_source(data, "Spark frame")
 
 
-def open_spark_path(path: str | Path, reading: Reading) -> SparkSource:
-    """Files that Spark reads."""
-    return make_source(*read_path(path, reading))
-
-
 def make_source(
-    frame: DataFrame,
-    name: str,
-    hashed: Callable[[], str] | None = None,
-    scratch: object = None,
-    delimiter: str = ",",
-    notes: tuple[str, ...] = (),
+    frame: DataFrame, name: str, *, notes: tuple[str, ...] = (), **known: Any
 ) -> SparkSource:
     """A source over a frame; what no release could be made of is refused at once."""
     if frame.isStreaming:
         raise DataError("a stream has no end to count to", where=name, hint="read it as a batch")
     refuse_ambiguous(list(frame.columns), name)
     with explain_errors(name):
-        schema_of(frame, name)
+        frames.schema_of(frame, name)
         if not frame._jdf.queryExecution().analyzed().deterministic():
-            frame = pin(frame)
+            frame = frames.pin(frame)
             notes = (*notes, "its rows come out anew at each reading, so the first was kept")
-    return SparkSource(
-        name, tuple(frame.columns), frame, hashed, scratch,
-        notes=notes, delimiter=delimiter, max_cells=MANY,
-    )  # fmt: skip
-
-
-def store_frame(
-    frame: DataFrame, target: SparkPath, judge: Callable[[SparkPath], T], delimiter: str = ","
-) -> T:
-    """Writes a frame as a folder of Parquet or CSV files, by the suffix of the target.
-
-    It is written to a hidden folder beside it, which `judge` may refuse by raising, and then
-    renamed. Whatever fails, nothing is left.
-    """
-    refuse_there(target)
-    name = PurePosixPath(target.name)
-    part = target.sibling(f".{name.stem}.{secrets.token_hex(4)}.part{name.suffix}")
-    try:
-        if name.suffix.lower() == ".csv":
-            _write_csv(frame, part, delimiter)
-        else:
-            frame.write.parquet(part.text)
-        found = judge(part)
-        if not part.move(target):
-            refuse_there(target)
-            raise DataError("cannot be written", where=target.text, hint="who may write there?")
-    except BaseException:
-        part.remove()
-        raise
-    return found
+    columns = tuple(frame.columns)
+    return SparkSource(name, columns, frame, notes=notes, max_cells=MANY, **known)
 
 
 def refuse_there(target: SparkPath) -> None:
     """Raises where there is something already."""
     if target.exists():
-        raise DataError(
-            "there is something already, and Spark replaces nothing",
-            where=target.text,
-            hint="name another folder, or remove this one",
-        )
-
-
-def _write_csv(frame: DataFrame, part: SparkPath, delimiter: str) -> None:
-    """CSV files of the house's own writing, each with the header."""
-    schema = schema_of(frame, "release")
-    map_batches(frame, write_lines(schema, delimiter), "value string").write.text(part.text)
-    for file in part.files():
-        file.rename(file.name.removesuffix(".txt") + ".csv")
+        what = "there is something already, and Spark replaces nothing"
+        hint = "name another folder, or remove this one"
+        raise DataError(what, where=target.text, hint=hint)

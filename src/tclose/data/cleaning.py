@@ -1,0 +1,128 @@
+"""A table whose values are cleaned as its policy says: the same on every engine.
+
+The different values of a column are fetched once and cleaned here; then the engine itself puts each
+in the place of what it was, so that whatever it counts, streams or rewrites is clean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose.data.source import ROWS, CleanedColumn, Source, plain_values
+from tclose.errors import DataError, PolicyError, Problem, UsageError
+from tclose.policy.cleaning import ColumnCleaning
+from tclose.policy.model import Policy
+
+VALUES = 2_000_000
+"""Different values of a column that are taken into one place, however few cells are."""
+types = pa.types
+
+
+def apply_cleanings(source: Source, policy: Policy) -> Source:
+    """The table with its values cleaned as the policy says; as it is where that says nothing."""
+    rules = {
+        name: column
+        for name, column in policy.columns.items()
+        if column.cleaning_keys and name in source.columns and source.is_scalar(name)
+    }
+    found = {name: _clean_column(source, name, rule) for name, rule in rules.items()}
+    cleaned = {name: column for name, column in found.items() if column is not None}
+    if not cleaned:
+        return source
+    told = [_describe(name, rules[name], column) for name, column in cleaned.items()]
+    return replace(
+        source.replace_values(cleaned),
+        notes=(*source.notes, *told),
+        max_cells=source.max_cells,
+        cleaned=cleaned,
+        original=source,
+    )
+
+
+def _clean_column(source: Source, name: str, rule: ColumnCleaning) -> CleanedColumn | None:
+    """What becomes of the different values of a column; None where its type has none to clean."""
+    counted = replace(source, max_cells=max(source.max_cells, VALUES)).group_within_limit([name])
+    if counted is None:
+        what = f"more than {VALUES:,} different values, too many to clean"
+        hint = "clean the table beforehand, or round or shorten them there"
+        raise DataError(what, where=f"column {name!r}", hint=hint)
+    raw = plain_values(counted.column(name))
+    clean = clean_values(raw, rule, name)
+    if clean is None:
+        return None
+    changed = pa.array([True] * len(raw))
+    if clean.type == raw.type:
+        changed = pc.fill_null(pc.not_equal(raw, clean), pc.is_valid(raw))
+    rows = pc.sum(pc.filter(counted.column(ROWS), pc.and_(changed, pc.is_valid(raw)))).as_py() or 0
+    known = pc.is_valid(raw)
+    return CleanedColumn(raw.filter(known), clean.filter(known), int(rows))
+
+
+def clean_values(values: pa.Array, rule: ColumnCleaning, name: str) -> pa.Array | None:
+    """The values of a column, cleaned: of the same type, but for ages; None where nothing applies.
+
+    >>> rule = ColumnCleaning.model_validate({"clean": {"round": 100}})
+    >>> clean_values(pa.array([149.5, None]), rule, "cost").to_pylist()
+    [100.0, None]
+    """
+    kind = values.type
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    is_date = types.is_date(kind) or types.is_timestamp(kind)
+    where = f"columns.{name}"
+    if rule.clean is not None and not (types.is_string(kind) or is_number):
+        what = f"values of type {kind} are not cleaned, only texts and numbers"
+        raise UsageError(what, where=f"{where}.clean", hint="leave `clean` out there")
+    if is_number and rule.clean is not None and (rule.clean.trim or rule.clean.case):
+        what = "the column holds numbers, which have neither spaces nor case"
+        raise UsageError(what, where=f"{where}.clean", hint="leave trim and case out")
+    if rule.age_on and not (types.is_string(kind) or is_date):
+        what = f"the column holds no dates of birth, but values of type {kind}"
+        raise UsageError(what, where=f"{where}.age_on", hint="leave age_on out")
+    if not (types.is_string(kind) or is_number or (is_date and rule.age_on)):
+        return None
+    found = [None if value is None else rule.clean_value(value) for value in values.to_pylist()]
+    if is_date:
+        return _refuse_ageless(values, pa.array(found, pa.int64()), where)
+    try:
+        return pa.array([_fit_type(value, kind) for value in found], kind)
+    except (pa.ArrowException, ValueError, OverflowError):
+        what = f"a cleaned value does not fit the column's type ({kind})"
+        hint = "whole numbers stay whole: choose whole numbers to round to, and to put in places"
+        raise UsageError(what, where=f"{where}.clean", hint=hint) from None
+
+
+def _refuse_ageless(dates: pa.Array, ages: pa.Array, where: str) -> pa.Array:
+    """The ages; raises where somebody is not born on the day that they are counted on."""
+    if lost := ages.null_count - dates.null_count:
+        what = f"{lost:,} of {len(dates) - dates.null_count:,} distinct values give no age"
+        hint = "choose a day after all births, and mend dates that cannot be true"
+        raise PolicyError([Problem(f"{where}.age_on", what, hint)])
+    return ages
+
+
+def _fit_type(value: Any, kind: pa.DataType) -> Any:
+    """A number that was changed, as its type has it; other values as they are."""
+    if not isinstance(value, Fraction):
+        return value
+    if types.is_floating(kind):
+        return float(value)
+    if types.is_decimal(kind):
+        return Decimal(value.numerator) / Decimal(value.denominator)
+    if value.denominator > 1:
+        raise ValueError("no whole number")
+    return value.numerator
+
+
+def _describe(name: str, rule: ColumnCleaning, column: CleanedColumn) -> str:
+    counts = column.describe()
+    return (
+        f"{name} was cleaned before counting ({rule.describe_cleaning()}): "
+        f"{counts['changed_rows']:,} rows changed, {counts['values_before']:,} different values "
+        f"became {counts['values_after']:,}"
+    )

@@ -1,0 +1,47 @@
+"""A short run of the fuzzer: damaged files are answered or refused, and nothing crashes."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PLACE = Path(__file__).parents[2] / "tools/fuzz/run.py"
+TARGETS = ("readers", "policies", "hierarchies", "plans", "certificates", "labels")
+
+
+@pytest.fixture(scope="module")
+def fuzz() -> Any:
+    spec = importlib.util.spec_from_file_location("fuzz", PLACE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["fuzz"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TARGETS)
+def test_nothing_crashes(fuzz: Any, target: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert set(fuzz.TARGETS) == set(TARGETS)
+    for seed in range(25):
+        assert fuzz.attempt(target, seed) is None, seed
+
+
+def test_it_sees_a_crash(fuzz: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def fail(chance: Any, folder: Path) -> None:
+        (folder / "input").write_bytes(fuzz.damage(b"abc", chance))
+        raise IndexError("planted")
+
+    monkeypatch.setitem(fuzz.TARGETS, "planted", fail)
+    assert "planted" in (fuzz.attempt("planted", 3) or "")
+    assert sorted(path.name for path in (tmp_path / "fuzz-crashes/planted-3").iterdir()) == [
+        "input",
+        "traceback.txt",
+    ]

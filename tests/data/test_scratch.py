@@ -1,0 +1,182 @@
+"""Raw rows that are put aside: nothing of them is left, however the process ends."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import openpyxl
+import pyarrow as pa
+import pytest
+
+import tclose
+from tclose.data.binding import open_source
+from tclose.data.io.counting import connect
+from tclose.data.io.scratch import PREFIX, Scratch, sweep
+from tclose.errors import DataError
+
+SECRET = "SECRET-NAME"
+HOLD = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the tests were started with
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+sys.path.insert(0, {sources!r})
+from tclose.cli.console import tidy_ending
+from tclose.data.binding import open_source
+with tidy_ending():
+    source = open_source({path!r})
+    aside = open_source({path!r}).group_relation(["zip"])
+    print(source.n_rows, flush=True)
+    time.sleep(100)
+"""
+
+
+@pytest.fixture
+def aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for what is put aside."""
+    folder = tmp_path / "aside"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+def make_table(path: Path) -> Path:
+    rows = [("name", "zip"), *((f"{SECRET} {n}", str(n % 7)) for n in range(50))]
+    text = "".join(",".join(row) + "\n" for row in rows)
+    if path.suffix == ".xlsx":
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(path)
+    elif path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    elif path.suffix == ".arrows":
+        columns = dict(zip(rows[0], map(list, zip(*rows[1:], strict=True)), strict=True))
+        with pa.ipc.new_stream(path, pa.table(columns).schema) as file:
+            file.write_table(pa.table(columns))
+    else:
+        path.write_text(text, encoding="utf-16")
+    return path
+
+
+def find_rows(folder: Path) -> list[Path]:
+    """The files that hold a raw value."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in files if SECRET.encode() in path.read_bytes().replace(b"\0", b"")]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="files have names elsewhere")
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [(name, signal.SIGKILL) for name in ("t.csv.gz", "t.csv", "t.xlsx", "t.arrows")]
+    + [("t.csv.gz", end) for end in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)],
+)
+def test_no_raw_row_outlives_the_process(
+    tmp_path: Path, aside: Path, name: str, end: signal.Signals
+) -> None:
+    path = make_table(tmp_path / name)
+    code = HOLD.format(sources=str(Path(tclose.__file__).parents[1]), path=str(path))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "50\n"
+    assert list(aside.iterdir())
+    process.send_signal(end)
+    process.wait()
+    process.stdout.close()
+    assert find_rows(aside) == []
+    if end == signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+        assert list(aside.iterdir())  # empty folders, and links that lead nowhere
+        sweep(aside)
+    else:
+        assert process.returncode == 128 + (end if end == signal.SIGINT else signal.SIGTERM)
+    assert list(aside.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here")
+def test_only_folders_of_the_dead_are_swept(aside: Path) -> None:
+    living = Scratch()
+    place = living.place("table.parquet", named=True)
+    place.write_text(SECRET)
+    others = [aside / f"{PREFIX}mine", aside / "tclose-aside", aside / f"x{PREFIX}01234567"]
+    for folder in others:
+        folder.mkdir()
+    child = os.fork()
+    if child == 0:
+        dead = Scratch()
+        dead.place("cells.parquet", named=True).write_text(SECRET)
+        os._exit(9)
+    os.waitpid(child, 0)
+    assert len(find_rows(aside)) == 2
+    sweep(aside)
+    assert find_rows(aside) == [place]
+    assert all(folder.is_dir() for folder in others)
+    living.close()
+    assert find_rows(aside) == []
+
+
+def test_the_first_to_put_something_aside_sweeps(
+    aside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stale = aside / f"{PREFIX}abcdefgh"
+    stale.mkdir()
+    (stale / "cells.parquet").write_text(SECRET)
+    monkeypatch.setattr("tclose.data.io.scratch._swept", set())
+    connection = connect()
+    assert not stale.exists() and len(list(aside.iterdir())) == 1
+    connection.close()
+    del connection
+    assert list(aside.iterdir()) == []
+
+
+def test_what_is_put_aside_goes_with_the_table(tmp_path: Path, aside: Path) -> None:
+    source = open_source(make_table(tmp_path / "t.csv.gz"))
+    assert source.n_rows == 50
+    if sys.platform == "linux":
+        assert find_rows(aside) == [path for path in aside.rglob("t.csv")]
+        assert all(path.is_symlink() for path in aside.rglob("t.csv"))
+    del source
+    assert list(aside.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of that kind")
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv"])
+def test_a_temporary_folder_that_is_full_is_told_as_that(
+    tmp_path: Path, aside: Path, name: str
+) -> None:
+    path = make_table(tmp_path / name)
+    code = (
+        "import resource, signal, sys, tclose\n"
+        "from tclose.data.binding import open_source\n"
+        "import tclose.data.io.scratch\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        f"open_source({str(path)!r})"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(tclose.__file__).parents[1])}
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "no room for a copy of it in the temporary folder (File too large)" in found.stderr
+    assert "TMPDIR" in found.stderr and "unpacked" not in found.stderr
+
+
+def test_what_cannot_be_unpacked_is_told_as_that(tmp_path: Path) -> None:
+    path = make_table(tmp_path / "t.csv.gz")
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match="cannot be unpacked"):
+        open_source(path)
+
+
+def test_the_engine_fetches_no_code() -> None:
+    connection = connect()
+    for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
+        found = connection.execute(f"SELECT current_setting('{name}')").fetchall()
+        assert found == [(False,)]
