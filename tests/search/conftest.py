@@ -24,7 +24,7 @@ from second_opinion import (
     rows_of,
     transport,
 )
-from tclose.data import BoundTable
+from tclose.data.binding import BoundTable
 from tclose.search import Budget, Outcome, infeasible, method_named, problem_of
 
 F = Fraction

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tclose.data import bind, open_source
+from tclose.data.binding import bind, open_source
 from tclose.policy.model import Policy
 from tclose.search import Budget, SearchProblem, method_named, problem_of
 

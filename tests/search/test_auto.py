@@ -125,7 +125,8 @@ def test_with_a_clock_everything_fits_in_the_time_given(tables: Any) -> None:
     ("policy", "method", "word"),
     [
         ({"effort": 0.1}, "mondrian", "little time"),
-        ({"n": 20}, "nt-mondrian", "closeness is promised"),
+        ({"n": 20}, "hybrid", "loses least"),
+        ({"n": 20, "effort": 0.1}, "nt-mondrian", "closeness is promised"),
         ({"loss": "discernibility"}, "optimal", "levels"),
     ],
 )

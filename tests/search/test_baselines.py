@@ -73,6 +73,7 @@ def test_clusters_of_plainly_separate_values_are_found(tables: Any) -> None:
         )
 
 
+@pytest.mark.slow
 @quick
 @given(data=st.data())
 def test_coordinates_and_distances_are_those_of_the_ground(

@@ -86,6 +86,52 @@ def test_the_promise_is_kept_exactly_on_many_tables(
 
 @pytest.mark.slow
 @every_method
+@pytest.mark.parametrize("tight", ["zero", "least"])
+@settings(quick, max_examples=8)
+@given(data=st.data())
+def test_the_promise_is_kept_at_zero_and_at_the_smallest_t_that_can_be(
+    name: str, tight: str, data: st.DataObject, tables: Any, brute: Any, judged: Any
+) -> None:
+    """The smallest t is what the whole table attains: 0, but where missing values may be any."""
+    method = method_named(name)
+    drawn = data.draw(tables.suited(method).filter(lambda case: _has_t(case, tight)))
+    case = _retune(drawn, tight)
+    bound = case.bound()
+    problem = problem_of(bound)
+    if not judged(not method.cannot(problem) and not infeasible(problem), least=0.5):
+        return
+    outcome = method.run(problem, LITTLE)
+    judged(outcome.classes > 1, "more than one class", least=0)
+    assert brute.broken(case, bound, outcome.label) == []
+
+
+def _has_t(case: Any, tight: str) -> bool:
+    """Whether closeness is promised; for zero, of nothing that may be any value."""
+    stated = [spec for spec in case.policy["columns"].values() if "t" in spec]
+    return bool(stated) and (
+        tight == "least" or all(spec.get("missing") != "any" for spec in stated)
+    )
+
+
+def _retune(case: Any, tight: str) -> Any:
+    """The same table with every t as small as asked for."""
+    columns = {
+        name: spec | {"t": "0"} if "t" in spec else spec
+        for name, spec in case.policy["columns"].items()
+    }
+    policy = case.policy | {"columns": columns}
+    if "joint" in policy:
+        policy["joint"] = [each | {"t": "1"} for each in policy["joint"]]
+    found = replace(case, policy=policy)
+    if tight == "least":
+        for reason in infeasible(problem_of(found.bound())):
+            if "closeness of " in reason.title and reason.exact is not None:
+                columns[reason.title.split(" of ")[1]]["t"] = str(reason.exact)
+    return found
+
+
+@pytest.mark.slow
+@every_method
 @settings(quick, max_examples=10)
 @given(data=st.data())
 def test_equal_work_gives_equal_bytes(

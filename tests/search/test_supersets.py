@@ -50,6 +50,7 @@ def holds(rows: list[tuple[str, ...]], levels: tuple[int, ...], n: int, t: Fract
     return True
 
 
+@pytest.mark.slow
 @quick
 @given(
     rows=st.lists(

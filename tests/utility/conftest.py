@@ -156,7 +156,9 @@ def measured() -> Callable[..., tclose.Utility]:
     """Measures a tiny release."""
 
     def measure(case: Tiny, **asked: Any) -> tclose.Utility:
-        return tclose.measure(case.original, case.release, POLICY, **{"queries": 0, **asked})
+        return tclose.measure(
+            original=case.original, release=case.release, policy=POLICY, **{"queries": 0, **asked}
+        )
 
     return measure
 

@@ -79,10 +79,16 @@ def test_the_raw_table_teaches_more_than_stars_and_fine_intervals_nearly_as_much
     table = people()
     stars = with_column(table, "age", ["*"] * 600)
     fine = [f"[{5 * (age // 5)}, {5 * (age // 5) + 4}]" for age in table["age"].to_pylist()]
-    nothing = tclose.measure(table, stars, RULES, queries=0, target="won")["learning"]
-    much = tclose.measure(table, with_column(table, "age", fine), RULES, queries=0, target="won")[
+    nothing = tclose.measure(original=table, release=stars, policy=RULES, queries=0, target="won")[
         "learning"
     ]
+    much = tclose.measure(
+        original=table,
+        release=with_column(table, "age", fine),
+        policy=RULES,
+        queries=0,
+        target="won",
+    )["learning"]
     assert nothing.numbers["tree, raw: accuracy"] > 0.85
     assert nothing.numbers["tree, raw: AUC"] > 0.85
     assert nothing.overall > 0.25 > 0.05 > much.overall
@@ -93,7 +99,9 @@ def test_the_raw_table_teaches_more_than_stars_and_fine_intervals_nearly_as_much
 def test_rows_that_cannot_be_linked_are_said_not_to_be_held_out() -> None:
     pytest.importorskip("sklearn")
     table = people()
-    fewer = tclose.measure(table, table.slice(10), RULES, queries=0, target="won")["learning"]
+    fewer = tclose.measure(
+        original=table, release=table.slice(10), policy=RULES, queries=0, target="won"
+    )["learning"]
     assert "could not be held out" in fewer.note
 
 
@@ -103,7 +111,9 @@ def test_numbers_are_learned_by_halves_and_sensitive_targets_are_remarked() -> N
     rng = random.Random(1)
     paid = [age * 10 + rng.randint(0, 9) for age in table["age"].to_pylist()]
     table = table.drop_columns("ill").append_column("ill", [paid])
-    found = tclose.measure(table, table, RULES, queries=0, target="ill")["learning"]
+    found = tclose.measure(original=table, release=table, policy=RULES, queries=0, target="ill")[
+        "learning"
+    ]
     assert found.numbers["tree, raw: accuracy"] > 0.9
     assert "by design" in found.note
 
@@ -123,11 +133,13 @@ def test_targets_that_cannot_be_learned_are_refused(
     table = people(60).append_column("same", [["x"] * 60])
     rules: dict[str, Any] = {"columns": {**RULES["columns"], "same": "insensitive"}}
     with pytest.raises(error, match=words):
-        tclose.measure(table, table, rules, queries=0, target=target)
+        tclose.measure(original=table, release=table, policy=rules, queries=0, target=target)
 
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("sklearn", "sklearn.linear_model", "sklearn.tree"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(UsageError, match=r"tclose\[learn\]"):
-        tclose.measure(people(60), people(60), RULES, queries=0, target="won")
+        tclose.measure(
+            original=people(60), release=people(60), policy=RULES, queries=0, target="won"
+        )

@@ -140,7 +140,9 @@ def test_sizes_count_pairs_of_rows(tiny: Any, measured: Any, seed: int, left_out
 @given(SEEDS)
 def test_a_release_that_changes_nothing_loses_nothing(tiny: Any, policy: Any, seed: int) -> None:
     case = tiny(seed)
-    result = tclose.measure(case.original, case.original, policy, queries=50)
+    result = tclose.measure(
+        original=case.original, release=case.original, policy=policy, queries=50
+    )
     for name in ("loss", "ncp", "entropy", "squares", "reconstruction", "query-error"):
         assert result[name].overall == pytest.approx(0.0, abs=1e-9), name
     assert result["query-error"].numbers["mean"] == pytest.approx(0.0, abs=1e-9)
@@ -150,7 +152,9 @@ def test_a_release_that_changes_nothing_loses_nothing(tiny: Any, policy: Any, se
 @given(SEEDS)
 def test_a_release_of_stars_loses_everything(tiny: Any, policy: Any, seed: int) -> None:
     case = tiny(seed)
-    result = tclose.measure(case.original, suppressed(case), policy, queries=0)
+    result = tclose.measure(
+        original=case.original, release=suppressed(case), policy=policy, queries=0
+    )
     for name in ("loss", "ncp", "entropy", "squares"):
         assert result[name].overall == pytest.approx(1.0), name
         assert list(result[name].columns.values()) == pytest.approx(
@@ -163,7 +167,7 @@ def test_a_release_of_stars_loses_everything(tiny: Any, policy: Any, seed: int) 
 @given(SEEDS)
 def test_the_loss_is_the_sum_over_classes(tiny: Any, policy: Any, seed: int) -> None:
     case = tiny(seed)
-    result = tclose.measure(case.original, case.release, policy, queries=0)
+    result = tclose.measure(original=case.original, release=case.release, policy=policy, queries=0)
     total = 0.0
     for key in case.classes():
         some = [at for at in case.kept if case.key(at) == key]
@@ -174,8 +178,8 @@ def test_the_loss_is_the_sum_over_classes(tiny: Any, policy: Any, seed: int) -> 
 def test_shuffled_rows_are_measured_by_what_they_cover(tiny: Any, policy: Any) -> None:
     case = tiny(7)
     turned = case.release.take(list(reversed(range(len(case.rows)))))
-    kept = tclose.measure(case.original, case.release, policy, queries=0)
-    result = tclose.measure(case.original, turned, policy, queries=0)
+    kept = tclose.measure(original=case.original, release=case.release, policy=policy, queries=0)
+    result = tclose.measure(original=case.original, release=turned, policy=policy, queries=0)
     assert kept.row_by_row and not result.row_by_row
     for name in ("loss", "ncp", "reconstruction", "discernibility"):
         assert result[name].overall == pytest.approx(kept[name].overall)
@@ -189,11 +193,13 @@ def test_a_key_links_rows_in_any_order_and_number(tiny: Any, policy: Any) -> Non
     release = case.release.append_column("row", [number])
     rules = {**policy, "columns": {**policy["columns"], "row": "insensitive"}}
     turned = release.take(list(reversed(range(len(case.rows)))))
-    plain = tclose.measure(original, release, rules, queries=0)
-    keyed = tclose.measure(original, turned, rules, queries=0, key="row")
+    plain = tclose.measure(original=original, release=release, policy=rules, queries=0)
+    keyed = tclose.measure(original=original, release=turned, policy=rules, queries=0, key="row")
     assert keyed.row_by_row
     assert keyed["entropy"].overall == pytest.approx(plain["entropy"].overall)
-    fewer = tclose.measure(original, turned.slice(2), rules, queries=0, key="row")
+    fewer = tclose.measure(
+        original=original, release=turned.slice(2), policy=rules, queries=0, key="row"
+    )
     assert fewer.row_by_row and fewer.left_out == 2
 
 
@@ -204,17 +210,17 @@ def test_keys_that_do_not_belong_together_are_refused(tiny: Any, policy: Any) ->
     release = case.release.append_column("row", [number[::-1]])
     rules = {**policy, "columns": {**policy["columns"], "row": "insensitive"}}
     with pytest.raises(DataError, match="do not belong together"):
-        tclose.measure(original, release, rules, key="row")
+        tclose.measure(original=original, release=release, policy=rules, key="row")
     twice = case.release.append_column("row", [["x"] * len(case.rows)])
     with pytest.raises(DataError, match="does not tell rows apart"):
-        tclose.measure(original, twice, rules, key="row")
+        tclose.measure(original=original, release=twice, policy=rules, key="row")
 
 
 def test_a_release_with_more_rows_than_its_original_is_refused(tiny: Any, policy: Any) -> None:
     case = tiny(7)
     twice = pa.concat_tables([case.release, case.release])
     with pytest.raises(DataError, match="is it a release of this table"):
-        tclose.measure(case.original, twice, policy)
+        tclose.measure(original=case.original, release=twice, policy=policy)
 
 
 def test_central_values_are_measured_by_their_squares() -> None:
@@ -224,7 +230,7 @@ def test_central_values_are_measured_by_their_squares() -> None:
         "columns": {"age": "quasi", "ill": "sensitive"},
         "release": {"recoding": "mean"},
     }
-    result = tclose.measure(original, release, rules, queries=20)
+    result = tclose.measure(original=original, release=release, policy=rules, queries=20)
     assert result.row_by_row
     assert result["squares"].overall == pytest.approx(250 / 875)
     for name in ("loss", "ncp", "entropy", "reconstruction"):
@@ -235,7 +241,9 @@ def test_rows_that_no_class_covers_make_the_rebuilt_table_infinitely_far() -> No
     original = pa.table({"age": [20, 30, 40], "ill": ["a", "b", "a"]})
     release = pa.table({"age": ["[20, 30]"] * 3, "ill": ["a", "b", "a"]})
     rules = {"columns": {"age": "quasi", "ill": "sensitive"}}
-    found = tclose.measure(original, release, rules, queries=0)["reconstruction"]
+    found = tclose.measure(original=original, release=release, policy=rules, queries=0)[
+        "reconstruction"
+    ]
     assert found.overall == math.inf and found.to_json()["overall"] is None
     assert "1 row lies in no class" in found.note
 
@@ -244,7 +252,7 @@ def test_missing_values_count_as_in_the_loss_of_a_release() -> None:
     original = pa.table({"age": [20, None, 40, None], "ill": ["a", "b", "a", "b"]})
     rules = {"columns": {"age": "quasi", "ill": "sensitive"}}
     release = pa.table({"age": ["*", "*", "40", None], "ill": ["a", "b", "a", "b"]})
-    result = tclose.measure(original, release, rules, queries=0)
+    result = tclose.measure(original=original, release=release, policy=rules, queries=0)
     assert result.row_by_row
     assert result["loss"].overall == pytest.approx(0.5)
 
@@ -256,7 +264,7 @@ def test_anonymize_and_measure_agree_on_the_loss(policy: Any, tiny: Any, method:
     ill = {"role": "sensitive", "t": 0.6, "distance": "ordered", "order": order}
     rules = {**policy, "columns": {**policy["columns"], "ill": ill}}
     release = tclose.anonymize(case.original, rules, method=method, effort=0.1)
-    result = tclose.measure(case.original, release, policy, queries=0)
+    result = tclose.measure(original=case.original, release=release, policy=policy, queries=0)
     assert result["loss"].overall == pytest.approx(release.loss.overall)
     assert result["loss"].columns == pytest.approx(release.loss.columns)
     assert result["discernibility"].overall == release.sizes.discernibility
@@ -271,16 +279,20 @@ def test_sensitive_values_that_the_policy_hides_do_not_unlink_rows() -> None:
     original = pa.table({"age": [20, 30, 40, 60], "ill": ["a", "b", "a", "b"]})
     release = pa.table({"age": ["[20, 30]"] * 2 + ["[40, 60]"] * 2, "ill": ["a", "b", None, "b"]})
     rules: dict[str, Any] = {"columns": {"age": "quasi", "ill": "sensitive"}}
-    assert not tclose.measure(original, release, rules, queries=0).row_by_row
+    assert not tclose.measure(
+        original=original, release=release, policy=rules, queries=0
+    ).row_by_row
     hidden = {**rules, "release": {"leftover": "hide"}}
-    assert tclose.measure(original, release, hidden, queries=0).row_by_row
+    assert tclose.measure(original=original, release=release, policy=hidden, queries=0).row_by_row
 
 
 def test_generalized_postcodes_are_no_numbers() -> None:
     original = pa.table({"zip": ["10115", "10117", "80331", "80333"], "ill": ["a", "b", "a", "b"]})
     release = pa.table({"zip": ["1011*"] * 2 + ["8033*"] * 2, "ill": ["a", "b", "a", "b"]})
     columns = {"zip": {"role": "quasi", "hierarchy": {"prefix": [4, 0]}}, "ill": "sensitive"}
-    result = tclose.measure(original, release, {"columns": columns}, queries=0)
+    result = tclose.measure(
+        original=original, release=release, policy={"columns": columns}, queries=0
+    )
     assert result["squares"].overall is None and "no quasi-identifier" in result["squares"].note
     assert result["loss"].overall == pytest.approx(1 / 3)
     assert result["entropy"].overall == pytest.approx(1 / 2)

@@ -26,6 +26,7 @@ def places(case: Any, column: str) -> list[Any]:
     return [value for value in ORDER.get(column, domain) if value in domain]
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(SEEDS, st.booleans(), st.integers(1, 4), st.sampled_from([0.05, 0.3, 1.0]))
 def test_counts_and_estimates_are_those_of_loops(
@@ -91,7 +92,7 @@ def test_more_columns_than_there_are_is_all_of_them(tiny: Any, measured: Any) ->
 def test_a_table_without_sensitive_columns_can_be_asked_too(tiny: Any) -> None:
     case = tiny(5)
     rules = {"columns": {"age": "quasi", "town": "quasi", "hue": "quasi", "ill": "insensitive"}}
-    found = tclose.measure(case.original, case.original, rules, queries=30)
+    found = tclose.measure(original=case.original, release=case.original, policy=rules, queries=30)
     assert found["query-error"].overall == pytest.approx(0.0)
     assert found["reconstruction"].overall == pytest.approx(0.0)
 

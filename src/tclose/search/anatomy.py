@@ -1,26 +1,23 @@
 """Groups of rows for Anatomy and slicing, and which columns stay together in a slice.
 
-A form that publishes exact quasi-identifiers loses nothing by mixing them, so its groups need only
-be close in their sensitive values, and the smaller they are the more they tell.
+Exact quasi-identifiers lose nothing by being mixed, so groups need only be close in their sensitive
+values, and the smaller they are the more they tell.
 
 - **Dealing.** Rows lie along an order of sensitive values and go to the groups in turn. By the
-  dealing lemma (`quotas`) every run is shared out to within one row, so along one ordered attribute
-  EMD < 1/r in groups of r rows, and a value of at most a share 1/l of the rows is at most once in
-  groups of l (Xiao and Tao's condition for Anatomy).
+  dealing lemma (`mathematics.md` 3.3) EMD < 1/r in groups of r rows along one ordered
+  attribute, and a value of at most a share 1/l of the rows is at most once in groups of l.
 - **Halving.** Pair the rows of a group along one order, and again along another. The two matchings
-  together are paths and even cycles, so they can be coloured with two colours such that every pair
-  is parted: both halves then have every prefix of both orders to within half a row. Hence two
-  attributes are as good as one, EMD < 2/r in both.
+  are paths and even cycles, so two colours part every pair: both halves then have every prefix of
+  both orders to within half a row, hence EMD < 2/r in both attributes.
 
-Both only propose. A group is kept if the constraints accept it exactly; failing ones are merged
-with others, and the requirements themselves have the last word, so no row is ever left out. Ties
-along an order are broken by chance: who of those with one value is in which group says nothing.
+Both only propose: failing groups are merged with others, and the requirements themselves have the
+last word. Ties along an order are broken by chance, and say nothing about who is where.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +27,11 @@ from tclose.errors import UsageError
 from tclose.kernels.base.random import RandomStream
 from tclose.kernels.records.gathering import GroupHalving
 from tclose.search.by_construction.construct import split_into_rows
-from tclose.search.judge import Judge
-from tclose.search.kernel_arrays import make_coded_table, select_cells
+from tclose.search.kernel_arrays import select_cells
 from tclose.search.merging import merge_failing
-from tclose.search.outcome import Budget, Clock, Stopped, Trial, number_classes
-from tclose.search.problem import SearchProblem
+from tclose.search.outcome import Budget, Clock, Stopped, Trial
+from tclose.search.problem import Ints, SearchProblem, number_classes
 
-Ints = NDArray[np.int64]
 Sets = tuple[tuple[str, ...], ...]
 
 LARGER = 1.08
@@ -84,22 +79,19 @@ def deal_groups(problem: SearchProblem, budget: Budget) -> Groups:
     clock = Clock(budget)
     mixed = np.random.default_rng(budget.seed).permutation(rows.n_cells)
     dealing = _Dealing(rows.reorder(mixed), clock)
-    label = _finalize(dealing.problem, dealing.find_best())
+    label = _finalize(dealing.problem, dealing.find_best())[np.argsort(mixed)]
     clock.report("done", now=True)
-    in_order = np.empty_like(label)
-    in_order[mixed] = label
-    return Groups(number_classes(in_order), "dealing", clock.stopped, tuple(dealing.tried))
+    return Groups(number_classes(label), "dealing", clock.stopped, tuple(dealing.tried))
 
 
 class _Dealing:
     """One search: every row is a cell of its own, in random order."""
 
     def __init__(self, problem: SearchProblem, clock: Clock) -> None:
-        self.problem = problem
-        self.clock = clock
+        self.problem, self.clock = problem, clock
         self.tried: list[Trial] = []
-        no_codes = np.zeros((problem.n_cells, 0), dtype=np.int64)
-        self.table = make_coded_table((), no_codes, problem.rows, problem.constraints)
+        without_codes = replace(problem, columns=(), codes=problem.codes[:, :0])
+        self.table = without_codes.make_coded_table()
         self.along = np.argsort(self.table.arrays.order_rank, axis=1, kind="stable")
         self.halving = GroupHalving(self.table, RandomStream(clock.budget.seed, 7000))
         self.slots = self.table.constraints.n_slots
@@ -111,7 +103,8 @@ class _Dealing:
             if at > 0 and self.clock.is_over("dealing"):
                 break
             label = self.halve(self.merge_failing(self.deal(order, groups)))
-            self._note(f"{groups} groups dealt", label)
+            share = 1.0 / (int(label.max()) + 1)
+            self.tried.append(Trial(f"{groups} groups dealt", share, self.clock.used))
             if label.max() > found.max():
                 found = label
         return found
@@ -176,17 +169,12 @@ class _Dealing:
         self.clock.spend(LOOK * looks)
         return number_classes(halves)
 
-    def _note(self, step: str, label: Ints) -> None:
-        self.tried.append(Trial(step, 1.0 / (int(label.max()) + 1), self.clock.used))
-
 
 def _finalize(problem: SearchProblem, label: Ints) -> Ints:
     """The last word of the requirements themselves: what they refuse is merged until they do not.
-
-    Failing groups are merged two by two, the last odd one with twice as many others each time.
-    """
-    judge, requirements, many = Judge(problem), problem.constraints.requirements, 1
-    while (broken := judge.failing(label, requirements)).any():
+    Failing groups are merged two by two, the last odd one with twice as many others each time."""
+    many = 1
+    while (broken := problem.find_failing(label)).any():
         if len(broken) == 1:
             raise UsageError(
                 "the promise cannot be kept: even the whole table as one group breaks it",

@@ -1,8 +1,7 @@
 """Orders of cells in which neighbours are near in all quasi-identifiers at once, and strata.
 
-Cells with alike sensitive values are a *stratum*. Dealing the cells of every stratum out in turn,
-along a curve through the quasi-identifiers, gives fragments that all have the sensitive
-distribution of what was dealt.
+Dealing the cells of every *stratum* of alike sensitive values out in turn, along a curve through
+the quasi-identifiers, gives fragments that all have the distribution of what was dealt.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.data.encode.cells import split_evenly
-from tclose.kernels.records.nearness import hilbert_keys
+from tclose.kernels.records.filling import hilbert_keys
 
 Ints = NDArray[np.int64]
 
@@ -29,8 +28,7 @@ ROWS_PER_FRAGMENT = 64
 def rank_along_curve(codes: Ints, rows: Ints) -> Ints:
     """The rank of each cell along a Hilbert curve through the columns, each spread by its rows.
 
-    Codes run along what a column is released as, so neighbours on the curve share narrow boxes.
-    Equal keys are ranked in the order given.
+    Neighbours on the curve share narrow boxes; equal keys are ranked in the order given.
 
     >>> rank_along_curve(np.array([[0, 0], [1, 1], [0, 1], [1, 0]]), np.ones(4, int)).tolist()
     [0, 2, 1, 3]
@@ -41,9 +39,7 @@ def rank_along_curve(codes: Ints, rows: Ints) -> Ints:
     for j in range(columns):
         middle = find_quantiles(codes[:, j], rows)
         grid[:, j] = np.minimum(middle * (1 << bits), (1 << bits) - 1)
-    rank = np.empty(cells, dtype=np.int64)
-    rank[np.argsort(hilbert_keys(grid, bits), kind="stable")] = np.arange(cells)
-    return rank
+    return np.argsort(np.argsort(hilbert_keys(grid, bits), kind="stable"))
 
 
 def find_quantiles(codes: Ints, rows: Ints) -> NDArray[np.float64]:

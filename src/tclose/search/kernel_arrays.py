@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.base.constraints import ConstraintSet
 from tclose.kernels.base.table import CodedTable
 from tclose.requirements.constraint import Constraint, ConstraintKind, Constraints, JudgedAttribute
 from tclose.search.curve import find_quantiles, interleave_bits
@@ -32,7 +31,13 @@ INTERVAL, TREE_TABLE, TREE_CLIMB, SET = range(4)
 """`LossForm` of the kernels."""
 NO_CODE = 1 << 30
 """Beyond every code: where a column has no missing values."""
-NO_INTS = np.zeros(0, np.int64)
+FORBIDDEN = 10_000.0
+"""What is charged, as in the kernels, where values may not be released together."""
+LEAST_WEIGHT = 1e-6
+"""Of a column that counts nothing, so that one that is too wide still gets narrower."""
+_IN_WHOLE_NUMBERS = (ConstraintKind.EMD, ConstraintKind.SHARE, ConstraintKind.GAIN)
+_BY_LOGARITHMS = (ConstraintKind.ENTROPY, ConstraintKind.BAND, ConstraintKind.KL, ConstraintKind.JS)
+NO_INTS, NO_FLOATS = np.zeros(0, np.int64), np.zeros(0)
 
 
 def make_record(names: str) -> np.dtype[np.void]:
@@ -40,39 +45,58 @@ def make_record(names: str) -> np.dtype[np.void]:
     return np.dtype([(name, "i8") for name in names.split()])
 
 
-COLUMN = make_record("form n_codes missing_code first_loss first_node")
+COLUMN = make_record("form n_codes missing_code first_loss first_node is_limited")
 """`Column` of the kernels."""
-ROW = np.dtype(
-    [
-        *make_record(
-            "kind first_slot n_values hidden_slot first_value first_node end_node numerator "
-            "denominator largest_exact l ignores_absent known_rows superset_rows whole_first "
-            "whole_end"
-        ).descr,
-        ("threshold", "f8"),
-    ]
-)
+ROW = np.dtype([
+    *make_record(
+        "kind first_slot n_values hidden_slot first_value first_node end_node numerator "
+        "denominator largest_exact l ignores_absent known_rows superset_rows whole_first whole_end"
+    ).descr,
+    ("threshold", "f8"),
+])  # fmt: skip
 """`ConstraintRow` of the kernels; its fields are described there."""
 
 
-@dataclass(frozen=True)
 class ConstraintArrays:
-    """The memory that a `ConstraintSet` reads; the reference is written into it anew."""
+    """The memory that a `ConstraintSet` reads; the reference is written into it anew. `total` is
+    what all rows count or weigh together."""
 
-    compiled: tuple[Constraint, ...]
-    rows: NDArray[np.void]
-    share_lower: Floats
-    share_upper: Floats
-    leaf_node: Ints
-    node_parent: Ints
-    node_length: Ints
-    node_rows: Ints
-    node_relative_length: Floats
-    slot_rows: Ints
-    k: int
-    person_slot: int
-    least_persons: int
-    person_unit: int
+    def __init__(
+        self, constraints: Constraints, compiled: Sequence[Constraint], total: int
+    ) -> None:
+        base, fields = constraints.base, constraints.fields
+        self.compiled, self.k = compiled, constraints.k
+        self.rows = np.zeros(len(compiled), dtype=ROW)
+        trees = [_contract_tree(each, fields[each.field]) for each in compiled]
+        value, node = 0, 0
+        leaf, parent = [], []
+        for row, constraint, tree in zip(self.rows, compiled, trees, strict=True):
+            field = fields[constraint.field]
+            row["kind"] = constraint.kind
+            row["first_slot"], row["n_values"] = base[constraint.field], field.values
+            row["hidden_slot"] = base[constraint.field + 1] - 1 if field.hides else -1
+            row["first_value"], row["first_node"] = value, node
+            row["end_node"] = node + len(tree.parent)
+            _set_threshold(row, constraint, tree, total)
+            row["superset_rows"] = constraint.need
+            row["whole_first"], row["whole_end"] = _whole_slots(constraints, constraint)
+            leaf.append(tree.leaf + node)
+            parent.append(np.where(tree.parent >= 0, tree.parent + node, -1))
+            value, node = value + field.values, int(row["end_node"])
+        self.share_lower, self.share_upper = np.zeros(value), np.zeros(value)
+        self.leaf_node, self.node_parent = _join(leaf), _join(parent)
+        self.node_length = _join([tree.length for tree in trees])
+        self.node_relative_length = np.concatenate([NO_FLOATS, *(each.relative for each in trees)])
+        self.node_rows, self.moment_up_to = np.zeros(node, np.int64), np.zeros(node, np.int64)
+        self.length_up_to = _join([np.cumsum(tree.length) for tree in trees])
+        self.chain_end = _find_chain_ends(self.node_parent)
+        self.slot_rows = np.zeros(int(base[-1]), np.int64)
+        self.person_slot, self.least_persons, self.person_unit = -1, 0, max(constraints.unit, 1)
+        if constraints.unit:
+            # More than k − 1 units are k persons for certain; mostly fewer are enough.
+            units = (constraints.k - 1) * constraints.unit + 1
+            self.person_slot = int(base[-2])
+            self.least_persons = max(int(units * constraints.share_per_person), 1)
 
     def refer_to(self, slot_rows: Ints) -> None:
         """Makes released rows (by slot) what classes are compared with."""
@@ -87,68 +111,54 @@ class ConstraintArrays:
             values = slice(int(row["first_value"]), int(row["first_value"]) + n_values)
             lower, upper = _share_bounds(constraint, count, known)
             self.share_lower[values], self.share_upper[values] = lower, upper
-            self._count_below(int(row["first_node"]), int(row["end_node"]), values, count)
-
-    def _count_below(self, first: int, end: int, values: slice, count: Ints) -> None:
-        if first == end:
-            return
-        self.node_rows[first:end] = 0
-        np.add.at(self.node_rows, self.leaf_node[values], count)
-        for node in range(first, end - 1):
-            self.node_rows[self.node_parent[node]] += self.node_rows[node]
+            if (low := int(row["first_node"])) < (end := int(row["end_node"])):
+                self.node_rows[low:end] = 0
+                np.add.at(self.node_rows, self.leaf_node[values], count)
+                for node in range(low, end - 1):
+                    self.node_rows[self.node_parent[node]] += self.node_rows[node]
+                moments = self.node_length[low:end] * self.node_rows[low:end]
+                self.moment_up_to[low:end] = np.cumsum(moments)
 
 
-def make_constraint_set(
-    constraints: Constraints, compiled: Sequence[Constraint], total: int
-) -> ConstraintSet:
-    """The constraints for the kernels; `refer_to` of its arrays sets what they are compared with.
+class ConstraintPair:
+    """Constraints twice: `strict`, and `lenient` by what rounding may have cost.
 
-    `total` is what all rows count or weigh together.
+    What the strict ones accept is kept, and what the lenient ones refuse is broken; in between the
+    requirements decide. The lenient set is empty where the strict one is exact. Closeness to a
+    superset is in neither.
     """
-    base, fields = constraints.base, constraints.fields
-    rows = np.zeros(len(compiled), dtype=ROW)
-    trees = [_contract_tree(each, fields[each.field]) for each in compiled]
-    value, node = 0, 0
-    leaf, parent = [], []
-    for row, constraint, tree in zip(rows, compiled, trees, strict=True):
-        field = fields[constraint.field]
-        row["kind"] = constraint.kind
-        row["first_slot"], row["n_values"] = base[constraint.field], field.values
-        row["hidden_slot"] = base[constraint.field + 1] - 1 if field.hides else -1
-        row["first_value"], row["first_node"] = value, node
-        row["end_node"] = node + len(tree.parent)
-        _set_threshold(row, constraint, tree, total)
-        row["superset_rows"] = constraint.need
-        row["whole_first"], row["whole_end"] = _whole_slots(constraints, constraint)
-        leaf.append(tree.leaf + node if len(tree.leaf) else np.zeros(field.values, np.int64))
-        parent.append(np.where(tree.parent >= 0, tree.parent + node, -1))
-        value, node = value + field.values, int(row["end_node"])
-    person_slot, least_persons = _count_persons(constraints)
-    return ConstraintSet(
-        ConstraintArrays(
-            compiled=tuple(compiled),
-            rows=rows,
-            share_lower=np.zeros(value),
-            share_upper=np.zeros(value),
-            leaf_node=_join(leaf),
-            node_parent=_join(parent),
-            node_length=_join([tree.length for tree in trees]),
-            node_rows=np.zeros(node, np.int64),
-            node_relative_length=np.concatenate([np.zeros(0), *(tree.relative for tree in trees)]),
-            slot_rows=np.zeros(int(base[-1]), np.int64),
-            k=constraints.k,
-            person_slot=person_slot,
-            least_persons=least_persons,
-            person_unit=max(constraints.unit, 1),
-        )
-    )
+
+    def __init__(self, constraints: Constraints, rows: Ints, *, lenient: bool) -> None:
+        compiled = tuple(each for each in constraints.compiled if not each.need)
+        total = constraints.rows(rows)
+        self.strict = ConstraintArrays(constraints, compiled, total)
+        kinds = self.strict.rows["kind"]
+        beyond = np.isin(kinds, _IN_WHOLE_NUMBERS) & (self.strict.rows["largest_exact"] < total)
+        rounds = bool(np.isin(kinds, _BY_LOGARITHMS).any() or beyond.any())
+        self.lenient = ConstraintArrays(constraints, compiled if lenient and rounds else (), total)
+
+    def refer_to(self, slot_rows: Ints) -> None:
+        """Makes released rows (by slot) what classes are compared with."""
+        strict, lenient = self.strict, self.lenient
+        strict.refer_to(slot_rows)
+        if not len(lenient.rows):
+            return
+        lenient.refer_to(slot_rows)
+        lenient.share_lower[:] = strict.share_lower * (1 - 3 * CLEARANCE)
+        lenient.share_upper[:] = strict.share_upper * (1 + 3 * CLEARANCE)
+        for row, exact in zip(lenient.rows, strict.rows, strict=True):
+            kind, threshold = int(exact["kind"]), float(exact["threshold"])
+            if kind == ConstraintKind.ENTROPY:
+                row["threshold"] = threshold - 3 * MARGIN
+            elif kind in (ConstraintKind.KL, ConstraintKind.JS):
+                row["threshold"] = threshold + 3 * MARGIN
+            else:
+                row["threshold"] = threshold * (1 + 3 * CLEARANCE) + 3 * CLEARANCE
 
 
 def count_slots(constraints: Constraints, weights: Ints) -> Ints:
     """What cells with these weights ([1 or fields, cells]; 0: not released) have in each slot.
-
-    Where the cells are only a part of a table, the whole table's counts stand in their place.
-    """
+    Where the cells are only a part of a table, the whole table's counts stand in their place."""
     count = np.zeros(int(constraints.base[-1]), dtype=np.int64)
     for at, slot in enumerate(constraints.places(weights.shape[1]).T):
         np.add.at(count, slot, weights[min(at, len(weights) - 1)])
@@ -167,17 +177,6 @@ def _whole_slots(constraints: Constraints, constraint: Constraint) -> tuple[int,
     if constraints.unit and constraint.kind in shares:
         return int(base[-2]), int(base[-2]) + 1
     return int(base[constraint.field]), int(base[constraint.field + 1])
-
-
-def _count_persons(constraints: Constraints) -> tuple[int, int]:
-    """The slot that counts persons, and what a class must have there.
-
-    A class with more than k − 1 units has k persons for certain; mostly fewer are enough.
-    """
-    if not constraints.unit:
-        return -1, 0
-    least = int(((constraints.k - 1) * constraints.unit + 1) * constraints.share_per_person)
-    return int(constraints.base[-2]), max(least, 1)
 
 
 def _share_bounds(constraint: Constraint, count: Ints, known: int) -> tuple[Floats, Floats]:
@@ -202,8 +201,7 @@ def _share_bounds(constraint: Constraint, count: Ints, known: int) -> tuple[Floa
     return np.where(seen, lower, -1.0), np.where(seen, upper, 0.0)
 
 
-@dataclass(frozen=True)
-class _Tree:
+class _Tree(NamedTuple):
     """A metric's tree as the kernels walk it."""
 
     leaf: Ints
@@ -212,9 +210,6 @@ class _Tree:
     relative: Floats
     diameter: int
     fits: bool
-
-
-_NO_TREE = _Tree(NO_INTS, NO_INTS, NO_INTS, np.zeros(0), 1, True)
 
 
 def _contract_tree(constraint: Constraint, field: JudgedAttribute) -> _Tree:
@@ -226,7 +221,7 @@ def _contract_tree(constraint: Constraint, field: JudgedAttribute) -> _Tree:
     """
     metric = constraint.metric
     if metric is None:
-        return _NO_TREE
+        return _Tree(np.zeros(field.values, np.int64), NO_INTS, NO_INTS, NO_FLOATS, 1, True)
     lengths = [int(length) for length in metric.length]
     scale = math.gcd(metric.diameter, *lengths) or 1
     lengths = [length // scale for length in lengths]
@@ -271,6 +266,20 @@ def _drop_nodes(
     return number, up, edge
 
 
+def _find_chain_ends(parent: Ints) -> Ints:
+    """The last of the nodes from each on that are numbered one after another, each the parent of
+    the one before.
+
+    >>> _find_chain_ends(np.array([1, 4, 3, 4, -1])).tolist()
+    [1, 1, 4, 4, 4]
+    """
+    end = np.arange(len(parent))
+    for node in range(len(parent) - 2, -1, -1):
+        if parent[node] == node + 1:
+            end[node] = end[node + 1]
+    return end
+
+
 def _set_threshold(row: np.void, constraint: Constraint, tree: _Tree, total: int) -> None:
     """The threshold as a fraction and rounded, and the largest class whose products fit 64 bits."""
     kind, threshold = constraint.kind, constraint.threshold
@@ -297,75 +306,53 @@ def _set_threshold(row: np.void, constraint: Constraint, tree: _Tree, total: int
     row["largest_exact"] = largest
 
 
-@dataclass(frozen=True)
 class TableArrays:
-    """The memory that a `CodedTable` reads; its fields are described in `kernels.base.table`."""
+    """The memory that a `CodedTable` reads (`kernels.base.table`). Orders along the sensitive
+    values are for stratified splits only."""
 
-    codes: NDArray[np.int32]
-    columns: NDArray[np.void]
-    losses: Floats
-    tree_leaf: Ints
-    tree_parent: Ints
-    tree_last_code: Ints
-    rows: Ints
-    weights: Ints
-    slots: Ints
-    order_rank: Ints
-    order_tie: Ints
-    order_fragment: Ints
-
-
-def make_coded_table(
-    columns: Sequence[ColumnLoss],
-    codes: Ints,
-    rows: Ints,
-    constraints: Constraints,
-    *,
-    ordered: bool = True,
-) -> CodedTable:
-    """Lays a problem out for the kernels; with orders along the sensitive values, or without."""
-    weights, slots = constraints.masses(rows), constraints.places(len(codes))
-    made = make_constraint_set(constraints, constraints.compiled, constraints.rows(rows))
-    made.arrays.refer_to(count_slots(constraints, weights))
-    forms = [_choose_form(column) for column in columns]
-    head = np.zeros(len(columns), dtype=COLUMN)
-    head["form"] = [form.form for form in forms]
-    head["n_codes"] = [column.values for column in columns]
-    head["missing_code"] = [
-        column.values - 1 if column.has_missing else NO_CODE for column in columns
-    ]
-    head["first_loss"] = _starts([form.losses for form in forms])
-    head["first_node"] = starts = _starts([form.leaf for form in forms])
-    sensitive = (slots - constraints.base[:-1])[:, : constraints.sensitive_fields * ordered]
-    rank, tie, fragment = _orders(sensitive, rows)
-    return CodedTable(
-        TableArrays(
-            codes=np.ascontiguousarray(codes, dtype=np.int32),
-            columns=head,
-            losses=np.concatenate([np.zeros(0), *(form.losses for form in forms)]),
-            tree_leaf=_join([form.leaf + at for form, at in zip(forms, starts, strict=True)]),
-            tree_parent=_join([form.parent + at for form, at in zip(forms, starts, strict=True)]),
-            tree_last_code=_join([form.last_code for form in forms]),
-            rows=np.ascontiguousarray(rows, dtype=np.int64),
-            weights=weights,
-            slots=slots,
-            order_rank=rank,
-            order_tie=tie,
-            order_fragment=fragment,
-        ),
-        made,
-    )
+    def __init__(
+        self,
+        columns: Sequence[ColumnLoss],
+        codes: Ints,
+        rows: Ints,
+        constraints: Constraints,
+        weights: Floats,
+        *,
+        ordered: bool,
+    ) -> None:
+        self.codes = np.ascontiguousarray(codes, dtype=np.int32)
+        self.rows = np.ascontiguousarray(rows, dtype=np.int64)
+        self.weights, self.slots = constraints.masses(rows), constraints.places(len(codes))
+        forms = [
+            _choose_form(column, max(float(weight), LEAST_WEIGHT))
+            for column, weight in zip(columns, weights, strict=True)
+        ]
+        starts = _starts([form.leaf for form in forms])
+        self.columns = np.zeros(len(columns), dtype=COLUMN)
+        self.columns["form"] = [form.form for form in forms]
+        self.columns["n_codes"] = [column.values for column in columns]
+        self.columns["missing_code"] = [
+            column.values - 1 if column.has_missing else NO_CODE for column in columns
+        ]
+        self.columns["first_loss"] = _starts([form.losses for form in forms])
+        self.columns["first_node"] = starts
+        self.columns["is_limited"] = [column.reach is not None for column in columns]
+        self.losses = np.concatenate([NO_FLOATS, *(form.losses for form in forms)])
+        self.tree_leaf = _join([form.leaf + at for form, at in zip(forms, starts, strict=True)])
+        self.tree_parent = _join([form.parent + at for form, at in zip(forms, starts, strict=True)])
+        self.tree_last_code = _join([form.last_code for form in forms])
+        values = (self.slots - constraints.base[:-1])[:, : constraints.sensitive_fields * ordered]
+        self.order_rank, self.order_tie, self.order_fragment = _orders(values, rows)
 
 
 def select_cells(table: CodedTable, cells: Ints) -> CodedTable:
     """Some cells of a coded table, judged by the same constraints."""
-    arrays = table.arrays
-    by_cell = {name: getattr(arrays, name)[cells] for name in ("codes", "rows", "slots")}
-    by_order = {
-        name: np.ascontiguousarray(getattr(arrays, name)[:, cells])
-        for name in ("weights", "order_rank", "order_tie", "order_fragment")
-    }
-    return CodedTable(replace(arrays, **by_cell, **by_order), table.constraints)
+    arrays = copy(table.arrays)
+    for name in ("codes", "rows", "slots"):
+        setattr(arrays, name, getattr(arrays, name)[cells])
+    for name in ("weights", "order_rank", "order_tie", "order_fragment"):
+        setattr(arrays, name, np.ascontiguousarray(getattr(arrays, name)[:, cells]))
+    return CodedTable(arrays, table.constraints)
 
 
 class _ColumnForm(NamedTuple):
@@ -378,22 +365,34 @@ class _ColumnForm(NamedTuple):
     last_code: Ints = NO_INTS
 
 
-def _choose_form(column: ColumnLoss) -> _ColumnForm:
-    if column.kind == "set":
-        return _ColumnForm(SET, column.of_sets(np.arange(column.values + 2)))
-    if column.kind == "interval":
-        place = column.place if len(column.place) else np.zeros(1)
+def _choose_form(column: ColumnLoss, weight: float) -> _ColumnForm:
+    reach, place = column.reach, column.place if len(column.place) else np.zeros(1)
+    if column.kind == "set" and reach is None:
+        return _ColumnForm(SET, weight * column.of_sets(np.arange(column.values + 2)))
+    if column.hierarchy is None:
+        if column.kind == "set":  # of one value each: any order tells whether there are more
+            place = np.arange(float(len(place)))
         width = float(place[-1] - place[0]) or 1.0
-        return _ColumnForm(INTERVAL, np.append((place - place[0]) / width, 1.0))
+        losses = weight * np.append((place - place[0]) / width, 1.0)
+        if reach is None:
+            return _ColumnForm(INTERVAL, losses)
+        return _ColumnForm(INTERVAL, losses, reach, reach, reach)
     if column.values <= LARGEST_LOSS_TABLE:
-        low, high = np.indices((column.values, column.values), dtype=np.int64).reshape(2, -1)
-        table = column.between(np.minimum(low, high), np.maximum(low, high))
-        return _ColumnForm(TREE_TABLE, table)
-    return _make_climb(column)
+        low, high = np.sort(np.indices((column.values, column.values)).reshape(2, -1), axis=0)
+        losses = weight * column.between(low, high)
+        too_far = high > reach[low] if reach is not None else high < 0
+        return _ColumnForm(TREE_TABLE, _forbid(losses, too_far, reach))
+    return _make_climb(column, weight)
 
 
-def _make_climb(column: ColumnLoss) -> _ColumnForm:
-    """A large hierarchy: the leaf of each code, and for each node its parent and its reach."""
+def _forbid(losses: Floats, too_far: NDArray[np.bool_], reach: Ints | None) -> Floats:
+    """The losses, with far more for what a column's limit does not allow, if it has one."""
+    return losses if reach is None else np.where(too_far, FORBIDDEN * (1 + losses), losses)
+
+
+def _make_climb(column: ColumnLoss, weight: float) -> _ColumnForm:
+    """A large hierarchy: the leaf of each code, and for each node its parent and its reach. Above
+    the root is "anything", for classes with a missing value."""
     tree = column.hierarchy
     assert tree is not None
     leaf, nodes = column.place.astype(np.int64), len(tree.labels)
@@ -402,14 +401,15 @@ def _make_climb(column: ColumnLoss) -> _ColumnForm:
     for node in np.argsort(tree.height, kind="stable"):
         if (parent := int(tree.parent[node])) >= 0:
             last_code[parent] = max(last_code[parent], last_code[node])
-    padding = np.zeros(nodes + 1 - len(leaf), dtype=np.int64)
-    loss = (tree.size_below - 1) / max(tree.leaf_count - 1, 1)
+    padding = np.full(nodes + 1 - len(leaf), nodes, dtype=np.int64)
+    loss = weight * np.append((tree.size_below - 1) / max(tree.leaf_count - 1, 1), 1.0)
+    too_high = np.append(tree.height, tree.levels) > column.max_level
     return _ColumnForm(
         TREE_CLIMB,
-        loss.astype(np.float64),
+        _forbid(loss, too_high, column.reach),
         np.append(leaf, padding),
-        np.append(np.maximum(tree.parent, 0), 0),
-        np.append(last_code, 0),
+        np.append(np.where(tree.parent < 0, nodes, tree.parent), nodes),
+        np.append(last_code, column.values),
     )
 
 
@@ -444,11 +444,7 @@ def _orders(sensitive: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
     for fragment, turn in zip(fragments, turns, strict=False):
         columns = [sensitive[:, at] for at in turn[::-1]]
         order = np.lexsort([*columns, fragment])
-        rank = np.empty(cells, dtype=np.int64)
-        rank[order] = np.arange(cells)
         fresh = np.append(True, (sensitive[order][1:] != sensitive[order][:-1]).any(axis=1))
-        tie = np.empty(cells, dtype=np.int64)
-        tie[order] = np.cumsum(fresh[:cells]) - 1
-        ranks.append(rank)
-        ties.append(tie)
+        ranks.append(np.argsort(order))
+        ties.append((np.cumsum(fresh[:cells]) - 1)[ranks[-1]])
     return np.array(ranks), np.array(ties), np.array(fragments)

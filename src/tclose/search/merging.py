@@ -1,6 +1,6 @@
 """Classes that break a requirement, merged with neighbours until they keep it.
 
-Three ways of one mechanism (`kernels.partition.merging`): classes that fail by the compiled
+Three ways of one mechanism (`kernels.partition.state`): classes that fail by the compiled
 constraints, in their order; the farthest from the table first, as published for microaggregation
 (Soria-Comas et al. 2015, first algorithm); or those that somebody else has found to fail.
 """
@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose.kernels.base.table import CodedTable
-from tclose.kernels.partition.merging import ClassMerger
-from tclose.kernels.partition.state import PartitionState
-from tclose.search.outcome import number_classes
+from tclose.kernels.partition.state import ClassMerger, PartitionState
+from tclose.search.problem import Ints, number_classes
 
-Ints = NDArray[np.int64]
 IsHurried = Callable[[int], bool]
 """Is told how many looks at classes were taken; says whether the rest has to be brief."""
 
@@ -27,10 +25,6 @@ NEIGHBOURS = 256
 NEIGHBOURS_OF_FARTHEST = 64
 LOOKS_BETWEEN_CLOCK = 1_000_000
 MERGES_BETWEEN_CLOCK = 5_000
-
-
-def _never(looks: int) -> bool:
-    return False
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ Merge = Callable[[Ints, Ints, CodedTable, IsHurried], Merged]
 
 
 def merge_failing(
-    label: Ints, curve: Ints, table: CodedTable, is_hurried: IsHurried = _never
+    label: Ints, curve: Ints, table: CodedTable, is_hurried: IsHurried = lambda looks: False
 ) -> Merged:
     """The labelling with every class that fails merged with others until all keep the constraints.
 
@@ -59,14 +53,14 @@ def merge_failing(
     merger = _line_up(label, curve, table)
     at, total, neighbours = 0, 0, NEIGHBOURS
     while at < merger.state.capacity:
-        at, _, looks = merger.merge_failing(at, neighbours, LOOKS_BETWEEN_CLOCK)
+        at, looks = merger.merge_failing(at, neighbours, LOOKS_BETWEEN_CLOCK)
         total += looks
         neighbours = 1 if is_hurried(looks) else NEIGHBOURS
     return _read_off(merger, total)
 
 
 def merge_farthest(
-    label: Ints, curve: Ints, table: CodedTable, is_hurried: IsHurried = _never
+    label: Ints, curve: Ints, table: CodedTable, is_hurried: IsHurried = lambda looks: False
 ) -> Merged:
     """The labelling with the farthest class merged with the nearest until all keep the constraints.
 
@@ -87,14 +81,11 @@ def merge_farthest(
 
 
 def merge_marked(label: Ints, marked: NDArray[np.bool_], curve: Ints, table: CodedTable) -> Ints:
-    """The labelling with every marked class merged with one neighbour, whatever comes of it.
-
-    The cheapest that mends it by the constraints, else the cheapest.
-    """
-    rank = _ranks_along(label, curve)
+    """The labelling with every marked class merged with one neighbour, whatever comes of it. The
+    cheapest that mends it by the constraints, else the cheapest."""
     merger = _line_up(label, curve, table)
     along = np.zeros(len(marked), dtype=bool)
-    along[rank] = marked
+    along[_ranks_along(label, curve)] = marked
     merger.merge_marked(along, NEIGHBOURS)
     return number_classes(merger.state.read_labels())
 
@@ -114,6 +105,4 @@ def _ranks_along(label: Ints, curve: Ints) -> Ints:
     """The place of each class in the order of their middles on the curve."""
     kept = label >= 0
     middle = np.bincount(label[kept], weights=curve[kept]) / np.bincount(label[kept])
-    rank = np.empty(len(middle), dtype=np.int64)
-    rank[np.argsort(middle, kind="stable")] = np.arange(len(middle))
-    return rank
+    return np.argsort(np.argsort(middle, kind="stable"))

@@ -3,13 +3,12 @@
 - `mondrian`         strict; of all allowed cuts the one that saves the most loss
 - `mondrian-median`  strict; the median of the widest column that allows it, as published
 - `mondrian-relaxed` the median likewise, but cells with equal codes may part
-- `nt-mondrian`      strict; a class may be close to any large enough node above it instead. Such
-  closeness is not kept by merging, so refusing a cut is a heuristic there: cuts below it might have
-  been allowed (`docs/mathematics.md` 2.2)
+- `nt-mondrian`      strict; a class may be close to any large enough node above it instead, so
+  refusing a cut is a heuristic: cuts below it might have been allowed (`mathematics.md` 2.2);
+  or to a region that was split off before, whatever loses less (`supersets`)
 
-Compiled constraints judge the cuts. Requirements that cannot be compiled judge those that are left,
-the best first; each costs a full measurement, so a node whose cuts could not all be judged in time
-is a class as it is.
+Requirements that cannot be compiled judge the cuts that the constraints leave, the best first; each
+costs a full measurement, so a node whose cuts could not all be judged in time is a class as it is.
 """
 
 from __future__ import annotations
@@ -17,15 +16,19 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.kernels.splitting.node import NodeWorkspace
-from tclose.kernels.splitting.split import SplitTree
-from tclose.search.judge import Judge, finalize
-from tclose.search.outcome import Budget, Clock, Cuts, Outcome, number_classes
-from tclose.search.problem import SearchProblem
-
-Ints = NDArray[np.int64]
+from tclose.kernels.splitting.split import NodeWorkspace, SplitTree
+from tclose.search.outcome import Budget, Clock, Cuts, Outcome, finalize
+from tclose.search.problem import Ints, SearchProblem, number_classes
+from tclose.search.supersets import (
+    Region,
+    can_search_regions,
+    list_partitions,
+    name_regions,
+    search_regions,
+    settle_cuts,
+    split_into_regions,
+)
 
 EFFORT = 20_000_000
 """Steps between two looks at the clock: well under a tenth of a second."""
@@ -50,10 +53,34 @@ def mondrian(
     else:
         split_all(tree, clock)
     is_strict = rule != "relaxed"
+    cuts = read_cuts(tree) if is_strict else None
+    if problem.constraints.supersets and cuts is not None:
+        return _name_supersets(problem, cuts, clock, method)
     return finalize(
-        problem, tree.label, clock, method=method, uses_sensitive=not is_strict,
-        cuts=read_cuts(tree) if is_strict else None,
-    )  # fmt: skip
+        problem, tree.label, clock, method=method, uses_sensitive=not is_strict, cuts=cuts
+    )
+
+
+def _name_supersets(problem: SearchProblem, cuts: Cuts, clock: Clock, method: str) -> Outcome:
+    """The better of cuts that end close to nodes above them, and of cuts within regions."""
+    label, cuts, named = settle_cuts(problem, cuts)
+    best, least = (label, named), problem.cost(label)
+    found: Cuts | None = cuts
+    if can_search_regions(problem):
+        root = split_into_regions(problem, clock)
+
+        def cut(part: SearchProblem, region: Region) -> Ints:
+            tree = SplitTree(NodeWorkspace(part.make_coded_table(ordered=False)), "gain")
+            split_all(tree, clock)
+            return number_classes(tree.label)
+
+        for regions in list_partitions(root):
+            label = search_regions(problem, regions, cut)
+            if (cost := problem.cost(label)) < least:
+                best, least, found = (label, name_regions(problem, label, root)), cost, None
+    return finalize(
+        problem, best[0], clock, method=method, uses_sensitive=False, cuts=found, supersets=best[1]
+    )
 
 
 def split_all(tree: SplitTree, clock: Clock) -> None:
@@ -67,17 +94,19 @@ def split_all(tree: SplitTree, clock: Clock) -> None:
 
 def split_by_requirements(tree: SplitTree, problem: SearchProblem, clock: Clock) -> None:
     """The same, every cut judged by the requirements that cannot be compiled."""
-    judge = Judge(problem)
     while tree.n_waiting > 0:
-        chosen = _choose_cut(tree, tree.take_next(), judge, clock)
+        chosen = _choose_cut(tree, tree.take_next(), problem, clock)
         if chosen is None:
             tree.close()
         else:
             tree.split(*chosen)
 
 
-def _choose_cut(tree: SplitTree, cells: Ints, judge: Judge, clock: Clock) -> tuple[int, int] | None:
-    """The best cut of a node that every requirement accepts: a column, and where."""
+def _choose_cut(
+    tree: SplitTree, cells: Ints, problem: SearchProblem, clock: Clock
+) -> tuple[int, int] | None:
+    """The best cut of a node that every requirement accepts: a column, and the highest code on the
+    left (relaxed: how many cells go there)."""
     step = "cutting, judged by the requirements"
     if clock.is_over(step):
         return None
@@ -85,20 +114,14 @@ def _choose_cut(tree: SplitTree, cells: Ints, judge: Judge, clock: Clock) -> tup
         if clock.is_over(step):
             return None
         clock.spend(JUDGED + JUDGED_CELL * len(cells))
-        goes_left = _find_left_half(judge.problem.codes[cells, column], where, tree.rule)
-        halves = [cells[goes_left], cells[~goes_left]]
-        if not judge.refuses(halves, judge.problem.constraints.uncompiled):
+        codes = problem.codes[cells, column]
+        place = (
+            np.argsort(np.argsort(codes, kind="stable")) + 1 if tree.rule == "relaxed" else codes
+        )
+        goes_left = place <= where
+        if not problem.breaks_uncompiled([cells[goes_left], cells[~goes_left]]):
             return column, where
     return None
-
-
-def _find_left_half(codes: Ints, where: int, rule: str) -> NDArray[np.bool_]:
-    """Which cells a cut sends left: those up to a code, or so many of the first."""
-    if rule != "relaxed":
-        return codes <= where
-    goes_left = np.zeros(len(codes), dtype=bool)
-    goes_left[np.argsort(codes, kind="stable")[:where]] = True
-    return goes_left
 
 
 def read_cuts(tree: SplitTree) -> Cuts:

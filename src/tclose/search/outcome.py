@@ -1,4 +1,7 @@
-"""What a search may spend, how it reports and is stopped, and what every search returns."""
+"""What a search may spend, how it reports and is stopped, and what every search returns.
+
+`finalize` has every class of what a search found judged by the requirements themselves.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,13 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from tclose.errors import UsageError
+from tclose.search.curve import rank_along_curve
+from tclose.search.limits import keep_limits
+from tclose.search.merging import merge_marked
+from tclose.search.problem import Ints, NamedSupersets, SearchProblem, number_classes
+
 Stopped = Literal["finished", "budget", "clock", "cancelled"]
 """Nothing was left to try; the effort was spent (equal seeds stop alike); time was up; by hand."""
 SECONDS_BETWEEN_REPORTS = 0.1
@@ -29,6 +36,10 @@ class Progress:
     loss: float | None
     """Of the best partition so far; None before the first."""
     step: str
+    phase: str = "searching"
+    """What comes after a search is written, then recounted."""
+    note: str = ""
+    """What is to be known before the search begins; said once."""
 
 
 def _never() -> bool:
@@ -58,6 +69,8 @@ class Budget:
     seed: int = 1
     suppression: Fraction = Fraction(0)
     """The share of the rows that may be left out."""
+    polish: bool = True
+    """Whether more is done than a method's paper describes."""
     cancelled: Callable[[], bool] = _never
     report: Callable[[Progress], None] = _silently
 
@@ -105,10 +118,8 @@ class Clock:
     """A budget that is being spent."""
 
     def __init__(self, budget: Budget) -> None:
-        self.budget = budget
-        self.start = time.perf_counter()
-        self.spent = 0.0
-        self.last_report = 0.0
+        self.budget, self.start = budget, time.perf_counter()
+        self.spent = self.last_report = 0.0
         self.loss: float | None = None
         self.stopped: Stopped = "finished"
 
@@ -218,17 +229,23 @@ class Outcome:
     measure: str = "iyengar"
     """The loss that was made least, in whose terms `bound` is."""
     value: float | None = None
-    """What the outcome loses by that measure, where it is not `loss` itself."""
+    """What the outcome loses by that measure and the columns' weights, where it is not `loss`."""
     why: str = ""
     """Why this method's outcome was chosen, where there was a choice."""
+    supersets: NamedSupersets | None = None
+    """For (n, t)-closeness: the superset of each class, by attribute."""
 
     @property
     def gap(self) -> float | None:
         """How far from the least loss the outcome may be, as a share of its own; 0 if proved."""
         if self.bound is None:
             return None
-        value = self.loss if self.value is None else self.value
-        return max(0.0, 1.0 - self.bound / value) if value > 0 else 0.0
+        return max(0.0, 1.0 - self.bound / self.cost) if self.cost > 0 else 0.0
+
+    @property
+    def cost(self) -> float:
+        """What the search made least."""
+        return self.loss if self.value is None else self.value
 
     @property
     def classes(self) -> int:
@@ -239,28 +256,86 @@ class Outcome:
         """The outcome for cells that were searched in another order: cell order[i] came i-th."""
         label = np.empty_like(self.label)
         label[order] = self.label
-        found = number_classes(label)
-        if self.cuts is None:
-            return replace(self, label=found)
+        found, kept = number_classes(label), label >= 0
         number = np.empty(self.classes, dtype=np.int64)
-        number[label] = found
-        return replace(self, label=found, cuts=self.cuts.rename(number))
+        number[label[kept]] = found[kept]
+        named = self.supersets
+        return replace(
+            self,
+            label=found,
+            cuts=None if self.cuts is None else self.cuts.rename(number),
+            supersets=named and {name: each.rename(number) for name, each in named.items()},
+        )
 
 
-def number_classes(label: Ints) -> Ints:
-    """Classes renumbered by first cell, so that equal partitions are equal bytes.
+def finalize(
+    problem: SearchProblem,
+    label: Ints,
+    clock: Clock,
+    *,
+    method: str,
+    uses_sensitive: bool,
+    tried: tuple[Trial, ...] = (),
+    cuts: Cuts | None = None,
+    supersets: NamedSupersets | None = None,
+) -> Outcome:
+    """An outcome that keeps the promise exactly, whatever the search believed.
 
-    >>> number_classes(np.array([7, -1, 3, 7])).tolist()
-    [0, -1, 1, 0]
+    The compiled constraints are sound, so nothing is merged unless they only guide (persons whose
+    rows are in several cells), or rows were left out that the promise cannot do without. Classes
+    that name `supersets` are numbered already; where one of them fails, all rows are one class.
     """
-    result = np.full(len(label), -1, dtype=np.int64)
+    clock.report("judging every class", now=True)
+    found = number_classes(label)
+    merged = merge_refused(problem, found, supersets)
+    if problem.limited:
+        merged = keep_limits(problem, merged, clock.budget.suppression)
+    loss, cost = problem.loss(merged).overall, problem.cost(merged)
+    clock.loss = cost
+    clock.report("done", now=True)
+    return Outcome(
+        merged, loss, method, clock.stopped, (*tried, Trial("result", cost, clock.used)),
+        uses_sensitive, cuts if np.array_equal(merged, found) else None,
+        value=cost if problem.objective.weights else None,
+        supersets=supersets if np.array_equal(merged, found) else name_whole(problem, merged),
+    )  # fmt: skip
+
+
+def name_whole(problem: SearchProblem, label: Ints) -> NamedSupersets | None:
+    """Every class with the whole table for its superset, where it is close to that."""
+    if not problem.constraints.supersets:
+        return None
+    return problem.choose_supersets(label, [np.arange(int(label.max(initial=-1)) + 1)])
+
+
+def merge_refused(
+    problem: SearchProblem, label: Ints, supersets: NamedSupersets | None = None
+) -> Ints:
+    """The same partition with failing classes merged; as a last resort one class of all rows.
+
+    Each of them with one that is near, all at once, and again while any fails: every round leaves
+    fewer classes, so this ends.
+    """
+    fails = problem.find_failing(label, supersets=supersets)
+    if not fails.any():
+        return label
+    if supersets is not None:
+        return np.zeros(problem.n_cells, dtype=np.int64)
     kept = np.flatnonzero(label >= 0)
-    old = label[kept]
-    if int(old.max(initial=0)) > 4 * len(label):
-        old = np.unique(old, return_inverse=True)[1]
-    first = np.full(int(old.max(initial=-1)) + 1, len(label), dtype=np.int64)
-    first[old[::-1]] = kept[::-1]
-    number = np.empty(len(first), dtype=np.int64)
-    number[np.argsort(first)] = np.arange(len(first))
-    result[kept] = number[old]
-    return result
+    part, merged, result = problem.part(kept), label[kept], label.copy()
+    table, curve = part.make_coded_table(ordered=False), rank_along_curve(part.codes, part.rows)
+    while fails.any() and len(fails) > 1:
+        merged = merge_marked(merged, fails, curve, table)
+        result[kept] = merged
+        fails = problem.find_failing(result)
+    if not fails.any():
+        return result
+    whole = np.zeros(problem.n_cells, dtype=np.int64)
+    if problem.find_failing(whole).any():
+        raise UsageError(
+            "no release was found that keeps the promise: even the whole table as one class breaks "
+            "it",
+            where="policy",
+            hint="see what the whole table attains, and promise no more than that",
+        )
+    return whole

@@ -1,4 +1,8 @@
-"""A table and a promise as a search sees them: integers, no frame and no raw value in sight."""
+"""A table and a promise as a search sees them: integers, no frame and no raw value in sight.
+
+A `SearchProblem` can have any partition of its cells judged by the requirements themselves: that is
+slower than the compiled constraints, and the last word. `infeasible` says what no release can keep.
+"""
 
 from __future__ import annotations
 
@@ -13,35 +17,42 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
-from tclose.data.encode.classes import Classes
-from tclose.data.encode.persons import Persons, distinct_sizes
-from tclose.distance.histogram import Counts
+from tclose.distance.histogram import Counts, group_codes
+from tclose.kernels.base.constraints import ConstraintSet
 from tclose.kernels.base.table import CodedTable
-from tclose.policy.model import SearchSettings
-from tclose.requirements import Requirement, state_requirements
+from tclose.requirements import (
+    Measurement,
+    ProposedCells,
+    Requirement,
+    evaluate,
+    failing_classes,
+    state_requirements,
+)
+from tclose.requirements.classes import Classes
+from tclose.requirements.closeness.supersets import Supersets
 from tclose.requirements.constraint import AttributePool, Constraint, Constraints, JudgedAttribute
+from tclose.requirements.persons import Persons
+from tclose.requirements.requirement import write_number
 from tclose.search.curve import rank_along_curve
-from tclose.search.kernel_arrays import count_slots, make_coded_table
-from tclose.utility.loss import ColumnLoss, LossReport, code_quasi, partition_loss
+from tclose.search.kernel_arrays import FORBIDDEN, ConstraintArrays, TableArrays, count_slots
+from tclose.utility.loss import ColumnLoss, LossReport, code_quasi, ends, partition_loss
 
 Ints = NDArray[np.int64]
+Climbs = list[list[Ints]] | None
+"""The codes of every class at each level of each column: the supersets of (n, t)-closeness."""
+NamedSupersets = Mapping[str, Supersets]
+"""By sensitive attribute, the superset that each class is close to."""
 STRETCH = 4
 """Times k persons are looked at together to see how often a person's rows are near each other."""
 LARGEST_WEIGHT = 2**50
-"""What all rows may weigh together for the kernels to weigh them exactly."""
+"""What all rows may weigh together for the kernels to weigh them exactly; else it is rounded."""
 MOST_SHARES = 10
 """Up to so many cells, a person is shared out among them without a remainder."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What a full-domain search makes least: a loss, what each column counts, and which levels.
-
-    >>> Objective().given
-    ()
-    >>> Objective(loss="discernibility").given
-    ('loss',)
-    """
+    """What a search makes least: a loss, what each column counts, and which levels."""
 
     loss: str = "iyengar"
     weights: Mapping[str, Fraction] = field(default_factory=dict)
@@ -51,40 +62,34 @@ class Objective:
     memory: int = 256 << 20
     """Bytes that groupings may take."""
 
-    @classmethod
-    def of_policy(cls, search: SearchSettings) -> Objective:
-        """What a policy's `[search]` states."""
-        weights, levels = dict(search.weights or {}), dict(search.levels or {})
-        return cls(search.loss or "iyengar", weights, levels, search.megabytes << 20)
-
     @property
     def given(self) -> tuple[str, ...]:
-        """What is not the usual, by its name in a policy."""
-        usual = {"loss": "iyengar", "weights": {}, "levels": {}}
+        """What only full-domain searches can do, by its name in a policy."""
+        usual = {"loss": "iyengar", "levels": {}}
         return tuple(name for name, value in usual.items() if getattr(self, name) != value)
 
 
 @dataclass(frozen=True)
 class SearchProblem:
-    """Cells with coded quasi-identifiers and sensitive values, and what every class must keep.
-
-    A solution is a label per cell: the number of its class, or −1 for a cell that is left out.
-    """
+    """Cells with coded quasi-identifiers and sensitive values, and what every class must keep. A
+    solution is a label per cell: the number of its class, or −1 for a cell that is left out."""
 
     codes: Ints
     """[cells, columns]: the quasi-identifiers, coded along what they are released as."""
     rows: Ints
     """[cells]: how many rows each cell stands for."""
     columns: tuple[ColumnLoss, ...]
-    attributes: tuple[str, ...]
-    """The sensitive attributes, in the order of `sensitive`."""
-    sensitive: Ints
-    """[cells, attributes]: −1 for a missing value that may be any value."""
     constraints: Constraints
     classes: Classes
     """The raw table's classes, from which the requirements themselves can judge any other."""
     objective: Objective = field(default_factory=Objective)
-    """What is asked of a full-domain search beyond the promise."""
+    """What is asked of a search beyond the promise."""
+
+    @cached_property
+    def sensitive(self) -> Ints:
+        """[cells, attributes]: −1 for a missing value that may be any value."""
+        codes = [self.classes.cell_codes[name] for name in self.classes.attributes]
+        return np.array(codes, dtype=np.int64).reshape(len(codes), self.n_cells).T
 
     @cached_property
     def n_rows(self) -> int:
@@ -110,14 +115,57 @@ class SearchProblem:
         persons = self.classes.persons
         return persons is not None and persons.scattered
 
-    @property
-    def cache_penalty(self) -> float:
-        """How much slower a step of work is than on a small table, whose arrays fit the caches."""
-        return min(float(max(self.n_cells / 50_000, 1.0) ** 0.45), 5.0)
-
     def loss(self, label: Ints) -> LossReport:
         """What a partition loses; a cell left out loses everything."""
         return partition_loss(self.columns, self.codes, self.rows, label)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """What each column counts, 1 on the average."""
+        given = self.objective.weights
+        each = [given.get(column.name, Fraction(1)) for column in self.columns]
+        mean = sum(each, Fraction(0)) / max(len(each), 1) or Fraction(1)
+        return np.array([float(weight / mean) for weight in each])
+
+    def cost(self, label: Ints) -> float:
+        """What a search makes least: the loss, columns by their weights; and more than any loss for
+        rows in classes that are wider than allowed."""
+        report = self.loss(label)
+        cost = report.overall
+        if self.objective.weights:
+            cost = float(np.mean(self.weights * list(report.columns.values())))
+        if self.limited:
+            wide = np.append(self.find_too_wide(label).any(axis=1), False)
+            cost += FORBIDDEN * float(self.rows[wide[label]].sum()) / max(self.n_rows, 1)
+        return cost
+
+    @property
+    def limited(self) -> list[int]:
+        """The columns that may not be generalized at will."""
+        return [at for at, column in enumerate(self.columns) if column.reach is not None]
+
+    def find_too_wide(self, label: Ints) -> NDArray[np.bool_]:
+        """[classes, columns]: which classes are wider than their columns may be."""
+        kept = np.flatnonzero(label >= 0)
+        classes = int(label.max(initial=-1)) + 1
+        wide = np.zeros((classes, len(self.columns)), dtype=bool)
+        for at in self.limited:
+            column = self.columns[at]
+            low, high = ends(self.codes[kept, at], label[kept], classes, column.values)
+            wide[:, at] = ~column.allows(low, high)
+        return wide
+
+    @cached_property
+    def blocks(self) -> Ints:
+        """The widest classes that could be allowed: rows that no class may have together are apart.
+        Whatever keeps to the limits divides them further."""
+        codes = [np.zeros(self.n_cells, dtype=np.int64)]
+        for at in self.limited:
+            reach = self.columns[at].reach
+            assert reach is not None
+            fresh = np.arange(1, len(reach)) > np.maximum.accumulate(reach)[:-1]
+            codes.append(np.append(0, np.cumsum(fresh))[self.codes[:, at]])
+        return number_classes(group_codes(codes)[0])
 
     def make_coded_table(self, *, ordered: bool = True) -> CodedTable:
         """The problem laid out for the kernels, judged against the whole table.
@@ -125,9 +173,13 @@ class SearchProblem:
         A search that suppresses rows changes the reference (`refer_to_released`), so each takes its
         own. Only stratified splits need the orders along the sensitive values.
         """
-        return make_coded_table(
-            self.columns, self.codes, self.rows, self.constraints, ordered=ordered
+        constraints, total = self.constraints, self.constraints.rows(self.rows)
+        made = ConstraintArrays(constraints, constraints.compiled, total)
+        made.refer_to(count_slots(constraints, constraints.masses(self.rows)))
+        arrays = TableArrays(
+            self.columns, self.codes, self.rows, constraints, self.weights, ordered=ordered
         )
+        return CodedTable(arrays, ConstraintSet(made))
 
     def refer_to_released(self, table: CodedTable, label: Ints) -> None:
         """Makes the released cells (label ≥ 0) what classes are compared with."""
@@ -141,7 +193,6 @@ class SearchProblem:
             self,
             codes=self.codes[cells],
             rows=self.rows[cells],
-            sensitive=self.sensitive[cells],
             constraints=self.constraints.of_cells(cells),
         )
 
@@ -161,35 +212,127 @@ class SearchProblem:
             key = key * wide + column
         return np.argsort(key, kind="stable").astype(np.int64)
 
+    def find_failing(
+        self, label: Ints, climbs: Climbs = None, supersets: NamedSupersets | None = None
+    ) -> NDArray[np.bool_]:
+        """Which classes of a labelling break a requirement; cells labelled −1 are not released.
+        Without `climbs` or `supersets`, (n, t)-closeness is not judged."""
+        proposed = self._propose(label, climbs, supersets)
+        return failing_classes(self.constraints.requirements, *proposed)
+
+    def choose_supersets(
+        self, label: Ints, natural: Sequence[Ints] = (), climbs: Climbs = None
+    ) -> NamedSupersets:
+        """For each promise of (n, t)-closeness, a superset for every class that has one among some
+        (each given by its classes), or along the levels of a full-domain recoding."""
+        classes, _ = self._propose(label)
+        found = {}
+        for requirement in self.constraints.requirements:
+            chosen = requirement.choose_supersets(classes, natural, climbs)
+            if chosen is not None and requirement.attribute is not None:
+                found[requirement.attribute] = chosen
+        return found
+
+    def measure(self, requirement: Requirement, label: Ints | None = None) -> Measurement | None:
+        """What a labelling attains; by default the whole table as one class. None where that does
+        not follow from its classes."""
+        label = np.zeros(self.n_cells, dtype=np.int64) if label is None else label
+        classes, proposal = self._propose(label)
+        found = evaluate([requirement], classes, proposal=proposal)
+        return next((each.measured for each in found), None)
+
+    def _propose(
+        self, label: Ints, climbs: Climbs = None, supersets: NamedSupersets | None = None
+    ) -> tuple[Classes, ProposedCells]:
+        """The classes of a labelling, from the cells that it keeps."""
+        kept = np.flatnonzero(label >= 0)
+        count = int(label.max(initial=-1)) + 1
+        proposal = ProposedCells(self.classes.cell_class[kept], label[kept], climbs, supersets)
+        return _regroup(self.classes.of_cells(kept), label[kept], count), proposal
+
+    def breaks_uncompiled(self, parts: Sequence[Ints]) -> bool:
+        """Whether one of some classes, given by their cells, breaks a requirement that cannot be
+        compiled. No row is left out.
+
+        It is enough to show them with all other rows as one more class: histograms are all that
+        counts, and the table's distribution is the sum of them; unless persons are counted, whose
+        numbers do not add up.
+        """
+        of_part = np.repeat(np.arange(len(parts)), [len(cells) for cells in parts])
+        cells = np.concatenate(parts)
+        if self.classes.persons is None:
+            classes = self._add_rest(of_part, cells, len(parts))
+        else:
+            label = np.full(self.n_cells, len(parts), dtype=np.int64)
+            label[cells] = of_part
+            classes, _ = self._propose(label)
+        proposal = ProposedCells(self.classes.cell_class[cells], of_part, None)
+        broken = failing_classes(self.constraints.uncompiled, classes, proposal)
+        return bool(broken[: len(parts)].any())
+
+    @cached_property
+    def _tuples(self) -> tuple[Ints, Ints, dict[str, Counts]]:
+        """The sensitive values of each cell as one number, a cell that has them, and what the table
+        has of each: rows, and weights if any."""
+        label, first = np.zeros(self.n_cells, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        if self.classes.attributes:
+            label, first = group_codes(list(self.sensitive.T))
+        totals = {}
+        for name in ("cell_rows", "cell_weight"):
+            if (counts := getattr(self.classes, name)) is not None:
+                totals[name] = np.zeros(len(first), dtype=counts.dtype)
+                np.add.at(totals[name], label, counts)
+        return label, first, totals
+
+    def _add_rest(self, owner: Ints, cells: Ints, parts: int) -> Classes:
+        """Some cells in so many parts, and all others as one class more. Rows and weights add up,
+        so the others have of each combination of sensitive values what the parts leave."""
+        of_cell, first, totals = self._tuples
+        rests = {name: total.copy() for name, total in totals.items()}
+        for name, rest in rests.items():
+            np.subtract.at(rest, of_cell[cells], getattr(self.classes, name)[cells])
+        there = np.flatnonzero(rests["cell_rows"])
+        counts = {
+            name: np.concatenate([getattr(self.classes, name)[cells], rest[there]])
+            for name, rest in rests.items()
+        }
+        both = replace(
+            self.classes.of_cells(np.concatenate([cells, first[there]])),
+            cell_rows=counts["cell_rows"],
+            cell_weight=counts.get("cell_weight"),
+        )
+        number = np.concatenate([owner, np.full(len(there), parts)])
+        return _regroup(both, number, parts + (len(there) > 0))
+
+
+def _regroup(classes: Classes, owner: Ints, count: int) -> Classes:
+    """The cells of some classes in others: `owner[cell]` of so many."""
+    every = np.arange(count)
+    key = np.zeros((count, len(classes.quasi)), dtype=np.int64)
+    return replace(classes, key=key, cell_class=owner, view_of=every, class_of=every, origin=every)
+
 
 def problem_of(bound: BoundTable, population: Cells | None = None) -> SearchProblem:
     """The search problem of a table that its policy is bound to."""
-    quasi, classes = code_quasi(bound), bound.classes
-    names = tuple(classes.attributes)
-    sensitive = np.zeros((len(bound.cells.rows), len(names)), dtype=np.int64)
-    for at, name in enumerate(names):
-        sensitive[:, at] = classes.cell_codes[name]
+    quasi, classes, search = code_quasi(bound), bound.classes, bound.policy.search
     constraints = compile_constraints(state_requirements(bound, population), classes)
     if classes.persons is not None:
         share = _measure_share_per_person(classes, classes.persons, quasi.codes, constraints.k)
         constraints = replace(constraints, share_per_person=share)
+    weights, levels = dict(search.weights or {}), dict(search.levels or {})
     return SearchProblem(
         codes=quasi.codes,
         rows=bound.cells.rows.astype(np.int64),
         columns=quasi.columns,
-        attributes=names,
-        sensitive=sensitive,
         constraints=constraints,
         classes=classes,
-        objective=Objective.of_policy(bound.policy.search),
+        objective=Objective(search.loss or "iyengar", weights, levels, search.megabytes << 20),
     )
 
 
 def _measure_share_per_person(classes: Classes, persons: Persons, codes: Ints, k: int) -> float:
-    """How much of a person a class has, on the average of those who have rows in it.
-
-    Looked up in stretches of a curve through the quasi-identifiers, each as large as a small class.
-    """
+    """How much of a person a class has, on the average of those who have rows in it. Looked up in
+    stretches of a curve through the quasi-identifiers, each as large as a small class."""
     stretches = max(persons.everyone // (STRETCH * max(k, 2)), 1)
     rank = rank_along_curve(codes, classes.cell_rows)[persons.cell]
     place = np.empty(len(rank), dtype=np.int64)
@@ -197,7 +340,7 @@ def _measure_share_per_person(classes: Classes, persons: Persons, codes: Ints, k
     owner = classes.cell_class[persons.cell]
     first = np.full(classes.count, stretches, dtype=np.int64)
     np.minimum.at(first, owner, place)
-    met = int(distinct_sizes(first[owner], persons.who, stretches).sum())
+    met = int(persons.sizes(first[classes.cell_class], stretches).sum())
     return persons.everyone / met
 
 
@@ -207,8 +350,9 @@ def compile_constraints(requirements: Sequence[Requirement], classes: Classes) -
     compiled: list[Constraint] = []
     uncompiled: list[Requirement] = []
     for requirement in requirements:
-        is_plain = requirement.adversary == "knows_class"
-        made = requirement.compile(attributes) if is_plain else None
+        made, limit = None, requirement.limit
+        if requirement.adversary == "knows_class" and limit is not None:
+            made = requirement.compile(attributes, Fraction(limit))
         if made is None:
             requirement.refuse_uncompiled()
             uncompiled.append(requirement)
@@ -220,26 +364,22 @@ def compile_constraints(requirements: Sequence[Requirement], classes: Classes) -
     )
     if classes.persons is not None:
         return _count_persons(found, classes.persons, len(classes.cell_rows))
-    return found if classes.cell_weight is None else _weigh_rows(found, classes.cell_weight)
-
-
-def _weigh_rows(constraints: Constraints, weight: Counts) -> Constraints:
-    """The constraints with weighted histograms; weights that are too large are rounded."""
+    if (weight := classes.cell_weight) is None:
+        return found
     total = sum(weight.tolist())
     exact = total < LARGEST_WEIGHT
     if not exact:
         weight = np.maximum(weight.astype(object) * LARGEST_WEIGHT // total, 1).astype(np.int64)
-    fields = tuple(replace(each, mass=weight) for each in constraints.fields)
-    return replace(constraints, fields=fields, exact=exact)
+    fields = tuple(replace(each, mass=weight) for each in found.fields)
+    return replace(found, fields=fields, exact=exact)
 
 
 def _count_persons(constraints: Constraints, persons: Persons, cells: int) -> Constraints:
     """The constraints with histograms in which persons are shared out among the cells they have.
 
     Numbers of persons do not add up, as the kernels add. But of one person's shares a class has at
-    most the whole: so it has at least as many persons as it has units, rounded up. Likewise it has
-    at least so many persons with a value, and the table exactly so many. Where nobody has several
-    cells all this is exact.
+    most the whole: so it has at least as many persons (with a value, too) as it has units, rounded
+    up, and the table exactly so many. Where nobody has several cells all this is exact.
     """
     most = int(np.bincount(persons.who).max())
     unit = math.lcm(*range(1, min(most, MOST_SHARES) + 1))
@@ -247,3 +387,63 @@ def _count_persons(constraints: Constraints, persons: Persons, cells: int) -> Co
     fields = [replace(each, mass=persons.shares(each.codes, unit)) for each in constraints.fields]
     fields.append(JudgedAttribute("persons", nobody, 1, mass=persons.shares(nobody, unit)))
     return replace(constraints, fields=tuple(fields), unit=unit, exact=not persons.scattered)
+
+
+@dataclass(frozen=True)
+class Infeasible:
+    """A requirement that even the whole table as one class breaks."""
+
+    title: str
+    """The requirement's name, its attribute, and how it is read."""
+    required: str
+    attained: float
+    """By the whole table: the nearest promise that can be kept."""
+    exact: Fraction | None
+
+    def __str__(self) -> str:
+        nearest = write_number(self.exact) if self.exact is not None else f"{self.attained:.6g}"
+        return (
+            f"{self.title}: {self.required} is promised, and the whole table as one class "
+            f"attains {nearest}"
+        )
+
+
+def infeasible(problem: SearchProblem) -> tuple[Infeasible, ...]:
+    """Every requirement that no release of all rows can keep.
+
+    Merging classes never hurts (but for requirements that say so): what the whole table as one
+    class breaks is broken everywhere, and what it attains is the nearest promise that can be kept.
+    """
+    found = []
+    for requirement in problem.constraints.requirements:
+        attribute, abilities = requirement.attribute, requirement.capabilities
+        title = f"{requirement.name} of {attribute}" if attribute else requirement.name
+        title += " (cross)" if requirement.adversary == "knows_others" else ""
+        if (least := abilities.least_table) > (most := problem.classes.everyone):
+            found.append(Infeasible(title, f"n={least}", most, Fraction(most)))
+        if problem.overlaps and not abilities.overlapping:
+            continue  # what the whole table breaks, parts of it may keep
+        measured = problem.measure(requirement)
+        if measured is not None and measured.fails.any():
+            required = requirement.required or ""
+            found.append(Infeasible(title, required, measured.achieved, measured.exact))
+    return tuple(found)
+
+
+def number_classes(label: Ints) -> Ints:
+    """Classes renumbered by first cell, so that equal partitions are equal bytes.
+
+    >>> number_classes(np.array([7, -1, 3, 7])).tolist()
+    [0, -1, 1, 0]
+    """
+    result = np.full(len(label), -1, dtype=np.int64)
+    kept = np.flatnonzero(label >= 0)
+    old = label[kept]
+    if int(old.max(initial=0)) > 4 * len(label):
+        old = np.unique(old, return_inverse=True)[1]
+    first = np.full(int(old.max(initial=-1)) + 1, len(label), dtype=np.int64)
+    first[old[::-1]] = kept[::-1]
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    result[kept] = number[old]
+    return result

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
 from tclose.errors import UsageError, nearest
-from tclose.search.by_construction.baselines import (
-    build_groups,
-    deal_by_frequency,
-    group_by_clusters,
-    group_by_component,
-)
+from tclose.requirements.constraint import ConstraintKind
+from tclose.search.by_construction import baselines, fragments, microaggregation
 from tclose.search.by_construction.construct import Construction, construct
 from tclose.search.by_construction.emd_bounds import lie_on_lines, select_emd_constraints
-from tclose.search.by_construction.fragments import (
-    build_buckets,
-    build_fragments,
-    build_fragments_as_published,
-)
 from tclose.search.by_construction.matching import build_matchings
-from tclose.search.by_construction.microaggregation import CANDIDATES, build_t_first, gather_classes
 from tclose.search.full_domain.incognito import incognito
 from tclose.search.full_domain.optimal import optimal
+from tclose.search.limits import choose_within_limits
 from tclose.search.local_search import cover, hybrid
 from tclose.search.merging import merge_farthest
 from tclose.search.mondrian import mondrian
-from tclose.search.outcome import Budget, Outcome, Stopped, Trial
-from tclose.search.problem import SearchProblem
-
-SearchFunction = Callable[[SearchProblem, Budget], Outcome]
+from tclose.search.outcome import Budget, Outcome, Trial
+from tclose.search.problem import Ints, SearchProblem
 
 MANY_CELLS = 2_000_000
 MOST_ROWS = 50_000_000
@@ -47,6 +38,8 @@ SMALL = Fraction(3, 50)
 """A t at which methods that are close by construction may win."""
 ROWS = 20_000
 """Rows for which a second of effort is enough to try challengers."""
+DISTANCES = (ConstraintKind.EMD, ConstraintKind.KL, ConstraintKind.JS)
+"""The kinds of constraints that t bounds."""
 COMBINATIONS = 1_000
 """Combinations of sensitive values that `fragments` can plan with in no time."""
 
@@ -56,8 +49,8 @@ class Method:
     """One way of searching."""
 
     name: str
+    search: Callable[[SearchProblem, Budget], Outcome]
     summary: str
-    search: SearchFunction
     any_requirement: bool = False
     """Judges requirements that cannot be compiled, by asking them, slowly; needs no promise that
     merging keeps."""
@@ -68,19 +61,30 @@ class Method:
     local: bool = False
     """May part rows with equal quasi-identifiers."""
     takes_objective: bool = False
-    """Recodes whole columns to levels, and takes a loss, weights and level limits."""
+    """Recodes whole columns to levels, and takes a loss and level limits."""
+    keeps_limits: bool = False
+    """Generalizes no column further than the policy allows."""
     close: range | None = None
     """Chooses row by row: how many promises of closeness by a tree distance it takes."""
     lines: bool = False
     """Takes closeness by ordered and numeric distances only."""
+    published: Literal["", "lines", "any"] = ""
+    """Whether it can do what its paper says and nothing after: for ordered and numeric distances,
+    or for any; empty: it cannot."""
 
     def run(self, problem: SearchProblem, budget: Budget) -> Outcome:
         """Searches; raises UsageError where the promise is more than the method can judge."""
         self.refuse(problem)
-        if self.name == "auto":
-            return self.search(problem, budget)
+        if not budget.polish:
+            self.refuse_unpublished(problem)
         order = problem.natural_order()
-        return self.search(problem.reorder(order), budget).restore_order(order)
+        ordered = problem.reorder(order)
+        if problem.limited:
+            share = budget.suppression if self.suppression else Fraction(0)
+            kept = choose_within_limits(ordered, share)
+            if len(kept) < len(order):
+                return _search_part(self.search, ordered, kept, budget).restore_order(order)
+        return self.search(ordered, budget).restore_order(order)
 
     def refuse(self, problem: SearchProblem) -> None:
         """Raises UsageError where the promise is more than the method can judge."""
@@ -91,6 +95,17 @@ class Method:
                 hint='use "auto", which chooses a method that can',
             )
 
+    def refuse_unpublished(self, problem: SearchProblem) -> None:
+        """Raises UsageError where there is no published form of the method for the promise."""
+        known = [method.name for method in METHODS.values() if method.published]
+        where, hint = "search.polish", f"leave it out, or use one of {', '.join(known)}"
+        if not self.published:
+            what = f"the method {self.name!r} has no published steps to keep to"
+            raise UsageError(what, where=where, hint=hint)
+        if self.published == "lines" and not lie_on_lines(problem.constraints):
+            what = f"the method {self.name!r} is published for ordered and numeric distances only"
+            raise UsageError(what, where=where, hint=hint)
+
     def cannot(self, problem: SearchProblem) -> tuple[str, ...]:
         """What of the problem is beyond the method."""
         constraints, reasons = problem.constraints, []
@@ -99,47 +114,101 @@ class Method:
             reasons.append(f"cannot judge {', '.join(names)}")
         if constraints.supersets and not self.supersets:
             reasons.append("does not know (n, t)-closeness")
+        hinders = constraints.supersets and (problem.classes.persons is not None or problem.limited)
+        if hinders and self.supersets and not self.any_requirement:
+            reasons.append("knows (n, t)-closeness of rows only, and where nothing is limited")
         if not constraints.monotone and not constraints.supersets and not self.any_requirement:
             reasons.append("needs a promise that merging classes keeps")
         if problem.objective.given and not self.takes_objective:
             given = ", ".join(f"search.{name}" for name in problem.objective.given)
             reasons.append(f"does not recode whole columns, and takes no {given}")
-        if self.close is not None:
-            reasons += self._list_unsuitable(problem, self.close)
-        return tuple(reasons)
-
-    def _list_unsuitable(self, problem: SearchProblem, allowed: range) -> list[str]:
-        """Why a promise cannot be kept by construction."""
-        given, reasons = len(select_emd_constraints(problem.constraints)), []
-        if given not in allowed:
-            many = f"exactly {allowed[0]}" if len(allowed) == 1 else f"at least {allowed[0]}"
-            attributes = "attribute" if allowed[0] == 1 else "attributes"
+        if problem.limited and not self.keeps_limits:
+            name = problem.columns[problem.limited[0]].name
+            reasons.append(f"cannot limit how far {name!r} is generalized")
+        if self.close is None:
+            return tuple(reasons)
+        promised = len(select_emd_constraints(constraints))
+        if promised not in self.close:
+            least = self.close[0]
+            many = f"exactly {least}" if len(self.close) == 1 else f"at least {least}"
             reasons.append(
                 f"needs t-closeness by ordered, numeric, equal or hierarchical distances of {many} "
-                f"{attributes}, and it is promised of {given}"
+                f"{'attribute' if least == 1 else 'attributes'}, and it is promised of {promised}"
             )
         if problem.n_rows > MOST_ROWS:
             reasons.append(f"chooses row by row, and there are more than {MOST_ROWS:,} rows")
-        if self.lines and not lie_on_lines(problem.constraints):
+        if self.lines and not lie_on_lines(constraints):
             reasons.append("takes ordered and numeric distances without missing values only")
-        return reasons
+        return tuple(reasons)
 
 
 def auto(problem: SearchProblem, budget: Budget) -> Outcome:
-    """The method that suits the problem, or the best of several (`run_portfolio`)."""
+    """The method that suits the problem, or the best of several (`run_portfolio`).
+
+    Where classes could be exactly like the table, it is run a second time for t = 0, with as much
+    effort, and the better counts: no larger t loses more than t = 0 does.
+    """
     name, why = choose_method(problem, budget)
-    if name == "hybrid":
-        return run_portfolio(problem, budget)
-    return replace(METHODS[name].run(problem, budget), why=f"{name}: {why}")
+    METHODS[name].refuse(problem)
+
+    def search(some: SearchProblem, part: Budget) -> Outcome:
+        if name == "hybrid":
+            return run_portfolio(some, part)
+        return replace(METHODS[name].search(some, part), why=f"{name}: {why}")
+
+    exact = tighten_to_zero(problem)
+    if exact is None:
+        return search(problem, budget)
+    share, total = (1.0, 2.0) if budget.seconds is None else (0.5, 1.0)
+    found = search(problem, budget.portion(share, 0.0, total))
+    if found.stopped == "cancelled":
+        return found
+    other = search(exact, budget.portion(share, share, total))
+    steps = _list_trials([found, replace(other, method="t = 0")])
+    best = found
+    if other.cost < found.cost:
+        best = replace(other, why=f"{other.why}; found for t = 0, which loses less here")
+    return replace(best, tried=steps, stopped=max(found, other, key=_ended_early).stopped)
+
+
+def _ended_early(outcome: Outcome) -> bool:
+    return outcome.stopped in ("cancelled", "clock")
+
+
+def tighten_to_zero(problem: SearchProblem) -> SearchProblem | None:
+    """The problem with t = 0 in place of every t; None where that is promised already, or where one
+    class of everything is all that keeps it.
+
+    Classes like the table have λ times its count of every value, so λ is a multiple of one over the
+    greatest common divisor of the counts.
+    """
+    made = problem.constraints
+    compiled = tuple(
+        replace(each, threshold=Fraction(0)) if each.kind in DISTANCES else each
+        for each in made.compiled
+    )
+    if compiled == made.compiled or made.supersets or made.uncompiled:
+        return None
+    fields = [made.fields[each.field] for each in compiled if each.kind in DISTANCES]
+    if any(field.hides for field in fields):
+        return None
+    counts = [
+        np.bincount(field.codes, problem.rows if field.mass is None else field.mass)
+        for field in fields
+    ]
+    if math.gcd(*(int(count) for each in counts for count in each)) <= 1:
+        return None
+    return replace(problem, constraints=replace(made, compiled=compiled))
 
 
 def choose_method(problem: SearchProblem, budget: Budget) -> tuple[str, str]:
     """The method that `auto` runs, and why; other methods may challenge `hybrid`."""
-    if problem.constraints.supersets:
-        return "nt-mondrian", "(n, t)-closeness is promised"
     if problem.objective.given:
-        return "optimal", "a loss, weights or levels of whole columns are asked for"
-    if METHODS["hybrid"].cannot(problem):
+        return "optimal", "a loss or levels of whole columns are asked for"
+    unfit = METHODS["hybrid"].cannot(problem)
+    if problem.constraints.supersets and (unfit or budget.expected < TINY_BUDGET):
+        return "nt-mondrian", "(n, t)-closeness is promised"
+    if unfit:
         return "mondrian", "the promise has to be judged by the requirements themselves"
     if budget.expected < TINY_BUDGET:
         return "mondrian", "there is little time"
@@ -150,11 +219,14 @@ def choose_method(problem: SearchProblem, budget: Budget) -> tuple[str, str]:
 
 def list_challengers(problem: SearchProblem, budget: Budget) -> dict[str, str]:
     """The methods that may beat `hybrid` on such a promise, and why; the most promising first.
-
-    Measured (`docs/methods.md`): where t is not small, `matching` and `fragments` lose far more.
-    """
-    constraints = select_emd_constraints(problem.constraints)
-    if len(constraints) < 2 or problem.n_rows > ROWS * budget.expected:
+    Measured (`methods.md`): where t is not small, `matching` and `fragments` lose far more."""
+    constraints = select_emd_constraints(problem.constraints).values()
+    if (
+        problem.constraints.supersets
+        or len(constraints) < 2
+        or problem.n_rows > ROWS * budget.expected
+        or problem.limited
+    ):
         return {}
     several = {"cover": "several attributes"}
     if min(constraint.threshold for constraint in constraints) > SMALL:
@@ -171,15 +243,12 @@ def run_portfolio(problem: SearchProblem, budget: Budget) -> Outcome:
 
     `hybrid` runs first, with all of the effort, exactly as it would alone. Its challengers then get
     `BUILDING` on top, and the best of them `REPAIRING`, in which `hybrid` improves it, if it comes
-    near. So the outcome is never worse than what `hybrid` alone finds with the same effort and
-    seed. Where the clock limits the search (`seconds`), everything has to fit, and nothing is
-    promised.
+    near. So the outcome is never worse than what `hybrid` alone finds; unless the clock limits the
+    search (`seconds`): then everything has to fit, and nothing is promised.
     """
-    challengers, order = list_challengers(problem, budget), problem.natural_order()
-    problem = problem.reorder(order)
+    challengers = list_challengers(problem, budget)
     if not challengers:
-        found = hybrid(problem, budget).restore_order(order)
-        return replace(found, why="hybrid: it loses least on most tables")
+        return replace(hybrid(problem, budget), why="hybrid: it loses least on most tables")
     used, total = (1.0, 1.0 + EXTRA) if budget.seconds is None else (1.0 - EXTRA, 1.0)
     outcomes = [hybrid(problem, budget.portion(used, 0.0, total))]
     share = BUILDING / len(challengers)
@@ -189,26 +258,41 @@ def run_portfolio(problem: SearchProblem, budget: Budget) -> Outcome:
             outcomes.append(METHODS[name].search(problem, part))
             used += share
     if outcomes[-1].stopped != "cancelled":
-        built = min(outcomes[1:], key=lambda outcome: outcome.loss)
-        if built.loss <= NEAR * outcomes[0].loss:
+        built = min(outcomes[1:], key=lambda outcome: outcome.cost)
+        if built.cost <= NEAR * outcomes[0].cost:
             part = budget.portion(REPAIRING, used, total)
             repaired = hybrid(problem, part, start=built.label)
             outcomes.append(replace(repaired, method=built.method))
-    best = min(outcomes, key=lambda outcome: outcome.loss)
-    ended = {outcome.stopped for outcome in outcomes}
-    stopped: Stopped = (
-        "cancelled" if "cancelled" in ended else "clock" if "clock" in ended else best.stopped
-    )
+    best = min(outcomes, key=lambda outcome: outcome.cost)
+    ended = {outcome.stopped: outcome.stopped for outcome in outcomes}
+    stopped = ended.get("cancelled") or ended.get("clock") or best.stopped
     why = _explain_choice(best, outcomes, challengers)
-    best = replace(best, stopped=stopped, tried=_list_trials(outcomes), why=why)
-    return best.restore_order(order)
+    return replace(best, stopped=stopped, tried=_list_trials(outcomes), why=why)
+
+
+def _search_part(
+    search: Callable[[SearchProblem, Budget], Outcome],
+    problem: SearchProblem,
+    kept: Ints,
+    budget: Budget,
+) -> Outcome:
+    """A search of some cells, the others left out of the rows that may be."""
+    part = problem.reorder(kept)
+    room = int(budget.suppression * problem.n_rows) - (problem.n_rows - part.n_rows)
+    found = search(part, replace(budget, suppression=Fraction(room, part.n_rows)))
+    label = np.full(problem.n_cells, -1, dtype=np.int64)
+    label[kept] = found.label
+    value = problem.cost(label) if problem.objective.weights else None
+    return replace(
+        found, label=label, loss=problem.loss(label).overall, value=value, bound=None, cuts=None
+    )
 
 
 def _explain_choice(best: Outcome, outcomes: list[Outcome], challengers: dict[str, str]) -> str:
     """What each lost, and what the challengers were tried for."""
-    words = [f"{best.method}: hybrid lost {outcomes[0].loss:.4f}"]
+    words = [f"{best.method}: hybrid lost {outcomes[0].cost:.4f}"]
     for name, why in challengers.items():
-        losses = [outcome.loss for outcome in outcomes[1:] if outcome.method == name]
+        losses = [outcome.cost for outcome in outcomes[1:] if outcome.method == name]
         if losses:
             words.append(f"{name} {min(losses):.4f} (tried for {why})")
     return ", ".join(words)
@@ -225,89 +309,83 @@ def _list_trials(outcomes: list[Outcome]) -> tuple[Trial, ...]:
     return tuple(trials)
 
 
-def _by_construction(
-    name: str,
-    summary: str,
-    build: Callable[[Construction], None],
-    close: range,
-    *,
-    lines: bool = False,
-) -> Method:
+def _make_close(
+    name: str, build: Callable[[Construction], None], close: range, summary: str,
+    published: Literal["", "lines", "any"] = "",
+) -> Method:  # fmt: skip
     """A method whose classes are close by the way they are built."""
     search = partial(construct, name, build)
-    return Method(name, summary, search, local=True, close=close, lines=lines)
+    return Method(name, search, summary, local=True, close=close, published=published)
 
 
 _ONE, _TWO, _SOME, _ANY = range(1, 2), range(2, 3), range(1, 1_000), range(1_000)
+_gather, _group = microaggregation.gather_classes, baselines.build_groups
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method("hybrid",
+        Method("hybrid", hybrid,
             "plain and stratified cuts, many starts, then repairs and swaps until time is up",
-            hybrid, suppression=True, local=True),
-        Method("mondrian",
-            "strict cuts, each the allowed one that saves the most loss",
-            mondrian, any_requirement=True),
-        Method("mondrian-median",
+            suppression=True, local=True, keeps_limits=True, supersets=True),
+        Method("mondrian", mondrian,
+            "strict cuts, each the allowed one that saves the most loss", any_requirement=True,
+            keeps_limits=True),
+        Method("mondrian-median", partial(mondrian, method="mondrian-median", rule="median"),
             "strict cuts at the median of the widest column that allows it, as published",
-            partial(mondrian, method="mondrian-median", rule="median"), any_requirement=True),
-        Method("mondrian-relaxed",
-            "median cuts that may part rows with equal values",
-            partial(mondrian, method="mondrian-relaxed", rule="relaxed"), any_requirement=True,
-            local=True),
-        Method("nt-mondrian",
+            any_requirement=True,
+            published="any"),
+        Method("mondrian-relaxed", partial(mondrian, method="mondrian-relaxed", rule="relaxed"),
+            "median cuts that may part rows with equal values", any_requirement=True, local=True),
+        Method("nt-mondrian", partial(mondrian, method="nt-mondrian"),
             "strict cuts for (n, t)-closeness: near the table or any large enough part above",
-            partial(mondrian, method="nt-mondrian"), any_requirement=True, supersets=True),
-        Method("optimal",
+            any_requirement=True, supersets=True, keeps_limits=True),
+        Method("optimal", optimal,
             "whole columns recoded to the levels with the least loss, proved or with a bound",
-            optimal, any_requirement=True, suppression=True, takes_objective=True, supersets=True),
-        Method("incognito",
+            any_requirement=True, suppression=True, takes_objective=True, supersets=True,
+            keeps_limits=True),
+        Method("incognito", incognito,
             "all minimal levels of whole columns, subset by subset, as published; the best of them",
-            incognito, any_requirement=True, takes_objective=True, supersets=True),
-        Method("cover",
+            any_requirement=True, takes_objective=True, supersets=True, keeps_limits=True,
+            published="any"),
+        Method("cover", cover,
             "classes of whole-column levels round by round, then cuts, repairs and swaps in them",
-            cover, suppression=True, local=True),
-        _by_construction("fragments",
+            suppression=True, local=True),
+        _make_close("fragments", fragments.build_fragments, _SOME,
             "close by construction: fragments of several sensitive attributes, dealt to classes",
-            build_fragments, _SOME),
-        _by_construction("fragments-thesis",
+            published="lines"),
+        replace(_make_close("fragments-thesis", fragments.build_as_published, _SOME,
             "fragments with the bound and the class sizes as published, to compare",
-            build_fragments_as_published, _SOME, lines=True),
-        _by_construction("matching",
-            "close by construction: one record per bucket of two sensitive attributes",
-            build_matchings, _TWO),
-        _by_construction("sabre",
+            published="lines"), lines=True),
+        _make_close("matching", build_matchings, _TWO,
+            "close by construction: one record per bucket of two sensitive attributes"),
+        _make_close("sabre", fragments.build_buckets, _ONE,
             "close by construction: buckets of one sensitive attribute, nearest records",
-            build_buckets, _ONE),
-        _by_construction("sabre-curve",
+            published="any"),
+        _make_close("sabre-curve", partial(fragments.build_buckets, along=True), _ONE,
             "the same with records next to each other on a space-filling curve: fast",
-            partial(build_buckets, along=True), _ONE),
-        _by_construction("mdav",
+            published="any"),
+        _make_close("mdav", _gather, _ANY,
             "microaggregation: the farthest record and its nearest, in turn; broken classes united",
-            gather_classes, _ANY),
-        _by_construction("micro-merge",
+            published="any"),
+        _make_close("micro-merge", partial(_gather, merge=merge_farthest), _SOME,
             "microaggregation, then the class farthest from the table merged with the nearest",
-            partial(gather_classes, merge=merge_farthest), _SOME),
-        _by_construction("micro-swap",
+            published="any"),
+        _make_close("micro-swap", partial(_gather, merge=merge_farthest, exchanges=True), _SOME,
             "microaggregation that exchanges records while a class is formed, until it is close",
-            partial(gather_classes, merge=merge_farthest, candidates=CANDIDATES), _SOME),
-        _by_construction("micro-t-first",
+            published="any"),
+        _make_close("micro-t-first", microaggregation.build_t_first, _ONE,
             "one near record from each subset of one sensitive attribute's values",
-            build_t_first, _ONE),
-        _by_construction("wang-cluster",
-            "one near record from each fuzzy cluster of sensitive values, to compare",
-            partial(build_groups, group=group_by_clusters), _SOME),
-        _by_construction("wang-pca",
-            "one near record from each run along the first principal component, to compare",
-            partial(build_groups, group=group_by_component), _SOME),
-        _by_construction("frequency-deal",
-            "values of one sensitive attribute dealt to classes, the commonest first, to compare",
-            deal_by_frequency, _ONE),
-        Method("auto",
+            published="any"),
+        _make_close("wang-cluster", partial(_group, group=baselines.group_by_clusters), _SOME,
+            "one near record from each fuzzy cluster of sensitive values, to compare"),
+        _make_close("wang-pca", partial(_group, group=baselines.group_by_component), _SOME,
+            "one near record from each run along the first principal component, to compare"),
+        _make_close("frequency-deal", baselines.deal_by_frequency, _ONE,
+            "values of one sensitive attribute dealt to classes, the commonest first, to compare"),
+        Method("auto", auto,
             "the method that suits the promise, the table and the time, or the best of several",
-            auto, any_requirement=True, suppression=True, supersets=True, local=True,
-            takes_objective=True),
+            any_requirement=True, suppression=True, supersets=True, local=True,
+            takes_objective=True, keeps_limits=True),
     )
 }  # fmt: skip
 

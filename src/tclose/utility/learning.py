@@ -13,18 +13,15 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.data.alignment import encode_rows, locate_rows
 from tclose.data.encode.columns import Dictionary
-from tclose.data.encode.coverage import Boxes
 from tclose.errors import DataError, UsageError
+from tclose.plain import describe_sample
 from tclose.utility.pair import Measure, Pair
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-
+LEARNING = "learning"
 MOST_ROWS = 40_000
 MOST_VALUES = 20
 MOST_INDICATORS = 48
@@ -45,11 +42,8 @@ def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
     other = translated[other]
     classes = int(meaning.max()) + 1
     if len(np.unique(mine)) < 2:
-        raise DataError(
-            "there is nothing to learn: all rows agree in the target",
-            where=f"column {target!r}",
-            hint="choose another target",
-        )
+        what = "there is nothing to learn: all rows agree in the target"
+        raise DataError(what, where=f"column {target!r}", hint="choose another target")
     rng = np.random.default_rng(seed)
     test, train = _split_rows(rng, len(mine))
     raw = make_raw_features(pair, pair.covering.places(pair.original.cells))
@@ -71,14 +65,16 @@ def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
             numbers[f"{name}, {source}: AUC"] = auc
             best[source].append(accuracy)
     note = "" if held_out else "released versions of test rows could not be held out"
+    if len(mine) > MOST_ROWS:
+        note = "; ".join(filter(None, [note, describe_sample(MOST_ROWS, len(mine), seed).strip()]))
     if pair.original.policy.columns[target].role == "sensitive":
         note = "; ".join(filter(None, [note, "closeness hides this column by design"]))
     return Measure(
-        "learning", max(best["raw"]) - max(best["release"]), MEANING, numbers=numbers, note=note
+        LEARNING, max(best["raw"]) - max(best["release"]), MEANING, numbers=numbers, note=note
     )
 
 
-def measure_auc(truth: NDArray[np.bool_], score: Floats) -> float:
+def measure_auc(truth: Flags, score: Floats) -> float:
     """The chance that a row with the value scores higher than one without; ties count half.
 
     >>> measure_auc(np.array([True, False, True]), np.array([0.9, 0.5, 0.5]))
@@ -99,11 +95,9 @@ def _make_models(seed: int) -> dict[str, Any]:
         from sklearn.linear_model import LogisticRegression
         from sklearn.tree import DecisionTreeClassifier
     except ImportError:
-        raise UsageError(
-            "learning needs scikit-learn, which is not installed",
-            where="target",
-            hint="pip install 'tclose[learn]', or leave the target out",
-        ) from None
+        what = "learning needs scikit-learn, which is not installed"
+        hint = "pip install 'tclose[learn]', or leave the target out"
+        raise UsageError(what, where="target", hint=hint) from None
     return {
         "linear": LogisticRegression(max_iter=1000),
         "tree": DecisionTreeClassifier(min_samples_leaf=20, max_depth=12, random_state=seed),
@@ -115,11 +109,9 @@ def refuse_target(pair: Pair, target: str) -> None:
     _make_models(seed=1)
     column = pair.original.policy.columns.get(target)
     if column is not None and column.role in ("quasi", "identifier"):
-        raise UsageError(
-            f"the release does not keep this {column.role} column as it is",
-            where=f"column {target!r}",
-            hint="choose a sensitive or an insensitive column as target",
-        )
+        what = f"the release does not keep this {column.role} column as it is"
+        hint = "choose a sensitive or an insensitive column as target"
+        raise UsageError(what, where=f"column {target!r}", hint=hint)
 
 
 def _group_target(dictionary: Dictionary, codes: Ints) -> Ints:
@@ -177,9 +169,7 @@ def _describe_places(pair: Pair, at: int) -> Floats:
     boxes = pair.covering.columns[at]
     missing = (np.arange(boxes.values) >= boxes.known).astype(np.float64)
     if boxes.number is not None:
-        mean, spread = _find_scale(boxes, pair.counts[at])
-        value = np.append((boxes.number - mean) / spread, [0.0] * boxes.has_missing)
-        return np.stack([value, missing], axis=1)
+        return np.stack([pair.standardize(at)[0], missing], axis=1)
     group = _number_commonest(pair.counts[at], MOST_INDICATORS)
     return np.concatenate([np.eye(group.max(initial=0) + 1)[group], missing[:, None]], axis=1)
 
@@ -189,21 +179,12 @@ def _describe_labels(pair: Pair, at: int) -> Floats:
     boxes = pair.covering.columns[at]
     width = np.maximum(boxes.width, 1)
     features = np.ascontiguousarray(_describe_places(pair, at).T)
-    totals = (np.asarray(boxes.total(each), dtype=np.float64) for each in features)
-    table = np.stack([total / width for total in totals], axis=1)
+    table = np.stack([boxes.total(each) / width for each in features], axis=1)
     if boxes.number is not None:
-        mean, spread = _find_scale(boxes, pair.counts[at])
+        _, mean, spread = pair.standardize(at)
         middle = (boxes.ends.mean(axis=1) - mean) / spread
         table[:, 0] = np.where(np.isnan(middle), 0.0, middle)
     return table
-
-
-def _find_scale(boxes: Boxes, rows: Ints) -> tuple[float, float]:
-    assert boxes.number is not None
-    seen = rows[: boxes.known]
-    mean = float(seen @ boxes.number) / max(int(seen.sum()), 1)
-    spread = float(np.sqrt(seen @ (boxes.number - mean) ** 2 / max(int(seen.sum()), 1)))
-    return mean, spread or 1.0
 
 
 def _number_commonest(rows: Ints, most: int) -> Ints:

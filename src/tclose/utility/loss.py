@@ -15,38 +15,30 @@ A missing value has the last code. A class that mixes it with others can only sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.data.binding import BoundTable
-from tclose.distance.histogram import Counts
+from tclose.data.encode.limits import GeneralizationLimit, refuse_limit
+from tclose.distance.histogram import Counts, add_by_group
 from tclose.errors import PolicyError, Problem
 from tclose.hierarchy import Hierarchy
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-
 Kind = Literal["interval", "tree", "set"]
-
-
 LARGEST_GRID = 16_000_000
 """Classes times values up to which all of them are marked in one array."""
-HUGE = 10**300
-"""A number as good as infinite: widths of intervals cannot be told with it."""
 
 
 @dataclass(frozen=True)
 class ColumnLoss:
     """The loss of one quasi-identifier's released values.
 
-    `values` counts the codes, a missing value (`has_missing`: the last) included. `place` holds, in
-    code order, positions on the number line (intervals), leaf numbers (trees) or dictionary codes
-    (sets).
+    `place` holds, in code order, positions on the number line (intervals), leaf numbers (trees) or
+    dictionary codes (sets); with `has_missing`, a missing value has the code after the last.
 
     >>> ages = ColumnLoss.interval("age", [Fraction(20), Fraction(30), Fraction(60)])
     >>> ages.between(np.array([0, 0]), np.array([1, 2])).tolist()
@@ -55,10 +47,18 @@ class ColumnLoss:
 
     name: str
     kind: Kind
-    values: int
-    has_missing: bool
     place: Floats
+    has_missing: bool
     hierarchy: Hierarchy | None = None
+    reach: Ints | None = None
+    """By code: the highest code that may be released together with it; None where any may."""
+    max_level: int = 0
+    """With a reach: the highest level that whole columns may be recoded to."""
+
+    @property
+    def values(self) -> int:
+        """How many codes there are, that of a missing value included."""
+        return len(self.place) + self.has_missing
 
     @classmethod
     def interval(
@@ -66,40 +66,42 @@ class ColumnLoss:
     ) -> ColumnLoss:
         """A column of numbers or dates, released as intervals."""
         place = np.array([float(position) for position in positions])
-        return cls(name, "interval", len(place) + has_missing, has_missing, place)
+        return cls(name, "interval", place, has_missing)
 
     @classmethod
     def tree(
         cls, name: str, hierarchy: Hierarchy, leaves: Ints, *, has_missing: bool = False
     ) -> ColumnLoss:
         """A column with a hierarchy, released as lowest common ancestors; `leaves` must ascend."""
-        place = leaves.astype(np.float64)
-        return cls(name, "tree", len(leaves) + has_missing, has_missing, place, hierarchy)
+        return cls(name, "tree", leaves.astype(np.float64), has_missing, hierarchy)
 
     @classmethod
     def sets(cls, name: str, order: Ints, *, has_missing: bool = False) -> ColumnLoss:
         """A column of categories without a hierarchy, released as sets; any order will do."""
-        place = order.astype(np.float64)
-        return cls(name, "set", len(place) + has_missing, has_missing, place)
+        return cls(name, "set", order.astype(np.float64), has_missing)
 
     def between(self, low: Ints, high: Ints) -> Floats:
         """The loss of classes whose codes run from `low` to `high` (intervals and trees)."""
         if not len(self.place):  # nothing but missing values
             return np.zeros(len(low))
-        missing = self.values - 1 if self.has_missing else self.values
-        a, b = np.minimum(low, len(self.place) - 1), np.minimum(high, len(self.place) - 1)
+        known = len(self.place)
+        first, last = (
+            self.place[np.minimum(low, known - 1)],
+            self.place[np.minimum(high, known - 1)],
+        )
         if self.kind == "interval":
-            wide = float(self.place[-1] - self.place[0])
-            result = (self.place[b] - self.place[a]) / (wide or 1.0)
+            result = (last - first) / (float(self.place[-1] - self.place[0]) or 1.0)
         else:
             assert self.hierarchy is not None
-            top = self.hierarchy.lca_of_ranges(
-                self.place[a].astype(np.int64), self.place[b].astype(np.int64)
-            )
+            top = self.hierarchy.lca_of_ranges(first, last)
             below = self.hierarchy.size_below[top]
             result = (below - 1) / max(self.hierarchy.leaf_count - 1, 1)
-        result = np.where(high >= missing, 1.0, result)
-        return np.where(low >= missing, 0.0, result)
+        return np.where(low >= known, 0.0, np.where(high >= known, 1.0, result))
+
+    def allows(self, low: Ints, high: Ints) -> Flags:
+        """Whether codes from `low` to `high` may be released together; of a set all of them."""
+        allowed = np.ones(len(low), dtype=bool) if self.reach is None else high <= self.reach[low]
+        return np.asarray(allowed)
 
     def coarse(self, codes: Ints) -> list[str]:
         """Roughly where in the domain each code lies, without telling values.
@@ -108,7 +110,7 @@ class ColumnLoss:
         >>> ages.coarse(np.array([0, 2]))
         ['lowest third', 'highest third']
         """
-        known = self.values - self.has_missing
+        known = len(self.place)
         parts = {code: self._name_part(code) for code in set(codes.tolist()) if code < known}
         return [parts.get(code, "missing") for code in codes.tolist()]
 
@@ -152,20 +154,18 @@ def partition_loss(
     classes = int(label.max(initial=-1)) + 1
     each = np.zeros((classes, len(columns)))
     for at, column in enumerate(columns):
-        each[:, at] = class_losses(column, codes[kept, at], label[kept], classes)
+        inside = codes[kept, at], label[kept], classes, column.values
+        if column.kind == "set":
+            each[:, at] = column.of_sets(_distinct(*inside))
+        else:
+            each[:, at] = column.between(*ends(*inside))
     return weigh_loss([column.name for column in columns], each, weight, label)
 
 
 def weigh_loss(names: Sequence[str], each: Floats, weight: Counts, label: Ints) -> LossReport:
-    """The loss of cells in classes of which it is known what each loses in each column.
-
-    >>> weigh_loss(["age"], np.array([[0.5]]), np.array([1, 3]), np.array([0, -1])).columns
-    {'age': 0.875}
-    """
+    """The loss of cells in classes of which it is known what each loses in each column."""
     rows = int(weight.sum())
-    kept = np.flatnonzero(label >= 0)
-    size = np.zeros(len(each), dtype=np.int64)
-    np.add.at(size, label[kept], weight[kept])
+    size = add_by_group(weight, label, len(each))
     left_out = rows - int(size.sum())
     # Added up in the order of the numbers, so that it does not matter how classes are numbered.
     lost = np.sort(size[:, None] * each, axis=0).sum(axis=0)
@@ -176,14 +176,6 @@ def weigh_loss(names: Sequence[str], each: Floats, weight: Counts, label: Ints) 
         classes=each,
         left_out=left_out,
     )
-
-
-def class_losses(column: ColumnLoss, codes: Ints, label: Ints, classes: int) -> Floats:
-    """The loss of each class in one column."""
-    if column.kind == "set":
-        return column.of_sets(_distinct(codes, label, classes, column.values))
-    low, high = ends(codes, label, classes, column.values)
-    return column.between(low, high)
 
 
 def _distinct(codes: Ints, label: Ints, classes: int, values: int) -> Ints:
@@ -238,28 +230,37 @@ def code_quasi(bound: BoundTable) -> Quasi:
 
 def _code_column(bound: BoundTable, name: str) -> tuple[ColumnLoss, Ints] | Problem:
     """The column's loss, and the new code of each of its dictionary codes (a missing one last)."""
+    made, column = _code_values(bound, name), bound.policy.columns[name]
+    if isinstance(made, Problem) or not column.limits:
+        return made
+    tree, dictionary = bound.hierarchies.get(name), bound.cells.dictionaries[name]
+    if (problem := refuse_limit(name, column, dictionary, tree)) is not None:
+        return problem
+    limit = GeneralizationLimit.of(column, tree)
+    assert limit is not None
+    loss, codes = made
+    places = dictionary.places[0] if loss.kind == "interval" else loss.place.astype(int).tolist()
+    reach = limit.find_reach(places, loss.values)
+    return replace(loss, reach=reach, max_level=limit.level), codes
+
+
+def _code_values(bound: BoundTable, name: str) -> tuple[ColumnLoss, Ints] | Problem:
     dictionary, tree = bound.cells.dictionaries[name], bound.hierarchies.get(name)
     gap = dictionary.has_missing
     if tree is not None:
-        lost = sum(not tree.contains(label) for label in dictionary.labels)
-        nodes = np.array(
-            [tree.index(label) for label in dictionary.labels if tree.contains(label)], np.int64
-        )
-        lost += int(np.count_nonzero(nodes >= tree.leaf_count))
+        nodes = tree.find(dictionary.labels).astype(np.int64)
+        lost = int(np.count_nonzero((nodes < 0) | (nodes >= tree.leaf_count)))
         if lost:
             what = f"{lost} distinct values are not leaves of the hierarchy"
             return Problem(f"columns.{name}", what, "only raw values can be generalized; add them")
         order = np.argsort(nodes)
         column = ColumnLoss.tree(name, tree, nodes[order], has_missing=gap)
         return column, np.append(np.argsort(order), len(order))
-    positions = dictionary.positions
-    finite = not dictionary.has_infinity and all(abs(p) < HUGE for p in positions or ())
-    if positions is not None and finite:
+    if dictionary.line is not None:
         place, rank = dictionary.places
         return ColumnLoss.interval(name, place, has_missing=gap), np.append(rank, len(place))
     # By how many rows have them: cutting off rare values then makes small sets.
-    rows = np.zeros(dictionary.known + 1, dtype=np.int64)
-    np.add.at(rows, bound.cells.codes[name], bound.cells.rows)
+    rows = add_by_group(bound.cells.rows, bound.cells.codes[name], dictionary.known + 1)
     order = np.argsort(-rows[: dictionary.known], kind="stable")
     column = ColumnLoss.sets(name, order, has_missing=gap)
     return column, np.append(np.argsort(order), len(order))

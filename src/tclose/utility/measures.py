@@ -6,31 +6,32 @@ expected with the original's own values under each released one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.data.encode.classes import group_codes
+from tclose.arrays import Floats, Ints, draw_within
 from tclose.data.encode.coverage import Boxes
-from tclose.distance.histogram import Counts
-from tclose.utility.learning import measure_learning, refuse_target
+from tclose.distance.histogram import Counts, group_codes
+from tclose.errors import UsageError
+from tclose.plain import describe_sample
+from tclose.utility.learning import LEARNING, measure_learning, refuse_target
 from tclose.utility.pair import Measure, Pair, Utility
-from tclose.utility.queries import measure_query_error
+from tclose.utility.queries import QUERY_ERROR, measure_query_error
 
+EFFORT = 10.0
+"""The work that measures may take where nothing is said, in seconds of an ordinary core."""
+COVERED = 1e-8
+"""Seconds of an ordinary core to see whether a class covers a combination of values."""
 NOT_CENTRAL = "not defined for central values"
 EXPECTED = "expected, as rows could not be linked"
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
 
 def measure_loss(pair: Pair) -> Measure:
-    """Iyengar's loss, which `anonymize` makes small; see `tclose.utility.loss`.
-
-    A missing value among others says "anything": 1. The mean is over all rows and columns.
-    """
+    """Iyengar's loss, the mean over all rows and columns; see `tclose.utility.loss`."""
     meaning = "share of the domain that a value covers; 0 exact, 1 anything"
     return _average_prices(
         pair, "loss", meaning, lambda below, leaves: (below - 1) / max(leaves - 1, 1)
@@ -38,10 +39,7 @@ def measure_loss(pair: Pair) -> Measure:
 
 
 def measure_ncp(pair: Pair) -> Measure:
-    """The normalized certainty penalty (Xu et al. 2006) per column, and the global one.
-
-    Like the loss, but with a hierarchy it is leaves below / leaves, and 0 for a leaf.
-    """
+    """The normalized certainty penalty (Xu et al. 2006): leaves below / leaves, 0 for a leaf."""
     meaning = "normalized certainty penalty; overall the GCP"
     return _average_prices(
         pair, "ncp", meaning, lambda below, leaves: np.where(below <= 1, 0.0, below / leaves)
@@ -68,8 +66,7 @@ def _price_values(boxes: Boxes, price_leaves: Callable[[Floats, int], Floats]) -
         below = np.where(boxes.node >= 0, boxes.tree.size_below[boxes.node], known)
         result = price_leaves(below.astype(np.float64), boxes.tree.leaf_count)
         result = np.where(anything, 1.0, result)
-    elif boxes.on_a_line:
-        assert boxes.number is not None
+    elif boxes.number is not None and boxes.tree is None:
         wide = float(boxes.number[-1] - boxes.number[0]) or 1.0
         result = np.nan_to_num(boxes.ends[:, 1] - boxes.ends[:, 0]) / wide
         result = np.where(anything, 1.0, result)
@@ -93,8 +90,7 @@ def measure_entropy(pair: Pair) -> Measure:
     columns, bits, whole = {}, 0.0, 0.0
     for at, boxes in enumerate(pair.covering.columns):
         most = _count_bits(pair.counts[at])
-        count = _expect_bits if pair.linked is None else _count_bits_lost
-        cost = count(pair, at, boxes)
+        cost = _expect_bits(pair, at) if pair.linked is None else _count_bits_lost(pair, at)
         columns[boxes.name] = cost / most if most else 0.0
         bits, whole = bits + cost, whole + most
     note = EXPECTED if pair.linked is None else ""
@@ -107,22 +103,20 @@ def _count_bits(rows: Ints) -> float:
     return float(rows @ (np.log2(rows.sum()) - np.log2(rows)))
 
 
-def _count_bits_lost(pair: Pair, at: int, boxes: Boxes) -> float:
-    rows = pair.counts[at].astype(np.float64)
-    group = np.asarray(boxes.total(pair.counts[at]), dtype=np.float64)
+def _count_bits_lost(pair: Pair, at: int) -> float:
+    boxes, rows = pair.covering.columns[at], pair.counts[at]
     cell, number, weight = pair.pairs
     place = boxes.rank[pair.original.cells.codes[boxes.name]]
-    each = np.log2(group[pair.covering.key[number, at]]) - np.log2(rows[place[cell]])
+    each = np.log2(boxes.total(rows)[pair.covering.key[number, at]]) - np.log2(rows[place[cell]])
     out = np.log2(rows.sum()) - np.log2(rows[place])
     return float(weight @ each + pair.unlinked @ out)
 
 
-def _expect_bits(pair: Pair, at: int, boxes: Boxes) -> float:
+def _expect_bits(pair: Pair, at: int) -> float:
     """With the original's own shares under each released value: its rows times their entropy."""
-    rows = pair.counts[at].astype(np.float64)
-    filled = np.where(rows > 0, rows, 1.0)
-    group = np.asarray(boxes.total(rows), dtype=np.float64)
-    inner = np.asarray(boxes.total(rows * np.log2(filled)), dtype=np.float64)
+    boxes, rows = pair.covering.columns[at], pair.counts[at].astype(np.float64)
+    group = boxes.total(rows)
+    inner = boxes.total(rows * np.log2(np.where(rows > 0, rows, 1.0)))
     safe = np.where(group > 0, group, 1.0)
     each = np.maximum(np.log2(safe) - inner / safe, 0.0)
     whole = _count_bits(pair.counts[at]) / max(pair.rows, 1)
@@ -145,30 +139,17 @@ def measure_squares(pair: Pair) -> Measure:
     if pair.central and pair.linked is None:
         note = "central values without knowing whose they are say nothing here"
         return Measure("squares", None, meaning, note=note)
-    add_up = _expect_squares if pair.linked is None else _add_squares
-    columns = {
-        pair.covering.columns[at].name: add_up(pair, at, pair.covering.columns[at])
-        for at in numbers
-    }
+    columns = {}
+    for at in numbers:
+        whole = float(pair.counts[at] @ pair.standardize(at)[0] ** 2)
+        lost = _expect_squares(pair, at, whole) if pair.linked is None else _add_squares(pair, at)
+        columns[pair.covering.columns[at].name] = lost / whole if whole else 0.0
     note = EXPECTED if pair.linked is None else ""
     return Measure("squares", float(np.mean(list(columns.values()))), meaning, columns, note=note)
 
 
-def _standardize(boxes: Boxes, rows: Floats) -> tuple[Floats, float, float]:
-    """The numbers of the places (missing: 0, without weight), their mean and deviation."""
-    assert boxes.number is not None
-    value = np.append(boxes.number, [0.0] * boxes.has_missing)
-    seen = rows.copy()
-    seen[boxes.known :] = 0
-    count = max(seen.sum(), 1.0)
-    mean = float(seen @ value) / count
-    spread = float(np.sqrt(seen @ (value - mean) ** 2 / count)) or 1.0
-    return (value - mean) / spread, mean, spread
-
-
-def _add_squares(pair: Pair, at: int, boxes: Boxes) -> float:
-    rows = pair.counts[at].astype(np.float64)
-    value, mean, spread = _standardize(boxes, rows)
+def _add_squares(pair: Pair, at: int) -> float:
+    boxes, (value, mean, spread) = pair.covering.columns[at], pair.standardize(at)
     place = boxes.rank[pair.original.cells.codes[boxes.name]]
     cell, number, weight = pair.pairs
     seen = np.where(place[cell] < boxes.known, weight, 0).astype(np.float64)
@@ -179,70 +160,71 @@ def _add_squares(pair: Pair, at: int, boxes: Boxes) -> float:
     label = pair.covering.key[:, at]
     single = boxes.exact[label] & ~np.isnan(boxes.ends[label, 0])
     centre = np.where(single, (boxes.ends[label, 0] - mean) / spread, centre)
-    lost = float(seen @ (mine - centre[number]) ** 2)
-    out = np.where(place < boxes.known, pair.unlinked, 0)
-    lost += float(out @ value[place] ** 2)
-    whole = float(rows[: boxes.known] @ value[: boxes.known] ** 2)
-    return float(lost / whole) if whole else 0.0
+    return float(seen @ (mine - centre[number]) ** 2 + pair.unlinked @ value[place] ** 2)
 
 
-def _expect_squares(pair: Pair, at: int, boxes: Boxes) -> float:
+def _expect_squares(pair: Pair, at: int, whole: float) -> float:
     """With the original's own values under each released one."""
+    boxes, value = pair.covering.columns[at], pair.standardize(at)[0]
     seen = pair.counts[at].astype(np.float64)
-    value, _, _ = _standardize(boxes, seen)
     seen[boxes.known :] = 0
-    count, first, second = (
-        np.asarray(boxes.total(part), dtype=np.float64)
-        for part in (seen, seen * value, seen * value**2)
-    )
+    count, first, second = (boxes.total(part) for part in (seen, seen * value, seen * value**2))
     safe = np.where(count > 0, count, 1.0)
     each = np.maximum(second / safe - (first / safe) ** 2, 0.0)
-    whole = float(seen @ value**2)
     usual = whole / max(float(seen.sum()), 1.0)
-    lost = float(pair.label_rows[at] @ each) + pair.left_out * usual
-    return lost / whole if whole else 0.0
+    return float(pair.label_rows[at] @ each) + pair.left_out * usual
 
 
-def measure_reconstruction(pair: Pair) -> Measure:
+def measure_reconstruction(pair: Pair, effort: float = math.inf, seed: int = 1) -> Measure:
     """KL(original ‖ rebuilt) in bits, over quasi-identifiers and sensitive attributes together.
 
     A reader who knows nothing else spreads the rows of a class evenly over all combinations of the
     original's values that the class covers (Kifer and Gehrke 2006), a row left out over everything.
+    Where the effort (seconds of an ordinary core) is not enough for all combinations of
+    quasi-identifiers, the mean is over the rows of some, drawn by the seed.
     """
     meaning = "bits per row by which the rebuilt table misses the original"
     if pair.central:
         return Measure("reconstruction", None, meaning, note=NOT_CENTRAL)
-    rebuilt = _rebuild_rows(pair)
-    weight = pair.original.cells.rows
+    cells, rebuilt = _rebuild_rows(pair, effort, seed)
+    weight = pair.original.cells.rows[cells]
+    tried = int(weight.sum())
+    sample = "" if tried == pair.rows else describe_sample(tried, pair.rows, seed)
     if not (rebuilt > 0).all():
         lost = int(weight[rebuilt <= 0].sum())
         lie = "row lies" if lost == 1 else "rows lie"
-        note = f"{lost:,} {lie} in no class, so the divergence is infinite"
-        return Measure("reconstruction", float("inf"), meaning, note=note)
-    bits = float(weight @ np.log2(weight / rebuilt)) / pair.rows
-    return Measure("reconstruction", max(bits, 0.0), meaning)
+        note = f"{lost:,} {lie} in no class, so the divergence is infinite{'.' * bool(sample)}"
+        return Measure("reconstruction", float("inf"), meaning, note=note + sample)
+    bits = float(weight @ np.log2(weight / rebuilt)) / max(tried, 1)
+    return Measure("reconstruction", max(bits, 0.0), meaning, note=sample.strip())
 
 
-def _rebuild_rows(pair: Pair) -> Floats:
-    """How many rows the rebuilt table has in each cell of the original."""
+def _rebuild_rows(pair: Pair, effort: float, seed: int) -> tuple[Ints, Floats]:
+    """Cells of the original, as many as the effort is enough for, and how many rows the rebuilt
+    table has in each."""
     mine, theirs = _number_combinations(pair)
     classes = pair.release.classes
     tuples, first = group_codes([pair.original.cells.codes[name] for name in classes.quasi])
+    grid, places = pair.covering.grid, pair.covering.places(pair.original.cells)[first]
+    tried = grid.count_candidates(places) + 1
+    drawn = np.ones(len(first), dtype=bool)
+    if COVERED * tried.sum() > effort:
+        drawn = draw_within(tried, effort / COVERED, seed)
     order = np.argsort(tuples, kind="stable")
-    cell_start = np.searchsorted(tuples[order], np.arange(len(first) + 1))
+    order = order[drawn[tuples[order]]]
+    cell_start = np.searchsorted(tuples[order], np.append(np.flatnonzero(drawn), len(first)))
     inside = np.lexsort((theirs, classes.cell_class))
     class_start = np.searchsorted(classes.cell_class[inside], np.arange(classes.count + 1))
     width = pair.covering.width().astype(np.float64)
     density = 1.0 / np.prod(np.where(width > 0, width, 1.0), axis=1)
-    result = np.empty(len(order))
-    result[order] = pair.covering.grid.spread_rows(
-        pair.covering.places(pair.original.cells)[first],
-        cell_start.astype(np.int64), mine[order], class_start.astype(np.int64), theirs[inside],
+    result = grid.spread_rows(
+        places[drawn], cell_start.astype(np.int64), mine[order],
+        class_start.astype(np.int64), theirs[inside],
         classes.cell_rows[inside].astype(np.float64), density,
     )  # fmt: skip
     everywhere = [float(boxes.values) for boxes in pair.covering.columns]
     spread = float(np.prod(everywhere)) * (int(mine.max(initial=0)) + 1)
-    return result + pair.left_out / spread
+    return order, result + pair.left_out / spread
 
 
 def _number_combinations(pair: Pair) -> tuple[Ints, Ints]:
@@ -315,23 +297,34 @@ MEASURES: dict[str, Callable[[Pair], Measure]] = {
 
 def measure_pair(
     pair: Pair, progress: Callable[[str], None], *, queries: int, columns: int, share: float,
-    target: str | None, seed: int,
+    target: str | None, seed: int, effort: float = EFFORT, without: Collection[str] = (),
 ) -> Utility:  # fmt: skip
-    """Takes every measure; `queries` 0 asks no random counts, `target` None trains no models."""
+    """Takes every measure but those named in `without`; `queries` 0 asks no random counts, `target`
+    None trains no models. Half of the effort is for reconstruction, the other half for queries."""
+    if unknown := sorted(set(without) - {*MEASURES, QUERY_ERROR, LEARNING}):
+        raise UsageError(
+            f"there is no measure called {', '.join(map(repr, unknown))}",
+            where="without",
+            hint=f"choose from {', '.join([*MEASURES, QUERY_ERROR, LEARNING])}",
+        )
+    asked: dict[str, Callable[[], Measure]] = {
+        name: partial(measure, pair) for name, measure in MEASURES.items()
+    }
+    asked["reconstruction"] = partial(measure_reconstruction, pair, effort / 2, seed)
+    if queries:
+        asked[QUERY_ERROR] = partial(
+            measure_query_error, pair, number=queries, share=share, columns=columns, seed=seed,
+            effort=effort / 2,
+        )  # fmt: skip
     if target is not None:
+        asked[LEARNING] = partial(measure_learning, pair, target, seed=seed)
+    asked = {name: measure for name, measure in asked.items() if name not in without}
+    if LEARNING in asked and target is not None:
         refuse_target(pair, target)
     found = []
-    for name, measure in MEASURES.items():
-        progress(f"measuring {name.replace('-', ' ')}")
-        found.append(measure(pair))
-    if queries:
-        progress("answering queries")
-        found.append(
-            measure_query_error(pair, number=queries, share=share, columns=columns, seed=seed)
-        )
-    if target is not None:
-        progress("learning")
-        found.append(measure_learning(pair, target, seed=seed))
+    for at, (name, measure) in enumerate(asked.items(), 1):
+        progress(f"measuring {name.replace('-', ' ')}, {at} of {len(asked)}")
+        found.append(measure())
     return Utility(
         original=pair.original.source.name,
         release=pair.release.source.name,

@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Floats, Ints
 from tclose.data.alignment import Alignment, align, translate_codes
 from tclose.data.binding import BoundTable
-from tclose.distance.histogram import Counts
+from tclose.distance.histogram import Counts, add_by_group
+from tclose.notebook import Tabular
 from tclose.plain import to_plain
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,8 @@ class Measure:
         return {name: to_plain(value) for name, value in vars(self).items()}
 
 
-@dataclass(frozen=True)
-class Utility:
+@dataclass(frozen=True, repr=False)
+class Utility(Tabular):
     """What a release is still good for, by every measure."""
 
     original: str
@@ -54,6 +53,21 @@ class Utility:
     def __getitem__(self, name: str) -> Measure:
         """The measure of that name."""
         return next(measure for measure in self.measures if measure.name == name)
+
+    @property
+    def headline(self) -> str:
+        """The house's own loss, and how many other measures there are."""
+        loss = next((each.overall for each in self.measures if each.name == "loss"), None)
+        words = "" if loss is None else f", loss {loss:.4f}"
+        return f"{self.rows:,} rows by {len(self.measures)} measures{words}"
+
+    def records(self) -> list[dict[str, Any]]:
+        """A line for each measure, overall (column None) and of each column."""
+        return [
+            {"measure": measure.name, "column": column, "value": value}
+            for measure in self.measures
+            for column, value in ((None, measure.overall), *measure.columns.items())
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain values, without any cell value."""
@@ -96,7 +110,7 @@ class Pair(Alignment):
         """For each column, how many rows of the original have the value of each place."""
         cells = self.original.cells
         return tuple(
-            _add_rows(boxes.rank[cells.codes[boxes.name]], cells.rows, boxes.values)
+            add_by_group(cells.rows, boxes.rank[cells.codes[boxes.name]], boxes.values)
             for boxes in self.covering.columns
         )
 
@@ -104,7 +118,7 @@ class Pair(Alignment):
     def label_rows(self) -> tuple[Ints, ...]:
         """For each column, how many released rows have each released value."""
         return tuple(
-            _add_rows(self.covering.key[:, at], self.size, len(boxes.start) - 1)
+            add_by_group(self.size, self.covering.key[:, at], len(boxes.start) - 1)
             for at, boxes in enumerate(self.covering.columns)
         )
 
@@ -132,6 +146,17 @@ class Pair(Alignment):
         number = self.release.classes.cell_class[self.linked.second]
         return self.linked.first, number, self.linked.rows
 
+    def standardize(self, at: int) -> tuple[Floats, float, float]:
+        """The numbers of a column's places (missing: 0) in deviations from their mean, and both."""
+        boxes = self.covering.columns[at]
+        assert boxes.number is not None
+        seen = self.counts[at][: boxes.known]
+        count = max(int(seen.sum()), 1)
+        mean = float(seen @ boxes.number) / count
+        spread = float(np.sqrt(seen @ (boxes.number - mean) ** 2 / count)) or 1.0
+        value = np.append((boxes.number - mean) / spread, [0.0] * boxes.has_missing)
+        return value, mean, spread
+
     @cached_property
     def unlinked(self) -> Ints:
         """How many rows of each cell of the original were left out (where linked)."""
@@ -143,12 +168,4 @@ class Pair(Alignment):
 
 def pair_of(original: BoundTable, release: BoundTable, *, key: str | None = None) -> Pair:
     """Holds a release against its original (see `tclose.data.alignment.align`)."""
-    found = align(original, release, key)
-    return Pair(found.original, found.release, found.covering, found.linked)
-
-
-def _add_rows(place: Ints, rows: Counts, places: int) -> Ints:
-    """How many rows are at each place; what lies beyond the last does not count."""
-    total = np.zeros(places + 1, dtype=np.int64)
-    np.add.at(total, place, rows)
-    return total[:places]
+    return Pair(**vars(align(original, release, key)))

@@ -8,24 +8,26 @@ values that it covers. The error is |estimate − actual| / max(actual, 0.1 % of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Floats, Ints
 from tclose.errors import UsageError
 from tclose.kernels.classes.boxes import Queries
 from tclose.utility.pair import Measure, Pair
 
+QUERY_ERROR = "query-error"
+FEWEST = 100
+"""Queries that are asked however little effort there is."""
+ASKED = 5e-9
+"""Seconds of an ordinary core for a query to look at a cell or a class."""
 LEAST = 0.001
 """The share of the rows below which an actual count is not divided by."""
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
-
-@dataclass(frozen=True)
-class Workload:
+class Workload(NamedTuple):
     """Random queries: half-open ranges of places, [0, all) where a column is not asked about.
 
     `attribute[i]` is the sensitive attribute of query i (−1: none), `part[i]` the range of codes.
@@ -35,11 +37,6 @@ class Workload:
     high: Ints
     attribute: Ints
     part: Ints
-
-    @property
-    def kernel(self) -> Queries:
-        """The same, for the kernels."""
-        return Queries(self.low, self.high, self.attribute, self.part)
 
 
 def draw_workload(pair: Pair, number: int, share: float, columns: int, seed: int) -> Workload:
@@ -77,7 +74,7 @@ def count_actual(pair: Pair, work: Workload) -> Floats:
     """What the original answers."""
     weight = pair.original.cells.rows.astype(np.float64)
     places = pair.covering.places(pair.original.cells)
-    return np.asarray(work.kernel.count(places, pair.original_codes, weight))
+    return np.asarray(Queries(*work).count(places, pair.original_codes, weight))
 
 
 def estimate_counts(pair: Pair, work: Workload) -> Floats:
@@ -85,7 +82,7 @@ def estimate_counts(pair: Pair, work: Workload) -> Floats:
     classes, columns = pair.release.classes, pair.covering.columns
     order = np.argsort(classes.cell_class, kind="stable")
     start = np.searchsorted(classes.cell_class[order], np.arange(classes.count + 1))
-    found = work.kernel.estimate(
+    found = Queries(*work).estimate(
         pair.covering.boxes,
         np.concatenate([np.append(np.maximum(boxes.width, 1), 1.0) for boxes in columns]),
         np.array([boxes.values for boxes in columns]), start, pair.release_codes[order],
@@ -95,9 +92,14 @@ def estimate_counts(pair: Pair, work: Workload) -> Floats:
 
 
 def measure_query_error(
-    pair: Pair, *, number: int = 1000, share: float = 0.1, columns: int = 3, seed: int = 1
-) -> Measure:
-    """The relative error of random counts: median, mean, and the 90th of a hundred."""
+    pair: Pair, *, number: int = 1000, share: float = 0.1, columns: int = 3, seed: int = 1,
+    effort: float = math.inf,
+) -> Measure:  # fmt: skip
+    """The relative error of random counts: median, mean, and the 90th of a hundred. Where the
+    effort (seconds of an ordinary core) is not enough for as many, the first of them."""
+    wanted, size = number, len(pair.original.cells.rows) + pair.release.classes.count
+    number = min(number, max(FEWEST, int(min(effort / (ASKED * size), number))))
+    note = f"{number:,} of {wanted:,} queries asked" if number < wanted else ""
     work = draw_workload(pair, number, share, columns, seed)
     actual, estimate = count_actual(pair, work), estimate_counts(pair, work)
     error = abs(estimate - actual) / np.maximum(actual, max(LEAST * pair.rows, 1e-12))
@@ -117,4 +119,4 @@ def measure_query_error(
         if touched.any():
             asked[boxes.name] = float(np.median(error[touched]))
     meaning = "median relative error of random counts"
-    return Measure("query-error", numbers["median"], meaning, asked, numbers)
+    return Measure(QUERY_ERROR, numbers["median"], meaning, asked, numbers, note)

@@ -18,16 +18,15 @@ from tclose.search.by_construction.emd_bounds import (
     find_emd_constraints,
     make_emd_bounds,
 )
-from tclose.search.by_construction.fragmentation import (
-    OWN_WIDTH,
+from tclose.search.by_construction.fragments import (
     _keep_between_siblings,
     cut_into_fragments,
 )
 from tclose.search.by_construction.matching import count_buckets_needed, measure_bucket_bound
 from tclose.search.by_construction.quotas import (
+    count_in_proportion,
     count_most_classes,
     deal_rows,
-    divide_in_proportion,
     halve_rows,
 )
 
@@ -145,6 +144,7 @@ def test_nothing_on_a_set_of_values_is_farther_than_its_worst_value(
 # --------------------------------------------------------------------------------------- theorem B
 
 
+@pytest.mark.slow
 @quick
 @given(data=st.data())
 def test_whatever_records_are_taken_the_bound_of_their_counts_holds(
@@ -267,7 +267,7 @@ def test_the_published_bound_may_rise_where_the_corrected_one_falls(
     made = Seen(problem_of(tables.Case(columns, policy).bound()), policy, programs)
     corrected = cut_into_fragments(made.closeness, [0.1])
     assert corrected.count == 2 and corrected.attained == (0.0,)
-    whole = cut_into_fragments(made.closeness, [0.5], OWN_WIDTH)
+    whole = cut_into_fragments(made.closeness, [0.5], own_width=True)
     assert whole.count == 1 and whole.attained == (0.5,)
 
 
@@ -288,9 +288,9 @@ def test_dealing_splits_every_run_evenly(rows: list[int], data: st.DataObject) -
 
 
 def test_the_published_class_size_is_a_common_divisor() -> None:
-    assert divide_in_proportion(np.array([250, 100, 350, 300]), 5).classes == 50
-    assert divide_in_proportion(np.array([250, 100, 350, 301]), 5).classes == 1
-    assert divide_in_proportion(np.array([40, 60]), 30).classes == 2, (
+    assert count_in_proportion(np.array([250, 100, 350, 300]), (), 5) == 50
+    assert count_in_proportion(np.array([250, 100, 350, 301]), (), 5) == 1
+    assert count_in_proportion(np.array([40, 60]), (), 30) == 2, (
         "20 classes of 5 would be too small"
     )
 

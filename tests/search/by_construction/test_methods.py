@@ -10,16 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tclose.data import bind, open_source
+from tclose.data.binding import bind, open_source
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.search import METHODS, Budget, SearchProblem, infeasible, method_named, problem_of
 from tclose.search.by_construction.construct import Construction, split_into_rows
 from tclose.search.by_construction.emd_bounds import find_emd_constraints, make_emd_bounds
-from tclose.search.by_construction.fragmentation import OWN_WIDTH, cut_into_fragments
-from tclose.search.by_construction.fragments import plan_fragments
+from tclose.search.by_construction.fragments import cut_into_fragments, plan_fragments
 from tclose.search.by_construction.matching import match_buckets
-from tclose.search.by_construction.quotas import count_most_classes, deal_rows, divide_in_proportion
+from tclose.search.by_construction.quotas import count_in_proportion, count_most_classes, deal_rows
 from tclose.search.outcome import Clock
 
 pytestmark = pytest.mark.slow
@@ -177,9 +176,9 @@ def test_the_corrected_bound_needs_few_fragments_where_the_published_one_needs_a
     problem = adult("0.2")
     closeness = find_emd_constraints(problem, problem.make_coded_table().constraints.arrays)
     assert cut_into_fragments(closeness, [0.2, 0.2]).count == 7
-    published = cut_into_fragments(closeness, [0.2, 0.2], OWN_WIDTH)
+    published = cut_into_fragments(closeness, [0.2, 0.2], own_width=True)
     assert published.count == 1486
-    assert divide_in_proportion(published.rows, 5).classes == 1
+    assert count_in_proportion(published.rows, (), 5) == 1
 
 
 @pytest.mark.parametrize(("t", "most"), [("0.1", 11.0), ("0.15", 7.5), ("0.2", 6.0)])

@@ -11,8 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from tclose.kernels.records.filling import Assignment, QuotaFilling
-from tclose.kernels.records.nearness import CurveBuckets, hilbert_keys, measure_distances
+from tclose.kernels.records.filling import (
+    Assignment,
+    CurveBuckets,
+    QuotaFilling,
+    hilbert_keys,
+    measure_distances,
+)
 from tclose.search import SearchProblem, problem_of
 from tclose.search.curve import rank_along_curve
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Policy
-from tclose.search import problem_of
+from tclose.search import Budget, SearchProblem, problem_of
 from tclose.search.full_domain.lattice import (
     Lattice,
     is_below,
@@ -29,6 +29,7 @@ from tclose.search.full_domain.lattice import (
 )
 from tclose.search.full_domain.measures import MEASURES, measure_of
 from tclose.search.full_domain.rollup import Roller
+from tclose.search.outcome import Clock
 from tclose.utility.loss import ColumnLoss
 
 UNEVEN = [["cat", "pet", "animal", "*"], ["dog", "pet", "animal", "*"], ["wolf", "animal", "*"],
@@ -133,36 +134,42 @@ def test_floors_never_fall_on_the_way_up(name: str, tables: Any) -> None:
     problem = problem_of(tables.Case(*animals(loss=name)).bound())
     ladders = ladders_of(problem)
     measure, lattice = measure_of(problem, ladders), lattice_of(problem, ladders)
-    roller = Roller(problem, ladders, measure.price)
     for room in (0, 4):
+        roller = Roller(problem, ladders, measure.price, Clock(Budget()), room)
         for node in lattice.nodes():
             here = measure.bound(node, roller.sizes(node), room)
-            verdict = roller.look(node, room)
+            verdict = roller.look(node)
             if verdict.feasible:
-                assert measure.value(node, verdict.tally) >= here - 1e-12
+                assert measure.value(node, verdict) >= here - 1e-12
             for above in lattice.successors(node):
                 assert measure.bound(above, roller.sizes(above), room) >= here - 1e-12
+
+
+def allow_memory(problem: SearchProblem, size: int) -> SearchProblem:
+    return replace(problem, objective=replace(problem.objective, memory=size))
 
 
 def test_groupings_given_up_for_want_of_memory_change_nothing(tables: Any) -> None:
     problem = problem_of(tables.Case(*animals()).bound())
     ladders = ladders_of(problem)
     price, lattice = measure_of(problem, ladders).price, lattice_of(problem, ladders)
-    ample, narrow = (Roller(problem, ladders, price, memory=size) for size in (1 << 20, 0))
+    ample, narrow = (
+        Roller(allow_memory(problem, size), ladders, price, Clock(Budget()), 3)
+        for size in (1 << 20, 0)
+    )
     for node in [*lattice.nodes(), *reversed(list(lattice.nodes()))]:
-        assert ample.look(node, 3) == narrow.look(node, 3)
+        assert ample.look(node) == narrow.look(node)
 
 
 @pytest.mark.parametrize("limit", [0, 500, 1000, 10_000])
 def test_groupings_take_no_more_memory_than_the_policy_allows(limit: int, tables: Any) -> None:
     problem = problem_of(tables.Case(*animals(megabytes=3)).bound())
     assert problem.objective.memory == 3 << 20
-    tight = replace(problem, objective=replace(problem.objective, memory=limit))
-    ladders = ladders_of(problem)
-    roller = Roller(tight, ladders, measure_of(problem, ladders).price)
+    ladders, tight = ladders_of(problem), allow_memory(problem, limit)
+    roller = Roller(tight, ladders, measure_of(problem, ladders).price, Clock(Budget()), 3)
     least = roller.held
     for node in lattice_of(problem, ladders).nodes():
-        roller.look(node, 3)
+        roller.look(node)
         assert least <= roller.held <= max(limit, least)
     assert (roller.held > least) == (limit > least), "what fits is kept"
 

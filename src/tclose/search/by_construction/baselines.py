@@ -1,41 +1,36 @@
 """Published methods kept for comparison, **reconstructed** from their abstracts.
 
-The full texts were not at hand. Swaps follow, as with all methods of this kind.
-
 - `wang-cluster`, `wang-pca` (Wang et al. 2018): records are parted into K groups of nearly equal
   size that are alike in all sensitive attributes, fuzzy clusters by the distance sqrt(Σ_a d_a²) of
-  sensitive values, or runs along the first principal component; a class takes one record of each,
-  near in their quasi-identifiers. Ours are: medoids in place of means (categories have none),
-  chosen among up to `SITES` combinations of values; sizes made equal by giving records to clusters
-  in the order of their membership; a category in the component analysis as its edges in the tree,
-  which makes squared distances the ground distance. There is no guarantee: classes that are not
-  close are merged with neighbours, decided exactly.
+  sensitive values, or runs along the first principal component; a class takes one record of each.
+  Ours are medoids in place of means (categories have none), and a category in the component
+  analysis as its edges in the tree, which makes squared distances the ground distance.
 - `frequency-deal` (Gowda et al. 2021): the records of one sensitive attribute are stacked by value,
-  the commonest first, and dealt to q classes in turn, so every class gets ⌊N_v/q⌋ or ⌈N_v/q⌉
-  records of each value v. That suits the equal distance, with an error of at most m / (2r); for
-  ordered values it is the dealing lemma (`quotas`) in the wrong order. Ours are q, the most classes
-  that are close when dealt like this (with a value for a fragment the bound of Theorem B is the
-  distance itself), and which of the equal records a class gets: the next along the curve."""
+  the commonest first, and dealt to q classes in turn, here the most that are close.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.kernels.records.filling import allot_rows
 from tclose.search.by_construction.construct import Construction
-from tclose.search.by_construction.emd_bounds import EmdAttribute, EmdConstraints, make_emd_bounds
+from tclose.search.by_construction.emd_bounds import (
+    EmdAttribute,
+    EmdConstraints,
+    Floats,
+    make_emd_bounds,
+)
 from tclose.search.by_construction.quotas import (
     count_most_classes,
     count_subset_rows,
     deal_rows,
     take_one_of_each,
 )
+from tclose.search.problem import Ints
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Group = Callable[[Construction, int], Ints]
 
 DOUBLINGS = 6
@@ -81,9 +76,7 @@ def rank_along_component(closeness: EmdConstraints) -> Ints:
 
 def find_coordinates(attribute: EmdAttribute) -> Floats:
     """[tuples, dimensions]: a place on the line, or for each edge of the tree whether it is below.
-
-    An edge of length l counts √l, so that squared distances are those of the tree.
-    """
+    An edge of length l counts √l, so that squared distances are those of the tree."""
     if attribute.position is not None:
         return attribute.position[attribute.node][:, None]
     nodes = len(attribute.parent)
@@ -97,33 +90,31 @@ def find_coordinates(attribute: EmdAttribute) -> Floats:
 def group_by_clusters(made: Construction, groups: int) -> Ints:
     """The group of each row: fuzzy clusters of equal size."""
     closeness = made.closeness
-    rank = np.empty(len(closeness.rows), dtype=np.int64)
     order = np.lexsort([attribute.rank for attribute in closeness.attributes[::-1]])
-    rank[order] = np.arange(len(rank))
-    likeness = measure_memberships(closeness, rank, groups)
+    likeness = measure_memberships(closeness, order, groups)
     made.clock.spend(SITE * likeness.size * SITES)
     likeliest = np.argsort(-likeness, axis=None, kind="stable")
     parts = allot_rows(likeliest, closeness.rows, count_subset_rows(closeness.total, groups))
-    along = made.order_rows(np.arange(len(closeness.rows)))
-    bucket = np.empty(len(along), dtype=np.int64)
-    bucket[along] = np.repeat(np.tile(np.arange(groups), len(parts)), parts.ravel())
-    return bucket
+    bucket = np.repeat(np.tile(np.arange(groups), len(parts)), parts.ravel())
+    return bucket[np.argsort(made.order_rows(np.arange(len(closeness.rows))))]
 
 
-def measure_memberships(closeness: EmdConstraints, rank: Ints, groups: int) -> Floats:
+def measure_memberships(closeness: EmdConstraints, order: Ints, groups: int) -> Floats:
     """[tuples, groups]: how much each tuple belongs to each of the fuzzy clusters.
 
     Belonging falls with the square of the distance (fuzzifier 2); a cluster's middle is the site
-    with the least sum of squared distances, weighted by squared belonging.
+    with the least sum of squared distances, weighted by squared belonging. Sites are at even steps
+    through the rows along the `order` of the tuples.
     """
-    sites = _choose_sites(closeness.rows, rank, max(SITES, groups))
-    far: Floats = np.zeros((len(sites), len(rank)))
+    ends, most = np.cumsum(closeness.rows[order]), max(SITES, groups)
+    steps = np.searchsorted(ends, (np.arange(most) + 0.5) * ends[-1] / most)
+    sites = order[np.unique(steps)]
+    far: Floats = np.zeros((len(sites), len(order)))
     for attribute in closeness.attributes:
         far += np.square(measure_from_sites(attribute, sites))
     chosen = np.arange(groups) * len(sites) // groups
     for _ in range(ROUNDS):
-        belonging = _share_membership(far[chosen])
-        cost = (np.square(belonging) * closeness.rows) @ far.T
+        cost = (np.square(_share_membership(far[chosen])) * closeness.rows) @ far.T
         moved = np.argmin(cost, axis=1)
         if np.array_equal(moved, chosen):
             break
@@ -135,14 +126,6 @@ def _share_membership(far: Floats) -> Floats:
     near = 1.0 / (far + CLEAR)
     share: Floats = near / near.sum(axis=0)
     return share
-
-
-def _choose_sites(rows: Ints, rank: Ints, most: int) -> Ints:
-    """Tuples at even steps through the rows."""
-    order = np.argsort(rank)
-    ends = np.cumsum(rows[order])
-    found: Ints = order[np.unique(np.searchsorted(ends, (np.arange(most) + 0.5) * ends[-1] / most))]
-    return found
 
 
 def measure_from_sites(attribute: EmdAttribute, sites: Ints) -> Floats:
@@ -166,8 +149,7 @@ def measure_from_sites(attribute: EmdAttribute, sites: Ints) -> Floats:
 def deal_by_frequency(made: Construction) -> None:
     """Records dealt by the frequency of their values."""
     closeness = made.closeness
-    place = np.empty(len(closeness.rows), dtype=np.int64)
-    place[np.argsort(-closeness.rows, kind="stable")] = np.arange(len(place))
+    place = np.argsort(np.argsort(-closeness.rows, kind="stable"))
     rows = np.sort(closeness.rows)[::-1].copy()
     bounds = make_emd_bounds(closeness, place, [[np.arange(len(rows))]])
     quotas = deal_rows(rows, count_most_classes(rows, bounds, made.k))

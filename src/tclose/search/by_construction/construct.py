@@ -1,39 +1,27 @@
 """From quotas to classes: records taken near each other, cells made whole, constraints kept, swaps.
 
-The methods that are close by construction share this course:
-
-1. the rows of all cells are laid along a space-filling curve, in a bucket for each fragment;
-2. class by class, a seed is the first record left on the curve, and the quota of each fragment is
-   filled with the records that widen the class's box least;
-3. a cell is released whole (a partition is a class per cell), so its rows come together in the
-   class that has most of them. Where all cells are single rows this changes nothing, and Theorem B
-   holds for what comes out; where it does change something, or the policy requires more than
-   closeness, classes that fail are merged with neighbours, decided exactly;
-4. whatever closeness is left unused is spent by swaps and moves that lower the loss.
+The rows of all cells lie along a space-filling curve, in a bucket for each fragment. A class is
+seeded by the first record left, and filled by its quotas with the records that widen its box least.
+A cell is released whole, so its rows come together in the class that has most of them; classes that
+fail then are merged with neighbours, decided exactly. What closeness is left is spent by swaps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.kernels.base.random import RandomStream
-from tclose.kernels.partition.local_search import CellSwaps
-from tclose.kernels.partition.state import PartitionState, fits_code_cells
 from tclose.kernels.records.filling import MatchingFilling, QuotaFilling
 from tclose.search.by_construction.emd_bounds import EmdConstraints, find_emd_constraints
 from tclose.search.by_construction.quotas import Quotas
 from tclose.search.curve import rank_along_curve
-from tclose.search.judge import Best
+from tclose.search.local_search import LocalSearch
 from tclose.search.merging import Merge, merge_failing
-from tclose.search.outcome import Budget, Clock, Outcome, number_classes
-from tclose.search.problem import SearchProblem
-
-Ints = NDArray[np.int64]
+from tclose.search.outcome import Budget, Clock, Outcome
+from tclose.search.problem import Ints, SearchProblem, number_classes
 
 GOLDEN = 0.6180339887498949
 LEAST_REACH = 16
@@ -47,10 +35,8 @@ ROW, UNION = 2e-6, 2e-9
 
 
 def split_into_rows(problem: SearchProblem) -> SearchProblem:
-    """The same problem with every cell split into single rows: equal rows may then part.
-
-    A release of it needs rows of one cell to be dealt to several classes.
-    """
+    """The same problem with every cell split into single rows: equal rows may then part. A release
+    of it needs rows of one cell to be dealt to several classes."""
     order = np.repeat(np.arange(problem.n_cells), problem.rows)
     single = problem.reorder(order)
     ones = np.ones(len(order), dtype=np.int64)
@@ -60,22 +46,27 @@ def split_into_rows(problem: SearchProblem) -> SearchProblem:
 def construct(
     method: str, build: Callable[[Construction], None], problem: SearchProblem, budget: Budget
 ) -> Outcome:
-    """Builds classes, swaps cells, and finalizes the best partition."""
+    """Builds classes, swaps cells unless nothing is to be polished, and finalizes the best."""
     made = Construction(problem, Clock(budget))
     made.spend(ROW * problem.n_rows)
     build(made)
-    made.swap()
+    if made.polish and made.best.max() > 0:
+        made.swap(4000, SWAP)
     return made.finalize(method)
 
 
-@dataclass
-class Construction(Best):
+class Construction(LocalSearch):
     """One search: what is shared by everything that is tried, and the best so far."""
 
     @cached_property
     def closeness(self) -> EmdConstraints:
         """The closeness that is required."""
         return find_emd_constraints(self.problem, self.table.constraints.arrays)
+
+    @property
+    def polish(self) -> bool:
+        """Whether more may be done than is published."""
+        return self.clock.budget.polish
 
     @property
     def k(self) -> int:
@@ -95,10 +86,10 @@ class Construction(Best):
 
     def choose_reach(self, buckets: int, share: float) -> int:
         """How many neighbours on the curve to look at, so that a share of the budget suffices.
-
-        Looking at all costs half a bucket for each row.
-        """
+        Looking at all costs half a bucket for each row."""
         rows = self.problem.n_rows
+        if not self.polish:
+            return rows
         looks = share * self.clock.budget.expected / LOOK
         if rows * rows / (2 * buckets) <= looks:
             return rows
@@ -116,13 +107,12 @@ class Construction(Best):
 
     def assign_runs(self, rank: Ints, rows: Ints) -> Ints:
         """The run of each row, where runs of so many rows follow each other along the ranks."""
-        run = np.empty(len(self.cell), dtype=np.int64)
-        run[self.order_rows(rank)] = np.repeat(np.arange(len(rows)), rows)
-        return run
+        return np.repeat(np.arange(len(rows)), rows)[np.argsort(self.order_rows(rank))]
 
     def fill_from_buckets(self, step: str, bucket: Ints, quotas: Quotas, reach: int) -> None:
         """Offers classes by quotas, from the bucket of each row, rows in the order of the curve."""
-        kind = quotas.kind[_scatter(quotas.classes)]
+        scattered = np.argsort(np.arange(quotas.classes) * GOLDEN % 1.0, kind="stable")
+        kind = quotas.kind[scattered]  # every stretch of classes has a fair share of all kinds
         filling = QuotaFilling(self.table, bucket, self.cell, quotas.counts, kind)
         self.fill_all(step, quotas.classes, reach, filling)
         self.offer(step, self.merge_classes(filling.label))
@@ -140,32 +130,17 @@ class Construction(Best):
             many = max(1, min(classes, many * CHUNK // max(looks, 1)))
 
     def merge_classes(self, label: Ints, merge: Merge = merge_failing) -> Ints:
-        """The classes of rows as classes of cells, merged where they fail.
-
-        Each cell goes to the class with most of its rows.
-        """
+        """The classes of rows as classes of cells, merged where they fail. Each cell goes to the
+        class with most of its rows."""
         self.spend(ROW * len(label))
         whole = number_classes(join_rows(label, self.cell, self.problem.n_cells))
         return merge(whole, self.curve, self.table, self.is_hurried).label
 
     def is_hurried(self, looks: int) -> bool:
-        """Counts looks at classes that might be merged; says whether the rest has to be brief.
-
-        Each look may add up two histograms and the rows.
-        """
+        """Counts looks at classes that might be merged; says whether the rest has to be brief. Each
+        look may add up two histograms and the rows."""
         self.spend(UNION * looks * (self.table.constraints.n_slots + 1))
         return self.clock.is_over("merging")
-
-    def swap(self) -> None:
-        """Swaps and moves of cells until the budget is spent."""
-        if self.best.max() == 0 or not fits_code_cells(self.table, self.best):
-            return
-        state = PartitionState(self.table, self.best, histograms=True, code_cells=True)
-        swaps = CellSwaps(state, RandomStream(self.seed, 4000))
-        while not self.clock.is_over("swapping"):
-            _, looks = swaps.improve(5000, 60)
-            self.spend(SWAP * looks)
-        self.offer("swaps and moves", number_classes(state.label))
 
 
 def join_rows(label: Ints, cell: Ints, cells: int) -> Ints:
@@ -180,8 +155,3 @@ def join_rows(label: Ints, cell: Ints, cells: int) -> Ints:
     first = np.searchsorted(pair[order] // classes, np.arange(cells))
     chosen: Ints = pair[order][first] % classes
     return chosen
-
-
-def _scatter(classes: int) -> Ints:
-    """Class numbers in an order in which every stretch has a fair share of all."""
-    return np.argsort(np.arange(classes) * GOLDEN % 1.0, kind="stable").astype(np.int64)

@@ -1,18 +1,13 @@
 """Closeness laid out for methods that keep it by construction, and what bounds it.
 
-An *attribute* here is one constraint EMD ≤ t by a tree metric. Records with equal values of all
-such attributes are alike to these methods, so everything is counted by *tuples* of values.
+An *attribute* here is one constraint EMD ≤ t by a tree metric; everything is counted by *tuples* of
+the values of all of them. `mathematics.md` 3.1 and 3.2 prove
 
-**Theorem A** (`docs/mathematics.md` 3.1). The farthest that any distribution on a set B of values
-can be from P is D(P, B) = max_{v ∈ B} Σ_i P(i)·d(i, v).
-
-**Theorem B** (3.2). Let the records be parted into fragments F with distributions R_F, and let a
-class E of r records take c_F of them from F, whichever. Then
-
-    EMD(E, Q) ≤ U(c) := Σ_F (c_F / r)·D(R_F)  +  EMD(Σ_F (c_F / r)·R_F, Q).
-
-It holds for each attribute by itself, on the fragments or on any coarser partition of the records,
-whichever bound is the least, and is known before any record is chosen.
+- **Theorem A**: the farthest that any distribution on a set B of values can be from P is
+  D(P, B) = max_{v ∈ B} Σ_i P(i)·d(i, v);
+- **Theorem B**: if a class E of r records takes c_F of them, whichever, from fragments F of the
+  records with distributions R_F, then for each attribute, on the fragments or on any coarser
+  partition, EMD(E, Q) ≤ U(c) := Σ_F (c_F / r)·D(R_F) + EMD(Σ_F (c_F / r)·R_F, Q).
 """
 
 from __future__ import annotations
@@ -24,13 +19,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.classes import group_codes
-from tclose.kernels.records.bounds import CutBounds, least_bounds
+from tclose.distance.histogram import group_codes
+from tclose.kernels.records.bounds import least_bounds
 from tclose.requirements.constraint import Constraint, ConstraintKind, Constraints
 from tclose.search.kernel_arrays import ConstraintArrays
-from tclose.search.problem import SearchProblem
+from tclose.search.problem import Ints, SearchProblem
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 ROUNDING = 1e-12
@@ -62,16 +56,7 @@ class EmdAttribute:
     @cached_property
     def is_along_lines(self) -> bool:
         """Whether values have an order: one line, or two that meet where a missing value hangs."""
-        return _lie_along_lines(self.node, self.parent)
-
-    def find_meeting(self, first: Ints, second: Ints) -> Ints:
-        """The lowest node above both of two nodes, pair by pair."""
-        first, second = first.copy(), second.copy()
-        while (apart := first != second).any():
-            lower = apart & (first < second)  # children come before parents
-            higher = apart & ~lower
-            first[lower], second[higher] = self.parent[first[lower]], self.parent[second[higher]]
-        return first
+        return lie_along_lines(self.node, self.parent)
 
     def count_rows(self, rows: Ints, group: Ints, groups: int) -> Floats:
         """[groups, nodes]: the rows of each group at each node, from those of each tuple."""
@@ -94,10 +79,8 @@ class EmdAttribute:
         return self.sum_below(share)[:, :-1] * self.stretch[:-1]
 
     def find_worst_cost(self, mass: Floats) -> Floats:
-        """Σ_i mass(i)·d(i, v) of each row of masses at its worst value v (Theorem A).
-
-        From the root down, a step into an edge nears the mass below it and leaves the rest.
-        """
+        """Σ_i mass(i)·d(i, v) of each row of masses at its worst value v (Theorem A). From the root
+        down, a step into an edge nears the mass below it and leaves the rest."""
         below, total = self.sum_below(mass), mass.sum(axis=1)
         cost = np.zeros_like(below)
         cost[:, -1] = below[:, :-1] @ self.stretch[:-1]
@@ -128,10 +111,8 @@ class EmdConstraints:
         return int(self.rows.sum())
 
     def cut_into_runs(self, attribute: EmdAttribute, borders: NDArray[np.number]) -> Floats:
-        """[runs, nodes]: the rows of runs along an attribute that end at these borders.
-
-        A value that a border cuts through is in both runs, each with its part.
-        """
+        """[runs, nodes]: the rows of runs along an attribute that end at these borders. A value
+        that a border cuts through is in both runs, each with its part."""
         order = np.argsort(attribute.rank, kind="stable")
         ends = np.cumsum(self.rows[order])
         stops = np.union1d(ends, borders)
@@ -142,13 +123,13 @@ class EmdConstraints:
         return held.astype(np.float64).reshape(len(borders), nodes)
 
 
-def select_emd_constraints(constraints: Constraints) -> tuple[Constraint, ...]:
-    """The constraints that say EMD ≤ t against the whole table."""
-    return tuple(constraint for constraint in constraints.compiled if _is_closeness(constraint))
-
-
-def _is_closeness(constraint: Constraint) -> bool:
-    return constraint.kind == ConstraintKind.EMD and not constraint.need
+def select_emd_constraints(constraints: Constraints) -> dict[int, Constraint]:
+    """The constraints that say EMD ≤ t against the whole table, by their number."""
+    return {
+        at: constraint
+        for at, constraint in enumerate(constraints.compiled)
+        if constraint.kind == ConstraintKind.EMD and not constraint.need
+    }
 
 
 def _is_line(parent: Ints) -> bool:
@@ -161,7 +142,7 @@ def lie_on_lines(constraints: Constraints) -> bool:
         constraint.metric is not None
         and _is_line(constraint.metric.parent)
         and not constraints.fields[constraint.field].hides
-        for constraint in select_emd_constraints(constraints)
+        for constraint in select_emd_constraints(constraints).values()
     )
 
 
@@ -172,42 +153,34 @@ def find_emd_constraints(problem: SearchProblem, arrays: ConstraintArrays) -> Em
     a plan, not a guarantee; the exact rules have the last word about it.
     """
     constraints = problem.constraints
-    chosen = [at for at, constraint in enumerate(constraints.compiled) if _is_closeness(constraint)]
-    fields = sorted({constraints.compiled[at].field for at in chosen})
+    chosen = select_emd_constraints(constraints)
+    fields = sorted({constraint.field for constraint in chosen.values()})
     tuple_of, first = group_codes([constraints.fields[field].codes for field in fields])
     rows = np.zeros(len(first), dtype=np.int64)
     np.add.at(rows, tuple_of, problem.rows)
-    made = [_make_attribute(constraints, at, first, rows, arrays) for at in chosen]
+    made = []
+    for at, constraint in chosen.items():
+        field, row = constraints.fields[constraint.field], arrays.rows[at]
+        low, high, begin = (int(row[name]) for name in ("first_node", "end_node", "first_value"))
+        leaf = arrays.leaf_node[begin : begin + field.values] - low
+        parent = np.maximum(arrays.node_parent[low:high] - low, -1)
+        stretch = arrays.node_relative_length[low:high].copy()
+        code = field.codes[first]
+        if field.hides:
+            leaf, parent = np.append(leaf + 1, 0), np.append(len(parent), parent + 1)
+            parent[-1] = -1
+            stretch = np.append(0.5, stretch)
+            code = np.where(code < 0, field.values, code)
+        node, t = leaf[code], float(constraint.threshold)
+        rank = _rank_values(node, parent, code, rows)
+        made.append(EmdAttribute(field.name, t, node, parent.astype(np.int64), stretch, rank))
     return EmdConstraints(tuple(made), tuple_of, rows)
-
-
-def _make_attribute(
-    constraints: Constraints, at: int, first: Ints, rows: Ints, arrays: ConstraintArrays
-) -> EmdAttribute:
-    constraint, row = constraints.compiled[at], arrays.rows[at]
-    field = constraints.fields[constraint.field]
-    low, high = int(row["first_node"]), int(row["end_node"])
-    begin = int(row["first_value"])
-    leaf = arrays.leaf_node[begin : begin + field.values] - low
-    parent = np.maximum(arrays.node_parent[low:high] - low, -1)
-    stretch = arrays.node_relative_length[low:high].copy()
-    code = field.codes[first]
-    if field.hides:
-        leaf, parent = np.append(leaf + 1, 0), np.append(len(parent), parent + 1)
-        parent[-1] = -1
-        stretch = np.append(0.5, stretch)
-        code = np.where(code < 0, field.values, code)
-    node = leaf[code]
-    return EmdAttribute(
-        field.name, float(constraint.threshold), node, parent.astype(np.int64), stretch,
-        _rank_values(node, parent, code, rows),
-    )  # fmt: skip
 
 
 def _rank_values(node: Ints, parent: Ints, code: Ints, rows: Ints) -> Ints:
     """Values in an order in which runs are close: the line's, the tree's, the commonest first."""
     root = len(parent) - 1
-    if _lie_along_lines(node, parent):
+    if lie_along_lines(node, parent):
         key = code
     elif (parent[:-1] == root).all():
         count = np.bincount(node, weights=rows, minlength=root + 1)
@@ -218,7 +191,7 @@ def _rank_values(node: Ints, parent: Ints, code: Ints, rows: Ints) -> Ints:
     return ranked
 
 
-def _lie_along_lines(node: Ints, parent: Ints) -> bool:
+def lie_along_lines(node: Ints, parent: Ints) -> bool:
     """Whether only the root branches, and values sit on the way to it: codes are in their order."""
     children = np.bincount(parent[:-1], minlength=len(parent))
     return bool((children[:-1] <= 1).all() and np.isin(node, parent).any())
@@ -241,9 +214,7 @@ def _order_tree(parent: Ints) -> Ints:
 @dataclass(frozen=True)
 class EmdBound:
     """Theorem B for one attribute, ready for any counts: what its two terms need of each fragment.
-
-    There may be several ways to bound it, each on fragments or on a coarser partition of them.
-    """
+    There may be several ways to bound it, each on fragments or on a coarser partition of them."""
 
     t: float
     far: Floats
@@ -253,18 +224,17 @@ class EmdBound:
     table: Floats
     """[edges]: the same of the whole table."""
 
-    def evaluate(self, counts: Ints) -> Floats:
-        """U of each row of counts [classes, fragments]: the least of all ways."""
-        return least_bounds(counts, self.far, self.edge, self.table, np.inf)
+    def evaluate(self, counts: Ints, limit: float = np.inf) -> Floats:
+        """U of each row of counts [classes, fragments]: the least of all ways; up to the first row
+        beyond the limit."""
+        return least_bounds(counts, self.far, self.edge, self.table, limit)
 
 
 def make_emd_bounds(
     closeness: EmdConstraints, fragment: Ints, coarser: Sequence[Sequence[Ints]]
 ) -> tuple[EmdBound, ...]:
     """The bound of each attribute, with one way for each grouping of the fragments (`coarser`).
-
-    `fragment` is that of each tuple; a grouping names the group of each fragment.
-    """
+    `fragment` is that of each tuple; a grouping names the group of each fragment."""
     made = []
     for attribute, groupings in zip(closeness.attributes, coarser, strict=True):
         ways = [
@@ -292,27 +262,8 @@ def make_emd_bound(
 
 def are_within(bounds: Sequence[EmdBound], counts: Ints) -> bool:
     """Whether every class with such counts is close in every attribute, whichever its records."""
-    for bound in bounds:
-        limit = bound.t - ROUNDING
-        if least_bounds(counts, bound.far, bound.edge, bound.table, limit)[-1] > limit:
-            return False
-    return True
-
-
-def make_cut_bounds(closeness: EmdConstraints, *, own_width: bool) -> CutBounds:
-    """What weighs the cuts of fragments; distances are shares of their own width if so."""
-    trees = closeness.attributes
-    first = np.cumsum([0, *(len(tree.parent) for tree in trees)]).astype(np.int64)
-    places = [
-        np.zeros(len(tree.parent)) if tree.position is None else tree.position for tree in trees
-    ]
-    return CutBounds(
-        closeness.rows,
-        np.stack([tree.node + at for tree, at in zip(trees, first[:-1], strict=True)]),
-        first,
-        np.concatenate([tree.parent + at for tree, at in zip(trees, first[:-1], strict=True)]),
-        np.concatenate([tree.stretch for tree in trees]),
-        np.concatenate(places),
-        np.array([tree.position is not None for tree in trees], dtype=np.int8),
-        own_width,
+    limits = [bound.t - ROUNDING for bound in bounds]
+    return all(
+        bound.evaluate(counts, limit)[-1] <= limit
+        for bound, limit in zip(bounds, limits, strict=True)
     )

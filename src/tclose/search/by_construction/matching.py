@@ -1,31 +1,24 @@
 """Bucket matching: two sensitive attributes at once, classes of one record per bucket of each.
 
-Sort the records by the first attribute and cut the row into K buckets of s records, likewise by the
-second. A record is an edge between its two buckets, so the records are the edges of a bipartite
-multigraph in which every bucket has s edges. A class is a *perfect matching*: K records, one from
-every bucket of either attribute. It is never stuck: whatever record is the seed, a class with it
-exists, and so does a partition of all that are left; and every class is within
+Cut the records, sorted by the first attribute, into K buckets, likewise by the second. A record is
+an edge between its two buckets, and a class is a *perfect matching*: one record from every bucket
+of either attribute. It is never stuck, whatever record is the seed, and every class is within
 
     EMD ≤ Σ_b (1/K) · D(bucket b)
 
-in both attributes, at most 1/K for ordered and numeric distances (`docs/mathematics.md` 3.4).
-
-Of all classes with a given seed the one nearest to it is found by the Hungarian method over the
-nearest record left in every pair of buckets. Rows beyond a multiple of K, fewer than K and spread
-over the orders, are put into the classes nearest to them that stay close, decided exactly.
+in both attributes, at most 1/K for ordered and numeric distances (`mathematics.md` 3.4). The
+nearest class of a seed is found by the Hungarian method over the nearest record left in every pair
+of buckets. Rows beyond a multiple of K go to the nearest classes that stay close, decided exactly.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.kernels.records.filling import MatchingFilling
 from tclose.search.by_construction.construct import Construction
 from tclose.search.by_construction.emd_bounds import ROUNDING, EmdAttribute, EmdConstraints
 from tclose.search.by_construction.quotas import find_sufficient
-
-Ints = NDArray[np.int64]
 
 LADDER = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3)
 """Numbers of buckets that are tried, as shares of what the guarantee needs, while the loss falls:
@@ -86,9 +79,7 @@ def match_buckets(made: Construction, buckets: int) -> None:
     pair = np.zeros(len(rows), dtype=np.int64)
     for attribute, turn in zip(closeness.attributes, TURNS, strict=True):
         along = np.lexsort([np.arange(len(rows)) * turn % 1.0, attribute.rank[of[rows]]])
-        bucket = np.empty(len(rows), dtype=np.int64)
-        bucket[along] = np.arange(len(rows)) * buckets // len(rows)
-        pair = pair * buckets + bucket
+        pair = pair * buckets + np.argsort(along) * buckets // len(rows)
     filling = MatchingFilling(made.table, pair, cell[rows], buckets)
     classes, step = len(rows) // buckets, f"{buckets} buckets"
     reach = made.choose_reach(buckets * buckets, BUILDING / len(LADDER))

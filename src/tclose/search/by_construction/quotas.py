@@ -1,17 +1,13 @@
 """How many records each class takes from every fragment, so that it is close whichever they are.
 
-A class of whole records cannot be in proportion to all fragments. The published way out is as many
-classes as the greatest common divisor of the fragments' sizes, which is one class almost surely
-(`divide_in_proportion`). Here Theorem B (`emd_bounds`) says for which counts every choice of
-records is close, and records are
+Theorem B (`emd_bounds`) says for which counts every choice of records is close. Records are
 
 - dealt in turn to the classes: every run of L records along the fragments is then split into
-  ⌊L/q⌋ or ⌈L/q⌉ per class (`docs/mathematics.md` 3.3), and at most |F| + 1 different vectors of
+  ⌊L/q⌋ or ⌈L/q⌉ per class (`mathematics.md` 3.3), and at most |F| + 1 different vectors of
   counts occur, however many classes there are;
-- or halved, and halved again (`halve_rows`);
+- or halved, and halved again;
 - or taken one from each of K runs along one attribute, of nearly equal length. With n = q·K + e
-  there are q classes; e < K runs, spread evenly, have one record more, and the classes take those
-  in turn. That is right with ties, and where K does not divide n.
+  there are q classes; e < K runs, spread evenly, have one record more, for the classes in turn.
 """
 
 from __future__ import annotations
@@ -21,17 +17,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.search.by_construction.emd_bounds import (
+    ROUNDING,
     EmdAttribute,
     EmdBound,
     EmdConstraints,
     are_within,
     make_emd_bound,
 )
+from tclose.search.problem import Ints
 
-Ints = NDArray[np.int64]
 Bounds = Sequence[EmdBound]
 
 FINEST = 128
@@ -74,35 +70,44 @@ def _list_kinds(rows: Ints, classes: int) -> tuple[Ints, Ints]:
 
 
 def count_most_classes(rows: Ints, bounds: Bounds, k: int) -> int:
-    """The most classes to which the rows can be dealt with all of them close, in fine steps.
-
-    One class of everything is always close: its counts are the fragments' own.
-    """
-    classes = max(int(rows.sum()) // max(k, 1), 1)
-    while classes > 1 and not are_within(bounds, _list_kinds(rows, classes)[1]):
+    """The most classes to which the rows can be dealt with all of them close: in fine steps down to
+    classes in exact proportion, which are as close as one class of everything."""
+    classes, least = max(int(rows.sum()) // max(k, 1), 1), count_in_proportion(rows, bounds, k)
+    while classes > least and not are_within(bounds, _list_kinds(rows, classes)[1]):
         classes = min(classes - 1, int(classes * (1 - 1 / FINEST)))
-    return max(classes, 1)
+    return max(classes, least)
 
 
-def divide_in_proportion(rows: Ints, k: int) -> Quotas:
-    """The published sizing: equal classes in exact proportion, of at least k rows.
+def count_in_proportion(rows: Ints, bounds: Bounds, k: int) -> int:
+    """The most classes of at least k rows in exact proportion to the fragments; 1 where the bounds
+    do not allow even that. These are planned up to rounding: with t = 0 nothing is left below it.
 
-    >>> divide_in_proportion(np.array([250, 100, 350, 300]), 5).classes
+    >>> count_in_proportion(np.array([250, 100, 350, 300]), (), 5)
     50
     """
+    if any(bound.evaluate(rows[None])[-1] > bound.t + ROUNDING for bound in bounds):
+        return 1
     total, common = int(rows.sum()), math.gcd(*rows.tolist())
     low = [divisor for divisor in range(1, math.isqrt(common) + 1) if common % divisor == 0]
     fits = [divisor for part in low for divisor in (part, common // part) if total // divisor >= k]
-    return deal_rows(rows, max(fits, default=1))
+    return max(fits, default=1)
 
 
 def halve_rows(rows: Ints, bounds: Bounds, k: int) -> Quotas:
-    """Classes by dichotomy (SABRE): a vector of counts is halved as long as both halves are close.
+    """Classes by dichotomy (SABRE): a vector of counts is halved as long as both halves are close;
+    or classes in exact proportion where these are more.
 
     Odd counts give their extra record to the halves in turn, so that every run of fragments is
     halved to within one record. Only two kinds of halves come from each kind, and equal ones are
     treated as one, so few are ever weighed.
     """
+    halved = halve_as_published(rows, bounds, k)
+    common = count_in_proportion(rows, bounds, k)
+    return halved if halved.classes >= common else deal_rows(rows, common)
+
+
+def halve_as_published(rows: Ints, bounds: Bounds, k: int) -> Quotas:
+    """Dichotomy alone, without classes in exact proportion."""
     done: dict[bytes, tuple[Ints, int]] = {}
     todo = {rows.tobytes(): (rows, 1)}
     while todo:
@@ -149,11 +154,32 @@ def count_subset_rows(rows: int, subsets: int) -> Ints:
     return count
 
 
+def take_from_middle(rows: int, subsets: int) -> Quotas:
+    """The same as published: rows that do not divide are of the middle subsets, for one class each.
+
+    >>> made = take_from_middle(10, 4)
+    >>> made.counts[made.kind].tolist()
+    [[1, 2, 1, 1], [1, 1, 2, 1]]
+    """
+    classes, spare = divmod(rows, subsets)
+    counts = np.ones((classes, subsets), dtype=np.int64)
+    middle = ((subsets - 1) // 2, subsets // 2)
+    for at in range(spare):
+        counts[at % classes, middle[at % 2]] += 1
+    return Quotas(counts, np.arange(classes))
+
+
+def count_published_rows(rows: int, subsets: int) -> Ints:
+    """How many rows each subset has then."""
+    total: Ints = take_from_middle(rows, subsets).counts.sum(axis=0)
+    return total
+
+
 def make_subset_bound(closeness: EmdConstraints, attribute: EmdAttribute, subsets: int) -> EmdBound:
     """U for classes that take records from each of the runs along an attribute.
 
     Along a line it is at most 1/K where K divides the rows: two runs share an end at most. The
-    published (n − K) / (2(n − 1)K) counts on all values being distinct (`docs/mathematics.md` 3.5).
+    published (n − K) / (2(n − 1)K) counts on all values being distinct (`mathematics.md` 3.5).
     """
     borders = np.cumsum(count_subset_rows(closeness.total, subsets))
     held = closeness.cut_into_runs(attribute, borders)
@@ -162,9 +188,7 @@ def make_subset_bound(closeness: EmdConstraints, attribute: EmdAttribute, subset
 
 def count_subsets_needed(closeness: EmdConstraints, attribute: EmdAttribute, k: int) -> int:
     """A number of subsets that keeps closeness whichever the records are, or the most there may be.
-
-    U falls with the number of subsets but for rounding.
-    """
+    U falls with the number of subsets but for rounding."""
 
     def suffices(subsets: int) -> bool:
         counts = take_one_of_each(closeness.total, subsets).counts

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.notebook import Drawable, Tabular
+
 Ints = NDArray[np.int64]
 Place = tuple[Fraction | None, int | None]
 """A t and a k."""
@@ -77,8 +79,8 @@ class Curve:
         return None if at is None else self.found[at]
 
 
-@dataclass(frozen=True)
-class Frontier:
+@dataclass(frozen=True, repr=False)
+class Frontier(Tabular, Drawable):
     """Loss against t or k, as one curve or several."""
 
     measure: str
@@ -100,8 +102,9 @@ class Frontier:
         several = len({getattr(point, other) for point in self.points}) > 1
         rank = {name: at for at, name in enumerate(dict.fromkeys(at.method for at in self.points))}
         groups: dict[tuple[int, Fraction], list[Point]] = {}
-        for point in sorted(self.points, key=lambda point: _find_place(point, self.across)):
-            groups.setdefault((rank[point.method], _find_place(point, other)), []).append(point)
+        for point in sorted(self.points, key=lambda point: getattr(point, self.across) or 0):
+            place = rank[point.method], Fraction(getattr(point, other) or 0)
+            groups.setdefault(place, []).append(point)
         found = []
         for _, points in sorted(groups.items(), key=lambda group: group[0]):
             fixed = f"{other}={show_number(getattr(points[0], other))}" if several else ""
@@ -117,6 +120,23 @@ class Frontier:
     def knee(self) -> Point | None:
         """The knee of the first curve: a suggestion; nothing in the house acts on it."""
         return self.curves[0].knee if self.curves else None
+
+    @property
+    def headline(self) -> str:
+        """What is drawn against what, and where the first curve bends."""
+        knee = "" if self.knee is None else f"; knee at {place_text(self.knee.place)}"
+        return f"{self.measure} against {self.across}, {len(self.points)} points{knee}"
+
+    def records(self) -> list[dict[str, Any]]:
+        """A line for each point of each curve."""
+        names = ("loss", "classes", "left_out", "worst", "carried", "chosen")
+        return [
+            {"method": curve.method, **(_write_place(point) or {})}
+            | {name: getattr(point, name) for name in names}
+            | {"knee": point is curve.knee}
+            for curve in self.curves
+            for point in curve.points
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain values, without any cell value."""
@@ -181,7 +201,3 @@ def show_number(number: Fraction | int | None) -> str:
     ('0.05', '0.3333', '5')
     """
     return "none" if number is None else f"{float(number):.4g}"
-
-
-def _find_place(point: Point, axis: str) -> Fraction:
-    return Fraction(getattr(point, axis) or 0)

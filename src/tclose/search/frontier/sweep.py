@@ -1,12 +1,9 @@
 """What a stricter promise costs: one problem searched at many t and k, the strictest first.
 
-Cells are counted once and only the promise is compiled anew. Classes that keep a smaller t or a
-larger k keep every milder promise too, since nothing else about it changes; so each search starts
-from the best stricter partition, where its method can, and none ends with anything worse. Loss
-therefore never rises as t grows, and never falls as k does.
-
-Where several t are promised, the largest of them is the one on the axis, and the others keep their
-proportion to it: the steward's own weighing of the attributes is part of the promise.
+Classes that keep a smaller t or a larger k keep every milder promise too; so each search starts
+from the best stricter partition, where its method can, and none ends with anything worse: loss
+never rises as t grows, and never falls as k does. Where several t are promised, the largest is the
+one on the axis, and the others keep their proportion to it.
 """
 
 from __future__ import annotations
@@ -16,20 +13,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.distance.numbers import exact
 from tclose.errors import InternalError, UsageError
+from tclose.plain import exact
 from tclose.requirements import Requirement
 from tclose.requirements.identity.k_anonymity import KAnonymity
 from tclose.search.frontier.curves import Frontier, Place, Point, place_text
-from tclose.search.judge import Judge, infeasible
 from tclose.search.local_search import hybrid
 from tclose.search.outcome import Budget, Outcome, Progress
-from tclose.search.problem import SearchProblem, compile_constraints
+from tclose.search.problem import Ints, SearchProblem, compile_constraints, infeasible
 from tclose.search.registry import choose_method, method_named
 
-Ints = NDArray[np.int64]
 Value = Callable[[Outcome], float]
 Worth = tuple[float, Outcome]
 """What a partition loses by the measure, and the partition."""
@@ -51,23 +45,36 @@ def largest_t(problem: SearchProblem) -> Fraction | None:
 
 def highest_t(problem: SearchProblem) -> Fraction:
     """The largest t worth a place on the axis: there, one that cannot be above 1 is 1."""
-    limits, largest = _list_limits(problem), largest_t(problem)
-    parts = [_part(t, largest) for requirement, t in limits if requirement.bounded]
+    parts = [part for requirement, part in _list_parts(problem) if requirement.bounded]
     most = max(parts, default=Fraction(0))
     return 1 / most if most else MOST
 
 
-def retune(problem: SearchProblem, t: Fraction | None, k: int | None) -> SearchProblem:
-    """The same problem with another t, in proportion where several are promised, or another k.
+def _list_limits(problem: SearchProblem) -> list[tuple[Requirement, Fraction]]:
+    """The requirements of closeness, each with its t."""
+    return [
+        (requirement, Fraction(requirement.limit))
+        for requirement in problem.constraints.requirements
+        if requirement.axis == "t" and requirement.limit is not None
+    ]
 
-    None leaves what the policy says.
-    """
-    largest, requirements, sized = largest_t(problem), [], False
+
+def _list_parts(problem: SearchProblem) -> list[tuple[Requirement, Fraction]]:
+    """The same, with what each t is in proportion to the largest."""
+    largest = largest_t(problem)
+    return [(each, t / largest if largest else Fraction(1)) for each, t in _list_limits(problem)]
+
+
+def retune(problem: SearchProblem, t: Fraction | None, k: int | None) -> SearchProblem:
+    """The same problem with another t, in proportion where several are promised, or another k. None
+    leaves what the policy says."""
+    parts = iter(_list_parts(problem))
+    requirements, sized = [], False
     for requirement in problem.constraints.requirements:
         if requirement.axis == "t" and requirement.limit is not None and t is not None:
-            requirement = requirement.at_limit(t * _part(Fraction(requirement.limit), largest))
+            requirement = replace(requirement, limit=t * next(parts)[1])
         elif requirement.axis == "k" and k is not None:
-            requirement, sized = requirement.at_limit(k), True
+            requirement, sized = replace(requirement, limit=k), True
         requirements.append(requirement)
     if k is not None and not sized:
         requirements.insert(0, KAnonymity(limit=k))
@@ -88,20 +95,19 @@ def sweep(
     own: Place,
     measure: str = "loss",
     value: Value = lambda outcome: outcome.loss,
+    count_classes: Callable[[Outcome], int] = lambda outcome: outcome.classes,
 ) -> Frontier:
-    """Searches every combination of t and k by every method; the budget is shared out evenly.
-
-    `own` is what the policy itself promises, and `value` what an outcome loses by the measure.
-    """
+    """Searches every combination of t and k by every method; the budget is shared out evenly. `own`
+    is what the policy itself promises, `value` what an outcome loses by the measure, and
+    `count_classes` how many classes a reader of it would count."""
     chosen = {"auto": choose_method(problem, budget)[0]}
     names = list(dict.fromkeys(method_named(chosen.get(name, name)).name for name in methods))
-    run = _Run(problem, budget, len(names) * len(ts) * len(ks), measure, value, own)
+    run = _Run(problem, budget, len(names) * len(ts) * len(ks), measure, value, count_classes, own)
     points = [point for name in names for point in run.curve(name, ts, ks)]
     if all(point.loss is None for point in points):
         raise UsageError(f"no release can keep any of these promises: {run.reason}", where="policy")
     only_k = len(ts) == 1 and (len(ks) > 1 or ts[0] is None)
-    largest = largest_t(problem)
-    thresholds = {_title(each): _part(t, largest) for each, t in _list_limits(problem)}
+    thresholds = {_title(requirement): part for requirement, part in _list_parts(problem)}
     return Frontier(
         measure, tuple(points), "k" if only_k else "t", thresholds, problem.n_rows,
         budget.expected, budget.seed, not run.stopped,
@@ -117,6 +123,7 @@ class _Run:
     points: int
     measure: str
     value: Value
+    count_classes: Callable[[Outcome], int]
     own: Place
     done: int = 0
     stopped: bool = False
@@ -141,6 +148,7 @@ class _Run:
                 if kept is not None:
                     best[row, column] = kept
                     point = _describe_point(point, problem, *kept, known)
+                    point = replace(point, classes=self.count_classes(kept[1]))
                 yield point
 
     def _problem(self, method: str, place: Place) -> SearchProblem:
@@ -153,13 +161,19 @@ class _Run:
     def _search(
         self, method: str, problem: SearchProblem, place: Place, stricter: Sequence[Outcome]
     ) -> list[Worth]:
-        """What a search finds, if anything."""
+        """What a search finds, if anything; the default method begins with a partition that is
+        known to keep the promise."""
         method_named(method).refuse(problem)
-        start = min(stricter, key=lambda outcome: outcome.loss, default=None)
+        start = min(stricter, key=lambda outcome: outcome.cost, default=None)
+        budget, order = self._budget(method, place), problem.natural_order()
         try:
             for reason in infeasible(problem):
                 raise UsageError(str(reason))
-            outcome = _run_method(method, problem, self._budget(method, place), start)
+            if method == "hybrid" and start is not None and not problem.limited:
+                ordered = problem.reorder(order)
+                outcome = hybrid(ordered, budget, start.label[order]).restore_order(order)
+            else:
+                outcome = method_named(method).run(problem, budget)
         except UsageError as error:
             self.reason = error.what
             return []
@@ -168,31 +182,14 @@ class _Run:
 
     def _budget(self, method: str, place: Place) -> Budget:
         """An even share of the budget, which reports how far the whole sweep is."""
-        budget, points = self.budget, self.points
-        limited = budget.effort is not None or budget.seconds is None
-        share = replace(
-            budget,
-            seconds=None if budget.seconds is None else budget.seconds / points,
-            effort=budget.work / points if limited else None,
-        )
-        begun, total = self.done * share.expected, self.points * share.expected
+        share = self.budget.portion(1 / self.points, self.done / self.points)
         where = f"{method} at {place_text(place)} ({self.done + 1} of {self.points})"
 
-        def report(step: Progress) -> None:
-            used = begun + min(step.seconds_used, share.expected)
-            self.budget.report(Progress(used, total, step.loss, where))
+        def report(progress: Progress) -> None:
+            used = min(progress.seconds_used, share.expected)
+            share.report(replace(progress, seconds_used=used, step=where))
 
         return replace(share, report=report)
-
-
-def _run_method(
-    method: str, problem: SearchProblem, budget: Budget, start: Outcome | None
-) -> Outcome:
-    """One search; the default method begins with a partition that is known to keep the promise."""
-    if method != "hybrid" or start is None:
-        return method_named(method).run(problem, budget)
-    order = problem.natural_order()
-    return hybrid(problem.reorder(order), budget, start.label[order]).restore_order(order)
 
 
 def _describe_point(
@@ -200,7 +197,7 @@ def _describe_point(
 ) -> Point:
     label = outcome.label
     return replace(
-        point, loss=loss, classes=outcome.classes, left_out=int(problem.rows[label < 0].sum()),
+        point, loss=loss, left_out=int(problem.rows[label < 0].sum()),
         distances=_measure_distances(problem, label), label=label,
         carried=any(np.array_equal(label, each.label) for each in known),
     )  # fmt: skip
@@ -208,33 +205,20 @@ def _describe_point(
 
 def _measure_distances(problem: SearchProblem, label: Ints) -> dict[str, float]:
     """How far the farthest class is from the released table, for each promise of closeness."""
-    judge, found = Judge(problem), {}
+    found = {}
     for requirement in problem.constraints.requirements:
         if (distance := requirement.against_table()) is None:
             continue
-        measured = judge.measure(distance, label)
+        measured = problem.measure(distance, label)
         if measured is None or measured.fails.any():
             raise InternalError("a class of the frontier breaks the promise of its point")
         found[_title(requirement)] = measured.achieved
     return found
 
 
-def _list_limits(problem: SearchProblem) -> list[tuple[Requirement, Fraction]]:
-    """The requirements of closeness, each with its t."""
-    return [
-        (requirement, Fraction(requirement.limit))
-        for requirement in problem.constraints.requirements
-        if requirement.axis == "t" and requirement.limit is not None
-    ]
-
-
 def _title(requirement: Requirement) -> str:
     about = requirement.attribute or ""
     return f"{about} (cross)" if requirement.adversary == "knows_others" else about
-
-
-def _part(t: Fraction, largest: Fraction | None) -> Fraction:
-    return t / largest if largest else Fraction(1)
 
 
 def spread_t(asked: Asked, points: int, own: Fraction | None, highest: Fraction) -> list[Fraction]:
@@ -244,14 +228,13 @@ def spread_t(asked: Asked, points: int, own: Fraction | None, highest: Fraction)
     ['0', '1/5', '1/4', '1/2']
     """
     ends, values = _read(asked, points, "t", "such as 0.05:0.5 or 0.1,0.2,0.3")
-    for value in (*ends, *values):
-        if not 0 <= value <= highest:
-            raise UsageError(
-                f"t must lie in [0, {float(highest):g}]",
-                where="--t",
-                hint="a distance between distributions is at most 1, in proportion where "
-                "attributes promise different t",
-            )
+    if not all(0 <= value <= highest for value in (*ends, *values)):
+        raise UsageError(
+            f"t must lie in [0, {float(highest):g}]",
+            where="--t",
+            hint="a distance between distributions is at most 1, in proportion where "
+            "attributes promise different t",
+        )
     if ends:
         low, high = ends
         steps = [low + (high - low) * at / (points - 1) for at in range(1, points - 1)]

@@ -1,13 +1,10 @@
 """Incognito (LeFevre 2005): all minimal full-domain generalizations that keep the promise.
 
 Whatever keeps the promise with all quasi-identifiers keeps it with some of them, the others
-generalized to everything: classes are united, and merging keeps a monotone promise. So the
-lattices of small subsets come first. A node of a larger one is a candidate only if all its parts
-with one column less survived (*join* and *prune*), and once a node holds, all that generalize it
-hold without being judged. Li (2007) showed that the same works for t-closeness.
-
-A promise that merging can break allows none of this. All nodes are then judged one by one, if
-there are not too many.
+generalized to everything, if merging keeps it. So the lattices of small subsets come first. A node
+of a larger one is a candidate only if all its parts with one column less survived (*join* and
+*prune*), and once a node holds, all that generalize it hold without being judged. Of a promise that
+merging can break all nodes are judged one by one, if there are not too many.
 """
 
 from __future__ import annotations
@@ -17,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tclose.errors import UsageError
-from tclose.search.full_domain.domain import Domain, domain_of, nothing_found
 from tclose.search.full_domain.lattice import Levels, is_below
+from tclose.search.full_domain.rollup import Domain, nothing_found
 from tclose.search.outcome import Budget, Clock, Outcome
 from tclose.search.problem import SearchProblem
 
@@ -41,12 +38,12 @@ class Minimal:
 
 def minimal_nodes(problem: SearchProblem, budget: Budget) -> Minimal:
     """All minimal full-domain generalizations that keep the promise; no row is left out."""
-    return _minimal(domain_of(problem, Clock(budget), suppression=False))
+    return _minimal(Domain(problem, Clock(budget), suppression=False))
 
 
 def incognito(problem: SearchProblem, budget: Budget) -> Outcome:
     """The minimal node with the least loss; the highest node where time was up before."""
-    domain = domain_of(problem, Clock(budget), suppression=False)
+    domain = Domain(problem, Clock(budget), suppression=False)
     found = _minimal(domain)
     nodes = found.nodes
     if not found.finished and domain.look(domain.lattice.high).feasible:
@@ -58,17 +55,19 @@ def incognito(problem: SearchProblem, budget: Budget) -> Outcome:
 
 
 def _minimal(domain: Domain) -> Minimal:
-    holding = _survivors(domain) if domain.problem.monotone else _one_by_one(domain)
+    monotone = domain.problem.monotone
+    holding = _survivors(domain) if monotone else _one_by_one(domain)
     if holding is None:
-        return Minimal((), False, domain.roller.looks)
+        return Minimal((), False, domain.looks)
     least: list[Levels] = []
     for node in sorted(holding, key=lambda node: (sum(node), node)):
-        if domain.problem.monotone:
-            if holding.isdisjoint(domain.lattice.predecessors(node)):
-                least.append(node)
-        elif not any(is_below(finer, node) for finer in least):
+        if monotone:
+            is_minimal = holding.isdisjoint(domain.lattice.predecessors(node))
+        else:
+            is_minimal = not any(is_below(finer, node) for finer in least)
+        if is_minimal:
             least.append(node)
-    return Minimal(tuple(sorted(least)), True, domain.roller.looks)
+    return Minimal(tuple(sorted(least)), True, domain.looks)
 
 
 def _survivors(domain: Domain) -> set[Levels] | None:
@@ -104,10 +103,8 @@ def _candidates(
 def _holding(
     domain: Domain, columns: Columns, candidates: Iterator[Levels], known: dict[Levels, bool]
 ) -> set[Levels] | None:
-    """The candidates that hold, from the lowest up; None where time was up.
-
-    Subsets share nodes wherever a column is generalized to everything: those are `known`.
-    """
+    """The candidates that hold, from the lowest up; None where time was up. Subsets share nodes
+    wherever a column is generalized to everything: those are `known`."""
     held: set[Levels] = set()
     for node in sorted(candidates, key=lambda node: (sum(node), node)):
         finer = ((*node[:at], level - 1, *node[at + 1 :]) for at, level in enumerate(node) if level)
@@ -116,20 +113,13 @@ def _holding(
             continue
         if domain.clock.is_over("judging subsets of the columns"):
             return None
-        whole = _spread(domain, columns, node)
+        levels = dict(zip(columns, node, strict=True))  # the others generalized to everything
+        whole = tuple(levels.get(at, ladder.levels - 1) for at, ladder in enumerate(domain.ladders))
         if whole not in known:
             known[whole] = domain.look(whole).feasible
         if known[whole]:
             held.add(node)
     return held
-
-
-def _spread(domain: Domain, columns: Columns, node: Levels) -> Levels:
-    """A node over some columns as one over all: the others are generalized to everything."""
-    levels = [ladder.levels - 1 for ladder in domain.ladders]
-    for column, level in zip(columns, node, strict=True):
-        levels[column] = level
-    return tuple(levels)
 
 
 def _one_by_one(domain: Domain) -> set[Levels] | None:

@@ -1,13 +1,9 @@
 """The levels that columns can be recoded to, what values lose at each, and the lattice of levels.
 
-A column with a hierarchy has the hierarchy's levels: 0 is the value itself, the last is the root. A
-column without one has two: the value itself, and everything. Level by level values come together
-and never part again, so a value's group at any level can be named by the lowest code in it, and a
-group of a finer level is sent to its group of a coarser one by the same table (`group`).
-
-A missing value is a group of its own until the last level, where everything is one group. What a
-group loses is a matter of the level's own node, not of the values that happen to be there:
-(leaves below − 1) / (leaves − 1), as Iyengar (2002) has it.
+A column with a hierarchy has the hierarchy's levels, from the value itself to the root; one without
+has two: the value, and everything. Values that come together never part again, so a group at any
+level is named by the lowest code in it. A missing value is a group of its own until the last level.
+What a group loses is (leaves below its node − 1) / (leaves − 1), whatever values are there.
 """
 
 from __future__ import annotations
@@ -159,13 +155,24 @@ class Lattice:
 def lattice_of(problem: SearchProblem, ladders: Sequence[Ladder]) -> Lattice:
     """The lattice between the lowest and the highest level that each column may have."""
     low, high = [], []
+    limited = [problem.columns[at] for at in problem.limited]
+    limits = {column.name: column.max_level for column in limited}
     for ladder in ladders:
-        least, most = problem.objective.levels.get(ladder.name, (0, ladder.levels - 1))
+        highest = ladder.levels - 1
+        least, most = problem.objective.levels.get(ladder.name, (0, highest))
         if not 0 <= least <= most < ladder.levels:
             raise UsageError(
                 f"levels {least} to {most} are not those of the column",
                 where=f"search.levels.{ladder.name}",
-                hint=f"levels go from 0 (the value itself) to {ladder.levels - 1} (everything)",
+                hint=f"levels go from 0 (the value itself) to {highest} (everything)",
+            )
+        if ladder.name in limits:
+            most = min(most, limits[ladder.name])
+        if most < least:
+            raise UsageError(
+                f"the column has to be generalized to level {least}, and may not be so far",
+                where=f"search.levels.{ladder.name}",
+                hint=f"change this, or what columns.{ladder.name} allows",
             )
         low.append(least)
         high.append(most)

@@ -1,10 +1,9 @@
 """What a full-domain release loses, by the measure that is asked for.
 
 Every measure has a *floor*: no release at a node, or at any node above it, loses less, however many
-rows are left out. Three measures are sums over columns: a row loses something in each column by the
-level alone, and leaving it out costs it at least as much as the highest level would. Their floor is
-what the node loses without leaving rows out, and needs no grouping. The other two look at the sizes
-of classes, which only grow on the way up.
+rows are left out. Sums over columns lose something in each by the level alone, and leaving a row
+out costs at least as much as the highest level, so their floor needs no grouping. The other two
+look at the sizes of classes, which only grow on the way up.
 """
 
 from __future__ import annotations
@@ -24,12 +23,15 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class NodeTally:
-    """What counts at a node: its classes, and those of them that are left out."""
+class NodeVerdict:
+    """How a node stands: its classes, whether a release comes of it, and what that leaves out."""
 
     classes: int
     squares: int
     """Σ size² over all classes."""
+    lost: float = 0.0
+    """So many rows at least are lost here and at every finer node."""
+    feasible: bool = False
     left_rows: int = 0
     left_classes: int = 0
     left_squares: int = 0
@@ -45,7 +47,7 @@ class ByColumns:
     totals: tuple[tuple[float, ...], ...]
     price: Floats
     """What leaving out a row adds, by column, level and code, laid out like the ladders' groups."""
-    by_columns: bool = True
+    by_columns = True
     """Whether the floor needs no grouping."""
 
     def floor(self, levels: Levels) -> float:
@@ -64,38 +66,36 @@ class ByColumns:
             path.append(tuple(node))
         return path
 
-    def bound(self, levels: Levels, tally: NodeTally, room: int) -> float:
+    def bound(self, levels: Levels, verdict: NodeVerdict, room: int) -> float:
         """The floor: grouping adds nothing to it."""
         return self.floor(levels)
 
-    def value(self, levels: Levels, tally: NodeTally) -> float:
+    def value(self, levels: Levels, verdict: NodeVerdict) -> float:
         """The floor and what is left out."""
-        return self.floor(levels) + tally.left_price
+        return self.floor(levels) + verdict.left_price
 
 
 @dataclass(frozen=True)
 class Discernibility:
-    """Σ size², and the whole table for every row left out (Bayardo and Agrawal 2005).
-
-    A class that is left out costs rows · size ≥ size², and uniting classes makes Σ size² larger.
-    """
+    """Σ size², and the whole table for every row left out (Bayardo and Agrawal 2005). A class that
+    is left out costs rows · size ≥ size², and uniting classes makes Σ size² larger."""
 
     rows: int
     price: Floats
-    name: str = "discernibility"
-    by_columns: bool = False
+    name = "discernibility"
+    by_columns = False
 
     def floor(self, levels: Levels) -> float:
         """Nothing is known without sizes, but that every row is in a class."""
         return float(self.rows)
 
-    def bound(self, levels: Levels, tally: NodeTally, room: int) -> float:
+    def bound(self, levels: Levels, verdict: NodeVerdict, room: int) -> float:
         """What the node loses with all rows."""
-        return float(tally.squares)
+        return float(verdict.squares)
 
-    def value(self, levels: Levels, tally: NodeTally) -> float:
+    def value(self, levels: Levels, verdict: NodeVerdict) -> float:
         """The released classes, and the rows left out."""
-        return float(tally.squares - tally.left_squares + self.rows * tally.left_rows)
+        return float(verdict.squares - verdict.left_squares + self.rows * verdict.left_rows)
 
 
 @dataclass(frozen=True)
@@ -104,20 +104,20 @@ class ClassSize:
 
     rows: int
     price: Floats
-    name: str = "class-size"
-    by_columns: bool = False
+    name = "class-size"
+    by_columns = False
 
     def floor(self, levels: Levels) -> float:
         """Nothing is known without sizes."""
         return 0.0
 
-    def bound(self, levels: Levels, tally: NodeTally, room: int) -> float:
+    def bound(self, levels: Levels, verdict: NodeVerdict, room: int) -> float:
         """As few rows as may be released in as many classes as there are."""
-        return (self.rows - room) / max(tally.classes, 1)
+        return (self.rows - room) / max(verdict.classes, 1)
 
-    def value(self, levels: Levels, tally: NodeTally) -> float:
+    def value(self, levels: Levels, verdict: NodeVerdict) -> float:
         """The average size of a released class."""
-        return (self.rows - tally.left_rows) / max(tally.classes - tally.left_classes, 1)
+        return (self.rows - verdict.left_rows) / max(verdict.classes - verdict.left_classes, 1)
 
 
 LossMeasure = ByColumns | Discernibility | ClassSize
@@ -125,62 +125,35 @@ LossMeasure = ByColumns | Discernibility | ClassSize
 loses, `bound` the same once the node is grouped, `value` what the release at the node loses."""
 
 
-def iyengar(problem: SearchProblem, ladders: Sequence[Ladder], share: Sequence[float]) -> ByColumns:
+def iyengar(ladder: Ladder, count: Floats) -> tuple[Floats, Floats]:
     """The house's loss: leaves below a value's node; a row left out loses 1 in every column."""
-    loss = [ladder.loss for ladder in ladders]
-    return _by_columns("iyengar", problem, loss, [1.0 - table for table in loss], share)
+    return ladder.loss, 1.0 - ladder.loss
 
 
-def precision(
-    problem: SearchProblem, ladders: Sequence[Ladder], share: Sequence[float]
-) -> ByColumns:
+def precision(ladder: Ladder, count: Floats) -> tuple[Floats, Floats]:
     """The level over the highest level (Sweeney 2002); a row left out loses 1 in every column."""
-    loss = [
-        np.repeat(np.arange(ladder.levels)[:, None] / max(ladder.levels - 1, 1), ladder.values, 1)
-        for ladder in ladders
-    ]
-    return _by_columns("precision", problem, loss, [1.0 - table for table in loss], share)
+    height = np.arange(ladder.levels)[:, None] / max(ladder.levels - 1, 1)
+    loss = np.repeat(height, ladder.values, 1)
+    return loss, 1.0 - loss
 
 
-def entropy(problem: SearchProblem, ladders: Sequence[Ladder], share: Sequence[float]) -> ByColumns:
+def entropy(ladder: Ladder, count: Floats) -> tuple[Floats, Floats]:
     """Bits per row that its generalized values no longer tell (non-uniform entropy).
 
     A value tells log(rows of its group) − log(rows of the value) less than it did, counted on the
     table; divided by what the highest level would lose. A row left out loses that much.
     """
-    loss, price = [], []
-    for at, ladder in enumerate(ladders):
-        count = np.bincount(problem.codes[:, at], problem.rows, ladder.values)
-        inside = np.stack(
-            [np.bincount(group, count, ladder.values)[group] for group in ladder.group]
-        )
-        bits = np.log2(np.maximum(inside, 1))
-        lost, whole = bits - np.log2(np.maximum(count, 1)), np.log2(max(problem.n_rows, 1))
-        most = float((whole - np.log2(np.maximum(count, 1))) @ count) / max(problem.n_rows, 1)
-        loss.append(lost / (most or 1.0))
-        price.append((whole - bits) / (most or 1.0))
-    return _by_columns("entropy", problem, loss, price, share)
+    rows = max(count.sum(), 1)
+    inside = np.stack([np.bincount(group, count, len(count))[group] for group in ladder.group])
+    bits, own = np.log2(np.maximum(inside, 1)), np.log2(np.maximum(count, 1))
+    most = float((np.log2(rows) - own) @ count) / rows or 1.0
+    return (bits - own) / most, (np.log2(rows) - bits) / most
 
 
-def _by_columns(
-    name: str,
-    problem: SearchProblem,
-    loss: list[Floats],
-    price: list[Floats],
-    share: Sequence[float],
-) -> ByColumns:
-    totals, prices = [], [np.zeros(0)]
-    for at, part in enumerate(share):
-        count = np.bincount(problem.codes[:, at], problem.rows, loss[at].shape[1])
-        per_row = part / max(problem.n_rows, 1)
-        totals.append(tuple((loss[at] @ count * per_row).tolist()))
-        prices.append(price[at].ravel() * per_row)
-    return ByColumns(name, tuple(totals), np.concatenate(prices))
-
-
-COLUMNS: Mapping[str, Callable[[SearchProblem, Sequence[Ladder], Sequence[float]], ByColumns]] = {
+COLUMNS: Mapping[str, Callable[[Ladder, Floats], tuple[Floats, Floats]]] = {
     "iyengar": iyengar, "precision": precision, "entropy": entropy,
 }  # fmt: skip
+"""What codes lose at each level of a column, and what leaving them out adds, from their rows."""
 SIZES: Mapping[str, Callable[[int, Floats], Discernibility | ClassSize]] = {
     "discernibility": Discernibility, "class-size": ClassSize,
 }  # fmt: skip
@@ -203,12 +176,30 @@ def measure_of(problem: SearchProblem, ladders: Sequence[Ladder]) -> LossMeasure
         raise UsageError(
             "there is no such loss", where="search.loss", hint=nearest(objective.loss, MEASURES)
         )
-    return COLUMNS[objective.loss](problem, ladders, _shares(problem, objective.weights))
+    return _by_columns(objective.loss, problem, ladders, _shares(problem, objective.weights))
 
 
 def house_loss(problem: SearchProblem, ladders: Sequence[Ladder]) -> ByColumns:
     """The house's loss, all columns alike."""
-    return iyengar(problem, ladders, [1 / max(len(ladders), 1)] * len(ladders))
+    return _by_columns("iyengar", problem, ladders, [1 / max(len(ladders), 1)] * len(ladders))
+
+
+def weighted_loss(problem: SearchProblem, ladders: Sequence[Ladder]) -> ByColumns:
+    """The same, columns by their weights."""
+    return _by_columns("iyengar", problem, ladders, _shares(problem, problem.objective.weights))
+
+
+def _by_columns(
+    name: str, problem: SearchProblem, ladders: Sequence[Ladder], shares: Sequence[float]
+) -> ByColumns:
+    totals, prices = [], [np.zeros(0)]
+    for ladder, codes, share in zip(ladders, problem.codes.T, shares, strict=True):
+        count = np.asarray(np.bincount(codes, problem.rows, ladder.values), dtype=np.float64)
+        loss, price = COLUMNS[name](ladder, count)
+        per_row = share / max(problem.n_rows, 1)
+        totals.append(tuple((loss @ count * per_row).tolist()))
+        prices.append(price.ravel() * per_row)
+    return ByColumns(name, tuple(totals), np.concatenate(prices))
 
 
 def _shares(problem: SearchProblem, weights: Mapping[str, Fraction]) -> list[float]:

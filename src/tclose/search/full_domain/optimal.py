@@ -1,36 +1,32 @@
 """The full-domain generalization with the least loss, proved; or the best so far and a bound.
 
-The lattice is searched box by box. A box is all nodes between a lowest and a highest; the floor of
-its lowest node is a bound for all of them, and boxes are opened in the order of their floors, so
-the least floor that is still open is a bound for everything that has not been seen.
+The lattice is searched box by box: all nodes between a lowest and a highest. The floor of its
+lowest node bounds a box, and boxes are opened in the order of their floors, so the least floor that
+is still open is a bound for everything that has not been seen.
 
 1. From the lowest node of a box a path climbs by the cheapest steps as long as the floor stays
    under the best loss known, and the node at its end is judged. Where merging keeps the promise and
    no row may be left out, a node that fails takes all finer nodes with it (*predictive tagging*,
-   as in Flash, Kohlmayer 2012): what remains of the box is cut into boxes whose lowest nodes are
-   above it. A node that holds is a new best, and bisection finds the lowest that holds on its path.
-2. Where rows may be left out, failing is not inherited by finer nodes, but two things are: rows in
-   classes of fewer than k are in such classes at every finer node too, and of a class at distance
-   D > t a share of (D − t) / (1 − t) is lost however divided (`docs/mathematics.md` 2.5). Nodes
-   that lose too many rows so are tagged like above; the rest is judged one by one, cheapest first.
+   as in Flash, Kohlmayer 2012). A node that holds is a new best, and bisection finds the lowest.
+2. Where rows may be left out, failing is not inherited by finer nodes, but rows lost for certain
+   are (`mathematics.md` 2.5). Nodes that lose too many so are tagged like above; the rest is
+   judged one by one, cheapest first.
 3. Every new best is polished by single steps: a greedy dive, as in Lightning (Prasser 2016).
 
-Boxes and tags take bounded memory. A box that must be given up leaves its floor behind, and the
-bound counts it.
+Memory is bounded: a box that must be given up leaves its floor behind, and the bound counts it.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tclose.search.full_domain.domain import Domain, domain_of, nothing_found
 from tclose.search.full_domain.lattice import Levels
-from tclose.search.full_domain.rollup import NodeVerdict, Reference
+from tclose.search.full_domain.measures import NodeVerdict
+from tclose.search.full_domain.rollup import Domain, Reference, nothing_found
 from tclose.search.outcome import Budget, Clock, Outcome, Trial
 from tclose.search.problem import SearchProblem
 
@@ -44,18 +40,13 @@ the box can be tagged."""
 
 
 def optimal(
-    problem: SearchProblem,
-    budget: Budget,
-    *,
-    reference: Reference = "released",
-    memory: int | None = None,
+    problem: SearchProblem, budget: Budget, *, reference: Reference = "released"
 ) -> Outcome:
-    """The full-domain generalization with the least loss.
-
-    Reference "table" is only to compare with tools that reckon so, not to publish.
-    """
-    search = _Search(domain_of(problem, Clock(budget), reference=reference, memory=memory))
+    """The full-domain generalization with the least loss. Reference "table" is only to compare with
+    tools that reckon so, not to publish."""
+    search = _Search(Domain(problem, Clock(budget), reference=reference))
     search.run()
+    search.prefer_finer()
     if search.best is None:
         raise nothing_found(finished=search.finished)
     return search.domain.outcome(
@@ -63,24 +54,21 @@ def optimal(
     )
 
 
-@dataclass
 class _Search:
     """One search: the best node so far, open boxes, and nodes below which nothing holds."""
 
-    domain: Domain
-    best: Levels | None = None
-    least: float = math.inf
-    tried: list[Trial] = field(default_factory=list)
-    finished: bool = False
-    _open: list[Box] = field(default_factory=list)
-    _given_up: float = math.inf
-    _known: dict[Levels, NodeVerdict] = field(default_factory=dict)
-    _polishing: bool = False
-
-    def __post_init__(self) -> None:
-        domain = self.domain
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self.best: Levels | None = None
+        self.least = math.inf
+        self.tried: list[Trial] = []
+        self.finished = False
         self.inherited = domain.problem.monotone and not domain.room
         """Whether a node that fails says that all finer nodes fail."""
+        self._open: list[Box] = []
+        self._given_up = math.inf
+        self._known: dict[Levels, NodeVerdict] = {}
+        self._polishing = False
         self._tags = np.zeros((MOST_TAGS, len(domain.ladders)), dtype=np.int64)
         self._tagged = 0
 
@@ -93,7 +81,7 @@ class _Search:
     def run(self) -> None:
         """Searches until nothing is left that could be better, or time is up."""
         lattice = self.domain.lattice
-        self._push(lattice.low, lattice.high, swept=False)
+        self._push(lattice.low, lattice.high)
         if self._holds(lattice.high):
             self._raise()
             while self._open and self._open[0][0] < self.least:
@@ -102,6 +90,21 @@ class _Search:
                 self._visit(heapq.heappop(self._open))
         self._open.clear()
         self.finished = self._given_up >= self.least
+
+    def prefer_finer(self) -> None:
+        """Steps down for as long as a finer node loses no more: `672**` tells more than `*` even
+        where all codes begin so."""
+        node = None
+        while node != self.best and self.best is not None:
+            node = self.best
+            for near in self.domain.lattice.predecessors(node):
+                if self.domain.clock.is_over("searching the lattice"):
+                    return
+                fails = self._tag(near, near) is not None
+                if not fails and self.domain.value(near, self._look(near)) == self.least:
+                    self.best = near
+                if self.best != node:
+                    break
 
     def _raise(self) -> None:
         """Columns below their lowest level that holds with all others at their highest can hold
@@ -113,40 +116,23 @@ class _Search:
             column = [(*high[:at], level, *high[at + 1 :]) for level in levels]
             if self.domain.clock.is_over("searching the lattice"):
                 return
-            lowest[at] += self._bisect(column)
+            lowest[at] += self._find_lowest(column)
         self._open.clear()
-        self._push(tuple(lowest), high, swept=False)
+        self._push(tuple(lowest), high)
 
     def _visit(self, box: Box) -> None:
         floor, _, low, high, swept = box
         if swept:
             self._look(low)
-            self._split(low, high, low, swept=True)
-            return
-        tag = self._tag(low, high)
-        if tag is not None:
-            self._split(low, high, tag, swept=False)
-            return
+            return self._split(low, high, low, swept=True)
+        if (tag := self._tag(low, high)) is not None:
+            return self._split(low, high, tag)
         path = self._path(low, high)
         if not self._holds(path[-1]):
-            self._split(low, high, path[-1], swept=False)
-            return
-        lowest = self._bisect(path)
-        if lowest > 0:
-            self._push(low, high, swept=False, floor=floor)
-        elif not self.inherited:
-            self._push(low, high, swept=True, floor=floor)
-
-    def _bisect(self, path: list[Levels]) -> int:
-        """The first node of a path that holds; the last is known to."""
-        fails, holds = -1, len(path) - 1
-        while holds - fails > 1:
-            middle = (fails + holds) // 2
-            if self._holds(path[middle]):
-                holds = middle
-            else:
-                fails = middle
-        return holds
+            return self._split(low, high, path[-1])
+        lowest = self._find_lowest(path)
+        if lowest > 0 or not self.inherited:
+            self._push(low, high, swept=lowest == 0, floor=floor)
 
     def _holds(self, node: Levels) -> bool:
         """Whether a node, and so every coarser one, has what is inherited; tags it if not."""
@@ -174,26 +160,22 @@ class _Search:
         return verdict
 
     def _polish(self) -> None:
-        """Steps to better neighbours for as long as there are any."""
+        """Steps to better neighbours for as long as there are any, the cheapest first."""
         if self._polishing:
             return
+        lattice, measure = self.domain.lattice, self.domain.measure
         self._polishing, node = True, None
         while node != self.best and self.best is not None:
             node = self.best
-            for near in self._near(node):
+            neighbours = list(lattice.predecessors(node))
+            if not self.inherited:
+                neighbours += lattice.successors(node)
+            for near in sorted(neighbours, key=measure.floor):
                 if self.best != node or self.domain.clock.is_over("searching the lattice"):
                     break
-                if self.domain.measure.floor(near) < self.least and self._tag(near, near) is None:
+                if measure.floor(near) < self.least and self._tag(near, near) is None:
                     self._holds(near)
         self._polishing = False
-
-    def _near(self, node: Levels) -> list[Levels]:
-        """The neighbours that may be better, the cheapest first."""
-        lattice = self.domain.lattice
-        near = list(lattice.predecessors(node))
-        if not self.inherited:
-            near += lattice.successors(node)
-        return sorted(near, key=self.domain.measure.floor)
 
     def _tag(self, low: Levels, high: Levels) -> Levels | None:
         """Of the tags above the lowest node of a box, the one with most of the box below it."""
@@ -207,27 +189,24 @@ class _Search:
     def _path(self, low: Levels, high: Levels) -> list[Levels]:
         """From the lowest node up by the cheapest steps, while the floor is under the best."""
         path = self.domain.house.path(low, high)
-        inside, outside = 0, len(path)
-        while outside - inside > 1:
-            middle = (inside + outside) // 2
-            if self._floor(path[middle]) < self.least:
-                inside = middle
-            else:
-                outside = middle
-        return path[: inside + 1]
+        return path[: _bisect(0, len(path), lambda at: self._floor(path[at]) >= self.least)]
 
-    def _split(self, low: Levels, high: Levels, gone: Levels, *, swept: bool) -> None:
-        """What is left of a box without the nodes below `gone`: boxes that do not overlap."""
-        for lowest, highest in _rest(low, high, gone, self._order(low, high, gone)):
-            self._push(lowest, highest, swept=swept)
+    def _find_lowest(self, path: list[Levels]) -> int:
+        """The first node of a path that holds; the last is known to."""
+        return _bisect(-1, len(path) - 1, lambda at: self._holds(path[at]))
 
-    def _order(self, low: Levels, high: Levels, gone: Levels) -> list[int]:
-        """Columns in which a box goes on above a node, the dearest step first."""
+    def _split(self, low: Levels, high: Levels, gone: Levels, *, swept: bool = False) -> None:
+        """What is left of a box without the nodes below `gone`: boxes that do not overlap. Of the
+        columns in which the box goes on above it, the one with the dearest step first."""
         totals = self.domain.house.totals
         rising = [at for at, level in enumerate(gone) if level < high[at]]
-        return sorted(rising, key=lambda at: totals[at][low[at]] - totals[at][gone[at] + 1])
+        rising.sort(key=lambda at: totals[at][low[at]] - totals[at][gone[at] + 1])
+        for lowest, highest in _rest(low, high, gone, rising):
+            self._push(lowest, highest, swept=swept)
 
-    def _push(self, low: Levels, high: Levels, *, swept: bool, floor: float | None = None) -> None:
+    def _push(
+        self, low: Levels, high: Levels, *, swept: bool = False, floor: float | None = None
+    ) -> None:
         floor = self._floor(low) if floor is None else floor
         if floor >= self.least:
             return
@@ -243,13 +222,16 @@ class _Search:
         domain = self.domain
         if domain.measure.by_columns:
             return domain.measure.floor(node)
-        if node in self._known:
-            tally = self._known[node].tally
-        else:
-            before = domain.roller.effort
-            tally = domain.roller.sizes(node)
-            domain.clock.spend(domain.roller.effort - before)
-        return domain.measure.bound(node, tally, domain.room)
+        sizes = self._known.get(node) or domain.sizes(node)
+        return domain.measure.bound(node, sizes, domain.room)
+
+
+def _bisect(fails: int, holds: int, test: Callable[[int], bool]) -> int:
+    """The first number that passes a test, between one that fails and one that holds."""
+    while holds - fails > 1:
+        middle = (fails + holds) // 2
+        fails, holds = (fails, middle) if test(middle) else (middle, holds)
+    return holds
 
 
 def _rest(

@@ -1,35 +1,37 @@
 """Nodes of the lattice judged: the cells grouped by roll-up, every class decided exactly.
 
-Compiled rules decide; where one of them is too near its threshold for its arithmetic, and where a
-promise cannot be compiled or the rules only guide, the requirements themselves do (`Judge`).
-Groupings are kept as sources for coarser nodes within a limit of memory, the least lately used
-given up first.
-
-A node's result where rows may be left out: classes that fail leave, the reference is counted anew,
-and so on until no class fails. With reference "table" classes are compared with the whole table
-and leave once; no release may be published so, but other tools reckon that way.
+Compiled rules decide; where one is too near its threshold for its arithmetic, where a promise
+cannot be compiled and where the rules only guide, the requirements themselves do. Where rows may be
+left out, classes that fail leave, the reference is counted anew, and so on until no class fails.
+With reference "table" classes are compared with the whole table and leave once; no release may be
+published so, but other tools reckon that way. A `Domain` is what the searches walk through.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.errors import InternalError, UsageError
 from tclose.kernels.base.constraints import ConstraintSet
 from tclose.kernels.partition.grouping import Grouping, NodeGrouping
-from tclose.requirements.constraint import ConstraintKind, Constraints
-from tclose.search.full_domain.lattice import Ladder, Levels, lay_out_keys, pack_keys
-from tclose.search.full_domain.measures import NodeTally
-from tclose.search.judge import Judge
-from tclose.search.kernel_arrays import CLEARANCE, MARGIN, count_slots, make_constraint_set
-from tclose.search.problem import SearchProblem
+from tclose.search.full_domain.lattice import (
+    Ints,
+    Ladder,
+    Levels,
+    ladders_of,
+    lattice_of,
+    lay_out_keys,
+    pack_keys,
+)
+from tclose.search.full_domain.measures import NodeVerdict, house_loss, measure_of
+from tclose.search.kernel_arrays import ConstraintPair, count_slots
+from tclose.search.outcome import Clock, Outcome, Trial
+from tclose.search.problem import Climbs, SearchProblem, number_classes
 
-Ints = NDArray[np.int64]
 Reference = Literal["released", "table"]
 
 MOST_KEPT = 512
@@ -39,18 +41,6 @@ STEP, PER_CLASS, PER_ENTRY = 1e-4, 5e-8, 2e-8
 """Seconds of an ordinary core: a look at a node, a source class grouped, an entry added up."""
 SURE_ROWS = 1e-3
 """Far above what rounding can add to a sum of distances over all classes."""
-_IN_WHOLE_NUMBERS = (ConstraintKind.EMD, ConstraintKind.SHARE, ConstraintKind.GAIN)
-_BY_LOGARITHMS = (ConstraintKind.ENTROPY, ConstraintKind.BAND, ConstraintKind.KL, ConstraintKind.JS)
-
-
-@dataclass(frozen=True)
-class NodeVerdict:
-    """How a node stands: whether a release comes of it, and what counts for its loss."""
-
-    feasible: bool
-    lost: float
-    """So many rows at least are lost here and at every finer node."""
-    tally: NodeTally
 
 
 class _Kept(NamedTuple):
@@ -60,81 +50,37 @@ class _Kept(NamedTuple):
     grouping: Grouping
 
 
-class ConstraintPair:
-    """Constraints twice: `strict`, and `lenient` by what rounding may have cost.
+class Roller:
+    """Looks at nodes of one problem's lattice, where at most `room` rows may be left out.
 
-    What the strict ones accept is kept, and what the lenient ones refuse is broken; in between the
-    requirements decide. The lenient set is empty where the strict one is exact. Closeness to a
-    superset is in neither.
+    `price` is what a row left out costs, by column, level and code (`ByColumns.price`). `whole` is
+    the problem that this one is a part of, if classes are compared with all its cells: what the
+    rules cannot decide then fails, as requirements judge whole tables only.
     """
 
-    def __init__(self, constraints: Constraints, rows: Ints, *, lenient: bool) -> None:
-        compiled = tuple(each for each in constraints.compiled if not each.need)
-        total = constraints.rows(rows)
-        self.strict: ConstraintSet = make_constraint_set(constraints, compiled, total)
-        needed = lenient and self._rounds(total)
-        self.lenient: ConstraintSet = make_constraint_set(
-            constraints, compiled if needed else (), total
-        )
-
-    def _rounds(self, total: int) -> bool:
-        """Whether a constraint is decided by rounded numbers."""
-        kinds = self.strict.arrays.rows["kind"]
-        beyond = self.strict.arrays.rows["largest_exact"] < total
-        in_whole_numbers = np.isin(kinds, _IN_WHOLE_NUMBERS)
-        return bool(np.isin(kinds, _BY_LOGARITHMS).any() or (in_whole_numbers & beyond).any())
-
-    def refer_to(self, slot_rows: Ints) -> None:
-        """Makes released rows (by slot) what classes are compared with."""
-        strict, lenient = self.strict.arrays, self.lenient.arrays
-        strict.refer_to(slot_rows)
-        if not len(lenient.rows):
-            return
-        lenient.refer_to(slot_rows)
-        lenient.share_lower[:] = strict.share_lower * (1 - 3 * CLEARANCE)
-        lenient.share_upper[:] = strict.share_upper * (1 + 3 * CLEARANCE)
-        for row, exact in zip(lenient.rows, strict.rows, strict=True):
-            row["threshold"] = _relax(int(exact["kind"]), float(exact["threshold"]))
-
-
-def _relax(kind: int, threshold: float) -> float:
-    if kind == ConstraintKind.ENTROPY:
-        return threshold - 3 * MARGIN
-    if kind in (ConstraintKind.KL, ConstraintKind.JS):
-        return threshold + 3 * MARGIN
-    return threshold * (1 + 3 * CLEARANCE) + 3 * CLEARANCE
-
-
-@dataclass
-class Roller:
-    """Looks at nodes of one problem's lattice."""
-
-    problem: SearchProblem
-    ladders: Sequence[Ladder]
-    price: NDArray[np.float64]
-    """What a row left out costs, by column, level and code (`ByColumns.price`)."""
-    reference: Reference = "released"
-    memory: int | None = None
-    """Bytes of groupings that are kept; None: as many as the problem's objective says."""
-    whole: SearchProblem | None = None
-    """The problem that this one is a part of, if classes are compared with all its cells. What the
-    rules cannot decide then fails: requirements judge whole tables only."""
-    looks: int = 0
-    effort: float = 0.0
-    """Of all looks so far, in seconds of an ordinary core."""
-    held: int = 0
-    """Bytes of the groupings that are kept; the finest is kept in any case."""
-    _kept: list[_Kept] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        problem = self.problem
-        self.room = problem.objective.memory if self.memory is None else self.memory
-        top = problem if self.whole is None else self.whole
-        self._literal = self.whole is None and not problem.constraints.exact
-        self._pair = ConstraintPair(top.constraints, top.rows, lenient=self.whole is None)
+    def __init__(
+        self,
+        problem: SearchProblem,
+        ladders: Sequence[Ladder],
+        price: NDArray[np.float64],
+        clock: Clock,
+        room: int = 0,
+        *,
+        reference: Reference = "released",
+        whole: SearchProblem | None = None,
+    ) -> None:
+        self.problem, self.ladders, self.price, self.clock = problem, ladders, price, clock
+        self.room, self.reference = room, reference
+        self.looks, self.held = 0, 0
+        """Nodes judged, and bytes of the groupings kept; the finest is kept in any case."""
+        self._effort = 0.0
+        """Of the look under way, in seconds of an ordinary core."""
+        top = problem if whole is None else whole
+        self._literal = whole is None and not problem.constraints.exact
+        self._pair = ConstraintPair(top.constraints, top.rows, lenient=whole is None)
         self._table = count_slots(top.constraints, top.constraints.masses(top.rows))
         self._pair.refer_to(self._table)
-        layout = lay_out_keys(self.ladders)
+        layout = lay_out_keys(ladders)
         slots = problem.constraints.places(problem.n_cells)
         cells, fields = slots.shape
         weights = np.broadcast_to(problem.constraints.masses(problem.rows), (fields, cells))
@@ -144,70 +90,85 @@ class Roller:
             weights.T.ravel(),
         )  # fmt: skip
         self._node = NodeGrouping(
-            layout, self._pair.strict, self._pair.lenient, cells, cells * fields
-        )
-        self._raw = _Kept((0,) * len(self.ladders), raw)
+            layout, ConstraintSet(self._pair.strict), ConstraintSet(self._pair.lenient), cells,
+            cells * fields,
+        )  # fmt: skip
+        self._raw = _Kept((0,) * len(ladders), raw)
         """The cells themselves."""
-        self._vectors = np.zeros((MOST_KEPT + 1, len(self.ladders)), dtype=np.int64)
-        self._classes = np.zeros(MOST_KEPT + 1, dtype=np.int64)
-        self._used = np.zeros(MOST_KEPT + 1, dtype=np.int64)
+        self._kept: list[_Kept] = []
+        """Sources for coarser nodes; the least lately used are given up."""
+        self._vectors = np.zeros((MOST_KEPT + 1, len(ladders)), dtype=np.int64)
+        self._classes, self._used = np.zeros((2, MOST_KEPT + 1), dtype=np.int64)
         self._roll(self._raw, self._raw.levels)
         self._merge(raw, -1, whole=True)
         self._keep(_Kept(self._raw.levels, self._node.made.copy()))
 
-    def look(self, levels: Levels, room: int = 0, *, bounding: bool = False) -> NodeVerdict:
-        """Groups and judges a node where at most `room` rows may be left out.
-
-        Where `bounding`, a failing node is judged until finer nodes are known to fail as well.
-        """
-        if self._literal:
-            return self._look_at_cells(levels, room)
-        source = self._source(levels)
-        self._roll(source, levels)
+    def look(self, levels: Levels, *, bounding: bool = False) -> NodeVerdict:
+        """Groups and judges a node. Where `bounding`, a failing node is judged until finer nodes
+        are known to fail as well."""
+        self._effort = 0.0
         self.looks += 1
-        groups, small = self._node.made.n_classes, self._node.small_rows
-        tally = NodeTally(groups, self._node.sum_of_squares)
-        worth = groups <= WORTH * source.grouping.n_classes
-        if small > room and not worth:
-            return NodeVerdict(False, small, tally)
+        verdict = (
+            self._look_at_cells(levels)
+            if self._literal
+            else self._look_at_classes(levels, bounding)
+        )
+        self.clock.spend(self._effort)
+        return verdict
+
+    def _look_at_classes(self, levels: Levels, bounding: bool) -> NodeVerdict:
+        source, node, room = self._source(levels), self._node, self.room
+        self._roll(source, levels)
+        worth = node.made.n_classes <= WORTH * source.grouping.n_classes
+        if node.small_rows > room and not worth:
+            return self._describe(levels, node.small_rows, feasible=False)
         self._merge(source.grouping, room, whole=worth, bounding=bounding)
-        lost = max(self._node.lost_rows - SURE_ROWS, 0.0)
+        lost = max(node.lost_rows - SURE_ROWS, 0.0)
         if worth:
             self._store(levels)
-        surely = small > room or (self._node.failed_rows > room and not self._node.n_unsure)
-        feasible = not surely and self._drop_failing(levels, room)
-        return NodeVerdict(feasible, lost, self._add_failed(levels, tally) if feasible else tally)
+        surely = node.small_rows > room or (node.failed_rows > room and not node.n_unsure)
+        return self._describe(levels, lost, feasible=not surely and self._drop_failing(levels))
 
-    def _look_at_cells(self, levels: Levels, room: int) -> NodeVerdict:
+    def _look_at_cells(self, levels: Levels) -> NodeVerdict:
         """The same where the rules only guide: every class is judged by the requirements.
 
         Whatever else merging does, it takes no person away: rows in classes of fewer than k are in
         such classes at every finer node.
         """
         problem, owner = self.problem, self._group_cells(levels)
-        self.looks += 1
-        groups, persons = self._node.made.n_classes, problem.classes.persons
-        tally, lost = NodeTally(groups, self._node.sum_of_squares), self._node.small_rows
+        persons, lost = problem.classes.persons, self._node.small_rows
         if persons is not None:
-            few = persons.sizes(owner, groups) < problem.constraints.k
+            few = persons.sizes(owner, self._node.made.n_classes) < problem.constraints.k
             lost = int(problem.rows[few[owner]].sum())
-        feasible = lost <= room and self._drop_failing(levels, room, owner)
-        return NodeVerdict(feasible, lost, self._add_failed(levels, tally) if feasible else tally)
+        feasible = lost <= self.room and self._drop_failing(levels, owner)
+        return self._describe(levels, lost, feasible=feasible)
+
+    def _describe(self, levels: Levels, lost: float, *, feasible: bool) -> NodeVerdict:
+        node = self._node
+        groups, squares = node.made.n_classes, node.sum_of_squares
+        if not feasible or not node.n_failed:
+            return NodeVerdict(groups, squares, lost, feasible)
+        failed = node.price_of_failed(np.array(levels, dtype=np.int64), self.price)
+        return NodeVerdict(
+            groups, squares, lost, feasible, node.failed_rows, node.n_failed, *failed
+        )
 
     def rest_holds(self) -> bool:
         """Whether the classes that fail at the node looked at last keep the rules as one class."""
         return not self._node.n_failed or self._node.rest_keeps()
 
-    def sizes(self, levels: Levels) -> NodeTally:
+    def sizes(self, levels: Levels) -> NodeVerdict:
         """The classes of a node, not judged."""
+        self._effort = 0.0
         self._roll(self._source(levels), levels)
-        return NodeTally(self._node.made.n_classes, self._node.sum_of_squares)
+        self.clock.spend(self._effort)
+        return self._describe(levels, 0.0, feasible=False)
 
-    def label(self, levels: Levels, room: int = 0) -> Ints:
+    def label(self, levels: Levels) -> Ints:
         """The class of each cell at a node; −1 for cells that leave."""
         owner = self._group_cells(levels)
         self._merge(self._raw.grouping, self.problem.n_rows, whole=True)
-        self._drop_failing(levels, room, owner)
+        self._drop_failing(levels, owner)
         label: Ints = self._node.label_cells(self.problem.n_cells)
         return label
 
@@ -217,57 +178,49 @@ class Roller:
         owner: Ints = self._node.owner[: self.problem.n_cells].copy()
         return owner
 
-    def _add_failed(self, levels: Levels, tally: NodeTally) -> NodeTally:
-        if not self._node.n_failed:
-            return tally
-        squares, price = self._node.price_of_failed(np.array(levels, dtype=np.int64), self.price)
-        return replace(
-            tally, left_rows=self._node.failed_rows, left_classes=self._node.n_failed,
-            left_squares=squares, left_price=price,
-        )  # fmt: skip
-
     def _roll(self, source: _Kept, levels: Levels) -> None:
         changes = [
             (at, new) for at, (old, new) in enumerate(zip(source.levels, levels, strict=True))
             if old != new
         ]  # fmt: skip
         self._node.regroup(source.grouping, np.array(changes, dtype=np.int64).reshape(-1, 2))
-        self.effort += STEP + PER_CLASS * source.grouping.n_classes
+        self._effort += STEP + PER_CLASS * source.grouping.n_classes
 
     def _merge(self, source: Grouping, room: int, *, whole: bool, bounding: bool = False) -> None:
-        self.effort += PER_ENTRY * source.n_entries
+        self._effort += PER_ENTRY * source.n_entries
         self._node.merge(source, room, whole, bounding)
 
-    def _drop_failing(self, levels: Levels, room: int, owner: Ints | None = None) -> bool:
+    def _drop_failing(self, levels: Levels, owner: Ints | None = None) -> bool:
         """Lets failing classes leave until none fails; whether some rows are left, and enough."""
-        constraints = self.problem.constraints
-        if self._literal or self._node.n_unsure or constraints.uncompiled or constraints.supersets:
-            return self._drop_by_requirements(levels, room, owner)
-        if not self._node.n_failed or self.reference == "table":
-            return self._enough(room)
-        failing = self._node.n_failed
-        while failing and self._enough(room):
-            self._pair.refer_to(self._node.count_released())
-            failing = self._node.judge_again()
-            self.effort += STEP
-        self._pair.refer_to(self._table)
-        if self._node.n_unsure:
-            return self._drop_by_requirements(levels, room, owner)
-        return self._enough(room)
+        constraints, node = self.problem.constraints, self._node
+        if self._literal or node.n_unsure or constraints.uncompiled or constraints.supersets:
+            return self._drop_by_requirements(levels, owner)
+        if self.reference == "released":
+            failing = node.n_failed
+            while failing and self._enough():
+                self._pair.refer_to(node.count_released())
+                failing = node.judge_again()
+                self._effort += STEP
+            if node.n_failed:
+                self._pair.refer_to(self._table)
+            if node.n_unsure:
+                return self._drop_by_requirements(levels, owner)
+        return self._enough()
 
-    def _enough(self, room: int) -> bool:
-        return self._node.failed_rows <= room and self._node.n_failed < self._node.made.n_classes
+    def _enough(self) -> bool:
+        node = self._node
+        return node.failed_rows <= self.room and node.n_failed < node.made.n_classes
 
-    def _drop_by_requirements(self, levels: Levels, room: int, owner: Ints | None) -> bool:
+    def _drop_by_requirements(self, levels: Levels, owner: Ints | None) -> bool:
         """The same by the requirements themselves."""
-        problem, requirements = self.problem, self.problem.constraints.requirements
+        problem = self.problem
         if owner is None:
             owner = self._group_cells(levels)
         groups = self._node.made.n_classes
-        judge, size = self._judge, np.bincount(owner, problem.rows, groups).astype(np.int64)
+        size = np.bincount(owner, problem.rows, groups).astype(np.int64)
         gone = np.zeros(groups, dtype=bool)
         while True:
-            self.effort += 10 * STEP + PER_CLASS * problem.n_cells
+            self._effort += 10 * STEP + PER_CLASS * problem.n_cells
             rank = np.cumsum(~gone) - 1
             label = np.where(gone[owner], -1, rank[owner])
             alive = np.flatnonzero(~gone)
@@ -276,14 +229,15 @@ class Roller:
             failing = np.zeros(0, dtype=bool)
             if len(alive):
                 climbs = self.climbs(levels, label)
-                failing = judge.failing(label, requirements, climbs)[: len(alive)]
+                failing = problem.find_failing(label, climbs)[: len(alive)]
             gone[alive[failing]] = True
-            if not failing.any() or int(size[gone].sum()) > room or self.reference == "table":
+            left = int(size[gone].sum())
+            if not failing.any() or left > self.room or self.reference == "table":
                 break
-        self._node.overrule(gone, int(size[gone].sum()))
-        return self._enough(room)
+        self._node.overrule(gone, left)
+        return self._enough()
 
-    def climbs(self, levels: Levels, label: Ints) -> list[list[Ints]] | None:
+    def climbs(self, levels: Levels, label: Ints) -> Climbs:
         """The group of each class at the node's level and at all above it, column by column; None
         where no superset is asked for."""
         if not self.problem.constraints.supersets:
@@ -296,10 +250,6 @@ class Roller:
             for at, (ladder, level) in enumerate(zip(self.ladders, levels, strict=True))
         ]
 
-    @cached_property
-    def _judge(self) -> Judge:
-        return Judge(self.problem)
-
     def _source(self, levels: Levels) -> _Kept:
         is_finer = (self._vectors[: len(self._kept)] <= np.array(levels)).all(axis=1)
         finer = np.flatnonzero(is_finer)
@@ -309,12 +259,17 @@ class Roller:
 
     def _store(self, levels: Levels) -> None:
         """Keeps the grouping at hand, and gives up others where there is no room."""
-        kept = _Kept(levels, self._node.made.copy())
+        kept, most = _Kept(levels, self._node.made.copy()), self.problem.objective.memory
         while len(self._kept) > 1 and (
-            len(self._kept) >= MOST_KEPT or self.held + kept.grouping.n_bytes > self.room
+            len(self._kept) >= MOST_KEPT or self.held + kept.grouping.n_bytes > most
         ):
-            self._give_up(1 + int(np.argmin(self._used[1 : len(self._kept)])))
-        if self.held + kept.grouping.n_bytes <= self.room:
+            at = 1 + int(np.argmin(self._used[1 : len(self._kept)]))
+            self.held -= self._kept[at].grouping.n_bytes
+            self._kept[at] = self._kept[-1]
+            self._kept.pop()
+            for each in (self._vectors, self._classes, self._used):
+                each[at] = each[len(self._kept)]
+        if self.held + kept.grouping.n_bytes <= most:
             self._keep(kept)
 
     def _keep(self, kept: _Kept) -> None:
@@ -324,10 +279,68 @@ class Roller:
         self._vectors[at], self._classes[at] = kept.levels, kept.grouping.n_classes
         self._used[at] = self.looks
 
-    def _give_up(self, at: int) -> None:
-        self.held -= self._kept[at].grouping.n_bytes
-        last = len(self._kept) - 1
-        self._kept[at] = self._kept[last]
-        for each in (self._vectors, self._classes, self._used):
-            each[at] = each[last]
-        self._kept.pop()
+
+class Domain(Roller):
+    """A problem with its levels and its measure, and what looks at its nodes."""
+
+    def __init__(
+        self,
+        problem: SearchProblem,
+        clock: Clock,
+        *,
+        reference: Reference = "released",
+        suppression: bool = True,
+    ) -> None:
+        ladders = ladders_of(problem)
+        self.lattice = lattice_of(problem, ladders)
+        self.measure = measure_of(problem, ladders)
+        self.house = house_loss(problem, ladders)
+        room = int(clock.budget.suppression * problem.n_rows) if suppression else 0
+        super().__init__(problem, ladders, self.measure.price, clock, room, reference=reference)
+
+    def value(self, levels: Levels, verdict: NodeVerdict) -> float:
+        """What the node loses; infinite where no release comes of it."""
+        return self.measure.value(levels, verdict) if verdict.feasible else float("inf")
+
+    def outcome(
+        self,
+        levels: Levels,
+        method: str,
+        *,
+        value: float,
+        bound: float | None,
+        tried: tuple[Trial, ...] = (),
+    ) -> Outcome:
+        """The release at a node, every class judged once more by the requirements themselves."""
+        self.clock.report("judging every class", now=True)
+        problem, label = self.problem, number_classes(self.label(levels))
+        judged, climbs = self.reference == "released", self.climbs(levels, label)
+        named = None if climbs is None else problem.choose_supersets(label, climbs=climbs)
+        if judged and problem.find_failing(label, supersets=named).any():
+            raise InternalError("a class that the search accepted breaks the promise")
+        gone, more = np.flatnonzero(label < 0), 0.0
+        for ladder, level, codes in zip(self.ladders, levels, problem.codes[gone].T, strict=True):
+            more += float((1.0 - ladder.loss[level][codes]) @ problem.rows[gone])
+        loss = self.house.floor(levels) + more / max(problem.n_rows * len(self.ladders), 1)
+        self.clock.loss = loss
+        self.clock.report("done", now=True)
+        plain = self.measure.name == "iyengar" and not problem.objective.weights
+        return Outcome(
+            label, loss, method, self.clock.stopped,
+            (*tried, Trial("result", loss, self.clock.used)), uses_sensitive=False, levels=levels,
+            measure=self.measure.name, value=None if plain else value,
+            bound=loss if plain and bound == value else bound, supersets=named,
+        )  # fmt: skip
+
+
+def nothing_found(*, finished: bool) -> UsageError:
+    """No node keeps the promise, or none was found in time."""
+    if finished:
+        what, where, hint = "within the levels allowed keeps the promise", "search.levels", ""
+    else:
+        what, where, hint = "that keeps the promise was found in time", "search", "more time, "
+    return UsageError(
+        f"no generalization {what}",
+        where=where,
+        hint=f"allow {hint}higher levels, or more rows to be left out",
+    )

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from tclose.search.full_domain.domain import Domain, domain_of
+from tclose.notebook import Drawable, Tabular
 from tclose.search.full_domain.lattice import Lattice, Levels
 from tclose.search.full_domain.optimal import optimal
+from tclose.search.full_domain.rollup import Domain
 from tclose.search.outcome import Budget, Clock
 from tclose.search.problem import SearchProblem
 
@@ -37,8 +39,8 @@ class LatticePoint:
     left_out: int
 
 
-@dataclass(frozen=True)
-class Survey:
+@dataclass(frozen=True, repr=False)
+class Survey(Tabular, Drawable):
     """A lattice and what is known of it."""
 
     columns: tuple[str, ...]
@@ -51,6 +53,16 @@ class Survey:
     loss: float | None
     bound: float | None
     """No node that holds loses less; equal to `loss` where the best is proved."""
+    words: tuple[tuple[str, ...], ...] = ()
+    """What every level of each column is called, where somebody said so."""
+
+    def name_level(self, column: int, level: int) -> str:
+        """One level of one column, such as `decade of birth`."""
+        return self.words[column][level] if self.words else f"{self.columns[column]} {level}"
+
+    def name_node(self, levels: Levels) -> str:
+        """A node in words: `decade of birth · 3-character zip · sex exact`."""
+        return " · ".join(self.name_level(column, level) for column, level in enumerate(levels))
 
     @cached_property
     def holding(self) -> tuple[LatticePoint, ...]:
@@ -71,6 +83,21 @@ class Survey:
         return tuple(int(number) for number in count)
 
     @property
+    def headline(self) -> str:
+        """How many nodes there are, and what the best one loses."""
+        best = "none is known to hold" if self.loss is None else f"best {self.loss:.4f}"
+        return f"{self.lattice.size:,} nodes over {len(self.columns)} columns, {best}"
+
+    def records(self) -> list[dict[str, Any]]:
+        """A line for each node that was looked at, with its level of each column."""
+        names = ("holds", "minimal", "loss", "classes", "left_out")
+        return [
+            dict(zip(self.columns, point.levels, strict=True))
+            | {name: getattr(point, name) for name in names}
+            for point in self.points
+        ]
+
+    @property
     def proved(self) -> bool:
         """Whether the best node is known to be the best."""
         return self.loss is not None and self.loss == self.bound
@@ -78,7 +105,7 @@ class Survey:
 
 def survey(problem: SearchProblem, budget: Budget) -> Survey:
     """Looks at the lattice of a problem."""
-    domain, points, before = domain_of(problem, Clock(budget)), None, 0.0
+    domain, points, before = Domain(problem, Clock(budget)), None, 0.0
     if domain.lattice.size <= MOST_NODES:
         points, before = _judge_nodes(domain), LOOKING
     best: Levels | None
@@ -104,11 +131,11 @@ def _judge_nodes(domain: Domain) -> tuple[LatticePoint, ...] | None:
         if domain.clock.is_over("looking at every node", LOOKING):
             return None
         verdict, measure = domain.look(node), domain.measure
-        holds, tally = verdict.feasible, verdict.tally
+        holds = verdict.feasible
         finer = any(has_holding[below] for below in domain.lattice.predecessors(node))
         has_holding[node] = finer or holds
-        loss = measure.value(node, tally) if holds else measure.bound(node, tally, 0)
-        classes = tally.classes - tally.left_classes
-        point = LatticePoint(node, holds, holds and not finer, loss, classes, tally.left_rows)
-        found.append(point)
+        loss = measure.value(node, verdict) if holds else measure.bound(node, verdict, 0)
+        classes = verdict.classes - verdict.left_classes
+        minimal = holds and not finer
+        found.append(LatticePoint(node, holds, minimal, loss, classes, verdict.left_rows))
     return tuple(found)

@@ -1,0 +1,106 @@
+"""What a promise costs on a table, told before any search: what cannot be kept, and how large
+classes have to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tclose.errors import Problem, UsageError
+from tclose.plain import rows_text
+from tclose.requirements.constraint import Constraint, JudgedAttribute
+from tclose.search.by_construction.emd_bounds import select_emd_constraints
+from tclose.search.limits import choose_within_limits
+from tclose.search.problem import SearchProblem, infeasible
+
+MOST_TRIED = 20_000
+"""Class sizes that are tried one by one."""
+HINT = "promise a larger t; `tclose frontier` helps"
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """What no release can keep, and what a release has to look like where it can."""
+
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+
+
+def assess_feasibility(problem: SearchProblem, suppression: Fraction) -> Feasibility:
+    """Every promise and limit that no release of the table can keep, with what it could keep."""
+    hint = "promise no more than that, or leave the promise out"
+    problems = [
+        Problem("policy", f"no release can keep this promise: {reason}", hint)
+        for reason in infeasible(problem)
+    ]
+    if problem.limited and not problems:
+        try:
+            choose_within_limits(problem, suppression)
+        except UsageError as error:
+            problems.append(Problem(error.where, error.what, error.hint))
+    notes = []
+    for title, t, least in _list_least_sizes(problem):
+        if 2 * least > problem.n_rows:
+            what = _tell_one_class(problem, title, t, least)
+            problems.append(Problem("policy", what, HINT))
+        elif least > problem.constraints.k:
+            most = problem.n_rows // least
+            notes.append(
+                f"{title}: t = {float(t):g} needs classes of at least {rows_text(least)}, whatever "
+                f"rows they have; so there can be at most {most:,} classes"
+            )
+    return Feasibility(tuple(problems), tuple(notes))
+
+
+def foresee_one_class(problem: SearchProblem) -> Iterator[str]:
+    """Says which promises of closeness can only be kept by all rows as one class."""
+    if problem.n_rows > 2 * MOST_TRIED:
+        return
+    for title, t, least in _list_least_sizes(problem):
+        if 2 * least > problem.n_rows:
+            yield f"{_tell_one_class(problem, title, t, least)}; {HINT}"
+
+
+def _tell_one_class(problem: SearchProblem, title: str, t: Fraction, least: int) -> str:
+    what = f"{title}: t = {float(t):g} needs classes of at least {rows_text(least)}"
+    return f"{what}, so all {problem.n_rows:,} rows would be one class"
+
+
+def _list_least_sizes(problem: SearchProblem) -> Iterator[tuple[str, Fraction, int]]:
+    """By promise of closeness: what it is about, its t, and the least rows that a class can have.
+
+    Where rows have weights or count as persons, or a missing value may be any, nothing is known.
+    """
+    for constraint in select_emd_constraints(problem.constraints).values():
+        field = problem.constraints.fields[constraint.field]
+        if field.mass is None and not field.hides and field.whole is None:
+            least = find_least_size(constraint, field, problem.rows)
+            yield f"closeness of {field.name}", constraint.threshold, least
+
+
+def find_least_size(constraint: Constraint, field: JudgedAttribute, rows: np.ndarray) -> int:
+    """The least rows of any class that can be within t of the table.
+
+    A class of n rows has a multiple of 1/n below each edge of the metric's tree, so it is off by
+    the distance of n·Q to the nearest whole number, over n, at least: each edge by itself.
+    """
+    metric, total = constraint.metric, int(rows.sum())
+    assert metric is not None
+    below = np.zeros(len(metric.parent), dtype=np.int64)
+    np.add.at(below, metric.leaf[field.codes], rows)
+    for node in range(len(below) - 1):
+        below[metric.parent[node]] += below[node]
+    lengths = np.array([int(length) for length in metric.length], dtype=object)
+    if int(lengths.sum()) * total < 1 << 62:
+        lengths = lengths.astype(np.int64)
+    counts = np.where((below > 0) & (below < total), below, 0)[:-1]
+    lengths, counts = lengths[:-1][counts > 0], counts[counts > 0]
+    limit = constraint.threshold * metric.diameter * total
+    for size in range(1, min(total, MOST_TRIED)):
+        over = size * counts % total
+        if int((lengths * np.minimum(over, total - over)).sum()) <= limit * size:
+            return size
+    return min(total, MOST_TRIED)

@@ -1,0 +1,81 @@
+"""t = 0: classes exactly like the table, where its counts have a common divisor."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import tclose
+from tclose.search import Budget, SearchProblem, method_named, problem_of
+from tclose.search.registry import tighten_to_zero
+
+BY_CONSTRUCTION = ["fragments", "sabre", "sabre-curve", "micro-t-first", "frequency-deal"]
+
+
+def make_problem(tables: Any, counts: list[int], t: str = "0", **more: Any) -> SearchProblem:
+    """Everybody of an age of their own; so many have each of the sensitive values."""
+    values = np.repeat(np.arange(len(counts)), counts)
+    np.random.default_rng(5).shuffle(values)
+    rows = {"age": list(range(len(values))), "pay": values.tolist()}
+    pay = {"role": "sensitive", "distance": "ordered", "t": t, **more}
+    return problem_of(tables.Case(rows, {"k": 5, "columns": {"age": "quasi", "pay": pay}}).bound())
+
+
+@pytest.mark.parametrize("name", BY_CONSTRUCTION)
+@pytest.mark.parametrize("distance", ["ordered", "equal"])
+@pytest.mark.parametrize("counts", [[48, 16, 80], [250, 100, 350, 300], [22, 33]])
+def test_as_many_classes_as_the_common_divisor_allows(
+    name: str, distance: str, counts: list[int], tables: Any
+) -> None:
+    problem = make_problem(tables, counts, distance=distance)
+    outcome = method_named(name).run(problem, Budget(effort=0.3))
+    common = math.gcd(*counts)
+    most = max(d for d in range(1, common + 1) if common % d == 0 and sum(counts) // d >= 5)
+    assert outcome.classes == most  # 16, 50 and 11
+    pay = problem.sensitive[:, 0]
+    for number in range(most):
+        mine = Counter(pay[outcome.label == number].tolist())
+        assert [mine[value] for value in range(len(counts))] == [n // most for n in counts]
+
+
+@pytest.mark.parametrize("name", BY_CONSTRUCTION)
+def test_without_a_common_divisor_there_is_one_class(name: str, tables: Any) -> None:
+    problem = make_problem(tables, [25, 36])
+    assert method_named(name).run(problem, Budget(effort=0.1)).classes == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effort", [0.2, 0.6])  # by cuts alone, and by everything
+def test_what_is_found_for_zero_counts_for_every_larger_t(effort: float, tables: Any) -> None:
+    counts = [24, 12, 36, 24]
+    losses = [
+        method_named("auto").run(make_problem(tables, counts, t), Budget(effort=effort)).loss
+        for t in ("0", "0.001", "0.01", "0.03", "0.1")
+    ]
+    assert max(losses) == losses[0] and (effort < 0.5 or losses[0] < 1)
+
+
+def test_zero_is_tried_only_where_it_allows_several_classes(tables: Any) -> None:
+    found = tighten_to_zero(make_problem(tables, [24, 12, 36], "0.1"))
+    assert found is not None
+    assert [each.threshold for each in found.constraints.compiled] == [Fraction(0)]
+    assert tighten_to_zero(make_problem(tables, [24, 12, 35], "0.1")) is None
+    assert tighten_to_zero(make_problem(tables, [24, 12, 36], "0")) is None
+    assert tighten_to_zero(make_problem(tables, [24, 12, 36], "0.1", n=20)) is None
+
+
+@pytest.mark.slow
+def test_a_frontier_from_zero_never_rises() -> None:
+    chance = np.random.default_rng(3)
+    pay = chance.permutation(np.repeat([1, 2, 3], [40, 20, 60])).tolist()
+    table = {"age": chance.integers(20, 80, 120).tolist(), "pay": pay}
+    rules = {"k": 2, "columns": {"age": "quasi", "pay": {"role": "sensitive", "t": "0.1"}}}
+    found = tclose.frontier(pa.table(table), rules, t="0,0.001,0.01,0.05,0.2", effort=1.0)
+    losses = [point.loss for point in found.curves[0].points]
+    assert losses == sorted(losses, reverse=True) and losses[0] < 1
