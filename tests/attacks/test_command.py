@@ -1,4 +1,4 @@
-"""`tclose attack` and `tclose utility` on the command line."""
+"""`tclose attack` and `tclose measure` on the command line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_attacks_as_json_use_every_table_that_is_given() -> None:
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
     assert {one["attack"] for one in told["findings"]} >= {
-        "journalist", "linkage", "minimality", "deFinetti", "composition",
+        "journalist", "order", "linkage", "minimality", "deFinetti", "composition",
     }  # fmt: skip
     assert told["not_tried"] == []
     assert "flu" not in result.stdout
@@ -58,7 +58,7 @@ def test_attacks_as_json_use_every_table_that_is_given() -> None:
 
 def test_utility_is_told_measure_by_measure() -> None:
     result = run(
-        "utility", "release.csv", "--original", "patients.csv", "--policy", "policy.toml",
+        "measure", "release.csv", "--original", "patients.csv", "--policy", "policy.toml",
         "--queries", "20",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
@@ -68,7 +68,7 @@ def test_utility_is_told_measure_by_measure() -> None:
 
 def test_utility_as_json_by_a_key() -> None:
     result = run(
-        "utility", "release.csv", "--original", "patients.csv", "-p", "policy.toml",
+        "measure", "release.csv", "--original", "patients.csv", "-p", "policy.toml",
         "--queries", "0", "--key", "row", "--json",
     )  # fmt: skip
     told = json.loads(result.stdout)
@@ -80,7 +80,7 @@ def test_utility_as_json_by_a_key() -> None:
     ("words", "says"),
     [
         (["attack", "release.csv"], "--policy"),
-        (["utility", "release.csv", "-p", "policy.toml"], "--original"),
+        (["measure", "release.csv", "-p", "policy.toml"], "--original"),
         (["attack", "release.csv", "-p", "policy.toml", "--other", "patients.csv"], "key"),
     ],
 )

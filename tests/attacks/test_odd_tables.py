@@ -47,7 +47,7 @@ def test_nothing_fails_and_an_unchanged_table_loses_nothing(kind: str, words: st
     report = tclose.attack(table, rules, original=table, population=table, other=table)
     assert all(0 <= one.affected <= one.total for one in report.findings)
     assert report.of("linkage")
-    result = tclose.measure(table, table, rules, queries=20)
+    result = tclose.measure(original=table, release=table, policy=rules, queries=20)
     assert result.row_by_row and result.left_out == 0
     for name in ("reconstruction", "query-error"):
         assert result[name].overall == pytest.approx(0.0, abs=1e-9) or kind == "words"

@@ -11,7 +11,7 @@ from typer.main import get_command
 from tclose.cli import app
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ("utility.md", "attacks.md")
+PAGES = ("reference/utility.md", "explanation/attacks.md")
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -30,10 +30,11 @@ def finding(report: tclose.AttackReport, attack: str) -> tclose.Finding:
 def test_a_clean_table_gives_nothing_away() -> None:
     table = classes("abcd" * 5, "abcd" * 5, "abcd" * 5)
     report = tclose.attack(table, RULES, original=table, population=table, other=table)
-    assert report.found == ()
+    # It is its own original, so its order is that of the original.
+    assert [found.attack for found in report.found] == ["order"]
     assert {one.attack for one in report.findings} == {
         "homogeneity", "background knowledge", "skewness", "prosecutor", "journalist", "marketer",
-        "linkage", "deFinetti", "composition",
+        "order", "linkage", "deFinetti", "composition",
     }  # fmt: skip
     assert report.not_tried == ("minimality: nothing is promised about sensitive attributes",)
 
@@ -277,10 +278,9 @@ def test_one_harmless_cut_anywhere_acquits_a_class() -> None:
 
 
 def test_where_not_every_cut_was_tried_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minimality, "LARGEST", 0)
     monkeypatch.setattr(minimality, "FEWEST", 1)
     table, release, rules = off_the_median()
-    found = finding(tclose.attack(release, rules, original=table), "minimality")
+    found = finding(tclose.attack(release, rules, original=table, effort=0), "minimality")
     assert found.affected == 6
     assert found.numbers["every cut was tried"] is False
 
@@ -350,3 +350,28 @@ def test_missing_values_that_may_be_any_are_completed_for_the_worst() -> None:
     table = pa.table({"zip": ["x", "x", "y", "y", "y"], "ill": ["a", None, "a", "b", "c"]})
     found = finding(tclose.attack(table, rules, original=table, other=table), "homogeneity")
     assert (found.affected, found.classes) == (2, (1,))
+
+
+def test_the_worst_rise_is_one_of_those_that_are_counted() -> None:
+    """Belief in the common value rises most, from 50 % to 75 %, but does not double."""
+    common = [("x", "a")] * 75 + [("x", "c")] * 25
+    rows = [*common, *[("y", "a")] * 25, *[("y", "b")] * 35, *[("y", "c")] * 40]
+    table = pa.table({"zip": [place for place, _ in rows], "ill": [ill for _, ill in rows]})
+    (found,) = tclose.attack(table, {"columns": {"zip": "quasi", "ill": "sensitive"}}).of(
+        "skewness"
+    )
+    assert found.affected == 100 and "at worst it rises from 17.5% to 35.0%" in found.sentence
+    assert found.numbers["largest difference"] == 0.25
+
+
+def test_nothing_is_ruled_out_where_the_class_tells_it() -> None:
+    rows = [("x", "a"), ("x", "a"), *(("y", value) for value in "abcd")]
+    rules = {"columns": {"zip": "quasi", "ill": "sensitive"}}
+
+    def sentence(rows: list[tuple[str, str]]) -> str:
+        table = pa.table({"zip": [place for place, _ in rows], "ill": [ill for _, ill in rows]})
+        return tclose.attack(table, rules).of("background knowledge")[0].sentence
+
+    assert "where a class does not tell it anyway, at least 3 values have to be" in sentence(rows)
+    assert "To be certain of anybody's ill, at least 3 values" in sentence(rows[2:])
+    assert sentence(rows[:2]) == "No class shows a second ill, so nothing has to be ruled out."

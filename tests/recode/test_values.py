@@ -110,6 +110,7 @@ def test_numbers_beyond_measure_are_released_as_sets() -> None:
     assert labels([float("inf"), 2.0], [0, 0]) == ["{2, inf}"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=12))
 @settings(max_examples=8, deadline=None)
 def test_central_numbers(values: list[int]) -> None:

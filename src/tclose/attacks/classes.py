@@ -1,31 +1,26 @@
 """What the classes of a release give away by themselves: values, and who is in them.
 
-- homogeneity: a class with one value only (Machanavajjhala et al. 2007)
-- background knowledge: a class of d different values, where excluding d − 1 of them leaves one
-- skewness: a value that is believed much more of a class than of the whole table (Li et al. 2007)
-- similarity: values that differ but mean the same: in one group of the hierarchy, or, with an order
-  alone, within a quarter of the range of places (Li et al. 2007)
-- background join: whoever knows the other sensitive attributes breaks classes into smaller ones
-- prosecutor, journalist, marketer: the risk that a row is recognized as a person's
-
-What the table as a whole teaches is not held against a class: where the table itself has two values
-only, excluding one says everything everywhere. Nor is counted twice what a class gives away anyway.
+attacks.md says what each attack is after and where it is from. What the table as a whole
+teaches is not held against a class: where the table itself has two values only, excluding one says
+everything everywhere. Nor is counted twice what a class gives away anyway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.attacks.finding import Finding, Flags, Number, rank_worst, report_classes
+from tclose.arrays import Flags, Floats, Ints
+from tclose.attacks.finding import Finding, Number, rank_worst, report_classes
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
-from tclose.data.encode.classes import Classes, Tally
 from tclose.distance import Histogram
-from tclose.hierarchy import Hierarchy
-from tclose.verify.wording import classes_text, rows_text
+from tclose.distance.registry import Attribute
+from tclose.plain import classes_text, rows_text
+from tclose.requirements.classes import Classes, Tally, find_largest
 
 MOST_EXCLUDED = 4
 RATIO = 2
@@ -37,16 +32,14 @@ PART = 4
 """One over the part of the range in which all values of a class count as similar."""
 USUAL_K = 5
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
-
-def attack_attribute(classes: Classes, attribute: str) -> Iterator[Finding]:
+def attack_attribute(release: BoundTable, attribute: str) -> Iterator[Finding]:
     """Every attack on one sensitive attribute that needs nothing but the release."""
-    tally = classes.tally(attribute)
+    classes, alpha = release.classes, release.policy.columns[attribute].alpha
+    tally, protected = classes.tally(attribute), (alpha.values if alpha else None) or ()
     yield _find_homogeneity(classes, tally, attribute)
     yield _find_background_knowledge(classes, tally, attribute)
-    yield _find_skewness(classes, tally, attribute)
+    yield _find_skewness(classes, tally, attribute, protected)
     yield from _find_similarity(classes, tally, attribute)
     if len(classes.attributes) > 1:
         yield _find_background_join(classes, attribute)
@@ -55,7 +48,7 @@ def attack_attribute(classes: Classes, attribute: str) -> Iterator[Finding]:
 def _find_homogeneity(classes: Classes, tally: Tally, attribute: str) -> Finding:
     shown = int(np.count_nonzero(tally.table))
     single = (np.diff(tally.histogram.start) == 1) & (shown > 1)
-    harmed = _flag_classes(classes, tally, single)
+    harmed = classes.find_largest(tally.view, single) > 0
     count = int(harmed.sum())
     return report_classes(
         "homogeneity", attribute, classes, harmed,
@@ -70,7 +63,17 @@ def _find_background_knowledge(classes: Classes, tally: Tally, attribute: str) -
     """How few values need be excluded, by whoever knows a person, to be certain."""
     needed = np.diff(tally.histogram.start) - 1
     usual = int(np.count_nonzero(tally.table)) - 1
-    fewest = -_find_highest(classes, tally, -needed.astype(np.float64))
+    fewest = -classes.find_largest(tally.view, -needed.astype(np.float64))
+    open_to_doubt = needed[needed > 0]
+    if not len(open_to_doubt):
+        quiet = f"No class shows a second {attribute}, so nothing has to be ruled out."
+    else:
+        at_first = "" if needed.all() else "where a class does not tell it anyway, "
+        quiet = (
+            f"To be certain of anybody's {attribute}, {at_first}at least "
+            f"{int(open_to_doubt.min()):,} values have to be ruled out; in the whole table that "
+            f"takes {usual:,}."
+        )
     surest = float(guess_without_runner_up(tally.histogram).max())
     numbers: dict[str, Number] = {
         "fewest values to exclude": int(fewest.min()),
@@ -82,11 +85,10 @@ def _find_background_knowledge(classes: Classes, tally: Tally, attribute: str) -
         numbers[f"rows certain when {count} are excluded"] = certain
     return report_classes(
         "background knowledge", attribute, classes,
-        _flag_classes(classes, tally, (needed == 1) & (needed < usual)),
+        classes.find_largest(tally.view, (needed == 1) & (needed < usual)) > 0,
         lambda rows: f"For {rows} it is enough to rule out one value to be certain of the "
         f"{attribute}; in the whole table that takes {usual:,}.",
-        f"To be certain of anybody's {attribute}, at least {int(fewest.min()):,} values have to be "
-        f"ruled out; in the whole table that takes {usual:,}.",
+        quiet,
         numbers,
     )  # fmt: skip
 
@@ -104,11 +106,10 @@ def guess_without_runner_up(histogram: Histogram) -> Floats:
     return _divide(first, histogram.size - second)
 
 
-def _find_skewness(classes: Classes, tally: Tally, attribute: str) -> Finding:
-    """Rows of classes where belief in some value at least doubles and rises by a tenth or more.
-
-    For every value the largest ratio p/q and the largest difference p − q over all classes.
-    """
+def _find_skewness(
+    classes: Classes, tally: Tally, attribute: str, protected: tuple[str, ...]
+) -> Finding:
+    """Rows of classes where belief in some value at least doubles and rises by a tenth or more."""
     histogram, rows = tally.histogram, tally.total
     wide = rows >= 2**29
     count = histogram.count.astype(object) if wide else histogram.count
@@ -116,39 +117,41 @@ def _find_skewness(classes: Classes, tally: Tally, attribute: str) -> Finding:
     in_table = tally.table[histogram.code]
     gain = count * rows - size * in_table
     large = (count * rows >= RATIO * size * in_table) & (DIFFERENCE * gain >= size * rows)
+    large = large.astype(bool)
     flagged = np.zeros(histogram.classes, dtype=bool)
-    flagged[histogram.owner()[large.astype(bool)]] = True
+    flagged[histogram.owner()[large]] = True
     share, usual = _divide(histogram.count, size), _divide(in_table, np.array(rows))
     ratio, rise = share / np.where(usual > 0, usual, np.nan), share - usual
-    by_row = np.full(histogram.classes, -np.inf)
-    np.maximum.at(by_row, histogram.owner(), np.nan_to_num(rise, nan=1.0))
-    ratios, sharpest = np.nan_to_num(ratio, nan=np.inf), int(np.argmax(rise))
+    rises = np.nan_to_num(rise, nan=1.0)
+    by_row = find_largest(histogram.owner(), rises, histogram.classes)
+    ratios = np.nan_to_num(ratio, nan=np.inf)
+    # The sentence names the worst of what it counts; rises that are not flagged only where none is.
+    sharpest = int(np.argmax(np.where(large, rise, -np.inf) if large.any() else rise))
+    about = classes.attributes[attribute]
     rise_words = f"from {usual[sharpest]:.1%} to {share[sharpest]:.1%}"
     return report_classes(
-        "skewness", attribute, classes, _flag_classes(classes, tally, flagged),
+        "skewness", attribute, classes, classes.find_largest(tally.view, flagged) > 0,
         lambda rows: f"For {rows} belief in some {attribute} at least doubles, and rises by a "
         f"tenth or more; at worst it rises {rise_words}.",
         f"In no class does belief in a {attribute} both double and rise by a tenth; the sharpest "
         f"rise is {rise_words}.",
         {"largest ratio": float(ratios.max()), "largest difference": float(rise.max())},
-        harm=_find_highest(classes, tally, by_row),
-        details=_list_values(classes, attribute, histogram.code, ratios, rise),
+        harm=classes.find_largest(tally.view, by_row),
+        details=_list_values(about, protected, histogram.code, ratios, rise),
     )  # fmt: skip
 
 
 def _list_values(
-    classes: Classes, attribute: str, code: Ints, ratio: Floats, rise: Floats
+    about: Attribute, protected: tuple[str, ...], code: Ints, ratio: Floats, rise: Floats
 ) -> tuple[dict[str, Number], ...]:
     """Per value, by its place in the attribute's order from 1: protected ones, sharpest rises."""
-    about = classes.attributes[attribute]
     largest, highest_rise = np.zeros(about.values), np.full(about.values, -1.0)
     np.maximum.at(largest, code, ratio)
     np.maximum.at(highest_rise, code, rise)
-    protected = (about.column.alpha.values if about.column.alpha else None) or ()
     marked = {at for at, label in enumerate(about.labels) if label in protected}
-    order = np.argsort(-highest_rise, kind="stable")
-    chosen = [at for at in order.tolist() if at in marked]
-    chosen += [at for at in order.tolist() if at not in marked and highest_rise[at] > -1.0]
+    order = np.argsort(-highest_rise, kind="stable").tolist()
+    chosen = [at for at in order if at in marked]
+    chosen += [at for at in order if at not in marked and highest_rise[at] > -1.0]
     return tuple(
         {
             "value": at + 1,
@@ -162,47 +165,38 @@ def _list_values(
 
 def _find_similarity(classes: Classes, tally: Tally, attribute: str) -> Iterator[Finding]:
     """A finding for every level of the hierarchy between values and root, or for the order."""
-    about = classes.attributes[attribute]
     several = np.diff(tally.histogram.start) > 1
-    if about.hierarchy is not None:
+    for near, kind, number in _list_similar(classes.attributes[attribute], tally):
+        harmed = classes.find_largest(tally.view, several & near) > 0
+        count = int(harmed.sum())
+        yield report_classes(
+            "similarity", attribute, classes, harmed,
+            partial(
+                "In {} values of {} differ but all lie in {}: for {} that much is certain, though "
+                "the value is not.".format, classes_text(count), attribute, kind,
+            ),
+            f"No class has different values of {attribute} that all lie in {kind}.",
+            {**number, "classes": count},
+        )  # fmt: skip
+
+
+def _list_similar(about: Attribute, tally: Tally) -> Iterator[tuple[Flags, str, dict[str, Number]]]:
+    """Which distributions lie in one group or range, the words for it, and its number."""
+    if (tree := about.hierarchy) is not None:
         known = about.labels[: about.values - about.with_missing]
-        node = about.hierarchy.indices(known).astype(np.int64)
-        for level in range(1, about.hierarchy.levels - 1):
-            group = _group_values(about.hierarchy, node, level)
-            group = np.append(group, [-1] * about.with_missing)
+        node = tree.indices(known).astype(np.int64)
+        for level in range(1, tree.levels - 1):
+            group = tree.ancestors[tree.first_below[node], level]
+            # A released value that is coarser is a group of its own.
+            group = np.where(tree.height[node] > tree.height[group], node, group)
+            group = np.append(group, [-1] * about.with_missing).astype(np.int64)
             if len(np.unique(group[tally.table > 0])) > 1:
                 low, high = _find_ends(tally, group)
-                kind, numbers = f"one group of level {level}", {"level": level}
-                yield _report_similar(
-                    classes, tally, attribute, several & (low == high), kind, numbers
-                )
+                yield low == high, f"one group of level {level}", {"level": level}
     elif about.has_order and np.count_nonzero(tally.table) > PART:
         low, high = _find_ends(tally, np.arange(about.values))
-        near = several & (PART * (high - low) <= about.values - 1)
-        part = {"part of the range": 1 / PART}
-        yield _report_similar(classes, tally, attribute, near, "a narrow range", part)
-
-
-def _report_similar(
-    classes: Classes, tally: Tally, attribute: str, flagged: Flags, kind: str,
-    numbers: Mapping[str, Number],
-) -> Finding:  # fmt: skip
-    harmed = _flag_classes(classes, tally, flagged)
-    count = int(harmed.sum())
-    return report_classes(
-        "similarity", attribute, classes, harmed,
-        lambda rows: f"In {classes_text(count)} values of {attribute} differ but all lie in "
-        f"{kind}: for {rows} that much is certain, though the value is not.",
-        f"No class has different values of {attribute} that all lie in {kind}.",
-        {**numbers, "classes": count},
-    )  # fmt: skip
-
-
-def _group_values(tree: Hierarchy, node: Ints, level: int) -> Ints:
-    """The group of each value on a level; a released value that is coarser is one of its own."""
-    group = tree.ancestors[tree.first_below[node], level]
-    coarser = tree.height[node] > tree.height[group]
-    return np.where(coarser, node, group).astype(np.int64)
+        near = PART * (high - low) <= about.values - 1
+        yield near, "a narrow range", {"part of the range": 1 / PART}
 
 
 def _find_ends(tally: Tally, group: Ints) -> tuple[Ints, Ints]:
@@ -219,8 +213,7 @@ def _find_background_join(classes: Classes, attribute: str) -> Finding:
     single = np.diff(seen.histogram(attribute).start) == 1
     before = np.diff(classes.histogram(attribute).start) == 1
     fresh = single & ~before[seen.origin]
-    rows = np.zeros(classes.count, dtype=np.int64)
-    np.add.at(rows, seen.origin[fresh], seen.class_rows[fresh].astype(np.int64))
+    rows = np.bincount(seen.origin[fresh], seen.class_rows[fresh], classes.count)
     affected, alone = int(rows.sum()), int(seen.class_rows[seen.size == 1].sum())
     known = " and ".join(others)
     sentence = f"Knowing {known} as well makes nobody's {attribute} certain."
@@ -242,11 +235,10 @@ def find_threshold(bound: BoundTable) -> int:
 
 
 def find_reidentification(bound: BoundTable, population: Cells | None) -> Iterator[Finding]:
-    """The risk that a row is recognized: high above 1/k.
+    """The risk that a row is recognized, high above 1/k.
 
-    The prosecutor knows that a person is in the table: one over the size of the class. The
-    journalist does not, and has to reckon with everybody of the population who fits (only where
-    there is one). The marketer counts how many matches would be right on the average.
+    By whoever knows that a person is in the table (prosecutor), reckons with everybody of a
+    population who fits (journalist), or matches all rows at once (marketer).
     """
     size = bound.classes.size.astype(np.int64)
     yield _find_high_risk(bound, "prosecutor", size, "in the release")
@@ -257,7 +249,15 @@ def find_reidentification(bound: BoundTable, population: Cells | None) -> Iterat
         nobody = int(np.count_nonzero(match < size))
         extra = {"classes that fewer people fit than are in them": nobody}
         yield _find_high_risk(bound, "journalist", seen, "in the population", extra)
-    yield _estimate_matches(bound, seen)
+    expected, rows = float((bound.classes.class_rows / seen).sum()), bound.classes.n_rows
+    share, k = expected / rows, find_threshold(bound)
+    sentence = (
+        f"Whoever matches all rows with people gets about {expected:,.0f} of {rows:,} right "
+        f"({share:.1%})."
+    )
+    numbers = {"share": share, "expected matches": expected, "threshold": 1 / k}
+    affected = round(expected) if share > 1 / k else 0
+    yield Finding("marketer", None, sentence, affected, rows, (), numbers)
 
 
 def _find_high_risk(
@@ -273,36 +273,6 @@ def _find_high_risk(
         {"highest risk": 1 / least, "threshold": 1 / k, **(extra or {})},
         harm=-among,
     )  # fmt: skip
-
-
-def _estimate_matches(bound: BoundTable, seen: Ints) -> Finding:
-    expected, rows = float((bound.classes.class_rows / seen).sum()), bound.classes.n_rows
-    share, k = expected / rows, find_threshold(bound)
-    sentence = (
-        f"Whoever matches all rows with people gets about {expected:,.0f} of {rows:,} right "
-        f"({share:.1%})."
-    )
-    numbers = {"share": share, "expected matches": expected, "threshold": 1 / k}
-    affected = round(expected) if share > 1 / k else 0
-    return Finding("marketer", None, sentence, affected, rows, (), numbers)
-
-
-def _flag_classes(classes: Classes, tally: Tally, flagged: Flags) -> Flags:
-    """Which classes have a view (or a completion of it) that is flagged."""
-    view = np.zeros(classes.views, dtype=bool)
-    view[tally.view[flagged]] = True
-    result = np.zeros(classes.count, dtype=bool)
-    result[classes.class_of[view[classes.view_of]]] = True
-    return result
-
-
-def _find_highest(classes: Classes, tally: Tally, value: Floats) -> Floats:
-    """The highest value of all views of each class."""
-    view = np.full(classes.views, -np.inf)
-    np.maximum.at(view, tally.view, value)
-    result = np.full(classes.count, -np.inf)
-    np.maximum.at(result, classes.class_of, view[classes.view_of])
-    return result
 
 
 def _divide(part: NDArray[np.number], whole: NDArray[np.number]) -> Floats:

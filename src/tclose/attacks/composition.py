@@ -16,17 +16,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.attacks.classes import find_threshold
-from tclose.attacks.finding import Finding, Flags, Number, rank_worst
+from tclose.attacks.finding import Finding, Number, rank_worst
 from tclose.data.alignment import LinkedRows, translate_codes
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import bin_codes
-from tclose.data.encode.classes import group_codes
 from tclose.distance import Histogram
+from tclose.distance.histogram import group_codes
 from tclose.kernels.classes.histograms import combine_beliefs
-from tclose.verify.wording import rows_text
+from tclose.plain import rows_text
 
 NEARLY = 0.95
 """The belief from which on a value counts as nearly certain."""
@@ -34,9 +34,6 @@ PARTS = 8
 """Attributes of other projections with more values count by so many parts."""
 CHUNK = 2_000_000
 """Beliefs that are kept at once."""
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,8 @@ class CombinedBeliefs:
 
     def report(
         self, attribute: str, rows: Ints, owner: Ints, certain_alone: Flags, alone: Floats,
-        found: Callable[[str], str], quiet: str, *, own: Mapping[str, Number],
-        further: Mapping[str, Number],
+        found: Callable[[str], str], quiet: str, *, own: Mapping[str, Number] = {},
+        further: Mapping[str, Number] = {},
     ) -> Finding:  # fmt: skip
         """Rows whose value becomes certain, though their own class does not make it so.
 
@@ -59,8 +56,7 @@ class CombinedBeliefs:
         """
         certain = (self.left == 1) & ~certain_alone
         nearly = (self.strongest >= NEARLY) & (alone < NEARLY)
-        harmed = np.zeros(int(owner.max()) + 1, dtype=np.int64)
-        np.add.at(harmed, owner[certain], rows[certain])
+        harmed = np.bincount(owner[certain], rows[certain], int(owner.max()) + 1)
         affected = int(rows[certain].sum())
         numbers = {
             "fewest values left": int(self.left.min()),
@@ -80,7 +76,11 @@ def find_composition(
     first: BoundTable, second: BoundTable, linked: LinkedRows, attribute: str
 ) -> Finding:
     """Rows whose value two releases make certain, though neither does alone."""
-    mine, theirs, rows = _pair_classes(first, second, linked)
+    mine = first.classes.cell_class[linked.first]
+    theirs = second.classes.cell_class[linked.second]
+    label, sample = group_codes([mine, theirs])  # the pairs of classes that share people
+    rows = np.bincount(label, linked.rows, len(sample)).astype(np.int64)
+    mine, theirs = mine[sample], theirs[sample]
     histogram = first.classes.histogram(attribute)
     other = _translate_histogram(first, second, attribute)
     beliefs = compose(histogram, other, mine, theirs)
@@ -93,7 +93,6 @@ def find_composition(
         "neither does alone.",
         f"Both releases together make nobody's {attribute} certain; the strongest belief is "
         f"{float(beliefs.strongest.max()):.1%}.",
-        own={},
         further={
             f"rows in common groups below {k}": int(rows[rows < k].sum()),
             "rows linked": linked.n_rows,
@@ -114,18 +113,6 @@ def compose(mine: Histogram, theirs: Histogram, first: Ints, second: Ints) -> Co
         for each in (mine, theirs)
     )
     return CombinedBeliefs(*combine_beliefs(a, b, table / table.sum(), first, second))
-
-
-def _pair_classes(
-    first: BoundTable, second: BoundTable, linked: LinkedRows
-) -> tuple[Ints, Ints, Ints]:
-    """The pairs of classes that share people, and how many."""
-    mine = first.classes.cell_class[linked.first]
-    theirs = second.classes.cell_class[linked.second]
-    label, sample = group_codes([mine, theirs])
-    rows = np.zeros(len(sample), dtype=np.int64)
-    np.add.at(rows, label, linked.rows)
-    return mine[sample], theirs[sample], rows
 
 
 def _translate_histogram(first: BoundTable, second: BoundTable, attribute: str) -> Histogram:
@@ -169,12 +156,13 @@ def _count_people(original: BoundTable, rows: Ints) -> Finding:
     k = original.policy.k or 2
     few = rows < k
     affected, total = int(rows[few].sum()), int(rows.sum())
-    sentence = (
-        f"Whoever finds a person's class in every projection narrows {rows_text(affected)} down to "
-        f"fewer than {k} people; the smallest such group has {rows_text(int(rows.min()))}."
-        if affected
-        else f"No class of one projection meets those of the others in fewer than {k} people."
-    )
+    sentence = f"No class of one projection meets those of the others in fewer than {k} people."
+    if affected:
+        sentence = (
+            f"Whoever finds a person's class in every projection narrows {rows_text(affected)} "
+            f"down to fewer than {k} people; the smallest such group has "
+            f"{rows_text(int(rows.min()))}."
+        )
     numbers = {"fewest rows in all classes at once": int(rows.min()), "groups": len(rows)}
     return Finding("composition", None, sentence, affected, total, (), numbers)
 
@@ -199,7 +187,6 @@ def _attack_attribute(
         "knows how the attributes go together, though its own projection does not.",
         _describe_nobody_new(name, rows, certain_alone, beliefs.strongest, alone),
         own={"strongest belief by its own projection": float(alone.max())},
-        further={},
     )  # fmt: skip
 
 
@@ -210,11 +197,9 @@ def _describe_nobody_new(
     known, others = rows_text(int(rows[certain_alone].sum())), ~certain_alone
     if certain_alone.all():
         return f"Its own projection makes the {name} of {known} certain already."
-    beside = (
-        f"Beside {known} that its own projection makes certain, the"
-        if certain_alone.any()
-        else "The"
-    )
+    beside = "The"
+    if certain_alone.any():
+        beside = f"Beside {known} that its own projection makes certain, the"
     return (
         f"{beside} projections together make nobody's {name} certain; whoever knows how the "
         f"attributes go together believes a value with {float(strongest[others].max()):.1%} at "

@@ -7,29 +7,27 @@ model (each person has one value in all, each value keeps its count), and repeat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Floats, Ints, draw_within
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.alignment import Alignment
 from tclose.data.binding import BoundTable
-from tclose.data.encode.cells import Cells, split_evenly
-from tclose.data.encode.classes import group_codes
-from tclose.data.encode.coverage import Boxes
-from tclose.verify.wording import rows_text
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
+from tclose.data.encode.cells import split_evenly
+from tclose.distance.histogram import group_codes
+from tclose.plain import describe_sample, rows_text
 
 PARTS = 8
 ROUNDS = 5
 SHARINGS = 5
-LARGEST = 20_000_000
-"""How many beliefs are kept at most; of more classes some are drawn by chance."""
+GROUPS_EFFORT = 5.0
+COST = 1.5e-6
+"""Seconds that an ordinary core takes for a belief, all rounds together."""
 NOISE = 0.01
 """A gain of a smaller share of the rows is not worth a finding."""
 CHANCE = 3
@@ -40,31 +38,57 @@ CHANCE = 3
 class People:
     """Kinds of people: those in one class with the same quasi-identifiers.
 
-    `bins[:, q]` is the part of column q; `held[c, s]` how often class c holds value s; kinds are in
-    the order of their classes. `truth[kind, s]` counts who has which value: only for judging.
+    `bins[:, q]` is the part of column q; kinds are in the order of their classes. A belief is about
+    one kind (`kind`) and one value that its class holds (`value`): beliefs in other values are 0.
     """
 
     number: Ints
     rows: Floats
     bins: Ints
+    kind: Ints
+    value: Ints
+    slot: Ints
+    """Which class and value each belief is about; those of all kinds of a class are the same."""
     held: Floats
+    """By slot: how often the class holds the value."""
     truth: Floats
+    """By belief: how many of the kind have the value. Only for judging."""
+    is_sample: bool
+    """Whether some classes were drawn, and not all tried."""
+
+    @cached_property
+    def start(self) -> Ints:
+        """The first belief of each kind."""
+        return np.searchsorted(self.kind, np.arange(len(self.number)))
+
+    def scale(self, belief: Floats) -> Floats:
+        """The beliefs of every kind, so that they add up to 1."""
+        return belief / np.add.reduceat(belief, self.start)[self.kind]
+
+    def find_best(self, belief: Floats) -> Ints:
+        """The strongest belief of every kind, the first of equal ones."""
+        best = np.flatnonzero(belief == np.maximum.reduceat(belief, self.start)[self.kind])
+        return best[np.unique(self.kind[best], return_index=True)[1]]
 
 
-def find_definetti(found: Alignment, attribute: str, seed: int) -> Finding:
+def find_definetti(
+    found: Alignment, attribute: str, seed: int, effort: float = math.inf
+) -> Finding:
     """How many more people the attack guesses right than their class does; rows must be linked."""
     assert found.linked is not None
     classes = found.release.classes
     cells, weight = found.linked.first, found.linked.rows.astype(np.float64)
     number = classes.cell_class[found.linked.second]
-    places = found.covering.places(found.original.cells)[cells]
-    parts = [
-        _divide_places(boxes, found.original.cells)[places[:, at]]
-        for at, boxes in enumerate(found.covering.columns)
-    ]
-    people = _group_people(found.original, attribute, cells, number, parts, weight, seed)
+    parts, known = [], found.original.cells
+    for boxes in found.covering.columns:
+        place = boxes.rank[known.codes[boxes.name]]
+        divided = _divide_line(place, known.rows, boxes.known) if boxes.on_a_line else place
+        parts.append(divided[cells])
+    people = _group_people(found.original, attribute, cells, number, parts, weight, seed, effort)
     who = "Whoever has everybody's quasi-identifiers and learns from the release how they"
-    finding, more = _report_guesses(people, attribute, classes.n_rows, who, "release", "class")
+    finding, more = _report_guesses(
+        people, attribute, classes.n_rows, who, "release", "class", seed
+    )
     each = np.bincount(people.number, more, classes.count)
     return replace(finding, classes=rank_worst((each > 0) & finding.found, each))
 
@@ -77,24 +101,31 @@ def attack_groups(
     There everybody's quasi-identifiers and groups are published, so nobody needs the original to
     try it; only to judge how many guesses are right. `cell` and `group` are those of each row.
     """
-    parts = [_divide_values(original, name)[cell] for name in original.classes.quasi]
-    people = _group_people(original, attribute, cell, group, parts, np.ones(len(cell)), seed)
+    parts, known = [], original.cells
+    for name in original.classes.quasi:
+        dictionary, code = known.dictionaries[name], known.codes[name]
+        if dictionary.positions is not None:
+            code = _divide_line(code, known.rows, dictionary.known)
+        parts.append(code[cell])
+    people = _group_people(
+        original, attribute, cell, group, parts, np.ones(len(cell)), seed, GROUPS_EFFORT
+    )
     who = "Whoever learns from the tables how quasi-identifiers"
-    finding, _ = _report_guesses(people, attribute, len(cell), who, "tables", "group")
+    finding, _ = _report_guesses(people, attribute, len(cell), who, "tables", "group", seed)
     return finding
 
 
 def _report_guesses(
-    people: People, attribute: str, total: int, who: str, source: str, group: str
+    people: People, attribute: str, total: int, who: str, source: str, group: str, seed: int
 ) -> tuple[Finding, Floats]:
     """The gain over guessing the commonest value of each class, and by kind of people.
 
     A small gain, or one that chance would explain were each difference the toss of a coin, is no
     finding. What is found among the rows tried is taken for all.
     """
-    kinds = np.arange(len(people.number))
-    learned, usual = share_out(people).argmax(axis=1), people.held[people.number].argmax(axis=1)
-    by_attack, by_class = people.truth[kinds, learned], people.truth[kinds, usual]
+    learned = people.find_best(share_out(people))
+    usual = people.find_best(people.held[people.slot])
+    by_attack, by_class = people.truth[learned], people.truth[usual]
     more, decided = by_attack - by_class, float((by_attack + by_class)[learned != usual].sum())
     rows = float(people.rows.sum())
     right, right_before = (float(right.sum()) / (rows or 1.0) for right in (by_attack, by_class))
@@ -119,88 +150,85 @@ def _report_guesses(
         "gain": gain,
         "rows tried": int(rows),
     }
+    if people.is_sample:
+        sentence += describe_sample(int(rows), total, seed)
     return Finding("deFinetti", attribute, sentence, affected, total, (), numbers), more
 
 
 def share_out(people: People) -> Floats:
-    """The belief in every value for every kind of people, after all rounds."""
-    held = people.held[people.number]
-    belief: Floats = held / held.sum(axis=1, keepdims=True)
-    start = np.flatnonzero(np.diff(people.number, prepend=-1))
-    counts = people.held[people.number[start]]
+    """Every belief, after all rounds."""
+    held = people.held[people.slot]
+    belief = people.scale(held)
+    # Of all pairs of a part and a value only those that occur are kept: there may be many of both.
+    pairs = [group_codes([part[people.kind], people.value]) for part in people.bins.T]
     for _ in range(ROUNDS):
         likely = np.zeros_like(belief)
-        weighted = belief * people.rows[:, None]
-        for q in range(people.bins.shape[1]):
-            size = int(people.bins[:, q].max(initial=0)) + 1
-            table = np.ones((size, belief.shape[1]))
-            np.add.at(table, people.bins[:, q], weighted)
-            likely += np.log(table / table.sum(axis=0))[people.bins[:, q]]
-        likely = np.where(held > 0, likely, -np.inf)
-        belief = held * np.exp(likely - likely.max(axis=1, keepdims=True))
+        weighted = belief * people.rows[people.kind]
+        of_value = np.bincount(people.value, weighted)
+        for part, (pair, first) in zip(people.bins.T, pairs, strict=True):
+            seen, parts = np.bincount(pair, weighted), int(part.max(initial=0)) + 1
+            likely += np.log((1.0 + seen) / (parts + of_value[people.value[first]]))[pair]
+        likely -= np.maximum.reduceat(likely, people.start)[people.kind]
+        belief = held * np.exp(likely)
         for _ in range(SHARINGS):
-            belief /= belief.sum(axis=1, keepdims=True)
-            sums = np.add.reduceat(belief * people.rows[:, None], start)
-            factor = counts / np.where(sums > 0, sums, 1.0)
-            belief *= np.repeat(factor, np.diff(start, append=len(belief)), axis=0)
-        belief /= belief.sum(axis=1, keepdims=True)
+            belief = people.scale(belief)
+            sums = np.bincount(people.slot, belief * people.rows[people.kind], len(people.held))
+            belief *= (people.held / np.where(sums > 0, sums, 1.0))[people.slot]
+        belief = people.scale(belief)
     return belief
 
 
 def _group_people(
     original: BoundTable, attribute: str, cell: Ints, number: Ints, parts: Sequence[Ints],
-    weight: Floats, seed: int,
+    weight: Floats, seed: int, effort: float,
 ) -> People:  # fmt: skip
-    """Rows by class, parts of their quasi-identifiers and value as kinds of people.
-
-    Of very many classes some are drawn by chance; people whose value is missing are left out.
-    """
+    """Rows as kinds of people, without missing values; of very many classes some are drawn."""
     code = original.classes.cell_codes[attribute][cell]
-    values = original.attributes[attribute].values
-    kinds = len(group_codes([number, *parts])[1])
-    kept = np.flatnonzero((code >= 0) & _draw_groups(number, kinds * values, seed))
-    label, first = group_codes([number[kept], *(part[kept] for part in parts)])
-    truth = np.zeros((len(first), values))
-    np.add.at(truth, (label, code[kept]), weight[kept])
-    held = np.zeros((int(number.max(initial=-1)) + 1, values))
-    np.add.at(held, (number[kept], code[kept]), weight[kept])
-    bins = np.stack([part[kept][first] for part in parts], axis=1)
-    return People(number[kept][first], truth.sum(axis=1), bins, held, truth)
+    kept, known = np.flatnonzero(code >= 0), int((code >= 0).sum())
+    beliefs = _count_groups(number[kept], [part[kept] for part in parts])
+    beliefs = beliefs * _count_groups(number[kept], [code[kept]])
+    if beliefs.sum() * COST > effort:
+        drawn = draw_within(beliefs, effort / COST, seed)
+        kept = kept[drawn[number[kept]]]
+    number, code, weight = number[kept], code[kept], weight[kept]
+    slot, first_slot = group_codes([number, code])
+    kind, first = group_codes([number, *(part[kept] for part in parts)])
+    owner = number[first_slot]  # ascending, and so are the classes of kinds
+    begin = np.searchsorted(owner, number[first])
+    width = np.searchsorted(owner, number[first], "right") - begin
+    start = np.cumsum(width) - width
+    kinds = np.repeat(np.arange(len(first)), width)
+    slots = np.arange(len(kinds)) - np.repeat(start - begin, width)
+    return People(
+        number[first],
+        _add_up(kind, weight, len(first)),
+        np.stack([part[kept][first] for part in parts], axis=1),
+        kinds,
+        code[first_slot][slots],
+        slots,
+        _add_up(slot, weight, len(first_slot)),
+        _add_up(start[kind] + slot - begin[kind], weight, len(kinds)),
+        len(kept) < known,
+    )
 
 
-def _draw_groups(number: Ints, beliefs: int, seed: int) -> NDArray[np.bool_]:
-    """Which pairs are in classes that are tried: all, or so many that the beliefs can be kept."""
-    if beliefs <= LARGEST:
-        return np.ones(len(number), dtype=bool)
-    chance = np.random.default_rng(seed).random(int(number.max()) + 1)
-    result: NDArray[np.bool_] = chance[number] < LARGEST / beliefs
-    return result
+def _add_up(owner: Ints, weight: Floats, groups: int) -> Floats:
+    return np.asarray(np.bincount(owner, weight, groups), dtype=np.float64)
 
 
-def _divide_places(boxes: Boxes, cells: Cells) -> Ints:
-    """The part of each place of a column, on the number line or not."""
-    if not boxes.on_a_line:
-        return np.arange(boxes.values + 1)
-    rows = np.bincount(boxes.rank[cells.codes[boxes.name]], cells.rows, boxes.values + 1)
-    return _divide_line(rows, boxes.known)
+def _count_groups(number: Ints, columns: Sequence[Ints]) -> Ints:
+    """How many different tuples each class has."""
+    _, first = group_codes([number, *columns])
+    return np.bincount(number[first], minlength=int(number.max(initial=-1)) + 1)
 
 
-def _divide_values(original: BoundTable, name: str) -> Ints:
-    """The part of each cell: its value, or where that lies on the number line."""
-    dictionary, code = original.cells.dictionaries[name], original.cells.codes[name]
-    if dictionary.positions is None:
-        return code
-    rows = np.bincount(code, original.cells.rows, dictionary.known + 1)
-    return _divide_line(rows, dictionary.known)[code]
+def _divide_line(code: Ints, rows: Ints, known: int) -> Ints:
+    """The part of each cell on a number line, an eighth of the rows; missing values are another.
 
-
-def _divide_line(rows: NDArray[np.number], known: int) -> Ints:
-    """The part of each place on a number line, from the rows at each: an eighth of them.
-
-    Where there are few places, each is a part; what is beyond those known is missing, another part.
+    Where there are few values, each is a part.
     """
     if known <= 2 * PARTS:
-        return np.arange(len(rows))
-    part = split_evenly(rows, PARTS)
+        return code
+    part = split_evenly(np.bincount(code, rows, known + 1), PARTS)
     part[known:] = PARTS
-    return part
+    return part[code]

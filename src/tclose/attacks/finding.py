@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.data.encode.classes import Classes
-from tclose.plain import to_plain
-from tclose.verify.wording import rows_text
+from tclose.arrays import Flags
+from tclose.notebook import Tabular
+from tclose.plain import rows_text, to_plain
+from tclose.requirements.classes import Classes
 
 MOST_CLASSES = 10
 
 Number = float | int | bool | None
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Belief:
         return {**vars(self), "guess": guess, "bits": bits, "sentence": self.sentence}
 
 
-@dataclass(frozen=True)
-class AttackReport:
+@dataclass(frozen=True, repr=False)
+class AttackReport(Tabular):
     """Every attack that could be tried on a release, and what each of them found."""
 
     source: str
@@ -101,6 +101,16 @@ class AttackReport:
     def found(self) -> tuple[Finding, ...]:
         """The findings that affect anybody, the most affected rows first."""
         return tuple(sorted((f for f in self.findings if f.found), key=lambda f: -f.affected))
+
+    @property
+    def headline(self) -> str:
+        """How many attacks found something."""
+        return f"{len(self.found)} of {len(self.findings)} attacks found something"
+
+    def records(self) -> list[dict[str, Any]]:
+        """A line for each finding."""
+        names = ("attack", "attribute", "affected", "share", "sentence")
+        return [{name: getattr(finding, name) for name in names} for finding in self.findings]
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain values, without any cell value of the table."""
@@ -138,11 +148,7 @@ def rank_worst(harmed: Flags, harm: NDArray[Any]) -> tuple[int, ...]:
 
 
 def measure_belief(classes: Classes, attribute: str) -> Belief:
-    """The chance that a guess is right, and the bits unknown, at each of the three steps.
-
-    B0 → B1 → B2: what the table as a whole teaches, and what a class adds (Li et al. 2007). Only
-    the second step is what closeness limits: the first is the reason for publishing at all.
-    """
+    """What a guess is worth before and after (Li et al. 2007): closeness limits B1 → B2 alone."""
     histogram = classes.histogram(attribute)
     table = classes.merge_histogram(attribute, np.zeros(classes.count, np.int64), 1).dense()[0]
     table, values = table.astype(np.float64), max(classes.attributes[attribute].values, 1)
@@ -154,9 +160,6 @@ def measure_belief(classes: Classes, attribute: str) -> Belief:
     if classes.persons is not None:  # who has several values counts for each of them
         everyone, everyone_in_classes = classes.everyone, classes.size.sum()
     by_class = float(commonest.sum() / everyone_in_classes)
-    return Belief(
-        attribute=attribute,
-        values=values,
-        guess=(1 / values, float(table.max() / everyone), by_class),
-        bits=(float(np.log2(values)), float(-(share @ np.log2(share))), unknown),
-    )
+    guess = (1 / values, float(table.max() / everyone), by_class)
+    bits = (float(np.log2(values)), float(-(share @ np.log2(share))), unknown)
+    return Belief(attribute, values, guess, bits)

@@ -8,20 +8,30 @@ the right class, which is the most that is possible.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose.attacks.classes import find_threshold
 from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.alignment import Alignment
-from tclose.data.encode.classes import group_codes
+from tclose.distance.histogram import group_codes
 from tclose.kernels.classes.boxes import BoxGaps
-from tclose.verify.wording import rows_text
+from tclose.plain import rows_text
 
 MOST_PAIRS = 2_000_000_000
 """How many people × classes are compared one by one; of more, people are drawn by chance."""
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+
+def find_order(found: Alignment) -> Finding:
+    """Whether rows stand where the original has them: then a list in its order tells whose."""
+    total = found.release.classes.n_rows
+    tells = found.in_order and len(found.release.cells.rows) > 1
+    if tells:
+        sentence = (
+            "The rows stand in the order of the original: whoever has a list of the people in that "
+            "order reads off everybody's row."
+        )
+    else:
+        sentence = "The order of the rows is not that of the original, so it tells nobody's row."
+    return Finding("order", None, sentence, total if tells else 0, total)
 
 
 def find_linkage(found: Alignment, *, seed: int = 1) -> Finding:
@@ -74,11 +84,7 @@ def find_linkage(found: Alignment, *, seed: int = 1) -> Finding:
 
 
 def _measure_gaps(found: Alignment) -> BoxGaps:
-    """Where gaps are measured on: the positions of a column's places, and the ends of its values.
-
-    Positions and ends are shares of the column's range. A column without numbers has its places
-    themselves on the line.
-    """
+    """What gaps are measured on: places and ends of values as shares of a column's range."""
     first = np.cumsum([0, *(column.values + 1 for column in found.covering.columns)])
     positions, ends = [], []
     for column in found.covering.columns:

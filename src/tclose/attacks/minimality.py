@@ -2,37 +2,40 @@
 
 Where some cut of a class in two leaves k rows on both sides, but every such cut would break what is
 promised about sensitive values, these are why the class was left whole: they lie unevenly inside.
-Of very many cuts some are tried, spread evenly (`LARGEST`).
+Of very many cuts some are tried, spread evenly; of very many classes some, drawn by chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Ints, draw_within
 from tclose.attacks.classes import find_threshold
-from tclose.attacks.finding import Finding, rank_worst
+from tclose.attacks.finding import Finding, report_classes
 from tclose.data.alignment import Alignment
-from tclose.data.encode.classes import Classes, group_codes, partition_cells
+from tclose.distance.histogram import add_by_group, group_codes
+from tclose.plain import classes_text, describe_sample
 from tclose.requirements import Requirement, failing_classes, state_requirements
-from tclose.verify.wording import classes_text, rows_text
+from tclose.requirements.classes import Classes, partition_cells
 
-LARGEST = 40_000_000
-"""How many times a cell may be put on a side of a cut: cells, times columns, times cuts."""
+COST = 1e-6
+"""Seconds that an ordinary core takes to put a cell on a side of a cut and judge it by one
+requirement."""
 FEWEST = 15
 """How many cuts of a class along a column are tried, however large the table is."""
+CHUNK = 1_000_000
+"""Cells that are judged at once."""
 
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
-
-def find_minimality(found: Alignment) -> Finding | str:
+def find_minimality(found: Alignment, seed: int = 1, effort: float = math.inf) -> Finding | str:
     """Classes that only sensitive values kept whole; in words, why it is not tried where it is not.
 
-    Where rows have weights, or persons several rows, halves would have to be counted anew.
+    Where rows have weights, or persons several rows, halves would have to be counted anew. Where
+    the effort is not enough for all cuts, fewer are tried, and then of some classes only.
     """
     assert found.linked is not None
     original = found.original
@@ -48,38 +51,117 @@ def find_minimality(found: Alignment) -> Finding | str:
         names = sorted({requirement.name for requirement in sensitive})
         return f"{' and '.join(names)} is not judged on halves of classes"
     cells, number = found.linked.first, found.release.classes.cell_class[found.linked.second]
-    people = _repeat_cells(found.original.classes, cells, found.linked.rows)
-    places = found.covering.places(found.original.cells)[cells]
     size, k = found.release.classes.size, find_threshold(found.release)
-    most = max(LARGEST // max(places.size, 1), FEWEST)
-    possible, harmless = np.zeros(len(size), dtype=bool), np.zeros(len(size), dtype=bool)
+    places = found.covering.places(found.original.cells)[cells]
+    ranks = [rank_values(number, place, len(size)) for place in places.T]
+    held, work = np.bincount(number, minlength=len(size)), effort / (COST * len(promised))
+
+    def count_sides(most: int) -> Ints:
+        """How often a cell of each class is put on a side of a cut."""
+        cuts: Ints = np.sum([np.minimum(highest, most) for _, highest in ranks], axis=0)
+        return held * cuts
+
+    most = max([1, *(int(highest.max(initial=0)) for _, highest in ranks)])
+    while most > FEWEST and count_sides(most).sum() > work:
+        most = max(FEWEST, most // 2)
+    drawn = np.ones(len(size), dtype=bool)
+    if count_sides(most).sum() > work:
+        drawn = draw_within(count_sides(most), work, seed)
+    people = _repeat_cells(found.original.classes, cells, found.linked.rows)
+    cuts = _CutJudge(people, number, len(size), k, promised)
     every = True
-    for place in places.T:
-        rank, cuts = rank_values(number, place, len(size))
-        every &= bool(cuts.max(initial=0) <= most)
-        for border in list_borders(cuts, most):
-            side = rank >= border[number]
-            allowed = _are_sides_large(number, side, people.cell_rows, len(size), k)
-            possible |= allowed
-            allowed &= ~harmless
-            harmless |= allowed & ~_find_breaking(people, number, side, allowed, promised)
-    harmed = possible & ~harmless
-    count = int(harmed.sum())
-    numbers = {
-        "classes large enough to be cut": int(possible.sum()),
-        "of them held together by sensitive values": count,
-        "every cut was tried": every,
-    }
-    affected = int(size[harmed].sum())
-    sentence = "No class was left whole because of its sensitive values alone."
-    if affected:
-        sentence = (
-            f"{classes_text(count)} with {rows_text(affected)} could be cut in two as far as their "
-            "size goes, but not without breaking what is promised about sensitive values: whoever "
-            "knows the method can tell that these lie unevenly inside."
+    for rank, highest in ranks:
+        highest = np.where(drawn, highest, 0)
+        every &= bool(highest.max(initial=0) <= most)
+        cuts.try_all(rank, list_borders(highest, most))
+    possible = cuts.possible & drawn
+    harmed = possible & ~cuts.harmless
+    count, classes = int(harmed.sum()), found.release.classes
+    finding = report_classes(
+        "minimality", None, classes, harmed,
+        lambda rows: f"{classes_text(count)} with {rows} could be cut in two as far as their size "
+        "goes, but not without breaking what is promised about sensitive values: whoever knows the "
+        "method can tell that these lie unevenly inside.",
+        "No class was left whole because of its sensitive values alone.",
+        {
+            "classes large enough to be cut": int(possible.sum()),
+            "of them held together by sensitive values": count,
+            "every cut was tried": every,
+            "rows tried": int(classes.class_rows[drawn].sum()),
+        },
+    )  # fmt: skip
+    return finding if drawn.all() else _extend(finding, classes, drawn, seed)
+
+
+def _extend(finding: Finding, classes: Classes, drawn: Flags, seed: int) -> Finding:
+    """What was found among the rows tried, taken for all."""
+    tried = int(classes.class_rows[drawn].sum())
+    affected = round(finding.affected / max(tried, 1) * classes.n_rows)
+    sentence = finding.sentence + describe_sample(tried, classes.n_rows, seed)
+    return replace(finding, affected=affected, sentence=sentence)
+
+
+class _CutJudge:
+    """Tries cuts of classes, many at once: which are possible, and which of them do no harm.
+
+    Cells of cut classes stand once for every cut. All other rows are one class, with so many
+    copies of the table that its distributions stay as they are.
+    """
+
+    def __init__(
+        self, people: Classes, number: Ints, classes: int, k: int, promised: Sequence[Requirement]
+    ) -> None:
+        self.people, self.number, self.classes = people, number, classes
+        self.k, self.promised = k, promised
+        self.possible, self.harmless = (np.zeros(classes, dtype=bool) for _ in range(2))
+        self.alike, self.first = group_codes(list(people.cell_codes.values()))
+        self.whole = add_by_group(people.cell_rows, self.alike, len(self.first))
+        self.waiting: list[tuple[Ints, Ints]] = []
+        self.tried: list[Flags] = []
+
+    def try_all(self, rank: Ints, borders: Iterable[Ints]) -> None:
+        """Cuts along one column: a cell whose rank reaches its class's border is above."""
+        rows, held = self.people.cell_rows, 0
+        for border in borders:
+            side = 2 * self.number + (rank >= border[self.number])
+            halves = np.bincount(side, rows, 2 * self.classes).reshape(-1, 2)
+            allowed = halves.min(axis=1) >= self.k
+            self.possible |= allowed
+            allowed &= ~self.harmless
+            if not allowed.any():
+                continue
+            kept = np.flatnonzero(allowed[self.number])
+            self.waiting.append((kept, side[kept] + 2 * self.classes * len(self.tried)))
+            self.tried.append(allowed)
+            held += len(kept)
+            if held >= CHUNK:
+                self._judge()
+                held = 0
+        self._judge()
+
+    def _judge(self) -> None:
+        """Judges the cuts that wait."""
+        if not self.waiting:
+            return
+        cells = np.concatenate([kept for kept, _ in self.waiting])
+        copies, rows = len(self.tried), self.people.cell_rows[cells]
+        rest = copies * self.whole - add_by_group(rows, self.alike[cells], len(self.first))
+        others = np.flatnonzero(rest > 0)
+        label = [*(label for _, label in self.waiting)]
+        label.append(np.full(len(others), 2 * self.classes * copies))
+        every = _repeat_cells(
+            self.people,
+            np.concatenate([cells, self.first[others]]),
+            np.concatenate([rows, rest[others]]),
         )
-    total, worst = found.release.classes.n_rows, rank_worst(harmed, size)
-    return Finding("minimality", None, sentence, affected, total, worst, numbers)
+        seen = partition_cells(every, np.concatenate(label))
+        broken = np.zeros(self.classes * copies + 1, dtype=bool)
+        broken[seen.origin[failing_classes(self.promised, seen)] // 2] = True
+        for allowed, breaks in zip(
+            self.tried, broken[:-1].reshape(copies, self.classes), strict=True
+        ):
+            self.harmless |= allowed & ~breaks
+        self.waiting, self.tried = [], []
 
 
 def _repeat_cells(classes: Classes, cells: Ints, weight: Ints) -> Classes:
@@ -116,40 +198,3 @@ def list_borders(cuts: Ints, most: int) -> Iterator[Ints]:
     for turn in range(int(tried.max(initial=0))):
         border = 1 + (2 * turn + 1) * cuts // np.maximum(2 * tried, 1)
         yield np.where(turn < tried, border, cuts + 1)
-
-
-def _are_sides_large(number: Ints, side: Flags, weight: Ints, classes: int, k: int) -> Flags:
-    rows = np.zeros((classes, 2), dtype=np.int64)
-    np.add.at(rows, (number, side.astype(np.int64)), weight)
-    result: Flags = rows.min(axis=1) >= k
-    return result
-
-
-def _find_breaking(
-    people: Classes, number: Ints, side: Flags, cut: Flags, promised: Sequence[Requirement]
-) -> Flags:
-    """Which classes have a side that breaks a promise, of those that are to be cut."""
-    result = np.zeros(len(cut), dtype=bool)
-    if not cut.any():
-        return result
-    seen = _halve(people, number, side, cut)
-    broken = seen.origin[failing_classes(promised, seen)] // 2
-    result[broken[broken < len(cut)]] = True
-    return result
-
-
-def _halve(people: Classes, number: Ints, side: Flags, cut: Flags) -> Classes:
-    """Both sides of the classes that are cut, and all other rows as one class, so that the whole
-    table stays as it is."""
-    inside = cut[number]
-    kept, rest = np.flatnonzero(inside), np.flatnonzero(~inside)
-    alike, first = group_codes([codes[rest] for codes in people.cell_codes.values()])
-    weight = np.zeros(len(first), dtype=people.cell_rows.dtype)
-    np.add.at(weight, alike, people.cell_rows[rest])
-    fewer = _repeat_cells(
-        people,
-        np.concatenate([kept, rest[first]]),
-        np.concatenate([people.cell_rows[kept], weight]),
-    )
-    halves = 2 * number[kept] + side[kept]
-    return partition_cells(fewer, np.concatenate([halves, np.full(len(first), 2 * len(cut))]))

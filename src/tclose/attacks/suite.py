@@ -9,14 +9,18 @@ from tclose.attacks.classes import attack_attribute, find_reidentification
 from tclose.attacks.composition import find_composition
 from tclose.attacks.definetti import find_definetti
 from tclose.attacks.finding import AttackReport, Finding, measure_belief
-from tclose.attacks.linkage import find_linkage
+from tclose.attacks.linkage import find_linkage, find_order
 from tclose.attacks.minimality import find_minimality
+from tclose.attacks.uniqueness import find_uniqueness
 from tclose.data.alignment import Alignment, LinkedRows, values_agree
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.errors import DataError, UsageError
 
 Progress = Callable[[str], None]
+EFFORT = 5.0
+"""The work that attacks may take where nothing is said, in seconds of an ordinary core: half of it
+for minimality, the other half for deFinetti."""
 
 
 @dataclass(frozen=True)
@@ -28,46 +32,51 @@ class Other:
 
 
 def attack_release(
-    release: BoundTable,
-    *,
-    original: Alignment | None = None,
-    population: Cells | None = None,
-    other: Other | None = None,
-    seed: int = 1,
+    release: BoundTable, *, original: Alignment | None = None, population: Cells | None = None,
+    other: Other | None = None, seed: int = 1, effort: float = EFFORT, only_risks: bool = False,
     progress: Progress = lambda step: None,
-) -> AttackReport:
-    """Tries every attack for which there is what it needs; says what could not be tried."""
+) -> AttackReport:  # fmt: skip
+    """Tries every attack for which there is what it needs; says what could not be tried.
+
+    Those that take long try as many rows as the effort is enough for (seconds of an ordinary core),
+    drawn by the seed. `only_risks` leaves all out but the risks of being recognized.
+    """
     findings: list[Finding] = []
     lacking: list[str] = []
-    progress("looking at every class")
-    for name in release.attributes:
-        findings += attack_attribute(release.classes, name)
+    names = () if only_risks else tuple(release.attributes)
+    for at, name in enumerate(names, 1):
+        progress(f"looking at {name} in every class, {at} of {len(names)}")
+        findings += attack_attribute(release, name)
     findings += find_reidentification(release, population)
     if population is None:
         lacking.append("journalist: needs a population table")
-    if original is None:
-        lacking.append("linkage, minimality, deFinetti: need the original table")
+    if not only_risks:
+        findings += find_uniqueness(release)
+    if only_risks:
+        lacking.append("every attack but the risks of being recognized: left out, as was asked")
+    elif original is None:
+        lacking.append("order, linkage, minimality, deFinetti: need the original table")
     else:
-        findings += _attack_with_original(release, original, lacking, seed, progress)
-    if other is None:
+        findings += _attack_with_original(release, original, lacking, seed, effort, progress)
+    if only_risks:
+        other = None
+    elif other is None:
         lacking.append("composition: needs another release about the same people")
-    else:
+    if other is not None:
         progress("composing two releases")
         findings += _attack_both(release, other)
-    return AttackReport(
-        source=release.source.name,
-        rows=release.classes.n_rows,
-        classes=release.classes.count,
-        beliefs=tuple(measure_belief(release.classes, name) for name in release.attributes),
-        findings=tuple(findings),
-        not_tried=tuple(lacking),
-    )
+    source, classes = release.source.name, release.classes
+    beliefs = tuple(measure_belief(classes, name) for name in release.attributes)
+    counts = (classes.n_rows, classes.count)
+    return AttackReport(source, *counts, beliefs, tuple(findings), tuple(lacking))
 
 
 def _attack_with_original(
-    release: BoundTable, original: Alignment, lacking: list[str], seed: int, progress: Progress
-) -> Iterator[Finding]:
+    release: BoundTable, original: Alignment, lacking: list[str], seed: int, effort: float,
+    progress: Progress,
+) -> Iterator[Finding]:  # fmt: skip
     progress("linking rows with people")
+    yield find_order(original)
     yield find_linkage(original, seed=seed)
     if original.linked is None:
         lacking.append(
@@ -75,14 +84,14 @@ def _attack_with_original(
         )
         return
     progress("cutting classes in two")
-    found = find_minimality(original)
+    found = find_minimality(original, seed, effort / 2)
     if isinstance(found, str):
         lacking.append(f"minimality: {found}")
     else:
         yield found
     for name in release.attributes:
         progress(f"learning {name}")
-        yield find_definetti(original, name, seed)
+        yield find_definetti(original, name, seed, effort / 2 / len(release.attributes))
 
 
 def _attack_both(release: BoundTable, other: Other) -> Iterator[Finding]:

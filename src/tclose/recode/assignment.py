@@ -1,7 +1,7 @@
-"""The class of each row by a plan alone: whatever other rows there are, and no class is widened.
+"""The class of each row by a plan alone: no class is widened, whatever other rows there are.
 
-A row is outside where its class does not cover it. With levels a row is also outside where no class
-of the plan is released as its groups: only what was released before is released again.
+A row is outside where its class does not cover it, and with levels where no class is released as
+its groups: only what was released before is released again.
 """
 
 from __future__ import annotations
@@ -12,30 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Ints
 from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import group_codes
-from tclose.data.encode.labels import ANYTHING
+from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
+from tclose.recode.levels import list_words
 from tclose.recode.plan import Plan, PlanClass, PlanCut, PlanNode
-from tclose.recode.shapes import (
-    NumberLine,
-    Shape,
-    extend_hierarchy,
-    find_position,
-    find_unit,
-    interval_ends,
-    read_shapes,
-)
-from tclose.recode.values import Released
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-
-NOBODY = np.zeros(0, dtype=np.int64)
-UNKNOWN = "\0"
-"""In place of a word, where a value has no group."""
+from tclose.recode.shapes import NumberLine, Shape, read_shapes
 
 
 @dataclass(frozen=True)
@@ -69,16 +53,15 @@ def assign_classes(bound: BoundTable, plan: Plan) -> PlanAssignment:
     return PlanAssignment(np.where(outside, -1, label), faults)
 
 
-# --- by levels
-
-
 def _assign_by_levels(bound: BoundTable, plan: Plan) -> PlanAssignment:
     """By the groups of a row's values, which some class of the plan must be released as."""
+    assert plan.levels is not None
     faults, columns = {}, []
     for released in plan.columns:
         number = {word: at for at, word in enumerate(dict.fromkeys(released.values))}
         mine = np.array([number[word] for word in released.values], dtype=np.int64)
-        found = [number.get(word, -1) for word in _words(bound, plan, released)]
+        words = list_words(bound, released, plan.levels[released.column])
+        found = [number.get(word, -1) for word in words]
         code = np.array(found, dtype=np.int64)[bound.cells.codes[released.column]]
         faults[released.column] = code < 0
         columns.append(np.concatenate([mine, code]))
@@ -89,87 +72,41 @@ def _assign_by_levels(bound: BoundTable, plan: Plan) -> PlanAssignment:
     return PlanAssignment(np.where(outside, -1, classes[group[plan.classes :]]), faults)
 
 
-def _words(bound: BoundTable, plan: Plan, released: Released) -> list[str | None]:
-    """What each value of a table, a missing one last, is released as.
-
-    On the last level a whole column is one word, its root; where that is `*` it covers missing
-    values, too.
-    """
-    assert plan.levels is not None
-    labels, level = bound.cells.dictionaries[released.column].labels, plan.levels[released.column]
-    whole = level > 0 and set(released.values) == {ANYTHING}
-    if released.kind == "tree":
-        tree = extend_hierarchy(released, bound, ())
-        leaf = tree.find(labels)
-        above = tree.ancestors[:, min(level, tree.levels - 1)]
-        words = [
-            (ANYTHING if whole else tree.labels[int(above[at])])
-            if 0 <= at < tree.leaf_count
-            else UNKNOWN
-            for at in leaf
-        ]
-    elif whole:
-        words = [ANYTHING] * len(labels)
-    else:
-        words = _equal_numbers(released, labels) if released.kind == "interval" else list(labels)
-    return [*words, ANYTHING if whole else None]
-
-
-def _equal_numbers(released: Released, labels: Sequence[str]) -> list[str]:
-    """The released word of each value that is the same number, however it is written."""
-    ends = {word: interval_ends(word)[0] for word in released.values if word is not None}
-    unit = find_unit(list(ends.values()))
-    spot = {find_position(end, unit): word for word, end in ends.items()}
-    return [spot.get(find_position(text, unit), UNKNOWN) for text in labels]
-
-
-# --- by cuts
-
-
 def follow_cuts(nodes: Sequence[PlanNode], shapes: Sequence[Shape]) -> Ints:
     """The class of each cell, by the cuts; −1 where a value has no place on its line."""
     at = {shape.column.name: number for number, shape in enumerate(shapes)}
     column, left, right = (np.full(len(nodes), -1, dtype=np.int64) for _ in range(3))
+    limit, row = (np.zeros(len(nodes), dtype=np.int64) for _ in range(2))
+    sets: list[list[Flags]] = [[] for _ in shapes]
     for number, step in enumerate(nodes):
-        if isinstance(step, PlanCut):
-            column[number], left[number], right[number] = at[step.column], step.left, step.right
-        else:
+        if isinstance(step, PlanClass):
             left[number] = step.number
-    limit, row = _limits(nodes, shapes, at)
-    sets = [_members_left(nodes, shape) for shape in shapes]
+            continue
+        column[number], left[number], right[number] = at[step.column], step.left, step.right
+        shape = shapes[at[step.column]]
+        if shape.is_set:
+            members = sets[at[step.column]]
+            row[number] = len(members)
+            members.append(np.zeros(shape.known + 1, dtype=np.bool_))  # a missing value goes right
+            members[-1][[shape.codes[text] for text in step.border if text in shape.codes]] = True
+        elif shape.column.hierarchy is not None:
+            limit[number] = last_leaf_left(step, shape)
+        elif shape.line is not None:
+            limit[number] = _last_below(step, shape.line)
+    tables = [np.array(members) for members in sets]
     code = np.stack([shape.code for shape in shapes], axis=1)
     node = np.zeros(len(code), dtype=np.int64)
     while (inner := np.flatnonzero(column[node] >= 0)).size:
         some = node[inner]
         value = code[inner, column[some]]
         goes_left = value <= limit[some]
-        for number, shape in enumerate(shapes):
-            mine = np.flatnonzero(column[some] == number) if shape.is_set else NOBODY
-            if len(mine):
-                goes_left[mine] = sets[number][row[some[mine]], value[mine]]
+        for number, table in enumerate(tables):
+            if len(table):
+                mine = np.flatnonzero(column[some] == number)
+                goes_left[mine] = table[row[some[mine]], value[mine]]
         node[inner] = np.where(goes_left, left[some], right[some])
     lost = (code < 0).any(axis=1)
     return np.where(lost, -1, left[node]).astype(np.int64)
-
-
-def _limits(
-    nodes: Sequence[PlanNode], shapes: Sequence[Shape], at: dict[str, int]
-) -> tuple[Ints, Ints]:
-    """For each node the last code that goes left, and its row among the sets of its column."""
-    limit, row = (np.zeros(len(nodes), dtype=np.int64) for _ in range(2))
-    seen = [0] * len(shapes)
-    for number, step in enumerate(nodes):
-        if isinstance(step, PlanClass):
-            continue
-        shape = shapes[at[step.column]]
-        if shape.is_set:
-            row[number] = seen[at[step.column]]
-            seen[at[step.column]] += 1
-        elif shape.column.hierarchy is not None:
-            limit[number] = last_leaf_left(step, shape)
-        elif shape.line is not None:
-            limit[number] = _last_below(step, shape.line)
-    return limit, row
 
 
 def last_leaf_left(step: PlanCut, shape: Shape) -> int:
@@ -186,17 +123,3 @@ def _last_below(step: PlanCut, line: NumberLine) -> int:
     if not places:
         return len(line.texts) - 1
     return bisect_right(line.positions, sum(places, Fraction(0)) / len(places)) - 1
-
-
-def _members_left(nodes: Sequence[PlanNode], shape: Shape) -> Flags:
-    """[steps of a column, codes]: the values that go left; a missing one never does."""
-    mine = [
-        node
-        for node in nodes
-        if shape.is_set and isinstance(node, PlanCut) and node.column == shape.column.name
-    ]
-    place = {text: at for at, text in enumerate(shape.texts)}
-    table = np.zeros((len(mine), shape.known + 1), dtype=np.bool_)
-    for at, step in enumerate(mine):
-        table[at, [place[text] for text in step.border if text in place]] = True
-    return table

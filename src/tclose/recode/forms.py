@@ -1,9 +1,7 @@
 """Rows in groups as tables: Anatomy, slicing, and rows in no order.
 
-**Order tells nothing.** Rows are first put into the order of their published values and then
-shuffled by the seed. Where a row stands is thus a function of what is published and of the seed,
-so even whoever knows the seed learns nothing from it about the order of the original table, in
-which neighbours may be alike. Groups are numbered by the rows in them, for the same reason.
+**Order tells nothing.** Rows are put into the order of their published values and then shuffled by
+the seed, and groups are numbered by their rows: neither depends on the order of the original table.
 """
 
 from __future__ import annotations
@@ -15,15 +13,13 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import locate_batches
-from tclose.data.encode.classes import group_codes
 from tclose.data.source import Rows
-from tclose.recode.rewrite import Pseudonyms, list_released_columns, release_identifier
-
-Ints = NDArray[np.int64]
+from tclose.distance.histogram import group_codes
+from tclose.recode.rewrite import Pseudonyms, list_released_columns, mask_values
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ class GroupedRows:
         kept = [name for name in self.table.column_names if name not in self.bound.attributes]
         table = self.table.select(kept)
         order = shuffle_within_groups(table, self.group, [self.seed, 0])
-        return _with_group(table.take(pa.array(order)), group, self.group[order])
+        return table.take(pa.array(order)).add_column(0, group, pa.array(self.group[order]))
 
     def sensitive_table(self, names: Sequence[str], group: str, count: str) -> pa.Table:
         """Anatomy's ST of one set of sensitive attributes: group, values, how many rows."""
@@ -66,7 +62,7 @@ class GroupedRows:
             order = pa.array(shuffle_within_groups(held, self.group, [self.seed, at + 1]))
             columns |= {name: held.column(name).take(order) for name in names}
         table = pa.table({name: columns[name] for name in self.table.column_names})
-        return _with_group(table, group, np.sort(self.group, kind="stable"))
+        return table.add_column(0, group, pa.array(np.sort(self.group, kind="stable")))
 
     @cached_property
     def groups(self) -> int:
@@ -77,11 +73,7 @@ class GroupedRows:
 def group_rows(
     bound: BoundTable, rows: Rows, by_cell: Ints, pseudonyms: Pseudonyms, seed: int
 ) -> GroupedRows:
-    """The rows of a table with their groups, given for rows in the order of their cells.
-
-    Rows of one cell are alike in everything that a group is about, so which of them comes first
-    does not matter.
-    """
+    """The rows of a table with their groups, given in the order of cells, whose rows are alike."""
     located = list(
         locate_batches(bound.cells, bound.cell_columns, rows.batches(), bound.source.name)
     )
@@ -90,10 +82,10 @@ def group_rows(
     label[np.argsort(cell, kind="stable")] = by_cell
     table = pa.Table.from_batches([batch for batch, _ in located], rows.schema)
     columns = {name: table.column(name) for name in list_released_columns(bound)}
-    for name in bound.policy.identifiers:
-        if name in columns:
-            values = columns[name].combine_chunks()
-            columns[name] = release_identifier(bound.policy, values, pseudonyms)
+    masks = bound.policy.release.identifiers == "mask"
+    for name in set(bound.policy.identifiers) & set(columns):
+        values = columns[name].combine_chunks()
+        columns[name] = mask_values(values) if masks else pseudonyms.column(name, values)
     return GroupedRows(bound, pa.table(columns), cell, _number_groups(bound, cell, label), seed)
 
 
@@ -106,21 +98,15 @@ def shuffle_within_groups(table: pa.Table, group: Ints, seed: Sequence[int]) -> 
     >>> shuffled.equals(back.take(pa.array(shuffle_within_groups(back, np.zeros(4, int), [7]))))
     True
     """
-    rank = _order_by_value(table)
+    keys = {f"c{at}": _sortable(column) for at, column in enumerate(table.columns)}
+    rank = np.arange(table.num_rows)
+    if keys:
+        order = [(name, "ascending") for name in keys]
+        rank = pc.sort_indices(pa.table(keys), sort_keys=order).to_numpy().astype(np.int64)
     chance = np.random.default_rng(list(seed)).random(len(rank))
     # Chance is dealt along groups and values, never along the table's own order.
     rank = rank[np.argsort(group[rank], kind="stable")]
     return rank[np.lexsort((chance, group[rank]))]
-
-
-def _order_by_value(table: pa.Table) -> Ints:
-    """The rows in the order of their values, column by column."""
-    keys = {f"c{at}": _sortable(column) for at, column in enumerate(table.columns)}
-    if not keys:
-        return np.arange(table.num_rows)
-    order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
-    result: Ints = order.to_numpy().astype(np.int64)
-    return result
 
 
 def _sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -148,7 +134,3 @@ def _number_groups(bound: BoundTable, cell: Ints, label: Ints) -> Ints:
     number[order] = np.arange(1, len(low) + 1)
     result: Ints = number[label]
     return result
-
-
-def _with_group(table: pa.Table, name: str, group: Ints) -> pa.Table:
-    return table.add_column(0, name, pa.array(group))

@@ -1,15 +1,6 @@
 """New rows put into the classes of a plan, or held back; what is released keeps the promise.
 
-| the plan has | a new row goes | what does not fit |
-|---|---|---|
-| levels | where its values' groups are | held back class by class |
-| cuts | the way the cuts send it | held back class by class |
-| classes only | to the nearest class that keeps the promise with it | held back |
-
-A class is released as what it was, widened where a row in it needs that. A row with a value beyond
-everything that was released (beyond the outermost ends, below no common group, in no set, missing
-where nothing was) is outside: it is not released, and no class is widened for it. By levels, which
-do not depend on the rows, only a value that the hierarchy does not know is outside.
+How a row finds its class, what is widened for it and which rows are outside: release.md.
 """
 
 from __future__ import annotations
@@ -18,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Ints
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.errors import UsageError
@@ -33,9 +24,6 @@ from tclose.recode.values import Recoding, Released
 from tclose.utility.loss import Quasi, weigh_loss
 
 MOST_ROUNDS = 40
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -53,67 +41,57 @@ class Insertion:
 
 
 def insert_cells(bound: BoundTable, plan: Plan, population: Cells | None = None) -> Insertion:
-    """Puts each new row into a class of the plan where the promise holds, as far as there is one.
-
-    The promise is judged on the rows that are released, by what they are released as, with the
-    policy's own requirements.
-    """
-    _refuse_other_columns(bound, plan)
-    _refuse_centroids(plan)
+    """Puts each new row into a class of the plan that keeps the promise, as far as there is one."""
+    _refuse_unfit(bound, plan)
+    own = plan.own_rows.recall(bound) if plan.own_rows is not None else None
     if plan.levels is not None:
-        return _insert_by_levels(bound, plan.columns, plan.levels, population)
+        return _insert_by_levels(bound, plan, plan.levels, population, own)
     shapes = read_shapes(plan.columns, bound, plan.border_labels)
-    everyone = np.arange(len(bound.cells.rows))
+    if own is not None and not find_failing_cells(bound, population, own, plan.columns).any():
+        everyone = np.arange(len(own))
+        as_planned = IncomingRows(bound, population, shapes, plan.columns, everyone, own[:, None])
+        recoding = as_planned.recode(shapes, own)
+        return Insertion(recoding, plan.way, 0, recoding.loss.left_out, 0)
+    everyone, fixed = np.arange(len(bound.cells.rows)), bound.policy.limited
     if plan.cuts:
-        choice = _drop_outside(shapes, follow_cuts(plan.cuts, shapes))[:, None]
+        label = follow_cuts(plan.cuts, shapes)
+        cells = np.flatnonzero(label >= 0)
+        fits = [
+            each.covers(cells, label[cells])
+            | (each.inside[cells] & (each.column.name not in fixed))
+            for each in shapes
+        ]
+        label[cells[~np.all(fits, axis=0)]] = -1
+        choice = label[:, None]
     else:
-        choice = find_nearest_classes(shapes, everyone, MOST_ROUNDS)
+        choice = find_nearest_classes(shapes, everyone, MOST_ROUNDS, fixed=fixed)
     incoming = IncomingRows(bound, population, shapes, plan.columns, everyone, choice)
     label, wide = incoming.find_classes(np.full(len(everyone), -1))
     used = np.unique(label[label >= 0])
-    changed = np.any(
-        [after.differs_from(before) for before, after in zip(shapes, wide, strict=True)], axis=0
-    )
+    pairs = zip(shapes, wide, strict=True)
+    changed = np.any([after.differs_from(before) for before, after in pairs], axis=0)
     recoding = incoming.recode(wide, label)
-    return _report(bound, plan.way, recoding, choice[:, 0] < 0, int(changed[used].sum()))
+    outside = int(bound.cells.rows[choice[:, 0] < 0].sum())
+    held_back = recoding.loss.left_out - outside
+    return Insertion(recoding, plan.way, outside, held_back, int(changed[used].sum()))
 
 
 def _insert_by_levels(
     bound: BoundTable,
-    columns: Sequence[Released],
+    plan: Plan,
     levels: Mapping[str, int],
     population: Cells | None,
+    own: Ints | None,
 ) -> Insertion:
-    """Every row in the class of its values' groups; classes that break the promise are held back.
-
-    Holding rows back changes what the others are compared with, so that is repeated.
-    """
-    recoding = recode_by_levels(bound, columns, levels)
-    label = recoding.label
+    """Holding a class back changes what the others are compared with, so that is repeated."""
+    recoding = recode_by_levels(bound, plan.columns, levels)
+    label = recoding.label if own is None else np.where(own < 0, -1, recoding.label)
     while (failing := find_failing_cells(bound, population, label, recoding.released)).any():
         label = np.where(failing, -1, label)
-    kept = recoding.with_label(label, bound.cells.rows)
-    return _report(bound, "levels", kept, recoding.label < 0, 0)
-
-
-def _report(
-    bound: BoundTable, way: Way, recoding: Recoding, outside: Flags, widened: int
-) -> Insertion:
     rows = bound.cells.rows
-    beyond = int(rows[outside].sum())
-    held_back = int(rows[recoding.label < 0].sum()) - beyond
-    return Insertion(recoding, way, beyond, held_back, widened)
-
-
-def _drop_outside(shapes: Sequence[Shape], label: Ints) -> Ints:
-    """The same classes for the cells that they cover or may be widened to; −1 for others."""
-    cells = np.flatnonzero(label >= 0)
-    fits = np.ones(len(cells), dtype=bool)
-    for shape in shapes:
-        fits &= shape.covers(cells, label[cells]) | shape.inside[cells]
-    result = np.full(len(label), -1, dtype=np.int64)
-    result[cells[fits]] = label[cells[fits]]
-    return result
+    outside = int(rows[recoding.label < 0].sum())
+    kept = recoding.with_label(label, rows)
+    return Insertion(kept, "levels", outside, kept.loss.left_out - outside, 0)
 
 
 @dataclass(frozen=True)
@@ -179,43 +157,36 @@ def _in_smaller_half(label: Ints, failing: Flags, weight: Ints) -> Flags:
     """Those in the smaller half of the failing classes; the larger ones may yet be joined."""
     inside = np.flatnonzero(failing)
     classes, owner = np.unique(label[inside], return_inverse=True)
-    rows = np.bincount(owner, weight[inside], len(classes))
-    rank = np.empty(len(classes), dtype=np.int64)
-    rank[np.argsort(rows, kind="stable")] = np.arange(len(classes))
+    smallest = np.argsort(np.bincount(owner, weight[inside]), kind="stable")
     result = np.zeros(len(failing), dtype=bool)
-    result[inside] = rank[owner] < (len(classes) + 1) // 2
+    result[inside] = np.isin(owner, smallest[: (len(classes) + 1) // 2])
     return result
 
 
 def _last_to_come(label: Ints, tried: Ints, failing: Flags) -> Ints:
     """Those that must leave: of each failing class, those that came to it last."""
     latest = np.zeros(int(label.max()) + 1, dtype=np.int64)
-    inside = np.flatnonzero(failing)
-    np.maximum.at(latest, label[inside], tried[inside])
-    result: Ints = inside[tried[inside] == latest[label[inside]]]
-    return result
+    np.maximum.at(latest, label[failing], tried[failing])
+    return np.flatnonzero(failing & (tried == latest[label]))
 
 
 def _every_other(label: Ints, moved: Ints) -> Ints:
     """Of some cells of each class, the first, the third, and so on."""
     order = moved[np.argsort(label[moved], kind="stable")]
     owner = label[order]
-    first = np.searchsorted(owner, owner)
-    result: Ints = order[(np.arange(len(order)) - first) % 2 == 0]
+    within = np.arange(len(order)) - np.searchsorted(owner, owner)
+    result: Ints = order[within % 2 == 0]
     return result
 
 
-def _refuse_other_columns(bound: BoundTable, plan: Plan) -> None:
-    mine, theirs = set(bound.classes.quasi), {released.column for released in plan.columns}
-    if mine != theirs:
+def _refuse_unfit(bound: BoundTable, plan: Plan) -> None:
+    theirs = {released.column for released in plan.columns}
+    if set(bound.classes.quasi) != theirs:
         raise UsageError(
             "the plan recodes other quasi-identifiers than the table has",
             where="plan",
             hint=f"it recodes {', '.join(sorted(theirs))}",
         )
-
-
-def _refuse_centroids(plan: Plan) -> None:
     if any(released.kind in ("mean", "median", "mode") for released in plan.columns):
         raise UsageError(
             "the plan names classes by a central value, which does not say who belongs to them",

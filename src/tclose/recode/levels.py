@@ -11,28 +11,31 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Floats, Ints
 from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import group_codes
 from tclose.data.encode.labels import ANYTHING
+from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.recode.shapes import NumberLine, extend_hierarchy
-from tclose.recode.values import Recoding, Released
+from tclose.recode.shapes import (
+    NumberLine,
+    extend_hierarchy,
+    find_position,
+    find_unit,
+    interval_ends,
+)
+from tclose.recode.values import Recoding, Released, write_interval
 from tclose.utility.loss import ColumnLoss, Quasi, weigh_loss
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+UNKNOWN = "\0"
+"""In place of a word, where a value has no group."""
 
 
 def recode_by_levels(
     bound: BoundTable, columns: Sequence[Released], levels: Mapping[str, int]
 ) -> Recoding:
-    """A table's rows in classes by the groups of their values.
-
-    A cell with a value that the hierarchy does not know has no class.
-    """
+    """A table's rows in classes by the groups of their values; −1 where a hierarchy lacks one."""
     made = [LevelColumn(bound, column, levels[column.column]) for column in columns]
     known = np.all([column.group >= 0 for column in made], axis=0)
     label = np.full(len(known), -1, dtype=np.int64)
@@ -44,7 +47,11 @@ def recode_by_levels(
     loss = weigh_loss([column.name for column in made], each, bound.cells.rows, label)
     codes = np.stack([column.code for column in made], axis=1)
     quasi = Quasi(tuple(column.column for column in made), codes)
-    return Recoding(label, tuple(column.write(member) for column in made), loss, quasi, {}, label)
+    released = []
+    for column in made:
+        values = tuple(column.words[at] for at in column.group[member].tolist())
+        released.append(Released(column.name, column.column.kind, values))
+    return Recoding(label, tuple(released), loss, quasi, {}, label)
 
 
 class LevelColumn:
@@ -53,25 +60,27 @@ class LevelColumn:
     def __init__(self, bound: BoundTable, released: Released, level: int) -> None:
         self.name = released.column
         dictionary, codes = bound.cells.dictionaries[self.name], bound.cells.codes[self.name]
-        has_missing = dictionary.known in codes
+        words, has_missing = dictionary.labels, dictionary.known in codes
+        loss = np.zeros(len(words))
         tree = extend_hierarchy(released, bound, ()) if released.kind == "tree" else None
         levels = 2 if tree is None else max(tree.levels, 2)
-        _refuse_level(self.name, level, levels)
-        if tree is not None:
-            words, place, group, loss = _climb(tree, dictionary.labels, level)
-            self.column = ColumnLoss.tree(
-                self.name, tree, np.arange(tree.leaf_count), has_missing=has_missing
+        if not 0 <= level < levels:
+            raise UsageError(
+                f"there is no level {level} of the column",
+                where=f"column {self.name!r}",
+                hint=f"levels go from 0 (the value itself) to {levels - 1} (everything)",
             )
+        if tree is not None:
+            place, group, loss = _climb(tree, words, level)
+            words, leaves = tree.labels, np.arange(tree.leaf_count)
+            self.column = ColumnLoss.tree(self.name, tree, leaves, has_missing=has_missing)
         elif released.kind == "interval":
-            line = NumberLine.read(released.values, dictionary.labels)
-            words, place, group = _group_equal_numbers(line, dictionary.labels)
+            line = NumberLine.read(released.values, words)
             self.column = ColumnLoss.interval(self.name, line.positions, has_missing=has_missing)
-            loss = np.zeros(len(group))
+            words, place, group = _group_equal_numbers(line, words)
         else:
-            words = dictionary.labels
             group = place = np.arange(len(words))
             self.column = ColumnLoss.sets(self.name, place, has_missing=has_missing)
-            loss = np.zeros(len(group))
         gap, whole = len(words), len(words) + 1
         mixed = level == levels - 1 and (tree is None or has_missing or tree.levels < 2)
         if mixed:
@@ -81,24 +90,36 @@ class LevelColumn:
         self.loss = np.append(loss, float(mixed))[codes]
         self.code = np.append(place, self.column.values - has_missing)[codes]
 
-    def write(self, member: Ints) -> Released:
-        """What each class is released as, given a cell of each."""
-        values = tuple(self.words[int(at)] for at in self.group[member])
-        return Released(self.name, self.column.kind, values)
 
-
-def _climb(
-    tree: Hierarchy, labels: Sequence[str], level: int
-) -> tuple[tuple[str, ...], Ints, Ints, Floats]:
-    """The nodes' labels; for each value its leaf, its node on a level, and what that node loses.
-
-    A value that is no leaf has neither: −1.
-    """
+def _climb(tree: Hierarchy, labels: Sequence[str], level: int) -> tuple[Ints, Ints, Floats]:
+    """For each value its leaf, its node on a level, and what that node loses; −1 for no leaf."""
     leaf = tree.find(labels).astype(np.int64)
     leaf = np.where(leaf < tree.leaf_count, leaf, -1)
     node = np.where(leaf < 0, -1, tree.ancestors[leaf, min(level, tree.levels - 1)])
     loss = (tree.size_below[node] - 1) / max(tree.leaf_count - 1, 1)
-    return tree.labels, leaf, node.astype(np.int64), loss.astype(np.float64)
+    return leaf, node.astype(np.int64), loss.astype(np.float64)
+
+
+def list_words(bound: BoundTable, released: Released, level: int) -> list[str | None]:
+    """What a plan releases each value of a table as, a missing one last.
+
+    On the last level a whole column is one word; where that is `*` it covers missing values, too.
+    """
+    labels = bound.cells.dictionaries[released.column].labels
+    whole = level > 0 and set(released.values) == {ANYTHING}
+    words = list(labels)
+    if released.kind == "tree":
+        tree = extend_hierarchy(released, bound, ())
+        nodes = _climb(tree, labels, level)[1].tolist()
+        words = [tree.labels[node] if node >= 0 else UNKNOWN for node in nodes]
+    elif released.kind == "interval" and not whole:  # the word of the same number
+        ends = {word: interval_ends(word)[0] for word in released.values if word is not None}
+        unit = find_unit(list(ends.values()))
+        spot = {find_position(end, unit): word for word, end in ends.items()}
+        words = [spot.get(find_position(text, unit), UNKNOWN) for text in labels]
+    if whole:
+        return [*(word if word == UNKNOWN else ANYTHING for word in words), ANYTHING]
+    return [*words, None]
 
 
 def _group_equal_numbers(
@@ -108,25 +129,13 @@ def _group_equal_numbers(
 
     What is no number is a group by itself, and has no place.
     """
-    place = np.array([line.code(label) for label in labels], dtype=np.int64)
-    alike: dict[Fraction | str, list[str]] = {}
-    pairs = zip(labels, place.tolist(), strict=True)
+    place = [line.codes.get(label, -1) for label in labels]
+    pairs = zip(labels, place, strict=True)
     keys = [line.positions[at] if at >= 0 else label for label, at in pairs]
+    alike: dict[Fraction | str, list[str]] = {}
     for key, label in zip(keys, labels, strict=True):
         alike.setdefault(key, []).append(label)
-    words: dict[str, int] = {}
-    group = np.zeros(len(labels), dtype=np.int64)
-    for at, key in enumerate(keys):
-        same = alike[key]
-        word = same[0] if len(same) == 1 else f"[{same[0]}, {same[-1]}]"
-        group[at] = words.setdefault(word, len(words))
-    return tuple(words), place, group
-
-
-def _refuse_level(name: str, level: int, levels: int) -> None:
-    if not 0 <= level < levels:
-        raise UsageError(
-            f"there is no level {level} of the column",
-            where=f"column {name!r}",
-            hint=f"levels go from 0 (the value itself) to {levels - 1} (everything)",
-        )
+    words = [write_interval(alike[key][0], alike[key][-1]) for key in keys]
+    number = {word: at for at, word in enumerate(dict.fromkeys(words))}
+    group = np.array([number[word] for word in words], dtype=np.int64)
+    return tuple(number), np.array(place, dtype=np.int64), group

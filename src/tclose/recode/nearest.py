@@ -6,17 +6,15 @@ that cover a row need nothing, so they come first, the narrowest of them before 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.kernels.classes.widening import ClassShapes
+from tclose.arrays import Floats, Ints
+from tclose.kernels.classes.boxes import ClassShapes
 from tclose.recode.shapes import Shape
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 INTERVAL, TREE, SET = range(3)
 COLUMN = np.dtype([
@@ -26,45 +24,31 @@ COLUMN = np.dtype([
 """`ShapeColumn` of the kernels."""
 
 
-@dataclass(frozen=True)
-class ShapeArrays:
-    """The memory that `ClassShapes` reads; `kernels.classes.widening` describes its fields."""
-
-    columns: NDArray[np.void]
-    low: Ints
-    high: Ints
-    n_values: Ints
-    has_missing: NDArray[np.int8]
-    is_anything: NDArray[np.int8]
-    loss: Floats
-    positions: Floats
-    ancestors: Ints
-    members: NDArray[np.int8]
-    released: Ints
-    released_class: Ints
-    released_column: Ints
-
-
 def find_nearest_classes(
-    shapes: Sequence[Shape], cells: Ints, most: int, *, beyond: bool = False
+    shapes: Sequence[Shape],
+    cells: Ints,
+    most: int,
+    *,
+    beyond: bool = False,
+    fixed: Collection[str] = (),
 ) -> Ints:
     """[cells, most]: for some cells the classes that could take them, nearest first; −1: no more.
 
     A class can take a cell if in every column it covers the cell's value, or that value lies in the
-    hull of all that is released, or `beyond` it.
+    hull of all that is released, or `beyond` it; classes are not widened in `fixed` columns.
     """
     code = np.stack([shape.code[cells] for shape in shapes], axis=1)
     reach = [shape.code >= 0 if beyond else shape.inside for shape in shapes]
-    reachable = np.stack([flags[cells] for flags in reach], axis=1)
+    widens = [shape.column.name not in fixed for shape in shapes]
+    reachable = np.stack([flags[cells] for flags in reach], axis=1) & widens
     return ClassShapes(_lay_out(shapes)).find_nearest(code, reachable.astype(np.int8), most)
 
 
-def _lay_out(shapes: Sequence[Shape]) -> ShapeArrays:
-    """The shapes as arrays for the kernel."""
+def _lay_out(shapes: Sequence[Shape]) -> SimpleNamespace:
+    """The arrays that `ClassShapes` reads; `kernels.classes.boxes` describes them."""
     columns = np.zeros(len(shapes), dtype=COLUMN)
     positions: list[Floats] = [np.zeros(0)]
-    ancestors: list[Ints] = [np.zeros(0, dtype=np.int64)]
-    members: list[NDArray[np.int8]] = [np.zeros(0, dtype=np.int8)]
+    ancestors, members = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int8)]
     for column, shape in zip(columns, shapes, strict=True):
         tree = shape.column.hierarchy
         column["form"] = SET if shape.is_set else INTERVAL if tree is None else TREE
@@ -88,7 +72,7 @@ def _lay_out(shapes: Sequence[Shape]) -> ShapeArrays:
     first = [key[1] for key in keys]
     start = np.cumsum([0, *map(len, first)])[:-1]
     numbers = [begin + key[2] for begin, key in zip(start, keys, strict=True)]
-    return ShapeArrays(
+    return SimpleNamespace(
         columns=columns,
         low=_by_column([shape.low for shape in shapes]),
         high=_by_column([shape.high for shape in shapes]),

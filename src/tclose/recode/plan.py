@@ -1,36 +1,30 @@
 """The classes of a release without its data: can be kept, read, and applied to new rows.
 
-A search cuts codes; a plan tells values. Where a cut runs is told by what both halves show:
-
-- numbers and dates: between the highest end on the left side and the lowest on the right. New
-  values between the two go to the nearer one. Where a class on the right is released as `*`, so
-  that its lowest end is not shown, only the left end is told; where nothing but missing values is
-  on the right, no end is.
-- with a hierarchy: through the coarsest group whose end parts the halves. Where the halves are
-  released as different groups this is the group on the left, or one above it; where both are
-  released as the same group, the cut is inside of it and names the group, or at worst the single
-  value, on which the left half ends.
-- other categories: the values that occur on the left side, all of which its sets name. Every other
-  value, and every missing one, goes to the right.
+A search cuts codes; a plan tells values. Where a cut runs is told by what both halves show
+(release.md, "What the cuts disclose").
 """
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from tclose.arrays import Ints
 from tclose.data.binding import BoundTable, hash_hierarchy, is_fixed
-from tclose.data.io.records import JsonObject, Record, VersionedRecord
+from tclose.data.io.records import JsonObject, Record, SupersetRecord, VersionedRecord
 from tclose.recode.values import LabelWriter, Recoding, Released, merge_alike
 from tclose.search import Cuts, Outcome
+from tclose.search.supersets import find_extents
 from tclose.utility.loss import ColumnLoss, Quasi, ends
 
 Way = Literal["levels", "cuts", "classes"]
-Ints = NDArray[np.int64]
 
 
 class PlanCut(Record):
@@ -52,6 +46,72 @@ class PlanClass(Record):
 
 
 PlanNode = PlanCut | PlanClass
+
+
+class OwnRows(Record):
+    """Which class each of the rows has that the plan was made from; it takes these to read it."""
+
+    fingerprint: str = Field(description="a hash by which the rows are known again")
+    classes: str = Field(
+        description="class numbers (−1: left out) of the distinct rows, in an order that only the "
+        "rows tell: 32-bit integers, packed by zlib and written in base 64"
+    )
+
+    @classmethod
+    def remember(cls, bound: BoundTable, label: Ints) -> OwnRows:
+        """Keeps the class of every cell of a table."""
+        digest, order = _fingerprint(bound)
+        packed = zlib.compress(label[order].astype("<i4").tobytes(), 9)
+        return cls(fingerprint=_hash(digest, "plan"), classes=b64encode(packed).decode("ascii"))
+
+    def recall(self, bound: BoundTable) -> Ints | None:
+        """The class of every cell, if these are the same rows."""
+        digest, order = _fingerprint(bound)
+        if self.fingerprint != _hash(digest, "plan"):
+            return None
+        label = np.full(len(order), -1, dtype=np.int64)
+        try:
+            kept = np.frombuffer(zlib.decompress(b64decode(self.classes)), "<i4")
+        except (ValueError, zlib.error):
+            return None
+        if len(kept) != len(order):
+            return None
+        label[order] = kept
+        return label
+
+
+def _hash(digest: bytes, purpose: str) -> str:
+    return sha256(digest + purpose.encode()).hexdigest()
+
+
+def _fingerprint(bound: BoundTable) -> tuple[bytes, Ints]:
+    """A hash of the cells of a table, and an order of them that follows from it."""
+    cells, names = bound.cells, sorted(bound.cell_columns)
+    natural = np.lexsort([cells.codes[name] for name in names])
+    known = sha256()
+    for name in names:
+        known.update("\0".join([name, *cells.dictionaries[name].labels]).encode())
+        known.update(cells.codes[name][natural].astype("<i8").tobytes())
+    known.update(cells.rows[natural].astype("<i8").tobytes())
+    digest = known.digest()
+    # The same numbers on every machine and with every version of numpy (splitmix64).
+    seed = np.frombuffer(sha256(digest + b"order").digest()[:8], "<u8")
+    mixed = seed + np.arange(1, len(natural) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return digest, natural[np.argsort(mixed ^ (mixed >> np.uint64(31)), kind="stable")]
+
+
+class Provenance(Record):
+    """What ties a release to what it was made from; for the house, as hashes let values be guessed.
+
+    A hash of few values tells whoever tries all of them, so a certificate holds none of these.
+    """
+
+    input: str = Field(description="the SHA-256 of the table")
+    hierarchies: dict[str, str] = Field(description="of each column's hierarchy")
+    files: dict[str, str] = Field(description="of the files that the policy names")
+    output: str | None = Field(None, description="of the release, as its certificate says")
 
 
 class Plan(VersionedRecord):
@@ -77,8 +137,19 @@ class Plan(VersionedRecord):
     levels: dict[str, int] | None = Field(
         None, description="full-domain recoding: the level of its hierarchy for each column"
     )
+    own_rows: OwnRows | None = Field(
+        None,
+        description="the classes of the rows that the plan was made from, where neither cuts nor "
+        "levels lead to them",
+    )
+    supersets: tuple[SupersetRecord, ...] | None = Field(
+        None, description="(n, t)-closeness: what each class, counted from 0, is close to"
+    )
     hierarchies: dict[str, str] = Field(
         {}, description="hashes of the hierarchies that do not depend on the table's values"
+    )
+    provenance: Provenance | None = Field(
+        None, description="hashes of the table, its hierarchies and files, and of the release"
     )
 
     @property
@@ -92,6 +163,13 @@ class Plan(VersionedRecord):
         if self.levels is not None:
             return "levels"
         return "cuts" if self.cuts else "classes"
+
+    def tie_to(self, output: str | None) -> Plan:
+        """The same plan, of the release with this hash; as it is where it was made earlier."""
+        if self.provenance is None or self.provenance.output is not None:
+            return self
+        made = self.provenance.model_copy(update={"output": output})
+        return self.model_copy(update={"provenance": made})
 
     @property
     def border_labels(self) -> dict[str, list[str]]:
@@ -124,9 +202,9 @@ class Plan(VersionedRecord):
 
 def build_plan(bound: BoundTable, outcome: Outcome, recoding: Recoding, seed: int) -> Plan:
     """The plan by which a release can be repeated on other rows."""
-    used = np.unique(recoding.label[recoding.label >= 0])
+    used = np.unique(recoding.label[recoding.label >= 0]).tolist()
     words = [
-        Released(released.column, released.kind, tuple(released.values[at] for at in used.tolist()))
+        replace(released, values=tuple(released.values[at] for at in used))
         for released in recoding.released
     ]
     columns, renamed = merge_alike(words)
@@ -137,26 +215,53 @@ def build_plan(bound: BoundTable, outcome: Outcome, recoding: Recoding, seed: in
         levels = recoding.quasi.name_levels(outcome.levels)
     elif local and outcome.cuts is not None:
         cuts = _name_borders(outcome.cuts, bound, recoding.quasi, recoding.label, renamed)
+    own_rows = None
+    if local and not recoding.sensitive and ((recoding.label < 0).any() or not (cuts or levels)):
+        number = np.full(max(used, default=-1) + 2, -1, dtype=np.int64)
+        number[used] = renamed
+        own_rows = OwnRows.remember(bound, number[recoding.label])
     return Plan(
-        policy=bound.policy.to_json(),
-        method=outcome.method,
-        seed=seed,
-        uses_sensitive=outcome.uses_sensitive,
-        columns=columns,
-        cuts=cuts,
-        levels=levels,
+        policy=bound.policy.to_json(), method=outcome.method, seed=seed,
+        uses_sensitive=outcome.uses_sensitive, columns=columns, cuts=cuts, levels=levels,
+        own_rows=own_rows, supersets=_describe_supersets(outcome, recoding, used, renamed),
         hierarchies=_hash_fixed_hierarchies(bound),
+    )  # fmt: skip
+
+
+def _describe_supersets(
+    outcome: Outcome, recoding: Recoding, used: Sequence[int], renamed: Sequence[int]
+) -> tuple[SupersetRecord, ...] | None:
+    """The supersets that a search names, in the numbers of the plan's classes."""
+    label, kept = recoding.label, recoding.label >= 0
+    if outcome.supersets is None or not np.array_equal(kept, outcome.label >= 0):
+        return None
+    number = np.full(int(label.max(initial=-1)) + 1, -1, dtype=np.int64)
+    number[list(used)] = renamed
+    plan_class = np.full(outcome.classes, -1, dtype=np.int64)
+    plan_class[outcome.label[kept]] = number[label[kept]]
+    if not np.array_equal(plan_class[outcome.label[kept]], number[label[kept]]):
+        return None
+    extents = find_extents(recoding.quasi.columns, recoding.quasi.codes, outcome.label)
+    return tuple(
+        SupersetRecord(
+            attribute=attribute,
+            spans=_list_numbers(plan_class[extents.choose_spans(members)]),
+            classes=_list_numbers(plan_class[named.of_class == at]),
+        )
+        for attribute, named in outcome.supersets.items()
+        for at, members in enumerate(named.members)
+        if members is not None
     )
+
+
+def _list_numbers(numbers: Ints) -> tuple[int, ...]:
+    return tuple(np.unique(numbers).tolist())
 
 
 def _hash_fixed_hierarchies(bound: BoundTable) -> dict[str, str]:
     """The hashes of the quasi-identifiers' hierarchies that are the same for every table."""
-    columns = bound.policy.columns
-    return {
-        name: hash_hierarchy(tree)
-        for name, tree in sorted(bound.hierarchies.items())
-        if is_fixed(columns[name].hierarchy)
-    }
+    trees, columns = sorted(bound.hierarchies.items()), bound.policy.columns
+    return {name: hash_hierarchy(tree) for name, tree in trees if is_fixed(columns[name].hierarchy)}
 
 
 def find_changed_hierarchies(plan: Plan, bound: BoundTable) -> tuple[str, ...]:
@@ -172,28 +277,19 @@ def _name_borders(
     sides = [
         _Side(column, quasi.codes[:, at], label, bound) for at, column in enumerate(quasi.columns)
     ]
-    halves = _classes_below(cuts)
     nodes: list[PlanNode] = []
-    for at, cut in enumerate(cuts.column):
-        left, right = cuts.left[at], cuts.right[at]
+    below: dict[int, Ints] = {}  # the classes below each node
+    for at in reversed(range(len(cuts.column))):  # a node's number is lower than its halves'
+        cut, left, right = cuts.column[at], cuts.left[at], cuts.right[at]
         if cut < 0:
+            below[at] = np.array([left], dtype=np.int64)
             nodes.append(PlanClass(number=renamed[left]))
         else:
-            border = sides[cut].border(cuts.code[at], halves[left], halves[right])
+            below[at] = np.concatenate([below[left], below[right]])
+            border = sides[cut].border(cuts.code[at], below[left], below[right])
             name = quasi.columns[cut].name
             nodes.append(PlanCut(column=name, border=border, left=left, right=right))
-    return tuple(nodes)
-
-
-def _classes_below(cuts: Cuts) -> list[Ints]:
-    """The classes below each node; a node's number is lower than those of its halves."""
-    below: list[Ints] = [np.zeros(0, dtype=np.int64)] * len(cuts.column)
-    for at in reversed(range(len(cuts.column))):
-        if cuts.column[at] < 0:
-            below[at] = np.array([cuts.left[at]], dtype=np.int64)
-        else:
-            below[at] = np.concatenate([below[cuts.left[at]], below[cuts.right[at]]])
-    return below
+    return tuple(reversed(nodes))
 
 
 class _Side:
@@ -204,8 +300,8 @@ class _Side:
         self.writer = LabelWriter(column, bound.cells.dictionaries[column.name])
         classes = int(label.max()) + 1
         self.low, self.high = ends(codes, label, classes, column.values)
-        self.occurs = np.zeros((classes, column.values) if column.kind == "set" else (0, 0), bool)
         if column.kind == "set":
+            self.occurs = np.zeros((classes, column.values), bool)
             self.occurs[label, codes] = True
 
     def border(self, code: int, left: Ints, right: Ints) -> tuple[str | None, ...]:
@@ -225,9 +321,7 @@ class _Side:
         """The highest node that holds the left half's last value and nothing of the right half."""
         tree = self.column.hierarchy
         assert tree is not None
-        leaf = int(self.column.place[code])
-        way = tree.ancestors[leaf]
+        way = tree.ancestors[int(self.column.place[code])]
         if lowest < self.writer.known:
-            other = tree.ancestors[int(self.column.place[lowest])]
-            way = way[way != other]
+            way = way[way != tree.ancestors[int(self.column.place[lowest])]]
         return tree.labels[int(way[-1])]

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Ints
 from tclose.data.binding import BoundTable, narrow
 from tclose.data.encode.cells import Cells
-from tclose.data.encode.classes import group_codes
 from tclose.data.encode.columns import Dictionary
 from tclose.errors import InternalError, PolicyError
 from tclose.recode.levels import recode_by_levels
 from tclose.recode.values import Recoding, Released, merge_alike, write_values
 from tclose.requirements import failing_classes, state_requirements
 from tclose.search import Outcome, SearchProblem
-from tclose.search.judge import merge_refused
-from tclose.search.outcome import number_classes
+from tclose.search.limits import keep_limits
+from tclose.search.outcome import merge_refused
+from tclose.search.problem import number_classes
 from tclose.utility.loss import Quasi, code_quasi, partition_loss
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 def recode_outcome(bound: BoundTable, outcome: Outcome) -> Recoding:
@@ -61,6 +59,7 @@ def recode_and_repair(
         merged = merge_refused(problem, number_classes(name[label]))
         if np.array_equal(merged, number_classes(label)):
             break
+        merged = keep_limits(problem, merged, Fraction(0)) if problem.limited else merged
         loss = problem.loss(merged).overall
         outcome = replace(outcome, label=merged, loss=loss, cuts=None)
         recoding = recode_outcome(bound, outcome)
@@ -73,29 +72,25 @@ def _recode_full_domain(
     """By levels; rows that are left out have a class too, which is not released."""
     columns = [Released(column.name, column.kind, ()) for column in quasi.columns]
     whole = recode_by_levels(bound, columns, levels)
-    kept = label >= 0
-    pairs, classes = (
-        len(group_codes(some)[1]) for some in ([label[kept], whole.label[kept]], [label[kept]])
-    )
-    if not pairs == classes == len(np.unique(whole.label[kept])):
+    kept = np.where(label >= 0, whole.label, -1)
+    if not np.array_equal(number_classes(label), number_classes(kept)):
         raise InternalError("the classes of a full-domain outcome are not those of its levels")
-    released = whole.with_label(np.where(kept, whole.label, -1), bound.cells.rows)
-    return replace(released, quasi=quasi)
+    return replace(whole.with_label(kept, bound.cells.rows), quasi=quasi)
 
 
 def find_failing_cells(
     bound: BoundTable, population: Cells | None, label: Ints, released: Sequence[Released]
 ) -> Flags:
     """Which cells lie in a class that breaks a promise once it is released (−1: it is not)."""
-    result = label >= 0
-    if not result.any():
-        return result
-    kept = result.copy()
+    kept = label >= 0
+    if not kept.any():
+        return kept
     try:
         table = _table_as_released(bound, label, released)
     except PolicyError:
-        return result  # what is left cannot even be measured
+        return kept  # what is left cannot even be measured
     broken = failing_classes(state_requirements(table, population), table.classes)
+    result = kept.copy()
     result[kept] = broken[table.classes.cell_class]
     return result
 

@@ -1,24 +1,14 @@
-"""Classes released as the whole part of the domain that the cuts leave to them.
+"""Classes released as the whole part of the domain that the cuts leave to them (learn.md).
 
-A class is usually released as the narrowest words that cover its rows. Between the classes there
-are gaps then, and a new row in a gap can only be released by widening a class, which depends on
-what other rows there are. A plan that is spread has no gaps: what a row is released as depends on
-that row alone.
-
-| column | a class is released as |
-|---|---|
-| numbers, dates | everything between the cuts, which run halfway between both sides |
-| with a hierarchy | the lowest common ancestor of the table's values between the cuts |
-| other categories | the set of the table's values that the cuts send to it |
-
-A class that covers missing values still does, and no other one. Where a cut has `*` on its right
-side, nothing is told about where that begins, and the cut runs at the left end.
+Between classes that are as narrow as their rows allow there are gaps, and a row in a gap depends on
+other rows. Here what a row is released as depends on that row alone. Where a cut has `*` on its
+right side, nothing is told about where that begins, and the cut runs at the left end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import TypeVar
@@ -38,18 +28,22 @@ Region = TypeVar("Region")
 
 
 def spread_classes(plan: Plan, bound: BoundTable) -> Plan:
-    """The same cuts, and every class released as all that they leave to it.
-
-    `bound` is the table that the plan was made from. Parts that are released alike are one class.
-    """
+    """A plan for its own table whose classes are released as all that the cuts leave to them."""
     shapes = read_shapes(plan.columns, bound, plan.border_labels)
     leaves = {at: node.number for at, node in enumerate(plan.cuts) if isinstance(node, PlanClass)}
     parts = list(leaves)
     wide = []
     for shape, released in zip(shapes, plan.columns, strict=True):
         narrow = [released.values[number] for number in leaves.values()]
-        values = _spread_column(shape, released, plan.cuts, parts, narrow)
-        wide.append(replace(released, values=tuple(values)))
+        if shape.is_set:
+            values = _write_sets(shape, plan.cuts, parts, narrow)
+        elif shape.column.hierarchy is not None:
+            values = _write_groups(shape, plan.cuts, parts)
+        else:
+            values = _write_intervals(shape, released, plan.cuts, parts)
+        pairs = zip(narrow, values, strict=True)
+        words = tuple(old if old in (None, ANYTHING) else new for old, new in pairs)
+        wide.append(replace(released, values=words))
     columns, number = merge_alike(wide)
     cuts = list(plan.cuts)
     for at, new in zip(parts, number, strict=True):
@@ -57,29 +51,10 @@ def spread_classes(plan: Plan, bound: BoundTable) -> Plan:
     return plan.model_copy(update={"columns": columns, "cuts": tuple(cuts)})
 
 
-def _spread_column(
-    shape: Shape,
-    released: Released,
-    cuts: Sequence[PlanNode],
-    parts: Sequence[int],
-    narrow: Labels,
-) -> Labels:
-    """What the parts are released as in one column, given what covers their rows."""
-    if shape.is_set:
-        wide = _write_sets(shape, cuts, parts, narrow)
-    elif shape.column.hierarchy is not None:
-        wide = _write_groups(shape, cuts, parts)
-    else:
-        wide = _write_intervals(shape, released, cuts, parts)
-    return [old if old in (None, ANYTHING) else new for old, new in zip(narrow, wide, strict=True)]
-
-
 def _divide(
-    cuts: Sequence[PlanNode],
-    column: str,
-    whole: Region,
+    cuts: Sequence[PlanNode], column: str, whole: Region,
     split: Callable[[PlanCut, Region], tuple[Region, Region]],
-) -> list[Region]:
+) -> list[Region]:  # fmt: skip
     """What the cuts of a column leave of the whole to each node; children come after parents."""
     regions = [whole] * len(cuts)
     for at, step in enumerate(cuts):
@@ -89,17 +64,6 @@ def _divide(
                 both = split(step, regions[at])
             regions[step.left], regions[step.right] = both
     return regions
-
-
-# --- numbers and dates
-
-
-@dataclass(frozen=True)
-class Border:
-    """Where a cut runs: how far the left side reaches and where the right side begins."""
-
-    left: str
-    right: str
 
 
 def _write_intervals(
@@ -117,48 +81,47 @@ def _write_intervals(
     def split(step: PlanCut, region: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
         if not step.border:
             return region, region
-        border = halfway(step.border[0], step.border[1], line, whole=whole)
-        return (region[0], border.left), (border.right, region[1])
+        left, right = halfway(step.border[0], step.border[1], line, whole=whole)
+        return (region[0], left), (right, region[1])
 
     regions = _divide(cuts, released.column, (first, last), split)
     return [write_interval(*regions[at]) for at in parts]
 
 
-def halfway(left: str | None, right: str | None, line: NumberLine, *, whole: bool) -> Border:
-    """Where a cut between two values runs; `whole`: there are only whole numbers or days.
+def halfway(
+    left: str | None, right: str | None, line: NumberLine, *, whole: bool
+) -> tuple[str, str]:
+    """How far the left side of a cut between two values reaches, and where the right one begins.
+
+    `whole`: there are only whole numbers or days.
 
     >>> numbers = NumberLine.read(["23", "44"], [])
-    >>> halfway("23", "44", numbers, whole=True), halfway("23", "44", numbers, whole=False).left
-    (Border(left='33', right='34'), '33.5')
+    >>> halfway("23", "44", numbers, whole=True), halfway("23", "44", numbers, whole=False)
+    (('33', '34'), ('33.5', '33.5'))
     >>> days = NumberLine.read(["2024-01-01", "2024-01-04"], [])
     >>> halfway("2024-01-01", "2024-01-04", days, whole=True)
-    Border(left='2024-01-02', right='2024-01-03')
+    ('2024-01-02', '2024-01-03')
     """
     assert left is not None
     if right is None:
-        return Border(left, left)
+        return left, left
     middle = (line.position(left) + line.position(right)) / 2
     if line.unit is not None or read_number(left) is not None:
         before, after = line.unit or ("", "")
-        ends = (Fraction(middle // 1), Fraction(middle // 1) + 1) if whole else (middle, middle)
-        return Border(*(f"{before}{write_number(end)}{after}" for end in ends))
+        low = Fraction(middle // 1) if whole else middle
+        left, right = (f"{before}{write_number(end)}{after}" for end in (low, low + whole))
+        return left, right
     try:
         start, stop = datetime.fromisoformat(left), datetime.fromisoformat(right)
     except ValueError:  # times of day: each side reaches to where the other begins
-        return Border(right, left)
-    if whole:
-        start += timedelta(days=int(middle // 1 - line.position(left)))
-        return Border(*(_write_day(day, left) for day in (start, start + timedelta(days=1))))
-    middle_moment = (start + (stop - start) / 2).isoformat()
-    return Border(middle_moment, middle_moment)
-
-
-def _write_day(day: datetime, like: str) -> str:
-    """A day, with its time of day where the others have one."""
-    return day.isoformat() if ":" in like else day.date().isoformat()
-
-
-# --- groups of a hierarchy, sets
+        return right, left
+    if not whole:
+        moment = (start + (stop - start) / 2).isoformat()
+        return moment, moment
+    last = start + timedelta(days=int(middle // 1 - line.position(left)))
+    days = (last, last + timedelta(days=1))
+    left, right = (day.isoformat() if ":" in left else day.date().isoformat() for day in days)
+    return left, right
 
 
 def _write_groups(shape: Shape, cuts: Sequence[PlanNode], parts: Sequence[int]) -> Labels:
@@ -184,17 +147,14 @@ def _write_sets(
     shape: Shape, cuts: Sequence[PlanNode], parts: Sequence[int], narrow: Labels
 ) -> Labels:
     present = frozenset(shape.codes_present.tolist())
-    code = {text: at for at, text in enumerate(shape.texts)}
 
     def split(step: PlanCut, region: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
-        left = {code[text] for text in step.border if text is not None}
+        left = {shape.codes[text] for text in step.border if text is not None}
         return region & left, region - left
 
     regions = _divide(cuts, shape.column.name, present, split)
-    return [
-        write_set(
-            [shape.texts[at] for at in sorted(regions[part])],
-            missing=old is not None and covers_missing(old),
-        )
-        for part, old in zip(parts, narrow, strict=True)
-    ]
+    wide = []
+    for part, old in zip(parts, narrow, strict=True):
+        names = [shape.texts[at] for at in sorted(regions[part])]
+        wide.append(write_set(names, missing=old is not None and covers_missing(old)))
+    return wide

@@ -1,8 +1,4 @@
-"""The rows of a table, recoded: batch by batch, or as a table that an engine joins with its rows.
-
-Only what must change is changed. Columns that name a person are dropped, masked, or replaced by a
-keyed pseudonym.
-"""
+"""The rows of a table, recoded: batch by batch, or as a table that an engine joins with its own."""
 
 from __future__ import annotations
 
@@ -10,49 +6,50 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import locate_batches
-from tclose.data.encode.classes import group_codes
+from tclose.data.encode.labels import MASK
+from tclose.data.encode.ranges import read_ranges
 from tclose.data.engines.frames.release import make_frame
 from tclose.data.source import KEY, NEW, Change, Rows, Translation
-from tclose.policy.model import Policy
-from tclose.recode.values import Recoding, SensitiveColumn
-
-MASK = "*"
-
-Ints = NDArray[np.int64]
+from tclose.data.source import Kind as ChangeKind
+from tclose.distance.histogram import group_codes
+from tclose.recode.values import Recoding
 
 
 @dataclass(frozen=True)
 class Pseudonyms:
     """Replaces a value by a keyed hash of itself: equal values stay equal, for holders of one key.
 
+    Each column has a key of its own, so that equal values of two columns are not seen to be equal.
     Without a key of the steward's own, one is drawn and forgotten: the pseudonyms then link rows
     within this release only.
 
     >>> names = Pseudonyms(b"a key")
-    >>> names.of("Ann") == names.of("Ann") != names.of("Bob")
+    >>> names.of("name", "Ann") == names.of("name", "Ann") != names.of("doctor", "Ann")
     True
     """
 
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
-    def of(self, text: str) -> str:
-        """The pseudonym of one value."""
-        return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()[:24]
+    def of(self, column: str, text: str) -> str:
+        """The pseudonym of a value in a column; `labels.PSEUDONYM` knows what it looks like."""
+        own = hmac.digest(self.key, column.encode(), "sha256")
+        return f"p{hmac.new(own, text.encode(), hashlib.sha256).hexdigest()[:24]}"
 
-    def column(self, values: pa.Array) -> pa.Array:
+    def column(self, column: str, values: pa.Array) -> pa.Array:
         """The pseudonyms of a column; a missing value stays missing."""
         encoded = _as_texts(values).dictionary_encode()
-        names: list[Any] = [self.of(text) for text in encoded.dictionary.to_pylist()]
+        names: list[Any] = [self.of(column, text) for text in encoded.dictionary.to_pylist()]
         return pa.array(names, pa.string()).take(encoded.indices)
 
 
@@ -67,11 +64,9 @@ def _as_texts(values: pa.Array) -> pa.Array:
         return pa.array(texts, pa.string())
 
 
-def release_identifier(policy: Policy, values: pa.Array, pseudonyms: Pseudonyms) -> pa.Array:
-    """An identifier's values as they are released, if they are not dropped."""
-    if policy.release.identifiers == "mask":
-        return pa.array([MASK] * len(values), pa.string())
-    return pseudonyms.column(values)
+def mask_values(values: pa.Array) -> pa.Array:
+    """A mask in place of every value."""
+    return pa.array([MASK] * len(values), pa.string())
 
 
 def list_released_columns(bound: BoundTable) -> list[str]:
@@ -98,43 +93,50 @@ def make_schema(bound: BoundTable, rows: Rows, texts: Sequence[str]) -> pa.Schem
 
 @dataclass(frozen=True)
 class Rewriter:
-    """Turns the rows of a table into those of a release.
-
-    Quasi-identifiers take their class's released value, identifiers go as the policy says, the
-    column that names the person of each row becomes pseudonyms, and a sensitive value is hidden or
-    generalized where the recoding says so; every other column and the row order stay as they are.
-    """
+    """Turns the rows of a table into those of a release; release.md says what changes."""
 
     bound: BoundTable
     rows: Rows
     recoding: Recoding
     pseudonyms: Pseudonyms
+    order_key: bytes | None = None
+    """Puts the rows into an order that nobody can foretell without it; None: into their own."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The released rows, in the table's order."""
         label, schema = self.recoding.label, self.schema()
-        texts = {
-            released.column: pa.array(released.values, pa.string())
-            for released in self.recoding.released
-        }
         for batch, cell in self._locate():
             kept = label[cell] >= 0
             if not kept.all():
                 batch, cell = batch.filter(pa.array(kept)), cell[kept]
-            arrays = [self._column(name, batch, cell, texts) for name in schema.names]
+            arrays = [
+                _take_texts(self._added[name], cell)
+                if name in self._added
+                else self._column(name, batch.column(name), cell)
+                for name in schema.names
+            ]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def in_order(self, key: bytes | None) -> Rewriter:
+        """The same rows, to be put into the order of a key."""
+        return replace(self, order_key=key)
 
     def translation(self) -> Translation:
         """The same for an engine that rewrites its rows by itself."""
-        return translate(self.bound, self.recoding, self.pseudonyms)
+        return translate(self.bound, self.recoding, self.pseudonyms, self.order_key)
 
     def to_frame(self, data: Any) -> Any:
         """The release in the caller's own kind of frame; an Arrow table where that is none."""
         table = pa.Table.from_batches(list(self.batches()), self.schema())
-        shuffle = self.bound.policy.release.rows == "shuffle"
-        texts = self._text_columns()
-        hidden = [name for name in self.recoding.sensitive if name not in texts]
-        return make_frame(data, table, self._list_kept_rows, texts, hidden, shuffle=shuffle)
+        columns, cleaned = self.bound.policy.columns, self.bound.source.cleaned
+        gaps = [name for name in cleaned if columns[name].cleaning_keys == ("nulls",)]
+        changed = [name for name in cleaned if name not in gaps]
+        texts = list(dict.fromkeys([*self._text_columns(), *self._added, *changed]))
+        own = (name for name in (*self.recoding.sensitive, *gaps) if name in table.column_names)
+        hidden = [name for name in own if name not in texts]
+        return make_frame(
+            data, table, self._list_kept_rows, texts, hidden, order_key=self.order_key
+        )
 
     def schema(self) -> pa.Schema:
         """The schema of the release: its own where a column changes, the table's elsewhere."""
@@ -142,6 +144,10 @@ class Rewriter:
         for name in self.recoding.sensitive:
             at = schema.get_field_index(name)
             schema = schema.set(at, schema.field(at).with_nullable(True))
+        for name, (values, _) in self._added.items():
+            column, end = self.bound.policy.added_columns[name]
+            after = schema.get_field_index(column) + 1 + self.bound.policy.release.add.index(end)
+            schema = schema.insert(after, pa.field(name, values.type))
         return schema
 
     def _list_kept_rows(self) -> Ints:
@@ -150,10 +156,24 @@ class Rewriter:
         return np.flatnonzero(self.recoding.label[np.concatenate(cells)] >= 0)
 
     def _text_columns(self) -> list[str]:
-        """The columns that are text in the release, whatever they were."""
-        sensitive = self.recoding.sensitive.items()
-        written = [name for name, column in sensitive if column.texts is not None]
-        return [*list_text_columns(self.bound), *written]
+        return list(dict.fromkeys([*list_text_columns(self.bound), *self._texts]))
+
+    @cached_property
+    def _texts(self) -> Texts:
+        return _list_texts(self.recoding)
+
+    @cached_property
+    def _added(self) -> Texts:
+        """The further columns of ranges, told by what each class is released as."""
+        found: Texts = {}
+        for name, (column, end) in self.bound.policy.added_columns.items():
+            kind = self.bound.cells.dictionaries[column].kind
+            if column in self._texts and kind in ("number", "date"):
+                values, code = self._texts[column]
+                ranges = read_ranges(values.to_pylist())
+                if ranges is not None:
+                    found[name] = (getattr(ranges, end), code)
+        return found
 
     def _locate(self) -> Iterator[tuple[pa.RecordBatch, Ints]]:
         """The table's rows, each with its cell."""
@@ -162,75 +182,75 @@ class Rewriter:
             bound.cells, bound.cell_columns, self.rows.batches(), bound.source.name
         )
 
-    def _column(
-        self, name: str, batch: pa.RecordBatch, cell: Ints, texts: dict[str, pa.Array]
-    ) -> pa.Array:
-        policy, column = self.bound.policy, batch.column(name)
-        if name in texts:
-            return texts[name].take(pa.array(self.recoding.label[cell]))
-        if name in self.recoding.sensitive:
-            return _mask_values(self.recoding.sensitive[name], column, cell)
-        if name == policy.subject:
-            return self.pseudonyms.column(column)
-        if name in policy.identifiers:
-            return release_identifier(policy, column, self.pseudonyms)
-        return column
+    def _column(self, name: str, values: pa.Array, cell: Ints) -> pa.Array:
+        kind = _choose_change(self.bound, self.recoding, name)
+        if kind == "text":
+            return _take_texts(self._texts[name], cell)
+        if kind == "hidden":
+            gone = self.recoding.sensitive[name].code[cell] < 0
+            return values.take(pa.array(np.arange(len(gone)), mask=gone))
+        if kind == "mask":
+            return mask_values(values)
+        return self.pseudonyms.column(name, values) if kind == "pseudonym" else values
 
 
-def _mask_values(how: SensitiveColumn, values: pa.Array, cell: Ints) -> pa.Array:
-    """A sensitive column's values, some of them hidden or generalized."""
-    code = how.code[cell]
-    if how.texts is not None:
-        return pa.array(how.texts, pa.string()).take(pa.array(code, mask=code < 0))
-    return values.take(pa.array(np.arange(len(code)), mask=code < 0))
+Texts = dict[str, tuple[pa.Array, Ints]]
+"""By column, the values that are written and which of them each cell has (−1: missing)."""
+
+
+def _list_texts(recoding: Recoding) -> Texts:
+    """The columns whose cells are released as other texts: recoded, or generalized."""
+    texts = {each.column: (each.values, recoding.label) for each in recoding.released}
+    for name, how in recoding.sensitive.items():
+        if how.texts is not None:
+            texts[name] = (how.texts, how.code)
+    return {name: (pa.array(words, pa.string()), code) for name, (words, code) in texts.items()}
+
+
+def _take_texts(texts: tuple[pa.Array, Ints], cell: Ints) -> pa.Array:
+    code = texts[1][cell]
+    return texts[0].take(pa.array(code, mask=code < 0))
+
+
+def _choose_change(bound: BoundTable, recoding: Recoding, name: str) -> ChangeKind:
+    """What becomes of a column that is released."""
+    if name in recoding.sensitive:
+        return "hidden" if recoding.sensitive[name].texts is None else "text"
+    if any(each.column == name for each in recoding.released):
+        return "text"
+    if name in bound.policy.identifiers and bound.policy.release.identifiers == "mask":
+        return "mask"
+    return "pseudonym" if name in (bound.policy.subject, *bound.policy.identifiers) else "same"
 
 
 def translate(
-    bound: BoundTable, recoding: Recoding, pseudonyms: Pseudonyms, *, by_cells: bool = False
-) -> Translation:
+    bound: BoundTable, recoding: Recoding, pseudonyms: Pseudonyms,
+    order_key: bytes | None = None, *, by_cells: bool = False,
+) -> Translation:  # fmt: skip
     """What the rows of every released cell become, as a table that an engine joins with its own.
 
     Rows are told apart by the quasi-identifiers alone where these decide about everything, unless
     all columns of a cell are asked for.
     """
-    policy, cells = bound.policy, bound.cells
+    cells = bound.cells
     kept = np.flatnonzero(recoding.label >= 0)
     keys, some = _choose_keys(bound, recoding, kept, by_cells=by_cells)
     made = {
         KEY.format(at): cells.dictionaries[name].decode(cells.codes[name][some])
         for at, name in enumerate(keys)
     }
-    changes = []
-    released = {column.column: column for column in recoding.released}
+    changes, texts = [], _list_texts(recoding)
     for at, name in enumerate(list_released_columns(bound)):
-        new = NEW.format(at)
-        if name in released:
-            texts = pa.array(released[name].values, pa.string())
-            made[new] = texts.take(pa.array(recoding.label[some]))
-            changes.append(Change(name, "text", new))
-        elif name in recoding.sensitive:
-            how = recoding.sensitive[name]
-            if how.texts is None:
-                made[new] = pa.array(how.code[some] < 0)
-            else:
-                made[new] = _mask_values(how, pa.nulls(0), some)
-            changes.append(Change(name, "hidden" if how.texts is None else "text", new))
-        elif name == policy.subject:
-            changes.append(Change(name, "pseudonym"))
-        elif name in policy.identifiers:
-            mask = policy.release.identifiers == "mask"
-            changes.append(Change(name, "mask" if mask else "pseudonym"))
-        else:
-            changes.append(Change(name, "same"))
+        kind, new = _choose_change(bound, recoding, name), NEW.format(at)
+        if kind == "text":
+            made[new] = _take_texts(texts[name], some)
+        elif kind == "hidden":
+            made[new] = pa.array(recoding.sensitive[name].code[some] < 0)
+        changes.append(Change(name, kind, new if new in made else ""))
     return Translation(
-        keys,
-        pa.table(made),
-        tuple(changes),
-        pseudonyms.column,
-        MASK,
-        policy.release.rows == "shuffle",
-        int(cells.table_rows[kept].sum()),
-    )
+        keys, pa.table(made), tuple(changes), pseudonyms.column, MASK,
+        order_key, int(cells.table_rows[kept].sum()),
+    )  # fmt: skip
 
 
 def _choose_keys(

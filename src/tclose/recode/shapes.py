@@ -1,16 +1,8 @@
 """What classes are released as, in the codes of some table: runs along a line, or sets of values.
 
-A plan, or a search, says in words what its classes are released as. A shape holds one column of
-these words against the values of a table, so that new rows can be compared with all classes at
-once: which values a class covers, what it would be released as with some more in it, what that
-costs. Nothing is widened beyond the hull of what was released: a value outside of it is `outside`.
-
-| column | a class covers | widened to |
-|---|---|---|
-| numbers, dates | what lies between two ends | the hull |
-| with a hierarchy | the leaves below a node | the lowest common ancestor |
-| other categories | the members of a set | the union |
-| missing beside other values | everything (in a set: one more member) | the same |
+A shape holds one column of released words against the values of a table, so that new rows can be
+compared with all classes at once: which values a class covers, what it would be released as with
+some more in it, what that costs. Nothing is widened beyond the hull of what was released.
 """
 
 from __future__ import annotations
@@ -23,10 +15,9 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.data.binding import BoundTable, is_fixed, make_hierarchy
-from tclose.data.encode.classes import group_codes
 from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import (
     ANYTHING,
@@ -38,15 +29,12 @@ from tclose.data.encode.labels import (
     set_members,
     unit_of,
 )
+from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.policy.model import HierarchySpec
+from tclose.policy.columns import HierarchySpec
 from tclose.recode.values import Released, write_interval, write_set
 from tclose.utility.loss import ColumnLoss
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 HUGE = 10**300
 """Numbers beyond this have no width that could be measured, and so no place."""
@@ -71,7 +59,8 @@ class NumberLine:
         return cls(tuple(text for _, text in pairs), tuple(at for at, _ in pairs), unit)
 
     @cached_property
-    def _codes(self) -> dict[str, int]:
+    def codes(self) -> dict[str, int]:
+        """The place of each value that has one."""
         return {text: at for at, text in enumerate(self.texts)}
 
     def position(self, text: str) -> Fraction:
@@ -80,10 +69,6 @@ class NumberLine:
         if found is None:
             raise UsageError("an end or a border is no number like the others", where="plan")
         return found
-
-    def code(self, text: str) -> int:
-        """The place of a value; −1 where it has none."""
-        return self._codes.get(text, -1)
 
     def run(self, label: str | None) -> tuple[int, int]:
         """The run of codes that a released value covers."""
@@ -94,7 +79,7 @@ class NumberLine:
         first, last = interval_ends(label)
         low, high = self.position(first), self.position(last)
         if read_interval(label) is None:
-            return self._codes[first], self._codes[last]
+            return self.codes[first], self.codes[last]
         return bisect_left(self.positions, low), bisect_right(self.positions, high) - 1
 
 
@@ -156,6 +141,11 @@ class Shape:
         """How many codes there are, a missing value not counted."""
         return len(self.texts)
 
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        """The code of each value."""
+        return {text: at for at, text in enumerate(self.texts)}
+
     @property
     def is_set(self) -> bool:
         """Whether classes are released as sets."""
@@ -183,8 +173,8 @@ class Shape:
             return slice(0, self.known)
         low, high = int(self.low[runs].min()), int(self.high[runs].max())
         if tree is not None:
-            below = tree.leaves_below(int(tree.lca_of_ranges(np.array([low]), np.array([high]))[0]))
-            low, high = int(below[0]), int(below[-1])
+            top = tree.lca_of_ranges(np.array([low]), np.array([high])).astype(np.int64)
+            (low,), (high,) = _runs_below(tree, top)
         return slice(low, high + 1)
 
     @cached_property
@@ -194,14 +184,12 @@ class Shape:
 
     def covers(self, cell: Ints, chosen: Ints) -> Flags:
         """Whether the class chosen for each of some cells covers it as it is."""
-        code = self.code[cell]
-        gap = code == self.known
-        if self.is_set:
-            known = (code >= 0) & ~gap
+        code, gap = self.code[cell], self.code[cell] == self.known
+        if self.is_set:  # every value has a code
             inside = np.zeros(len(code), dtype=bool)
-            inside[known] = self.member[chosen[known], code[known]]
+            inside[~gap] = self.member[chosen[~gap], code[~gap]]
         else:
-            inside = (code >= self.low[chosen]) & (code <= self.high[chosen]) & ~gap
+            inside = (code >= self.low[chosen]) & (code <= self.high[chosen])
         return np.where(gap, self.missing[chosen], inside) | self.anything[chosen]
 
     def widen(self, cell: Ints, chosen: Ints) -> Shape:
@@ -238,20 +226,18 @@ class Shape:
 
     def differs_from(self, other: Shape) -> Flags:
         """Which classes cover other values than they do in another shape."""
-        differs: Flags = self.missing != other.missing
-        if self.is_set:
-            differs = differs | np.any(self.member != other.member, axis=1)
         moved: Flags = (self.low != other.low) | (self.high != other.high)
-        return differs | moved
+        if self.is_set:
+            moved = np.any(self.member != other.member, axis=1)
+        return np.asarray(moved | (self.missing != other.missing))
 
     def losses(self) -> Floats:
         """[classes]: what is lost in this column."""
-        empty = self.low > self.high
         if self.is_set:
             loss = self.column.of_sets(self.member.sum(axis=1) + self.missing)
         else:
-            ends = np.where(empty, 0, self.low), np.where(empty, 0, self.high)
-            loss = np.where(empty, 0.0, self.column.between(*ends))
+            some = self.low <= self.high
+            loss = np.where(some, self.column.between(self.low * some, self.high * some), 0.0)
         return np.where(self.anything, 1.0, loss)
 
     def write(self, before: Shape, words: Released) -> Released:
@@ -282,26 +268,23 @@ def _runs_below(tree: Hierarchy, node: Ints) -> tuple[Ints, Ints]:
 
 
 def read_shapes(
-    released: Sequence[Released],
-    bound: BoundTable,
-    borders: Mapping[str, Sequence[str]] | None = None,
+    released: Sequence[Released], bound: BoundTable, borders: Mapping[str, Sequence[str]] = {}
 ) -> tuple[Shape, ...]:
     """What classes are released as, held against the values of a table.
 
     `borders` are further values and labels of a column that its line must have a place for.
     """
-    more = borders or {}
-    return tuple(_read_shape(column, bound, more.get(column.column, ())) for column in released)
-
-
-def _read_shape(released: Released, bound: BoundTable, borders: Sequence[str]) -> Shape:
-    values = bound.cells.dictionaries[released.column].labels
-    codes = bound.cells.codes[released.column]
-    if released.kind == "tree":
-        return _read_nodes(released, extend_hierarchy(released, bound, borders), values, codes)
-    if released.kind == "interval":
-        return _read_intervals(released, values, codes)
-    return _read_sets(released, values, codes)
+    shapes = []
+    for column in released:
+        name = column.column
+        values, codes = bound.cells.dictionaries[name].labels, bound.cells.codes[name]
+        if column.kind == "tree":
+            tree = extend_hierarchy(column, bound, borders.get(name, ()))
+            shapes.append(_read_nodes(column, tree, values, codes))
+        else:
+            read = _read_intervals if column.kind == "interval" else _read_sets
+            shapes.append(read(column, values, codes))
+    return tuple(shapes)
 
 
 def _read_intervals(released: Released, values: Sequence[str], codes: Ints) -> Shape:
@@ -311,11 +294,11 @@ def _read_intervals(released: Released, values: Sequence[str], codes: Ints) -> S
     gap = np.array([label in (None, ANYTHING) for label in released.values], dtype=bool)
     has_missing = bool(gap.any()) or len(values) in codes
     column = ColumnLoss.interval(released.column, line.positions, has_missing=has_missing)
-    recode = np.array([*(line.code(value) for value in values), len(line.texts)], dtype=np.int64)
+    places = [line.codes.get(value, -1) for value in values]
+    code = np.array([*places, len(line.texts)], dtype=np.int64)[codes]
     none = np.zeros(len(gap), np.int64)
-    return Shape(
-        column, line.texts, low, high, NO_SETS, gap, gap & (low <= high), none, recode[codes], line
-    )
+    whole = gap & (low <= high)
+    return Shape(column, line.texts, low, high, NO_SETS, gap, whole, none, code, line)
 
 
 def _read_sets(released: Released, values: Sequence[str], codes: Ints) -> Shape:

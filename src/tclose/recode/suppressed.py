@@ -1,17 +1,8 @@
 """What becomes of suppressed rows, those that a search leaves out: `release.leftover` of a policy.
 
-| word | a suppressed row |
-|---|---|
-| `drop` | is not released |
-| `root` | is released with its quasi-identifiers at the root, in one class of all such rows |
-| `hide` | is released in its nearest class, its sensitive values missing |
-| `generalize` | the same, its sensitive values one or more levels up their hierarchies |
-
 Rows that come back change the distribution that every class is compared with, so all classes are
-judged again. Where some fail, these rows go on to their next class or level; then failing classes
-are merged, each with the one that repairs it most cheaply. A full-domain release has no nearest
-classes and merges nothing: a row's class is that of its own groups. Where the promise cannot be
-kept in this way the rows are dropped, and the release says how many and why.
+judged again: release.md says which rows then go on, which classes are merged, and when rows
+are dropped after all. A full-domain release merges nothing: a row's class is that of its groups.
 """
 
 from __future__ import annotations
@@ -21,12 +12,13 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Ints
 from tclose.data.binding import BoundTable, narrow
 from tclose.data.encode.cells import Cells
-from tclose.data.encode.columns import Attribute, Dictionary
+from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import ANYTHING
+from tclose.distance.registry import Attribute
 from tclose.recode.insertion import IncomingRows
 from tclose.recode.nearest import find_nearest_classes
 from tclose.recode.recoding import find_failing_cells, recode_classes
@@ -35,15 +27,13 @@ from tclose.recode.values import Recoding, SensitiveColumn
 from tclose.search import Outcome, problem_of
 from tclose.search.curve import rank_along_curve
 from tclose.search.merging import merge_failing
-from tclose.search.outcome import number_classes
+from tclose.search.problem import number_classes
 from tclose.utility.loss import weigh_loss
 
 Treatment = Literal["drop", "root", "hide", "generalize"]
+RELEASED_AS = {"root": "rooted", "hide": "hidden", "generalize": "generalized"}
 MOST_CLASSES = 12
 """How many of the nearest classes a row tries."""
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -79,13 +69,13 @@ def treat_suppressed(
     gone = recoding.label < 0
     if not gone.any():
         return recoding, SuppressedRows(asked, treated=gone)
-    case = _Case(bound, population, recoding, gone, full_domain=outcome.levels is not None)
-    found = case.release_at_root() if asked == "root" else case.release_masked(asked)
-    if found is None:
-        reason = "the promise would not hold with them"
-        dropped = int(bound.cells.rows[gone].sum())
-        return recoding, SuppressedRows(asked, dropped=dropped, reason=reason, treated=gone & False)
-    return found
+    case = _Case(bound, population, recoding, gone, asked, outcome.levels is not None)
+    found = case.release_at_root() if asked == "root" else case.release_masked()
+    if found is not None:
+        return found
+    reason = "the promise would not hold with them"
+    dropped = int(bound.cells.rows[gone].sum())
+    return recoding, SuppressedRows(asked, dropped=dropped, reason=reason, treated=gone & False)
 
 
 @dataclass(frozen=True)
@@ -96,13 +86,11 @@ class _Case:
     population: Cells | None
     recoding: Recoding
     gone: Flags
+    asked: Treatment
     full_domain: bool
 
-    def _rows(self, cells: Flags) -> int:
-        return int(self.bound.cells.rows[cells].sum())
-
-    def _fails(self, bound: BoundTable, recoding: Recoding) -> bool:
-        failing = find_failing_cells(bound, self.population, recoding.label, recoding.released)
+    def _fails(self, bound: BoundTable, found: Recoding) -> bool:
+        failing = find_failing_cells(bound, self.population, found.label, found.released)
         return bool(failing.any())
 
     def release_at_root(self) -> Treated | None:
@@ -110,7 +98,7 @@ class _Case:
         label = self.recoding.label
         plain = self._with_root(self.recoding, self.gone)
         if not self._fails(self.bound, plain):
-            return plain, self._report("root", self.gone)
+            return plain, self._report(self.gone)
         if self.full_domain:
             return None
         root = len(self.recoding.loss.classes)
@@ -124,7 +112,7 @@ class _Case:
         if self._fails(self.bound, found):
             return None
         fewer = len(np.unique(label[label >= 0])) + 1 - len(np.unique(merged))
-        return found, self._report("root", inside, fewer)
+        return found, self._report(inside, fewer)
 
     def _with_root(self, base: Recoding, inside: Flags) -> Recoding:
         """A recoding with one more class, of some cells, released as the root of every column."""
@@ -141,14 +129,16 @@ class _Case:
         loss = weigh_loss(names, with_root, self.bound.cells.rows, label)
         return replace(base, label=label, released=tuple(released), loss=loss)
 
-    def release_masked(self, asked: Treatment) -> Treated | None:
+    def release_masked(self) -> Treated | None:
         """Each suppressed row in its nearest class (or that of its own groups), values masked."""
-        highest = _count_levels(self.bound) if asked == "generalize" else 1
+        trees = [attribute.hierarchy for attribute in self.bound.attributes.values()]
+        highest = max((tree.levels - 1 for tree in trees if tree is not None), default=0)
+        highest = max(highest, 1) if self.asked == "generalize" else 1
         level = np.where(self.gone, 1, 0)
         best: Treated | None = None
-        for _ in range(max(highest, 1)):
-            masked = MaskedSensitive.make(self.bound, level, hide=asked == "hide")
-            found, report = self._place(asked, masked)
+        for _ in range(highest):
+            masked = MaskedSensitive.make(self.bound, level, hide=self.asked == "hide")
+            found, report = self._place(masked)
             more = best is None or best[1].dropped > report.dropped
             if more and not self._fails(masked.bound, found):
                 best = found, report
@@ -157,11 +147,11 @@ class _Case:
                 break
             level = np.where(homeless, np.minimum(level + 1, highest), level)
         if (best is None or best[1].dropped) and not self.full_domain:
-            masked = MaskedSensitive.make(self.bound, level, hide=asked == "hide")
-            best = self._place_and_merge(asked, masked) or best
+            masked = MaskedSensitive.make(self.bound, level, hide=self.asked == "hide")
+            best = self._place_and_merge(masked) or best
         return best if best is not None and best[1].released else None
 
-    def _place(self, asked: Treatment, masked: MaskedSensitive) -> Treated:
+    def _place(self, masked: MaskedSensitive) -> Treated:
         """The suppressed rows in the classes that can take them."""
         cells, recoding = np.flatnonzero(self.gone), self.recoding
         shapes = read_shapes(recoding.released, self.bound)
@@ -169,7 +159,8 @@ class _Case:
             assert recoding.groups is not None
             choice = recoding.groups[cells][:, None]
         else:
-            choice = find_nearest_classes(shapes, cells, MOST_CLASSES, beyond=True)
+            fixed = self.bound.policy.limited
+            choice = find_nearest_classes(shapes, cells, MOST_CLASSES, beyond=True, fixed=fixed)
         incoming = IncomingRows(
             masked.bound, self.population, shapes, recoding.released, cells, choice, gently=True
         )
@@ -179,13 +170,14 @@ class _Case:
         else:
             found = replace(incoming.recode(wide, label), quasi=recoding.quasi)
         inside = self.gone & (label >= 0)
-        return replace(found, sensitive=masked.columns(inside)), self._report(asked, inside)
+        return replace(found, sensitive=masked.columns(inside)), self._report(inside)
 
-    def _place_and_merge(self, asked: Treatment, masked: MaskedSensitive) -> Treated | None:
+    def _place_and_merge(self, masked: MaskedSensitive) -> Treated | None:
         """Every row in its nearest class, and failing classes merged until none is left."""
         cells, label = np.flatnonzero(self.gone), self.recoding.label.copy()
         shapes = read_shapes(self.recoding.released, self.bound)
-        label[cells] = find_nearest_classes(shapes, cells, 1, beyond=True)[:, 0]
+        fixed = self.bound.policy.limited
+        label[cells] = find_nearest_classes(shapes, cells, 1, beyond=True, fixed=fixed)[:, 0]
         if (label < 0).any():
             return None
         merged = _merge_failing(masked.bound, self.population, label)
@@ -195,20 +187,15 @@ class _Case:
         if self._fails(masked.bound, found):
             return None
         fewer = len(np.unique(label)) - len(np.unique(merged))
-        report = self._report(asked, self.gone, fewer)
-        return replace(found, sensitive=masked.columns(self.gone)), report
+        return replace(found, sensitive=masked.columns(self.gone)), self._report(self.gone, fewer)
 
-    def _report(self, asked: Treatment, inside: Flags, fewer: int = 0) -> SuppressedRows:
-        dropped, rows = self._rows(self.gone & ~inside), self._rows(inside)
+    def _report(self, inside: Flags, fewer: int = 0) -> SuppressedRows:
+        rows = self.bound.cells.rows
+        dropped = int(rows[self.gone & ~inside].sum())
+        reason = "no class that could take them keeps the promise" if dropped else ""
+        released = {RELEASED_AS[self.asked]: int(rows[inside].sum())}
         return SuppressedRows(
-            asked,
-            rooted=rows if asked == "root" else 0,
-            hidden=rows if asked == "hide" else 0,
-            generalized=rows if asked == "generalize" else 0,
-            dropped=dropped,
-            merged=fewer,
-            reason="no class that could take them keeps the promise" if dropped else "",
-            treated=inside,
+            self.asked, dropped=dropped, merged=fewer, reason=reason, treated=inside, **released
         )
 
 
@@ -231,58 +218,40 @@ def _merge_failing(bound: BoundTable, population: Cells | None, label: Ints) -> 
 
 @dataclass(frozen=True)
 class MaskedSensitive:
-    """A table in which some cells' sensitive values are hidden, or stand on a level of their own.
-
-    `bound` is the table as it then is; `code` and `texts` are what its sensitive columns hold.
-    """
+    """A table with masked sensitive columns: some values hidden, or on a level of their own."""
 
     bound: BoundTable
     raw: BoundTable
-    code: dict[str, Ints]
-    texts: dict[str, tuple[str, ...] | None]
+    masks: dict[str, SensitiveColumn]
 
     @classmethod
     def make(cls, bound: BoundTable, level: Ints, *, hide: bool) -> MaskedSensitive:
         """Hides every cell whose level is not 0, or generalizes it to that level."""
-        code: dict[str, Ints] = {}
-        texts: dict[str, tuple[str, ...] | None] = {}
+        masks = {}
         dictionaries, codes = dict(bound.cells.dictionaries), dict(bound.cells.codes)
         for name, attribute in bound.attributes.items():
             if hide:
-                code[name], texts[name] = np.where(level > 0, -1, bound.cells.codes[name]), None
+                masks[name] = SensitiveColumn(np.where(level > 0, -1, codes[name]))
             elif attribute.hierarchy is not None:
-                code[name], words = _generalize(bound, attribute, level)
-                texts[name] = words
-                dictionaries[name] = Dictionary(pa.array(words, pa.string()), False)
-        for name, mine in code.items():
-            codes[name] = np.where(mine < 0, dictionaries[name].known, mine)
+                masks[name] = _generalize(bound, attribute, level)
+                dictionaries[name] = Dictionary(pa.array(masks[name].texts, pa.string()), False)
+        for name, mask in masks.items():
+            codes[name] = np.where(mask.code < 0, dictionaries[name].known, mask.code)
         cells = replace(bound.cells, dictionaries=dictionaries, codes=codes)
         table = narrow(replace(bound, cells=cells), np.ones(len(cells.rows), dtype=bool))
-        return cls(table, bound, code, texts)
+        return cls(table, bound, masks)
 
     def columns(self, inside: Flags) -> dict[str, SensitiveColumn]:
         """The sensitive columns as they are written, if only some cells are masked."""
         made = {}
-        for name, code in self.code.items():
-            texts, raw = self.texts[name], self.raw.cells.codes[name]
-            if texts is None:
-                made[name] = SensitiveColumn(np.where(inside, code, 0))
-            else:
-                known = self.raw.cells.dictionaries[name].known
-                plain = np.where(raw < known, raw, -1)
-                made[name] = SensitiveColumn(np.where(inside, code, plain), texts)
+        for name, mask in self.masks.items():
+            raw, known = self.raw.cells.codes[name], self.raw.cells.dictionaries[name].known
+            plain = 0 if mask.texts is None else np.where(raw < known, raw, -1)
+            made[name] = replace(mask, code=np.where(inside, mask.code, plain))
         return made
 
 
-def _count_levels(bound: BoundTable) -> int:
-    """How many levels up the sensitive values can go."""
-    trees = (attribute.hierarchy for attribute in bound.attributes.values())
-    return max((tree.levels - 1 for tree in trees if tree is not None), default=0)
-
-
-def _generalize(
-    bound: BoundTable, attribute: Attribute, level: Ints
-) -> tuple[Ints, tuple[str, ...]]:
+def _generalize(bound: BoundTable, attribute: Attribute, level: Ints) -> SensitiveColumn:
     """The value of each cell on its level, among the column's values and then its groups."""
     tree, raw = attribute.hierarchy, bound.cells.codes[attribute.name]
     assert tree is not None
@@ -296,4 +265,4 @@ def _generalize(
     groups = np.unique(node[rises])
     code = np.where(raw < known, raw, -1)
     code[rises] = known + np.searchsorted(groups, node[rises])
-    return code, (*labels, *(tree.labels[int(group)] for group in groups))
+    return SensitiveColumn(code, (*labels, *(tree.labels[int(group)] for group in groups)))

@@ -1,15 +1,6 @@
 """What each class is released as, column by column: intervals, ancestors, sets, or centroids.
 
-| column | released as |
-|---|---|
-| numbers, dates | `[lowest, highest]`, or the value itself where a class has only one |
-| with a hierarchy | the lowest common ancestor's label |
-| other categories | `{a, b, c}` in the order of their values, or the value itself |
-| missing and other values mixed | `*`; in a set, `(missing)` is one more member |
-| nothing but missing values | missing |
-
-Members of a set that hold `,`, `{`, `}`, quotes or outer blanks are written in double quotes, as
-JSON writes strings. `tclose.data.encode.labels` reads all of these back.
+release.md has the forms; `tclose.data.encode.labels` reads all of them back.
 """
 
 from __future__ import annotations
@@ -21,15 +12,13 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ConfigDict
 
+from tclose.arrays import Ints
 from tclose.data.binding import BoundTable
-from tclose.data.encode.columns import NUMBER, Dictionary
-from tclose.data.encode.labels import ANYTHING, MISSING, unit_of
+from tclose.data.encode.columns import MISSING, NUMBER, Dictionary
+from tclose.data.encode.labels import ANYTHING, unit_of
 from tclose.utility.loss import ColumnLoss, LossReport, Quasi, ends, weigh_loss
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -90,6 +79,12 @@ def merge_alike(columns: Sequence[Released]) -> tuple[tuple[Released, ...], list
     return merged, [number[row] for row in rows]
 
 
+def count_released(recoding: Recoding) -> int:
+    """How many classes a reader counts: those that are released alike are one."""
+    number = np.array(merge_alike(recoding.released)[1], dtype=np.int64)
+    return len(np.unique(number[recoding.label[recoding.label >= 0]]))
+
+
 def write_values(
     bound: BoundTable, quasi: Quasi, label: Ints, *, recoding: str = "local"
 ) -> tuple[Released, ...]:
@@ -99,12 +94,11 @@ def write_values(
     result = []
     for at, column in enumerate(quasi.columns):
         writer = LabelWriter(column, bound.cells.dictionaries[column.name])
-        codes, owner, weight = quasi.codes[kept, at], label[kept], bound.cells.rows[kept]
+        codes, owner, kind = quasi.codes[kept, at], label[kept], recoding
         if recoding == "local":
-            values = writer.local(codes, owner, classes)
+            values, kind = writer.local(codes, owner, classes), column.kind
         else:
-            values = writer.central(codes, owner, weight, classes, recoding)
-        kind = column.kind if recoding == "local" else recoding
+            values = writer.central(codes, owner, bound.cells.rows[kept], classes, recoding)
         result.append(Released(column.name, kind, tuple(values)))
     return tuple(result)
 
@@ -122,11 +116,14 @@ class LabelWriter:
     def local(self, codes: Ints, owner: Ints, classes: int) -> list[str | None]:
         """The narrowest label of each class."""
         if self.column.kind == "set":
-            return self._sets(codes, owner, classes)
+            members: list[list[int]] = [[] for _ in range(classes)]
+            for pair in np.unique(owner * self.column.values + codes).tolist():
+                members[pair // self.column.values].append(pair % self.column.values)
+            return [self._write_set(inside) for inside in members]
         low, high = ends(codes, owner, classes, self.column.values)
-        return [self._span(int(a), int(b)) for a, b in zip(low, high, strict=True)]
+        return [self._write_span(int(a), int(b)) for a, b in zip(low, high, strict=True)]
 
-    def _span(self, low: int, high: int) -> str | None:
+    def _write_span(self, low: int, high: int) -> str | None:
         if low >= self.known:
             return None
         if high >= self.known:
@@ -136,14 +133,7 @@ class LabelWriter:
             return write_interval(self.texts[low], self.last[high])
         return tree.labels[tree.lca([int(self.column.place[low]), int(self.column.place[high])])]
 
-    def _sets(self, codes: Ints, owner: Ints, classes: int) -> list[str | None]:
-        pairs = np.unique(owner * self.column.values + codes)
-        members: list[list[int]] = [[] for _ in range(classes)]
-        for pair in pairs.tolist():
-            members[pair // self.column.values].append(pair % self.column.values)
-        return [self._set(inside) for inside in members]
-
-    def _set(self, members: Sequence[int]) -> str | None:
+    def _write_set(self, members: Sequence[int]) -> str | None:
         known = [code for code in members if code < self.known]
         known.sort(key=lambda code: float(self.column.place[code]))
         return write_set([self.texts[code] for code in known], missing=len(known) < len(members))
@@ -167,18 +157,12 @@ class LabelWriter:
         if on_a_line and how == "mean" and self.kind == "number":
             pairs = zip(codes.tolist(), weight.tolist(), strict=True)
             total = sum((self.positions[code] * w for code, w in pairs), Fraction(0))
-            return self._number(total / int(weight.sum()))
+            unit = None if NUMBER.match(self.texts[0]) else unit_of(self.texts[0])
+            before, after = unit or ("", "")
+            return f"{before}{float(total / int(weight.sum())):.12g}{after}"
         if on_a_line:
-            half = np.searchsorted(np.cumsum(weight), weight.sum() / 2)
-            return self.texts[int(codes[half])]
-        counts = np.bincount(codes, weight, self.known)
-        return self.texts[int(np.argmax(counts))]
-
-    def _number(self, value: Fraction) -> str:
-        """A number in the unit of the column's values."""
-        unit = None if NUMBER.match(self.texts[0]) else unit_of(self.texts[0])
-        before, after = unit or ("", "")
-        return f"{before}{float(value):.12g}{after}"
+            return self.texts[int(codes[np.searchsorted(np.cumsum(weight), weight.sum() / 2)])]
+        return self.texts[int(np.argmax(np.bincount(codes, weight)))]
 
 
 def write_interval(low: str, high: str) -> str:

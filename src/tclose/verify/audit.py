@@ -1,17 +1,15 @@
 """Every requirement of a policy (and more) measured on a table, with the classes that break it.
 
-A table whose cells are too many for one place is measured part by part, where its engine keeps it.
-A class lies in one part, and every requirement that is judged there judges a class by itself
-against the whole table's distributions; so the worst of the parts' verdicts is the table's.
+A table too large for one place is measured part by part. A class lies in one part and is judged by
+itself against the whole table's distributions; so the worst of the parts' verdicts is the table's.
 """
 
 from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -21,9 +19,11 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable, bind_within_limit
 from tclose.data.encode.cells import Cells
-from tclose.data.source import ROWS, Source
+from tclose.data.io.records import SupersetRecord
+from tclose.data.source import Source
 from tclose.data.summary import TableSummary, summarize_table
-from tclose.distance.histogram import Counts
+from tclose.notebook import Tabular
+from tclose.plain import escape_controls, rows_text
 from tclose.policy.model import Policy
 from tclose.requirements import (
     Measurement,
@@ -32,22 +32,23 @@ from tclose.requirements import (
     list_measurements,
     state_requirements,
 )
+from tclose.verify.caveats import find_caveats, judge_added, judge_identifiers, judge_limits
+from tclose.verify.supersets import read_supersets
+from tclose.verify.uniqueness import PopulationUniques, estimate_table
 from tclose.verify.verdict import (
     MOST_REPORTED,
     ClassReport,
     Judgement,
+    Key,
     Rank,
+    SizeSummary,
     Verdict,
     find_worst,
-    largest_margin,
     rank_classes,
     title_requirement,
 )
-from tclose.verify.wording import rows_text
 
 Progress = Callable[[str], None]
-Key = tuple[int, ...]
-"""The codes of a class's quasi-identifiers: classes are numbered in the order of their keys."""
 PART_ROWS = 1_000_000
 """Rows of a part, more or less."""
 VERDICTS = {
@@ -60,26 +61,8 @@ SAME = 1e-13
 """Values that are no fractions and differ by no more are taken as equal."""
 
 
-@dataclass(frozen=True)
-class SizeSummary:
-    """The sizes of a table's classes, added up."""
-
-    smallest: int
-    largest: int
-    squares: int
-    """The sum of the squares of the sizes."""
-
-    @classmethod
-    def of(cls, size: Counts) -> SizeSummary:
-        """Adds up the sizes of classes."""
-        small, large = int(size.min()), int(size.max())
-        if large * large * len(size) < 2**63:
-            return cls(small, large, int(np.dot(size, size)))
-        return cls(small, large, sum(number**2 for number in size.tolist()))
-
-
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Tabular):
     """How private a table is: what was promised, what it attains, which classes break it.
 
     Class numbers count from 1 in the order of the quasi-identifiers' values.
@@ -101,6 +84,10 @@ class Audit:
     """Whether it was counted part by part, so that `bound` knows the columns only."""
     caveats: tuple[str, ...] = ()
     """Those of the notes that say what the way of counting leaves open."""
+    population_uniques: PopulationUniques | None = None
+    """Estimates, where the policy says how many people the table was drawn from."""
+    supersets: tuple[SupersetRecord, ...] | None = field(default=None, repr=False)
+    """What the classes were said to be close to, where (n, t)-closeness was judged by that."""
 
     @property
     def k_text(self) -> str:
@@ -119,8 +106,18 @@ class Audit:
         """The requirements that do not hold, in a few words each."""
         return ", ".join(verdict.title for verdict in self.requirements if not verdict.holds)
 
+    @property
+    def headline(self) -> str:
+        """How many rows and classes there are, and whether the promise holds."""
+        return f"{self.rows:,} rows in {self.classes:,} classes; {VERDICTS[self.holds]}"
+
+    def records(self) -> list[dict[str, Any]]:
+        """A line for each requirement, promised ones first."""
+        return [verdict.to_json() for verdict in (*self.requirements, *self.measured)]
+
     def to_json(self) -> dict[str, Any]:
         """The audit as plain values, without any cell value of the table."""
+        uniques = self.population_uniques
         return {
             "source": self.source,
             "rows": self.rows,
@@ -134,21 +131,31 @@ class Audit:
                 for report in self.worst
             ],
             "notes": list(self.notes),
-        }
+        } | ({"population_uniques": uniques.to_json()} if uniques else {})
 
     def __str__(self) -> str:
         head = f"{self.source}: {self.rows:,} rows in {self.classes:,} classes, smallest {self.k}"
         lines = [head, VERDICTS[self.holds]]
         lines += [f"  {item}" for item in self.requirements]
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+        return escape_controls("\n".join([*lines, *(f"  note: {note}" for note in self.notes)]))
 
 
-def recount(policy: Policy, source: Source, population: Cells | None) -> Audit:
+NameSupersets = Callable[[BoundTable], Sequence[SupersetRecord]]
+"""Says which parts of a counted table its classes are close to, for (n, t)-closeness."""
+
+
+def recount(
+    policy: Policy,
+    source: Source,
+    population: Cells | None,
+    name_supersets: NameSupersets = lambda bound: (),
+) -> Audit:
     """A fresh count of a table, in one piece or in parts, and whether the promise holds on it."""
     bound = bind_within_limit(policy, source)
     if bound is None:
         return audit_parts(summarize_table(policy, source), source, measure_all=False)
-    return audit_bound(bound, population=population, measure_all=False)
+    named = name_supersets(bound)
+    return audit_bound(bound, population=population, measure_all=False, supersets=named)
 
 
 def audit_bound(
@@ -157,37 +164,35 @@ def audit_bound(
     population: Cells | None = None,
     measure_all: bool = True,
     progress: Progress = lambda step: None,
+    supersets: Sequence[SupersetRecord] = (),
 ) -> Audit:
-    """Measures every promise of the policy and, if asked, all that is worth knowing besides."""
+    """Measures every promise of the policy and, if asked, all that is worth knowing besides. Where
+    `supersets` are named for (n, t)-closeness, classes are judged by these."""
     classes = bound.classes
     stated, further = list_requirements(bound, population, measure_all=measure_all)
-
-    def announce(requirement: Requirement) -> None:
-        progress(f"measuring {requirement.name}")
-
-    judged = [
-        (found.requirement, Judgement.of(found))
-        for found in evaluate([*stated, *further], classes, before=announce)
-    ]
-    verdicts = [
-        attained.verdict(requirement, attained.worst + 1, classes.n_rows)
-        for requirement, attained in judged
-    ]
-    audit = Audit(
-        source=bound.source.name,
-        rows=classes.n_rows,
-        classes=classes.count,
-        k=int(min(classes.view_size)),
-        holds=None,
-        requirements=tuple(verdicts[: len(stated)]),
-        measured=tuple(verdicts[len(stated) :]),
-        worst=find_worst(classes, verdicts[: len(stated)]),
-        notes=(),
-        bound=bound,
-        counts=SizeSummary.of(classes.class_rows),
-        caveats=tuple(find_caveats(bound)),
+    named = read_supersets(bound, supersets)
+    stated = [requirement.name_supersets(named) for requirement in stated]
+    verdicts = []
+    for found in evaluate(
+        [*stated, *further], classes, before=lambda each: progress(f"measuring {each.name}")
+    ):
+        attained = Judgement.of(found, classes)
+        verdicts.append(attained.verdict(found.requirement, attained.worst + 1, classes.n_rows))
+    promised, beside = verdicts[: len(stated)], verdicts[len(stated) :]
+    worst, counts = find_worst(classes, promised), SizeSummary.of(classes)
+    k, caveats = int(min(classes.view_size)), tuple(find_caveats(bound))
+    audit = _conclude(bound, counts, promised, beside, caveats, measure_all=measure_all)
+    uniques = estimate_table(bound) if measure_all else None
+    notes = (*audit.notes, uniques.sentence) if uniques else audit.notes
+    return replace(
+        audit,
+        k=k,
+        worst=worst,
+        caveats=caveats,
+        notes=notes,
+        population_uniques=uniques,
+        supersets=tuple(supersets) or None,
     )
-    return _conclude(audit, audit.caveats, measure_all=measure_all)
 
 
 def audit_parts(
@@ -208,7 +213,7 @@ def audit_parts(
     parts: list[PartAudit] = run(_judge_part, measure_all)
     stated, further = list_part_requirements(summary, measure_all=measure_all)
     judged = [*stated, *further]
-    worst = [_find_worst([part.judged[at] for part in parts]) for at in range(len(judged))]
+    worst = [_find_worst(found) for found in zip(*(found for _, found in parts), strict=True)]
     spreads = [
         attained.spread
         for requirement, attained in zip(judged, worst, strict=True)
@@ -223,29 +228,21 @@ def audit_parts(
     before = np.sum(run(_count_before, keys), axis=0)
     place = {key: 1 + int(before[at]) for at, key in enumerate(keys)}
     verdicts = [
-        attained.judgement.verdict(requirement, place[attained.key], summary.n_rows)
+        attained.verdict(requirement, place[attained.key], summary.n_rows)
         for requirement, attained in zip(judged, worst, strict=True)
     ]
     counts = SizeSummary(
-        min(part.counts.smallest for part in parts),
-        max(part.counts.largest for part in parts),
-        sum(part.counts.squares for part in parts),
+        sum(counts.classes for counts, _ in parts),
+        sum(counts.rows for counts, _ in parts),
+        min(counts.smallest for counts, _ in parts),
+        max(counts.largest for counts, _ in parts),
+        sum(counts.squares for counts, _ in parts),
     )
-    audit = Audit(
-        source=source.name,
-        rows=sum(part.rows for part in parts),
-        classes=sum(part.classes for part in parts),
-        k=counts.smallest,
-        holds=None,
-        requirements=tuple(verdicts[: len(stated)]),
-        measured=tuple(verdicts[len(stated) :]),
-        worst=tuple(replace(report, number=place[key]) for _, key, report in ranked),
-        notes=(),
-        bound=replace(summary.example(), source=source),
-        counts=counts,
-        in_parts=True,
-    )
-    return _conclude(audit, (IN_PARTS,), measure_all=measure_all)
+    promised, beside = verdicts[: len(stated)], verdicts[len(stated) :]
+    bound = replace(summary.example(), source=source)
+    audit = _conclude(bound, counts, promised, beside, (IN_PARTS,), measure_all=measure_all)
+    worst_classes = tuple(replace(report, number=place[key]) for _, key, report in ranked)
+    return replace(audit, worst=worst_classes, in_parts=True)
 
 
 def list_requirements(
@@ -268,117 +265,51 @@ def list_part_requirements(
     return stated, [each for each in further if not each.capabilities.whole_table]
 
 
-def _conclude(audit: Audit, notes: Sequence[str], *, measure_all: bool) -> Audit:
-    """The audit with its notes and whether it holds; of a release, with its identifiers judged."""
-    source, policy = audit.bound.source, audit.bound.policy
-    requirements, measured = audit.requirements, audit.measured
+def _conclude(
+    bound: BoundTable,
+    counts: SizeSummary,
+    requirements: list[Verdict],
+    measured: list[Verdict],
+    notes: Sequence[str],
+    *,
+    measure_all: bool,
+) -> Audit:
+    """The audit with all notes and whether it holds; of a release, with its identifiers judged."""
+    source, policy = bound.source, bound.policy
     if not requirements:
-        requirements, measured = measured, ()
+        requirements, measured = measured, []
     told = [*source.notes, *notes]
-    if measure_all or policy.release.identifiers == "pseudonym":
+    if measure_all:
         told += [
             f"column {name!r} identifies people and is still in the table"
             for name in policy.identifiers
             if name in source.columns
         ]
     else:
-        requirements += tuple(judge_identifiers(policy, source, audit.rows, audit.classes))
+        requirements += judge_identifiers(policy, source, counts.rows, counts.classes)
+        requirements += judge_limits(bound, counts)
+    requirements += judge_added(policy, source, counts)
     promised = any(verdict.required is not None for verdict in requirements)
-    return replace(
-        audit,
+    return Audit(
+        source=source.name,
+        rows=counts.rows,
+        classes=counts.classes,
+        k=counts.smallest,
         holds=all(verdict.holds is True for verdict in requirements) if promised else None,
-        requirements=requirements,
-        measured=measured,
+        requirements=tuple(requirements),
+        measured=tuple(measured),
+        worst=(),
         notes=tuple(told),
+        bound=bound,
+        counts=counts,
     )
-
-
-# --- what is to be said besides the requirements: identifiers, persons, weights
-
-
-def find_caveats(bound: BoundTable) -> Iterator[str]:
-    """What to know about prefixes, about rows that are counted by person, or have weights."""
-    classes, counting = bound.classes, bound.policy.counting
-    for name in classes.quasi:
-        spec = bound.policy.columns[name].hierarchy
-        lengths = {
-            len(value) for value in bound.cells.dictionaries[name].labels if "*" not in value
-        }
-        if spec is not None and spec.prefix is not None and len(lengths) > 1:
-            yield (
-                f"values of {name!r} have different lengths: what is cut off is written as one "
-                "star, whatever its length"
-            )
-    if classes.persons is not None and counting is not None and classes.everyone < classes.n_rows:
-        yield (
-            f"sizes and distributions count persons ({classes.everyone:,} in column "
-            f"{counting[1]!r}), not rows; rows of one person can be told to belong together, so "
-            "whoever knows several of a person's rows can look for who is in all their classes"
-        )
-    if counting is not None and counting[0] == "weight":
-        table = bound.source.group([*classes.quasi, counting[1]])
-        alone = int(np.count_nonzero(table.column(ROWS).to_numpy() == 1))
-        if 2 * alone >= classes.n_rows:
-            yield (
-                f"the weight (column {counting[1]!r}) is released as it is, and {alone:,} of "
-                f"{rows_text(classes.n_rows)} have one that no other row of their class has: "
-                "whoever knows a person's weight finds the row"
-            )
-
-
-def judge_identifiers(policy: Policy, source: Source, rows: int, classes: int) -> Iterator[Verdict]:
-    """A broken promise for every identifier of a release that still tells its rows apart."""
-    for name in policy.identifiers:
-        different = source.count_distinct(name) if name in source.columns else 0
-        if different > 1:
-            measured = Measurement(
-                value=np.full(classes, float(different)),
-                fails=np.ones(classes, dtype=bool),
-                achieved=float(different),
-                exact=Fraction(different),
-                worst=0,
-                margin=np.full(classes, -1.0),
-            )
-            yield Verdict(
-                requirement="identifiers-removed",
-                attribute=name,
-                distance=None,
-                reading="separate",
-                required="absent",
-                achieved=measured.achieved,
-                achieved_exact=measured.exact,
-                holds=False,
-                worst_class=1,
-                failing_classes=classes,
-                failing_rows=rows,
-                note="the column identifies people and is still in the table; attained: its values",
-                measurement=measured,
-            )
 
 
 # --- parts: what is sent to wherever a part is, and what comes back
 
 
-@dataclass(frozen=True)
-class PartJudgement:
-    """What one part attains in one requirement."""
-
-    judgement: Judgement
-    """Without the values of the part's classes: these stay where they are."""
-    key: Key
-    """Of the worst class."""
-    spread: float
-    """The largest finite margin."""
-
-
-@dataclass(frozen=True)
-class PartAudit:
-    """What one part attains: its classes and rows, their sizes, and every requirement."""
-
-    classes: int
-    rows: int
-    counts: SizeSummary
-    judged: tuple[PartJudgement, ...]
+PartAudit = tuple[SizeSummary, list[Judgement]]
+"""What one part attains in every requirement; the values of its classes stay where they are."""
 
 
 def _send(work: Callable[..., Any], summary: TableSummary, *given: object) -> bytes:
@@ -391,7 +322,7 @@ def _judge_part(summary: TableSummary, measure_all: bool, table: pa.Table) -> Pa
     stated, further = list_part_requirements(summary, measure_all=measure_all)
     judged = []
     for found in evaluate([*stated, *further], classes):
-        attained = Judgement.of(found)
+        attained = Judgement.of(found, classes)
         bare = replace(
             found.measured,
             value=np.array([found.measured.achieved]),
@@ -399,11 +330,8 @@ def _judge_part(summary: TableSummary, measure_all: bool, table: pa.Table) -> Pa
             worst=0,
             margin=np.array([np.nan]),
         )
-        key = tuple(classes.key[attained.worst].tolist())
-        spread = largest_margin(found.measured.margin)
-        judged.append(PartJudgement(replace(attained, measured=bare, worst=0), key, spread))
-    sizes = SizeSummary.of(classes.size)
-    return PartAudit(classes.count, classes.n_rows, sizes, tuple(judged))
+        judged.append(replace(attained, measured=bare, worst=0))
+    return SizeSummary.of(classes), judged
 
 
 def _rank_part(
@@ -413,7 +341,8 @@ def _rank_part(
     classes = summary.part(table).classes
     stated = [each for each in state_requirements(summary.example()) if _judges_classes(each)]
     measured = {
-        title_requirement(found.requirement): found.measured for found in evaluate(stated, classes)
+        title_requirement(*found.requirement.identity): found.measured
+        for found in evaluate(stated, classes)
     }
     return [
         (rank, tuple(classes.key[report.number - 1].tolist()), report)
@@ -438,27 +367,23 @@ def _judges_classes(requirement: Requirement) -> bool:
     return requirement.adversary == "knows_class" and requirement.required is not None
 
 
-def _find_worst(parts: Sequence[PartJudgement]) -> PartJudgement:
+def _find_worst(parts: Sequence[Judgement]) -> Judgement:
     """What the table attains: the worst value, of the first class that attains it."""
     found = parts[0]
     for part in parts[1:]:
-        worse = _compare(found.judgement.measured, part.judgement.measured)
+        worse = _compare(found.measured, part.measured)
         if worse > 0 or (worse == 0 and part.key < found.key):
             found = part
-    each = [part.judgement for part in parts]
-    failing = sum(part.failing_classes for part in each)
-    judgement = replace(
-        found.judgement,
-        measured=replace(
-            found.judgement.measured,
-            fails=np.array([failing > 0]),
-            decided=all(part.measured.decided for part in each),
-        ),
+    failing = sum(part.failing_classes for part in parts)
+    decided = all(part.measured.decided for part in parts)
+    return replace(
+        found,
+        measured=replace(found.measured, fails=np.array([failing > 0]), decided=decided),
         failing_classes=failing,
-        failing_rows=sum(part.failing_rows for part in each),
-        rows_alone=sum(part.rows_alone for part in each),
+        failing_rows=sum(part.failing_rows for part in parts),
+        rows_alone=sum(part.rows_alone for part in parts),
+        spread=max(part.spread for part in parts),
     )
-    return PartJudgement(judgement, found.key, max(part.spread for part in parts))
 
 
 def _compare(here: Measurement, there: Measurement) -> int:

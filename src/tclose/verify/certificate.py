@@ -1,32 +1,42 @@
-"""What was promised and attained, with the hashes of everything it was made from; no raw value.
+"""What was promised and attained, with the hashes that say of which file; no raw value.
 
-A certificate is held against a fresh count of the file, line by line (`recheck`): nothing in it is
-believed.
+No hash is among them of a table, or of anything built from its values, as few values can be guessed
+from their hash: those stay in the plan. Nothing in a certificate is believed: it is held against a
+fresh count, line by line (`recheck`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
-from tclose.data.io.records import JsonObject, Layout, Record, VersionedRecord, json_hash
+from tclose.data.io.counting import file_hash
+from tclose.data.io.records import (
+    JsonObject,
+    Layout,
+    Record,
+    SupersetRecord,
+    VersionedRecord,
+)
+from tclose.policy.model import Policy
 from tclose.verify.audit import Audit
 from tclose.verify.verdict import RequirementRecord
 
 CountsByPart = dict[str, dict[str, int]]
-NOT_HERE = "needs the original"
+EARLIER = "only in certificates of earlier versions: now in the plan, which stays in the house"
 
 
 class Hashes(Record):
-    """The SHA-256 of what a release was made from, and of what was written."""
+    """The SHA-256 of what was promised, and of what was written."""
 
     policy: str
-    input: str | None = None
-    hierarchies: dict[str, str] | None = Field(None, description="by column")
-    plan: str | None = None
+    promise_files: dict[str, str] | None = Field(
+        None, description="of the files that the policy names and a recount needs, by name"
+    )
+    input: str | None = Field(None, description=EARLIER)
+    hierarchies: dict[str, str] | None = Field(None, description=EARLIER)
+    plan: str | None = Field(None, description=EARLIER)
     output: str | None = Field(None, description="of the file, or of rows that are in no file")
     files: dict[str, str] | None = Field(None, description="by name, of a release in several files")
 
@@ -47,11 +57,11 @@ class SizesRecord(Record):
         """Of a release that was made from a table of so many rows."""
         counts = audit.counts
         return cls(
-            classes=audit.classes,
+            classes=counts.classes,
             smallest=counts.smallest,
-            mean=audit.rows / audit.classes,
+            mean=counts.rows / counts.classes,
             largest=counts.largest,
-            discernibility=counts.squares + input_rows * (input_rows - audit.rows),
+            discernibility=counts.squares + input_rows * (input_rows - counts.rows),
         )
 
 
@@ -78,6 +88,14 @@ class LossRecord(Record):
     measure: str
     overall: float
     columns: dict[str, float]
+
+
+class CleanedRecord(Record):
+    """What cleaning a column before counting did, in counts: the policy says how."""
+
+    changed_rows: int
+    values_before: int
+    values_after: int
 
 
 class LeftOutRecord(Record):
@@ -132,18 +150,30 @@ class Origin(Record):
     versions: dict[str, str] = Field(description="of everything that counted and wrote")
     command: str | None = None
 
+    fallback: str | None = Field(
+        None, description="what was searched in place of what was asked for, where that is allowed"
+    )
     why: str | None = Field(None, description="why this method, where there was a choice")
     stopped: str | None = Field(None, description="how the search ended")
     tried: tuple[TrialRecord, ...] | None = None
     seconds: float | None = Field(None, description="the limit by the clock")
     effort: float | None = Field(None, description="the limit by work")
+    polish: bool | None = Field(
+        None, description="false: the steps that the method's paper describes, and nothing after"
+    )
     suppression: str | None = Field(None, description="the share of rows that may be left out")
     levels: dict[str, int] | None = Field(None, description="full-domain: the level of each column")
     optimality: OptimalityRecord | None = None
     fragments: int | None = Field(None, description="in parts: how many were searched")
     cells: int | None = Field(None, description="in parts: distinct combinations of values")
 
+    cleaned: dict[str, CleanedRecord] | None = Field(
+        None, description="by column that the policy has cleaned before counting"
+    )
     loss: LossRecord | None = None
+    row_order: Literal["keep", "shuffle"] | None = Field(
+        None, description="whether rows are in the order of the table, or shuffled"
+    )
     warnings: tuple[str, ...] | None = Field(
         None, description="what the release shows of columns that nothing protects"
     )
@@ -162,6 +192,14 @@ class Origin(Record):
     attacks: tuple[AttackRecord, ...] | None = None
 
 
+class SignatureRecord(Record):
+    """Who stands for a certificate: an Ed25519 signature of all its other lines."""
+
+    algorithm: Literal["ed25519"] = "ed25519"
+    public_key: str = Field(description="32 bytes, in base 64")
+    value: str = Field(description="64 bytes, in base 64")
+
+
 class CertifiedCounts(VersionedRecord):
     """What was counted on the written release."""
 
@@ -174,8 +212,15 @@ class CertifiedCounts(VersionedRecord):
     policy: JsonObject = Field(description="the policy itself: see `tclose schema policy`")
     hashes: Hashes
     sizes: SizesRecord | None = None
+    supersets: tuple[SupersetRecord, ...] | None = Field(
+        None, description="(n, t)-closeness: what each class, counted from 1, is close to"
+    )
     notes: tuple[str, ...] | None = None
     form: Layout | None = Field(None, description="of a release in several files")
+    context: JsonObject | None = Field(
+        None, description="recipient, purpose, controls, threshold, expert, review date"
+    )
+    signature: SignatureRecord | None = None
 
 
 class Certificate(Origin, CertifiedCounts):
@@ -194,12 +239,11 @@ class Certificate(Origin, CertifiedCounts):
         if self.levels is not None:
             levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
             lines.append(f"  levels: {levels}")
-        for verdict in self.requirements:
-            about = f" of {verdict.attribute}" if verdict.attribute else ""
-            lines.append(
-                f"  {verdict.requirement}{about}: {verdict.required} asked, "
-                f"{verdict.achieved} attained"
+        for each in self.requirements:
+            about = (
+                f"{each.requirement} of {each.attribute}" if each.attribute else each.requirement
             )
+            lines.append(f"  {about}: {each.required} asked, {each.achieved} attained")
         return "\n".join(lines)
 
 
@@ -216,94 +260,21 @@ def certify(
         policy=policy,
         hashes=hashes,
         sizes=SizesRecord.of(audit, origin.input_rows) if sizes else None,
+        supersets=audit.supersets,
         notes=audit.caveats or None,
+        context=read_context(policy),
         **dict(origin),
     )
 
 
-@dataclass(frozen=True)
-class Check:
-    """One line of a certificate, held against what was counted. None: cannot be recounted."""
-
-    line: str
-    stated: str
-    counted: str
-    confirmed: bool | None
+def read_context(policy: JsonObject) -> JsonObject | None:
+    """What a policy says of recipient, purpose and controls, as a certificate repeats it."""
+    context = policy.get("context")
+    return context if isinstance(context, dict) else None
 
 
-def recheck(certificate: Certificate, audit: Audit, output_hash: str | None) -> tuple[Check, ...]:
-    """Every line of a certificate against a fresh count of the file."""
-    stated = certificate
-    return (
-        compare("sha256 of the file", stated.hashes.output, output_hash),
-        compare("sha256 of the policy", stated.hashes.policy, json_hash(stated.policy)),
-        compare("rows", stated.rows, audit.rows),
-        compare("classes", stated.classes, audit.classes),
-        compare("smallest class", stated.k, audit.k),
-        compare("the promise holds", stated.holds, audit.holds),
-        *compare_requirements(
-            stated.requirements, [verdict.record() for verdict in audit.requirements]
-        ),
-        *_compare_sizes(stated, audit),
-        *(Check(line, str(value), NOT_HERE, None) for line, value in _of_the_original(stated)),
-    )
-
-
-def compare(line: str, stated: JsonValue, counted: JsonValue) -> Check:
-    """A line that can be recounted; nothing counted confirms nothing."""
-    return Check(line, str(stated), str(counted), counted is not None and _same(stated, counted))
-
-
-def compare_requirements(
-    stated: Sequence[RequirementRecord], counted: Iterable[RequirementRecord]
-) -> Iterator[Check]:
-    """One line per requirement: asked, attained, the verdict, and the classes that fail."""
-    mine = {record.name: record for record in counted}
-    for record in stated:
-        other = mine.pop(record.name, None)
-        same = other is not None and all(_same(value, dict(other)[key]) for key, value in record)
-        yield Check(record.name, str(record), "not promised" if other is None else str(other), same)
-    for name, record in mine.items():
-        yield Check(name, "not in the certificate", str(record), False)
-
-
-def _compare_sizes(stated: Certificate, audit: Audit) -> Iterator[Check]:
-    """What follows from the sizes of the classes, and from the number of rows that were read."""
-    if stated.sizes is not None:
-        counted = dict(SizesRecord.of(audit, stated.input_rows))
-        for key, value in stated.sizes:
-            yield compare(f"sizes: {key}", value, counted[key])
-    if stated.left_out is not None:
-        yield compare("rows left out", stated.left_out.rows, stated.input_rows - audit.rows)
-
-
-def _of_the_original(stated: Certificate) -> Iterator[tuple[str, JsonValue]]:
-    """What cannot be recounted from the release alone."""
-    if stated.loss is not None:
-        yield "loss", stated.loss.overall
-    if stated.warnings is not None:
-        yield "warnings", len(stated.warnings)
-    yield "rows read", stated.input_rows
-    for line, rows in (
-        ("outside", stated.outside),
-        ("held back", stated.held_back),
-        ("widened", stated.widened),
-    ):
-        if rows is not None:
-            yield line, rows
-    if stated.leftover is not None:
-        for key in ("rooted", "hidden", "generalized", "dropped"):
-            yield f"rows left over: {key}", getattr(stated.leftover, key)
-    for name, level in (stated.levels or {}).items():
-        yield f"level of {name}", level
-    for name, value in (("input", stated.hashes.input), ("plan", stated.hashes.plan)):
-        if value is not None:
-            yield f"sha256 of the {name}", value
-    for name, value in (stated.hashes.hierarchies or {}).items():
-        yield f"sha256 of the hierarchy of {name}", value
-
-
-def _same(stated: JsonValue, counted: JsonValue) -> bool:
-    if isinstance(stated, float) and isinstance(counted, float):
-        return abs(stated - counted) <= 1e-12 * max(1.0, abs(stated))
-    return type(stated) is type(counted) and stated == counted
+def hash_promise_files(policy: Policy) -> dict[str, str] | None:
+    """The hashes of the files that a policy names and that are here, but for the population's."""
+    places = {name: policy.base / name for name in policy.promise_files}
+    found = {name: file_hash(place) for name, place in places.items() if place.is_file()}
+    return found or None

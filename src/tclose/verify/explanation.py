@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tclose.data.binding import BoundTable
-from tclose.data.encode.classes import Classes
-from tclose.data.encode.columns import Attribute
+from tclose.data.encode.cells import split_evenly
 from tclose.distance import EarthMover, Move, TreeMetric, actions, transport
-from tclose.distance.histogram import Counts
+from tclose.distance.histogram import Counts, whole
+from tclose.distance.registry import Attribute
 from tclose.errors import UsageError, nearest
+from tclose.notebook import Drawable, Tabular
+from tclose.plain import escape_controls
+from tclose.requirements.classes import Classes
+
+MANY, RANGES = 60, 20
+"""From how many values on these are shown in ranges, and in how many."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +32,13 @@ class Share:
     """Of the class; persons, where these are counted."""
     in_class: Fraction
     in_table: Fraction
+    group: str = ""
+    """The part of the hierarchy that it lies in, directly below the root; if it lies in one."""
 
-    def to_json(self) -> dict[str, Any]:
-        """The share as plain values."""
-        shares = {"class": str(self.in_class), "table": str(self.in_table)}
-        return {"value": self.value, "rows": self.rows, **shares}
+    @property
+    def difference(self) -> Fraction:
+        """How much more of the class than of the table has it."""
+        return self.in_class - self.in_table
 
 
 @dataclass(frozen=True)
@@ -43,16 +52,17 @@ class Step:
 
     def to_json(self) -> dict[str, str]:
         """The step as plain values."""
-        amounts = {"mass": str(self.mass), "cost": str(self.cost)}
-        return {"from": self.source, "to": self.target, **amounts}
+        words = (self.source, self.target, str(self.mass), str(self.cost))
+        return dict(zip(("from", "to", "mass", "cost"), words, strict=True))
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Tabular, Drawable):
     """Why one class is as far from the table as it is.
 
     `actions` go between neighbours (along an order, or up and down a hierarchy), `moves` from value
-    to value; the costs of either add up to `distance`.
+    to value; the costs of either add up to `distance`. Of very many numbers or dates, ranges stand
+    in place of values, and what moves inside of one goes from it to itself.
     """
 
     number: int
@@ -67,6 +77,8 @@ class Explanation:
     actions: tuple[Step, ...]
     moves: tuple[Step, ...]
     note: str
+    against: str = "the table"
+    """What the class is compared with: the table, or the reference that the policy declares."""
 
     @property
     def holds(self) -> bool | None:
@@ -74,6 +86,19 @@ class Explanation:
         if self.t is None:
             return None
         return (self.exact if self.exact is not None else self.distance) <= self.t
+
+    @property
+    def headline(self) -> str:
+        """Which class it is about, and how far that is from the table."""
+        return f"class {self.number}, {self.attribute}: distance {self.distance:.4f} ({self.by})"
+
+    def records(self) -> list[dict[str, Any]]:
+        """A line for each value: its share of the class and of the table."""
+        return [
+            {"value": share.value, "rows": share.rows}
+            | {"in_class": float(share.in_class), "in_table": float(share.in_table)}
+            for share in self.shares
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """The explanation as plain values."""
@@ -83,11 +108,16 @@ class Explanation:
             "quasi": self.label,
             "attribute": self.attribute,
             "distance": self.by,
+            "against": self.against,
             "achieved": self.distance,
             "achieved_exact": None if self.exact is None else str(self.exact),
             "required": None if self.t is None else str(self.t),
             "holds": self.holds,
-            "shares": [share.to_json() for share in self.shares],
+            "shares": [
+                {"value": each.value, "rows": each.rows}
+                | {"class": str(each.in_class), "table": str(each.in_table)}
+                for each in self.shares
+            ],
             "actions": [step.to_json() for step in self.actions],
             "moves": [step.to_json() for step in self.moves],
             "note": self.note,
@@ -102,22 +132,33 @@ class Explanation:
             f"  {move.mass} from {move.source} to {move.target}, cost {move.cost}"
             for move in self.moves
         ]
-        return "\n".join(lines)
+        return escape_controls("\n".join(lines))
 
 
-def explain_class(bound: BoundTable, number: int | None, attribute: str | None) -> Explanation:
-    """Explains one class (counted from 1; the farthest one, if none is named)."""
-    chosen = _choose_attribute(bound, attribute)
-    classes = bound.classes
+def explain_class(
+    bound: BoundTable, number: int | None, attribute: str | None, ranges: int = RANGES
+) -> Explanation:
+    """Explains one class (counted from 1; the farthest one, if none is named).
+
+    Values that have an order are put into so many ranges where there are more than `MANY` of them.
+    """
+    if ranges < 2:
+        raise UsageError("there must be two ranges at least", where="ranges")
+    attributes, classes = bound.attributes, bound.classes
+    name = next(iter(attributes)) if attribute is None else attribute
+    if name not in attributes:
+        hint = nearest(name, attributes)
+        where = bound.source.name
+        raise UsageError(f"{name!r} is not a sensitive attribute", where=where, hint=hint)
+    chosen = attributes[name]
     if number is not None and not 1 <= number <= classes.count:
-        raise UsageError(
-            f"there is no class {number}",
-            where=bound.source.name,
-            hint=f"classes are numbered from 1 to {classes.count:,}",
-        )
-    distance, remarks = chosen.distance(chosen.column.distance)
+        hint = f"classes are numbered from 1 to {classes.count:,}"
+        raise UsageError(f"there is no class {number}", where=bound.source.name, hint=hint)
+    distance, remarks = chosen.distance()
     tally = classes.tally(chosen.name)
-    distances = distance.of(tally.histogram, tally.table)
+    declared = chosen.reference
+    table = tally.table if declared is None else whole(declared.counts)
+    distances = distance.of(tally.histogram, table)
     if number is None:
         row = distances.largest()
         at = int(classes.class_of[np.searchsorted(classes.view_of, tally.view[row])])
@@ -132,13 +173,25 @@ def explain_class(bound: BoundTable, number: int | None, attribute: str | None) 
     moves: tuple[Step, ...] = ()
     if isinstance(ground, TreeMetric):
         names = _node_names(chosen, ground)
-        steps = _name_steps(actions(ground, counts, tally.table), names)
+        steps = _name_steps(actions(ground, counts, table), names)
     if ground is not None:
-        moves = _name_steps(transport(ground, counts, tally.table), dict(enumerate(chosen.labels)))
+        moves = _name_steps(transport(ground, counts, table), dict(enumerate(chosen.labels)))
     notes = list(remarks)
+    if declared is not None:
+        notes.append(f"the class is compared with {declared.words}, not with the table's own")
+    shares = _shares(chosen, counts, table, _rows(classes, chosen, at, counts))
+    if chosen.has_order and chosen.values > MANY:
+        label = _name_ranges(chosen, table, ranges)
+        shares = _unite_shares(shares, label)
+        steps, moves = (_unite_steps(given, label) for given in (steps, moves))
+        notes.append(
+            f"{chosen.values:,} values are shown in {len(shares)} ranges; the distance and the "
+            "costs are those of the values themselves"
+        )
     if classes.view_size[view] != classes.size[at]:
         notes.append("counted with the rows whose missing quasi-identifiers match this class")
-    if chosen.column.missing == "any":
+    column = bound.policy.columns[chosen.name]
+    if column.missing == "any":
         notes.append("missing values are taken to be the value that makes the class worst")
     return Explanation(
         number=at + 1,
@@ -148,25 +201,13 @@ def explain_class(bound: BoundTable, number: int | None, attribute: str | None) 
         by=distance.name,
         distance=float(distances.value[row]),
         exact=distances.exact(row),
-        t=chosen.column.t if chosen.column.n is None else None,
-        shares=_shares(chosen, counts, tally.table, _rows(classes, chosen, at, counts)),
+        t=column.t if column.n is None else None,
+        shares=shares,
         actions=steps,
         moves=moves,
         note="; ".join(notes),
+        against="the table" if declared is None else declared.words,
     )
-
-
-def _choose_attribute(bound: BoundTable, name: str | None) -> Attribute:
-    attributes = bound.attributes
-    if name is None and attributes:
-        return next(iter(attributes.values()))
-    if name not in attributes:
-        raise UsageError(
-            f"{name!r} is not a sensitive attribute",
-            where=bound.source.name,
-            hint=nearest(name or "", attributes),
-        )
-    return attributes[name]
 
 
 def _node_names(attribute: Attribute, metric: TreeMetric) -> dict[int, str]:
@@ -184,9 +225,65 @@ def _name_steps(moves: tuple[Move, ...], names: dict[int, str]) -> tuple[Step, .
 def _shares(attribute: Attribute, counts: Counts, table: Counts, rows: Counts) -> tuple[Share, ...]:
     size, total = int(counts.sum()), int(table.sum())
     return tuple(
-        Share(label, int(here), Fraction(int(mine), size), Fraction(int(theirs), total))
-        for label, mine, theirs, here in zip(attribute.labels, counts, table, rows, strict=True)
+        Share(label, int(here), Fraction(int(mine), size), Fraction(int(theirs), total), group)
+        for label, mine, theirs, here, group in zip(
+            attribute.labels, counts, table, rows, _name_groups(attribute), strict=True
+        )
     )
+
+
+def _name_groups(attribute: Attribute) -> list[str]:
+    """The part of the hierarchy that each value lies in; none where a value is a part itself."""
+    tree = attribute.hierarchy
+    if tree is None:
+        return [""] * len(attribute.labels)
+    names = []
+    for label in attribute.labels:
+        node = tree.index(label) if tree.contains(label) else tree.root
+        start = node
+        while node < tree.root and tree.parent[node] < tree.root:
+            node = int(tree.parent[node])
+        names.append(tree.labels[node] if node not in (start, tree.root) else "")
+    return names
+
+
+def _name_ranges(attribute: Attribute, table: Counts, ranges: int) -> dict[str, str]:
+    """The range of each value: runs with about equally many rows each; a gap stays by itself."""
+    known = attribute.values - attribute.with_missing
+    part = split_evenly(table[:known].astype(np.float64), ranges)
+    _, first = np.unique(part, return_index=True)
+    labels = dict(zip(attribute.labels[known:], attribute.labels[known:], strict=True))
+    for low, end in pairwise([*first.tolist(), known]):
+        ends = (attribute.labels[low], attribute.labels[end - 1])
+        name = ends[0] if end - low == 1 else f"[{ends[0]}, {ends[1]}]"
+        labels |= dict.fromkeys(attribute.labels[low:end], name)
+    return labels
+
+
+def _unite_shares(shares: tuple[Share, ...], label: dict[str, str]) -> tuple[Share, ...]:
+    """Shares of the ranges of values."""
+    sums: dict[str, list[Share]] = {}
+    for share in shares:
+        sums.setdefault(label[share.value], []).append(share)
+    return tuple(
+        Share(
+            name,
+            sum(share.rows for share in some),
+            sum((share.in_class for share in some), Fraction(0)),
+            sum((share.in_table for share in some), Fraction(0)),
+        )
+        for name, some in sums.items()
+    )
+
+
+def _unite_steps(steps: tuple[Step, ...], label: dict[str, str]) -> tuple[Step, ...]:
+    """Steps between the same two ranges as one: masses and costs are added up."""
+    sums: dict[tuple[str, str], tuple[Fraction, Fraction]] = {}
+    for step in steps:
+        ends = (label.get(step.source, step.source), label.get(step.target, step.target))
+        mass, cost = sums.get(ends, (Fraction(0), Fraction(0)))
+        sums[ends] = (mass + step.mass, cost + step.cost)
+    return tuple(Step(*ends, *amounts) for ends, amounts in sums.items())
 
 
 def _rows(classes: Classes, attribute: Attribute, at: int, counts: Counts) -> Counts:

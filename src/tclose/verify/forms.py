@@ -1,9 +1,6 @@
 """Releases in several tables, counted again from their files: does every group keep the promise?
 
-Nothing that the release says of itself is believed but which file holds what, and that is checked:
-every sensitive attribute must stand in one table and in no other, no other file may lie beside
-them, Anatomy's tables must agree on the size of every group, and each promise is judged exactly on
-the counts of the table that holds the attribute.
+Nothing that the release says of itself is believed but which file holds what, and that is checked.
 """
 
 from __future__ import annotations
@@ -18,21 +15,20 @@ import numpy as np
 from tclose.data.binding import bind
 from tclose.data.encode.cells import count_invalid
 from tclose.data.io.counting import file_hash
-from tclose.data.io.records import Form, JsonObject, Layout, LayoutFile, json_hash
+from tclose.data.io.records import Form, JsonObject, Layout, LayoutFile
 from tclose.data.source import Source
 from tclose.errors import DataError, UsageError
-from tclose.policy.model import Column, Policy, SearchSettings
+from tclose.policy.columns import Column
+from tclose.policy.model import Policy, SearchSettings
 from tclose.requirements.identity.k_map import PopulationRequirement
 from tclose.verify.audit import Audit, audit_bound
-from tclose.verify.certificate import (
-    NOT_HERE,
-    Certificate,
+from tclose.verify.certificate import Certificate, Hashes, Origin, SizesRecord, read_context
+from tclose.verify.recheck import (
     Check,
-    Hashes,
-    Origin,
-    SizesRecord,
     compare,
+    compare_policies,
     compare_requirements,
+    list_told,
 )
 from tclose.verify.verdict import RequirementRecord
 
@@ -69,11 +65,8 @@ class Recount:
     def holds(self) -> bool:
         """Whether every promise holds, and the tables are what they should be."""
         kept = all(audit.holds is not False for audit in self.audits.values())
-        return (
-            bool(self.audits)
-            and kept
-            and all(check.confirmed is not False for check in self.checks)
-        )
+        fitting = all(check.confirmed is not False for check in self.checks)
+        return bool(self.audits) and kept and fitting
 
     @property
     def rows(self) -> int:
@@ -106,6 +99,7 @@ class Recount:
             requirements=self.requirements(),
             policy=policy,
             hashes=hashes,
+            context=read_context(policy),
             sizes=sizes,
             notes=CAVEATS[self.layout.form],
             **dict(origin),
@@ -146,8 +140,9 @@ def refuse_unjudged(policy: Policy, form: Form) -> None:
             where="readings",
             hint='promise readings = ["separate"], or publish projections or a release',
         )
-    kinds = [kind for kind in policy.requirements if issubclass(kind, PopulationRequirement)]
-    about_people = [kind.key for kind in kinds]
+    about_people = [
+        kind.key for kind in policy.requirements if issubclass(kind, PopulationRequirement)
+    ]
     if any(getattr(policy, key) is not None for key in about_people):
         raise UsageError(
             "several tables say more about who is in them than one, so nothing about a "
@@ -188,7 +183,10 @@ def part_policy(policy: Policy, layout: Layout, part: LayoutFile) -> Policy:
 
 
 def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) -> Recount:
-    """Counts every table from scratch and judges what the policy promises about its columns."""
+    """Counts every table from scratch and judges what the policy promises about its columns.
+
+    A table must have the columns that it should have, and no others.
+    """
     refuse_unjudged(policy, layout.form)
     checks = list(_complete(policy, layout))
     audits: dict[str, Audit] = {}
@@ -198,17 +196,18 @@ def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) 
             checks.append(Check(part.file, "a table", "is not there", False))
             continue
         rules = part_policy(policy, layout, part)
-        found = _columns(rules, part, source)
-        checks.append(found)
-        if found.confirmed is False:
-            continue
-        if part.role == "sensitive":
+        gone = rules.identifiers if rules.release.identifiers == "drop" else ()
+        wanted = {name for name in rules.columns if name not in gone}
+        extra, lacking = set(source.columns) - wanted, wanted - set(source.columns)
+        counted = f"{len(lacking)} lacking, {len(extra)} too many"
+        fits = not extra and not lacking
+        checks.append(Check(f"columns of {part.file}", str(len(wanted)), counted, fits))
+        if fits and part.role == "sensitive":
             lost = count_invalid(source, "count", layout.count)
-            checks.append(
-                Check(f"counts of {part.file}", "whole numbers", f"{lost:,} are not", lost == 0)
-            )
-            if lost:
-                continue
+            fits, counted = lost == 0, f"{lost:,} are not"
+            checks.append(Check(f"counts of {part.file}", "whole numbers", counted, fits))
+        if not fits:
+            continue
         if any(each.role in ("quasi", "sensitive") for each in rules.columns.values()):
             audits[part.file] = audit_bound(bind(rules, source), measure_all=False)
     checks += _agreeing(layout, audits)
@@ -233,14 +232,15 @@ def recheck_folder(
         lines.append(compare(f"sha256 of {part.file}", hashes.get(part.file), now))
     holds = all(audit.holds is not False for audit in found.audits.values())
     lines += [
-        compare("sha256 of the policy", certificate.hashes.policy, json_hash(certificate.policy)),
+        *compare_policies(certificate, policy),
         compare("rows", certificate.rows, found.rows),
         compare("groups", certificate.classes, found.groups),
         compare("the promise holds", certificate.holds, holds),
         *compare_requirements(certificate.requirements, found.requirements()),
     ]
-    if certificate.attacks is not None:
-        lines.append(Check("what the tables tell together", "stated", NOT_HERE, None))
+    notes = CAVEATS[layout.form]
+    lines.append(Check("notes", "of the form", "of the form", certificate.notes in (None, notes)))
+    lines += list_told(certificate, policy, found.rows)
     return Recount(layout, found.audits, (*found.checks, *lines))
 
 
@@ -254,15 +254,6 @@ def _complete(policy: Policy, layout: Layout) -> Iterator[Check]:
     for joint in policy.joint:
         inside = any(set(joint.columns) <= set(names) for names in tables)
         yield Check(" × ".join(joint.columns), "in one table", "yes" if inside else "no", inside)
-
-
-def _columns(rules: Policy, part: LayoutFile, source: Source) -> Check:
-    """Whether a table has the columns that it should have, and no others."""
-    gone = rules.identifiers if rules.release.identifiers == "drop" else ()
-    wanted = {name for name in rules.columns if name not in gone}
-    extra, lacking = set(source.columns) - wanted, wanted - set(source.columns)
-    counted = f"{len(lacking)} lacking, {len(extra)} too many"
-    return Check(f"columns of {part.file}", str(len(wanted)), counted, not extra and not lacking)
 
 
 def _agreeing(layout: Layout, audits: Mapping[str, Audit]) -> Iterator[Check]:
@@ -289,9 +280,6 @@ def load_split_certificate(folder: Path) -> tuple[Certificate, Layout]:
         raise DataError(f"there is no {CERTIFICATE} in this folder", where=str(folder), hint=hint)
     certificate = Certificate.load(folder / CERTIFICATE)
     if certificate.form is None:
-        raise UsageError(
-            "the certificate does not say which files the release is made of",
-            where="certificate",
-            hint=hint,
-        )
+        what = "the certificate does not say which files the release is made of"
+        raise UsageError(what, where="certificate", hint=hint)
     return certificate, certificate.form

@@ -11,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tclose.data.encode.classes import Classes
 from tclose.data.io.records import JsonObject, Record
+from tclose.plain import number_text
 from tclose.requirements import Evaluation, Measurement, Requirement
+from tclose.requirements.classes import Classes
 from tclose.requirements.requirement import ADVERSARIES, Adversary
-from tclose.verify.wording import number_text
 
 MOST_REPORTED = 20
 """Classes that an audit names."""
+Key = tuple[int, ...]
+"""The codes of a class's quasi-identifiers: classes are numbered in the order of their keys."""
 
 
 class RequirementRecord(Record):
@@ -37,6 +39,9 @@ class RequirementRecord(Record):
     failing_rows: int
     note: str
     table: str | None = Field(None, description="the file that it was judged on, of several")
+    reference: str | None = Field(
+        None, description="the declared distribution that classes are close to; null: the table's"
+    )
 
     @property
     def name(self) -> str:
@@ -48,7 +53,28 @@ class RequirementRecord(Record):
         attained = self.achieved if self.achieved_exact is None else self.achieved_exact
         holds = {True: "holds", False: "fails", None: "not decided"}[self.holds]
         failing = f", {self.failing_classes} classes fail" if self.failing_classes else ""
-        return f"{self.required} asked, {attained} attained: {holds}{failing}"
+        beside = f" beside {self.reference}" if self.reference else ""
+        return f"{self.required} asked, {attained} attained{beside}: {holds}{failing}"
+
+
+@dataclass(frozen=True)
+class SizeSummary:
+    """The rows of a table's classes, added up."""
+
+    classes: int
+    rows: int
+    smallest: int
+    largest: int
+    squares: int
+    """The sum of the squares of the sizes."""
+
+    @classmethod
+    def of(cls, classes: Classes) -> SizeSummary:
+        """Adds up the rows of classes."""
+        size, times = np.unique(classes.class_rows, return_counts=True)
+        squares = sum(n * n * of for n, of in zip(size.tolist(), times.tolist(), strict=True))
+        smallest, largest = int(size[0]), int(size[-1])
+        return cls(int(times.sum()), classes.n_rows, smallest, largest, squares)
 
 
 @dataclass(frozen=True)
@@ -68,6 +94,8 @@ class Verdict:
     failing_rows: int
     note: str
     measurement: Measurement = field(repr=False, compare=False)
+    reference: str | None = None
+    """The declared distribution that classes are compared with; None: the table's own."""
 
     @property
     def adversary(self) -> Adversary:
@@ -77,7 +105,8 @@ class Verdict:
     @property
     def title(self) -> str:
         """The requirement and what it is about, in a few words."""
-        return _title(self.requirement, self.attribute, self.distance, self.reading)
+        title = title_requirement(self.requirement, self.attribute, self.distance, self.reading)
+        return f"{title}, beside {self.reference}" if self.reference else title
 
     @property
     def achieved_text(self) -> str:
@@ -121,22 +150,30 @@ class Judgement:
     failing_rows: int
     rows_alone: int
     """Rows that stand alone where the other sensitive attributes are known."""
+    key: Key
+    """Of the worst class."""
+    spread: float
+    """The largest finite margin."""
 
     @classmethod
-    def of(cls, found: Evaluation[Classes]) -> Judgement:
+    def of(cls, found: Evaluation, classes: Classes) -> Judgement:
         """Adds up what was measured of every class."""
         measured, seen = found.measured, found.seen
+        worst = int(seen.origin[measured.worst])
         return cls(
             measured,
-            int(seen.origin[measured.worst]),
-            int(np.count_nonzero(measured.fails)),
-            int(seen.class_rows[measured.fails].sum()),
-            int(seen.class_rows[seen.size == 1].sum()),
+            worst,
+            failing_classes=int(np.count_nonzero(measured.fails)),
+            failing_rows=int(seen.class_rows[measured.fails].sum()),
+            rows_alone=int(seen.class_rows[seen.size == 1].sum()),
+            key=tuple(classes.key[worst].tolist()),
+            spread=largest_margin(measured.margin),
         )
 
     def verdict(self, requirement: Requirement, worst_class: int, n_rows: int) -> Verdict:
         """The verdict on a table of so many rows, whose worst class has this number."""
         measured, notes = self.measured, [self.measured.note]
+        undecided = self.failing_classes and not measured.decided
         if requirement.adversary == "knows_others":
             notes.append(
                 f"{self.rows_alone / n_rows:.1%} of the rows stand alone when the other sensitive "
@@ -147,23 +184,18 @@ class Judgement:
             required=requirement.required,
             achieved=measured.achieved,
             achieved_exact=measured.exact,
-            holds=None
-            if self.failing_classes and not measured.decided
-            else self.failing_classes == 0,
+            holds=None if undecided else self.failing_classes == 0,
             worst_class=worst_class,
             failing_classes=self.failing_classes,
             failing_rows=self.failing_rows,
             note="; ".join(note for note in notes if note),
             measurement=measured,
+            reference=requirement.reference,
         )
 
 
-def title_requirement(requirement: Requirement) -> str:
+def title_requirement(name: str, attribute: str | None, distance: str | None, reading: str) -> str:
     """The requirement and what it is about, in a few words."""
-    return _title(*requirement.identity)
-
-
-def _title(name: str, attribute: str | None, distance: str | None, reading: str) -> str:
     about = f" of {attribute}" if attribute else ""
     by = f", {distance}" if distance else ""
     how = f" ({reading})" if reading != "separate" else ""

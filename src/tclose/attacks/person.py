@@ -1,0 +1,235 @@
+"""What is believed about one person: before, from the table, and from the class (B0, B1, B2).
+
+The belief in a value is proportional to how many rows have it, of the table or of the classes that
+fit the person, times what was believed before of this person in particular. That is Bayes' rule
+where every way to give the rows of a class to its people is as likely as any other, and nothing is
+known of the others beforehand (`docs/explanation/attacks.md`). What is known for certain not to be
+is believed with 0 from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tclose.arrays import Flags
+from tclose.data.binding import BoundTable, make_hierarchy, open_source
+from tclose.data.cleaning import apply_cleanings
+from tclose.data.encode.columns import MISSING, Dictionary
+from tclose.data.encode.coverage import read_boxes
+from tclose.distance.registry import Attribute
+from tclose.errors import TcloseError, UsageError, nearest
+from tclose.hierarchy import Hierarchy
+from tclose.notebook import Drawable, Tabular
+from tclose.plain import classes_text, exact, rows_text, share_text
+
+Shares = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class PersonBelief(Tabular, Drawable):
+    """What is believed about one person's sensitive value; who the person is, is not kept."""
+
+    source: str
+    attribute: str
+    rows: int
+    """The rows that fit the person."""
+    classes: tuple[int, ...]
+    """The numbers of the classes that they are in."""
+    values: tuple[str, ...]
+    before: Shares
+    """B0: what is believed of each value before anything is published."""
+    table: Shares
+    """B1: once the table's own distribution is known."""
+    group: Shares | None
+    """B2: for whoever knows the classes that fit. None where none does, or none agrees with what
+    is known of the person: then the person is not in the release."""
+
+    @property
+    def headline(self) -> str:
+        """How surely the value can be guessed."""
+        return self.sentences[-1]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The same in words, without any value."""
+        steps = [("before", self.before), ("from the table", self.table)]
+        steps += [("from the class", self.group)] if self.group else []
+        guess = ", ".join(f"{share_text(float(max(belief)))} {words}" for words, belief in steps)
+        best = f"The best guess at {self.attribute} is right with {guess}."
+        if not self.rows:
+            return ("Nobody in the release fits this person.", best)
+        fits = f"{rows_text(self.rows)} in {classes_text(len(self.classes))} fit this person."
+        if self.group is None:
+            return (fits, "None of them agrees with what is known: the person is not there.", best)
+        if max(self.group) == 1:
+            return (fits, best, f"The {self.attribute} is certain.")
+        old, new = max(zip(self.table, self.group, strict=True), key=lambda pair: pair[1] - pair[0])
+        rise = f"from {share_text(float(old))} to {share_text(float(new))}"
+        return (fits, best, f"Belief in one {self.attribute} rises {rise} by knowing the class.")
+
+    def records(self) -> list[dict[str, Any]]:
+        """A line for each value, the most believed first."""
+        group = self.group or (None,) * len(self.values)
+        lines = [
+            {
+                "value": value,
+                "before": float(before),
+                "table": float(table),
+                "class": None if mine is None else float(mine),
+            }
+            for value, before, table, mine in zip(
+                self.values, self.before, self.table, group, strict=True
+            )
+        ]
+        return sorted(lines, key=lambda line: (-(line["class"] or 0.0), -line["table"]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, with those of the attribute."""
+        told = {"source": self.source, "attribute": self.attribute, "rows": self.rows}
+        counted = {"classes": [*self.classes], "sentences": [*self.sentences]}
+        return {**told, **counted, "beliefs": self.records()}
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences)
+
+
+def believe_of_person(
+    release: BoundTable,
+    person: Mapping[str, Any],
+    *,
+    attribute: str | None = None,
+    ruled_out: Sequence[Any] = (),
+    prior: Mapping[str, Any] | None = None,
+) -> PersonBelief:
+    """Beliefs about a person of whom some quasi-identifiers are known.
+
+    `prior` gives the belief in some values; the others that are not ruled out share the rest alike.
+    """
+    name = _choose_attribute(release, attribute)
+    classes, about = release.classes, release.attributes[name]
+    fits = _find_fitting(release, person)
+    whole = classes.merge_histogram(name, np.zeros(classes.count, np.int64), 1).dense()[0]
+    mine = classes.merge_histogram(name, np.where(fits, 0, -1), 1).dense()[0]
+    before = _read_prior(about, len(whole), ruled_out, prior or {})
+    table = _weigh(before, whole.tolist())
+    if table is None:
+        what = "every value that the release has is ruled out"
+        raise UsageError(what, where=f"column {name!r}", hint="rule out fewer values")
+    return PersonBelief(
+        release.source.name,
+        name,
+        int(classes.class_rows[fits].sum()),
+        tuple((np.flatnonzero(fits) + 1).tolist()),
+        (*about.labels, MISSING)[: len(whole)],
+        tuple(before),
+        table,
+        _weigh(before, mine.tolist()),
+    )
+
+
+def _weigh(before: Sequence[Fraction], rows: Sequence[int]) -> Shares | None:
+    """Belief in each value; None where nothing is left to believe."""
+    weight = [belief * int(count) for belief, count in zip(before, rows, strict=True)]
+    total = sum(weight, Fraction(0))
+    return tuple(part / total for part in weight) if total else None
+
+
+def _choose_attribute(release: BoundTable, name: str | None) -> str:
+    names = list(release.attributes)
+    if not names:
+        hint = "say in the policy which column is sensitive"
+        raise UsageError("nothing is sensitive, so there is nothing to learn", hint=hint)
+    if name is None:
+        return names[0]
+    if name not in names:
+        hint = nearest(name, names) or f"one of {', '.join(names)}"
+        raise UsageError("no such sensitive attribute", where="attribute", hint=hint)
+    return name
+
+
+def _find_fitting(release: BoundTable, person: Mapping[str, Any]) -> Flags:
+    """The classes whose released values cover what is known of a person."""
+    quasi, policy = release.classes.quasi, release.policy
+    for name in person:
+        if name not in quasi:
+            hint = nearest(name, quasi) or f"one of {', '.join(quasi)}"
+            raise UsageError(
+                "a name is no quasi-identifier of the release", where="person", hint=hint
+            )
+    if not person:
+        hint = f"such as {quasi[0]}=…"
+        raise UsageError("nothing is known of the person", where="person", hint=hint)
+    texts = {name: [None if value in (None, "") else value] for name, value in person.items()}
+    source = apply_cleanings(open_source(pa.table(texts)), policy)
+    rows = source.stream()
+    known = pa.Table.from_batches(list(rows.batches()), rows.schema)
+    fits = np.ones(release.classes.count, dtype=bool)
+    for name in person:
+        dictionary, code = Dictionary.encode(known.column(name))
+        labels: list[str | None] = [*release.classes.dictionaries[name].labels, None]
+        boxes = read_boxes(name, labels, dictionary, _find_tree(release, name, dictionary))
+        key = release.classes.key[:, quasi.index(name)]
+        fits &= boxes.covers(key, np.full(len(key), boxes.rank[code[0]]))
+    return fits
+
+
+def _find_tree(release: BoundTable, name: str, known: Dictionary) -> Hierarchy | None:
+    """The column's hierarchy over what is known of the person; else over the released values."""
+    spec = release.policy.columns[name].hierarchy
+    if spec is not None and known.labels:
+        with suppress(TcloseError):
+            return make_hierarchy(spec, name, known.labels, release.policy.base)
+    return release.hierarchies.get(name)
+
+
+def _read_prior(
+    about: Attribute, values: int, ruled_out: Sequence[Any], prior: Mapping[str, Any]
+) -> list[Fraction]:
+    """What is believed of every value, from what is ruled out and what is stated of some."""
+    where = f"column {about.name!r}, prior"
+    belief: list[Fraction | None] = [None] * values
+    for at, value in enumerate(ruled_out, 1):
+        for code in _find_codes(about, str(value), f"value {at} that is ruled out"):
+            belief[code] = Fraction(0)
+    if all(share is not None for share in belief):
+        hint = "rule out fewer values"
+        raise UsageError("every value is ruled out", where=f"column {about.name!r}", hint=hint)
+    for at, (value, stated) in enumerate(prior.items(), 1):
+        codes = _find_codes(about, str(value), f"value {at} of the prior")
+        try:
+            share = exact(stated)
+        except (ValueError, TypeError):
+            share = Fraction(-1)
+        if not 0 <= share <= 1:
+            raise UsageError("a belief is a number in [0, 1]", where=where, hint="such as flu=0.3")
+        for code in codes:
+            if belief[code] is not None:
+                what = f"value {at} is stated twice, or ruled out as well"
+                raise UsageError(what, where=where, hint="say once what is believed of it")
+            belief[code] = share / len(codes)
+    rest = 1 - sum((share for share in belief if share is not None), Fraction(0))
+    others = sum(share is None for share in belief)
+    if rest < 0 or (rest > 0 and not others):
+        what = f"beliefs must add up to 1, and are {'more' if rest < 0 else 'less'}"
+        raise UsageError(what, where=where, hint="values that are not stated share the rest")
+    return [rest / others if share is None else share for share in belief]
+
+
+def _find_codes(about: Attribute, value: str, what: str) -> list[int]:
+    """The values that a name stands for: itself, or all below a group of the hierarchy."""
+    if value in about.labels:
+        return [about.labels.index(value)]
+    tree = about.hierarchy
+    if tree is not None and tree.contains(value):
+        below = {tree.labels[int(leaf)] for leaf in tree.leaves_below(tree.index(value))}
+        if codes := [at for at, label in enumerate(about.labels) if label in below]:
+            return codes
+    hint = "write it as the release does; `tclose explain` shows its values"
+    raise UsageError(f"{what} does not occur", where=f"column {about.name!r}", hint=hint)

@@ -1,0 +1,143 @@
+"""A certificate held against a fresh count: lines are recounted, compared, or said to be told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from tclose.data.io.counting import file_hash
+from tclose.data.io.records import json_hash
+from tclose.policy.model import Policy
+from tclose.verify.audit import Audit
+from tclose.verify.certificate import Certificate, SizesRecord, read_context
+from tclose.verify.verdict import RequirementRecord
+
+TOLD = "told, and not to be counted here"
+COUNTED = (
+    "tclose_certificate", "holds", "rows", "classes", "k", "requirements", "policy", "hashes",
+    "sizes", "notes", "form", "context", "signature",
+)  # fmt: skip
+"""The keys of a certificate that have lines of their own; all others are told."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of a certificate, held against what was counted. None: cannot be recounted."""
+
+    line: str
+    stated: str
+    counted: str
+    confirmed: bool | None
+
+
+def recheck(certificate: Certificate, audit: Audit, output_hash: str | None) -> tuple[Check, ...]:
+    """Every line of a certificate against a fresh count of the file."""
+    stated = certificate
+    return (
+        compare("sha256 of the file", stated.hashes.output, output_hash),
+        *compare_policies(stated, audit.bound.policy),
+        compare("rows", stated.rows, audit.rows),
+        compare("classes", stated.classes, audit.classes),
+        compare("smallest class", stated.k, audit.k),
+        compare("the promise holds", stated.holds, audit.holds),
+        *compare_requirements(stated.requirements, (each.record() for each in audit.requirements)),
+        *_compare_sizes(stated, SizesRecord.of(audit, stated.input_rows)),
+        *_compare_notes(stated, None if audit.in_parts else audit.caveats),
+        *_refuse_several_files(stated),
+        *list_told(stated, audit.bound.policy, audit.rows),
+    )
+
+
+def compare_policies(stated: Certificate, judged: Policy) -> Iterator[Check]:
+    """Whether the certificate is about the policy that is judged, and the files that this names."""
+    yield compare("sha256 of the policy", stated.hashes.policy, json_hash(stated.policy))
+    mine, theirs = stated.policy, judged.to_json()
+    differing = [key for key in {**mine, **theirs} if not is_same(mine.get(key), theirs.get(key))]
+    counted = f"differs in {', '.join(sorted(differing))}" if differing else "the same"
+    yield Check("policy", "as judged here", counted, not differing)
+    context = read_context(mine)
+    if context is not None or stated.context is not None:
+        words = ("as in the policy", "of the policy")
+        yield Check("context", *words, is_same(stated.context, context))
+    hashes, named = stated.hashes.promise_files or {}, judged.promise_files
+    for name, digest in hashes.items():
+        place = judged.base / name
+        if name in named and place.is_file():
+            yield compare(f"sha256 of {name}", digest, file_hash(place))
+        else:
+            counted = "is not here" if name in named else "is not named in the policy"
+            yield Check(f"sha256 of {name}", digest, counted, None if name in named else False)
+
+
+def compare(line: str, stated: JsonValue, counted: JsonValue) -> Check:
+    """A line that can be recounted; nothing counted confirms nothing."""
+    return Check(line, str(stated), str(counted), counted is not None and is_same(stated, counted))
+
+
+def compare_requirements(
+    stated: Sequence[RequirementRecord], counted: Iterable[RequirementRecord]
+) -> Iterator[Check]:
+    """One line per requirement: asked, attained, the verdict, and the classes that fail."""
+    mine = {record.name: record for record in counted}
+    for record in stated:
+        other = mine.pop(record.name, None)
+        same = other is not None and all(is_same(value, dict(other)[key]) for key, value in record)
+        yield Check(record.name, str(record), "not promised" if other is None else str(other), same)
+    for name, record in mine.items():
+        yield Check(name, "not in the certificate", str(record), False)
+
+
+def _compare_sizes(stated: Certificate, counted: SizesRecord) -> Iterator[Check]:
+    """What follows from the sizes of the classes, and from the number of rows that were read."""
+    for key, value in stated.sizes or ():
+        yield compare(f"sizes: {key}", value, dict(counted)[key])
+
+
+def _compare_notes(stated: Certificate, counted: Sequence[str] | None) -> Iterator[Check]:
+    """Whether the notes are those of a recount; one of a table in parts makes none."""
+    if stated.notes is not None:
+        strange = [note for note in stated.notes if note not in (counted or ())]
+        words = f"{len(strange)} of them not found" if strange else "the same"
+        confirmed = None if counted is None else not strange
+        yield Check("notes", f"{len(stated.notes)}", words, confirmed)
+
+
+def _refuse_several_files(stated: Certificate) -> Iterator[Check]:
+    if stated.form is not None or stated.hashes.files is not None:
+        yield Check("form", "several files", "one file", False)
+
+
+def list_told(stated: Certificate, policy: Policy, rows: int) -> Iterator[Check]:
+    """What cannot be recounted from the release alone; refuted where it contradicts itself."""
+    if stated.left_out is not None:
+        left = stated.left_out.rows
+        yield compare("rows left out", left, stated.input_rows - rows)
+        sums = {sum(parts.values()) for parts in stated.left_out.parts.values()}
+        counted = "the same" if sums <= {left} else "another number"
+        yield Check("rows left out, by part", str(left), counted, sums <= {left})
+    by_column = {
+        "loss": stated.loss and stated.loss.columns,
+        "levels": stated.levels,
+        "cleaned": stated.cleaned,
+        "left_out": stated.left_out and stated.left_out.parts,
+    }
+    for key, columns in by_column.items():
+        strange = [name for name in columns or () if name not in policy.columns]
+        if strange:
+            yield Check(f"columns of {key}", "of the policy", f"{len(strange)} are not", False)
+    earlier = stated.hashes.model_dump(include={"input", "hierarchies", "plan"})
+    told = {key: value for key, value in stated.to_json().items() if key not in COUNTED}
+    told |= {f"sha256 of the {key}": value for key, value in earlier.items() if value is not None}
+    for key, value in told.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield Check(key, text, TOLD, None)
+
+
+def is_same(stated: JsonValue, counted: JsonValue) -> bool:
+    """Whether two plain values are equal; numbers with a fraction, but for rounding."""
+    if isinstance(stated, float) and isinstance(counted, float):
+        return abs(stated - counted) <= 1e-12 * max(1.0, abs(stated))
+    return type(stated) is type(counted) and stated == counted
