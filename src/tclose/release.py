@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tclose.data.binding import open_source
+from tclose.data.binding import open_source, write_rows
 from tclose.data.encode.cells import Cells
-from tclose.data.engines.postgres.source import fill_new_table, refuse_taken
-from tclose.data.io.files import delimiter_for, refuse_unholdable, write_checked_table
-from tclose.data.io.paths import AS_FOUND, Address, Reading
+from tclose.data.engines.postgres.source import refuse_taken
+from tclose.data.io.files import refuse_unholdable
+from tclose.data.io.paths import Address
+from tclose.data.io.transaction import write_together
 from tclose.data.source import Source
+from tclose.dictionary import DataDictionary, describe_columns
 from tclose.errors import UnprovenError, UsageError
+from tclose.notebook import Displayable
 from tclose.recode import Plan, SuppressedRows
 from tclose.recode.plan import Way
 from tclose.utility.loss import LossReport
@@ -25,8 +28,6 @@ from tclose.verify.certificate import Certificate, SizesRecord
 if TYPE_CHECKING:
     from tclose.search import Outcome
     from tclose.search.frontier.curves import Frontier
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class Applied:
     """The columns whose hierarchy is not the one that the plan was made with."""
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, repr=False)
+class Release(Displayable):
     """What `anonymize` and `apply` return.
 
     `data` is the caller's own kind of frame (an Arrow table where a file was read and no output
@@ -69,9 +70,7 @@ class Release:
     """What was noticed when the table was read."""
     people: Cells | None = field(default=None, repr=False)
     """The population that the promise is about, if there is one."""
-    reporter: Callable[[Release, str | Path | None, str, Frontier | None], Any] | None = field(
-        default=None, repr=False, compare=False
-    )
+    reporter: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
     """Makes the report on this release: it knows the table that the release was made from."""
 
     @property
@@ -115,11 +114,12 @@ class Release:
         rows, place = source.stream(), Address.of(path) or Path(str(path))
 
         def check(written: Source) -> None:
-            audit = recount(self.audit.bound.policy, written, self.people)
+            named = self.certificate.supersets or ()
+            policy = self.audit.bound.policy
+            audit = recount(policy, written, self.people, lambda bound: named)
             if not audit.holds:
-                raise UnprovenError(
-                    f"the written release does not keep its promise ({audit.broken})"
-                )
+                broken = audit.broken
+                raise UnprovenError(f"the written release does not keep its promise ({broken})")
             self.certificate.of_file(written.digest()).save(certificate)
             if self.plan is not None:
                 self.plan.save(plan)
@@ -128,11 +128,41 @@ class Release:
             refuse_taken(place, rows.schema)
         else:
             refuse_unholdable(place, rows.schema, lambda: source.n_rows)
+        beside = certificate if plan is None else plan
+        with write_together(place if isinstance(place, Path) else beside):
             if source.can_store(place):
                 source.save(place, check)
-                return place
-        write_rows(place, rows.schema, rows.batches(), check)
+            else:
+                write_rows(place, rows.schema, rows.batches(), check)
         return place
+
+    def dictionary(self) -> DataDictionary:
+        """What each column is, what was done to it and what that cost: for whoever gets the data.
+
+        It holds no value, and is written as Markdown or JSON by its `save`.
+        """
+        levels = None if self.plan is None else self.plan.levels
+        return describe_columns(self.audit, self.loss, levels, self.leftover)
+
+    def to_pandas(self, *, intervals: bool = True, ordered: bool = True) -> Any:
+        """The released rows as a frame of pandas that is ready for analysis.
+
+        Ranges become intervals (where all are open or closed alike and no hierarchy names them),
+        else ordered categories; columns whose policy states an order become ordered categories.
+        Nothing is told that the release does not tell, and `verify` takes the frame.
+        """
+        from tclose.data.engines.frames.analysis import make_ready
+
+        data = self.path if self.data is None else self.data
+        source = open_source(data)
+        rows = source.stream()
+        table = pa.Table.from_batches(list(rows.batches()), rows.schema)
+        source.close()
+        policy = self.audit.bound.policy
+        orders = {name: column.order for name, column in policy.columns.items() if column.order}
+        plain = [name for name in policy.quasi if policy.columns[name].hierarchy is None]
+        ranges = plain if intervals else ()
+        return make_ready(table, policy.quasi, ranges, orders, ordered=ordered)
 
     def report(
         self,
@@ -140,13 +170,19 @@ class Release:
         *,
         edition: str = "external",
         frontier: Frontier | None = None,
+        attacks: bool = True,
+        progress: Callable[[str], None] = lambda step: None,
     ) -> Any:
         """The report for people (`tclose.report.document`), also written where a path is given.
 
-        The suffix says what is written: a page (.html), plain values (.json) or plain text (.txt).
+        The suffix says what is written: a page (.html, or .pdf where there is a Chromium), plain
+        values (.json) or plain text (.txt).
 
         The external edition tells counts only; the internal one also shows values of the worst
-        classes, and is not to be passed on. A frontier (`tclose.frontier`) becomes a section of it.
+        classes, and is not to be passed on; the users' edition tells those who receive the data
+        what was done to each column. A frontier (`tclose.frontier`) becomes a section of it.
+        Attacks take a quarter of the search's effort, sampling where that is not enough for all
+        rows; without `attacks` the report says that none was tried.
         """
         if self.reporter is None:
             raise UsageError(
@@ -154,40 +190,25 @@ class Release:
                 where="report",
                 hint="leave the report out, or allow more cells in one place (--cells)",
             )
-        return self.reporter(self, path, edition, frontier)
+        return self.reporter(self, path, edition, frontier, attacks=attacks, progress=progress)
 
-    def __str__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """How many rows, in how many classes, at what loss; before that, what was searched in place
+        of what was asked for."""
         lost = f", {self.left_out:,} rows left out" if self.left_out else ""
-        head = (
+        instead = self.certificate.fallback
+        return (
+            f"{'' if instead is None else instead + '; '}"
             f"{self.audit.rows:,} rows in {self.classes:,} classes "
             f"(smallest {self.sizes.smallest}, mean {self.sizes.mean:.1f}), "
             f"loss {self.loss.overall:.4f}{lost}"
         )
+
+    def __str__(self) -> str:
         verdicts = [f"  {verdict}" for verdict in self.audit.requirements]
         notes = [f"  note: {note}" for note in self.notes]
         if self.certificate.stopped == "clock":
             notes.append("  note: the clock ended the search; another run may find another release")
         warnings = [f"  warning: {warning}" for warning in self.certificate.warnings or ()]
-        return "\n".join([head, *warnings, *verdicts, *notes])
-
-
-def write_rows(
-    output: Path | Address,
-    schema: pa.Schema,
-    batches: Iterable[pa.RecordBatch],
-    check: Callable[[Source], T],
-    delimiter: str = ",",
-    reading: Reading = AS_FOUND,
-) -> T:
-    """Writes a new table or file, whole or not at all, and returns what `check` found in it.
-
-    It is read back as the table that it was made from was read; where `check` raises, nothing is
-    left.
-    """
-    if isinstance(output, Address):
-        return fill_new_table(output, schema, batches, check)
-    mark = delimiter_for(output, delimiter)
-    opened = Reading(delimiter=mark, memory=reading.memory, max_cells=reading.max_cells)
-    return write_checked_table(
-        output, schema, batches, lambda part: check(open_source(part, opened)), delimiter=mark
-    )
+        return "\n".join([self.headline, *warnings, *verdicts, *notes])

@@ -101,7 +101,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
 
 @pytest.fixture(scope="session")
 def pages(case: Case, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Every kind of report in both editions, as HTML files."""
+    """Every kind of report in every edition that it has, as HTML files."""
     folder = tmp_path_factory.mktemp("pages")
     found = tclose.frontier(case.table, POLICY, points=3, methods="mondrian,optimal", effort=1)
     documents = {"frontier-external": make_frontier_document(found, case.table.name)}
@@ -109,6 +109,8 @@ def pages(case: Case, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pat
         documents[f"release-{edition}"] = case.release.report(edition=edition)
         documents[f"audit-{edition}"] = case.audited(edition)
         documents[f"verify-{edition}"] = case.verified(edition)
+    documents["release-users"] = case.release.report(edition="users")
+    documents["verify-users"] = case.verified("users")
     made = {}
     for name, document in documents.items():
         made[name] = folder / f"{name}.html"

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tclose.report.charts.colours import AREAS, CURVES, DASHES
-from tclose.report.explanation import CLASS, TABLE
+from tclose.report.charts.colours import AFTER, BEFORE, CLASS, CURVES, DARK, DASHES, LIGHT, TABLE
 
 # Linear red, green and blue as seen without one kind of cone (Machado et al. 2009).
 EYES = {
@@ -51,10 +50,25 @@ def nearest(colours: tuple[str, ...], eye: str) -> float:
     )
 
 
-@pytest.mark.parametrize("pair", [AREAS[:2], (CLASS, TABLE)], ids=["before and after", "flow"])
+PAIRS = {"before and after": (BEFORE, AFTER), "class and table": (CLASS, TABLE)}
+"""Each meaning has a pair of its own."""
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
 @pytest.mark.parametrize("eye", EYES)
 def test_two_colours_of_a_chart_stay_far_apart(pair: tuple[str, ...], eye: str) -> None:
     assert nearest(pair, eye) > (20 if eye == "a grey print" else 70)
+
+
+@pytest.mark.parametrize("pair", [("before", "after"), ("class", "table")])
+@pytest.mark.parametrize("eye", list(EYES)[:3])
+def test_the_same_pairs_stay_apart_on_a_dark_screen(pair: tuple[str, ...], eye: str) -> None:
+    assert nearest(tuple(DARK[name] for name in pair), eye) > 70
+
+
+def test_no_pair_has_two_meanings() -> None:
+    both = [colour for pair in PAIRS.values() for colour in pair]
+    assert len(set(both)) == len(both) and LIGHT.keys() == DARK.keys()
 
 
 @pytest.mark.parametrize("eye", list(EYES)[:3])

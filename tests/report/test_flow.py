@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import tclose
-from tclose.report import draw_flow
-from tclose.report.explanation import MOST_MOVES, MOST_VALUES
+from tclose.report import draw_differences, draw_flow
+from tclose.report.charts.colours import CLASS, TABLE
+from tclose.report.explanation import MOST_MOVES, MOST_VALUES, group_shares
 from tclose.verify.explanation import Explanation
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -28,7 +29,7 @@ def titles(svg: str, tag: str) -> list[str]:
 
 
 def test_every_value_has_its_two_bars_and_every_move_its_arc() -> None:
-    why = explained([14, 88, 27, 101], ["a", "a", "b", "b"], number=1)
+    why = explained([14, 88, 27, 101], ["a", "a", "b", "b"], class_number=1)
     svg = draw_flow(why)
     bars = titles(svg, "rect")
     assert bars[:2] == ["14: 50.0% of the class", "14: 25.0% of the table"]
@@ -36,8 +37,19 @@ def test_every_value_has_its_two_bars_and_every_move_its_arc() -> None:
     assert sorted(titles(svg, "path")) == ["0.2500 from 14 to 27", "0.2500 from 88 to 101"]
 
 
+def test_every_arc_carries_its_amount() -> None:
+    """Class: 60, 20, 20 of a hundred; table: 40, 20, 40: a fifth moves all the way."""
+    values = ["1"] * 6 + ["2"] * 2 + ["3"] * 2 + ["1"] * 2 + ["2"] * 2 + ["3"] * 6
+    why = explained([int(v) for v in values], ["a"] * 10 + ["b"] * 10, class_number=1)
+    drawn = ElementTree.fromstring(draw_flow(why))
+    small = [each.text for each in drawn.iter(f"{SVG}text") if each.get("font-size") == "10"]
+    moves = [move for move in why.moves if move.source != move.target]
+    assert small == [f"{float(move.mass):.1%}" for move in moves]
+    assert sum(float(text.rstrip("%")) for text in small if text) == 20.0
+
+
 def test_the_heading_says_the_distance() -> None:
-    why = explained([14, 88, 27, 101], ["a", "a", "b", "b"], number=1)
+    why = explained([14, 88, 27, 101], ["a", "a", "b", "b"], class_number=1)
     assert "ordered distance 0.1667 = 1/6; 2 rows" in draw_flow(why)
 
 
@@ -70,7 +82,7 @@ def test_the_picture_needs_nothing_from_elsewhere() -> None:
 
 def test_many_values_are_gathered_and_no_mass_is_lost() -> None:
     values: list[object] = [f"v{at:03}" for at in range(200)]
-    why = explained(values, ["a"] * 100 + ["b"] * 100, number=1)
+    why = explained(values, ["a"] * 100 + ["b"] * 100, class_number=1)
     svg = draw_flow(why)
     assert len(titles(svg, "rect")) == 2 * MOST_VALUES
     shown = [line for line in titles(svg, "rect") if "of the class" in line]
@@ -88,3 +100,51 @@ def test_a_class_like_the_table_has_no_arcs() -> None:
 def test_equal_explanations_give_equal_pictures() -> None:
     pictures = {draw_flow(explained(["x", "y", "z"], ["a", "a", "b"])) for _ in range(3)}
     assert len(pictures) == 1
+
+
+GROUPS = {"lungs": ["asthma", "cough"], "skin": ["rash", "burn"]}
+
+
+def explain_illness() -> Explanation:
+    """A class of coughs in a table that has everything equally often."""
+    values = ["cough", "cough", "asthma", "rash", "asthma", "rash", "burn", "burn"]
+    rules = {"columns": {"q": "quasi", "s": {
+        "role": "sensitive", "t": 1, "distance": "hierarchical", "hierarchy": {"groups": GROUPS},
+    }}}  # fmt: skip
+    return tclose.explain(pa.table({"q": list("aaaabbbb"), "s": values}), rules, class_number=1)
+
+
+def test_differences_are_sorted_within_the_groups_of_the_hierarchy() -> None:
+    (lungs, first), (skin, second) = group_shares(explain_illness())
+    assert (lungs, skin) == ("lungs", "skin")
+    assert [(s.value, s.difference) for s in first] == [
+        ("cough", Fraction(1, 4)), ("asthma", Fraction(0)),
+    ]  # fmt: skip
+    assert [(s.value, s.difference) for s in second] == [
+        ("rash", Fraction(0)), ("burn", Fraction(-1, 4)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("wide", [520, 980])
+def test_bars_diverge_from_the_middle_in_the_colours_of_class_and_table(wide: int) -> None:
+    tree = ElementTree.fromstring(draw_differences(explain_illness(), wide=wide))
+    bars = {
+        title.text.split(":")[0]: one.attrib
+        for one in tree.iter(f"{SVG}rect")
+        for title in one.findall(f"{SVG}title")
+        if title.text
+    }
+    cough, burn = bars["cough"], bars["burn"]
+    assert cough["fill"] == CLASS and burn["fill"] == TABLE
+    middle = float(cough["x"])
+    assert float(burn["x"]) + float(burn["width"]) == pytest.approx(middle, abs=0.2)
+    assert float(cough["width"]) == pytest.approx(float(burn["width"]))
+    words = {one.text for one in tree.iter(f"{SVG}text")}
+    assert {"lungs", "skin", "+25.0%", "−25.0%", "+0.0%"} <= words
+    assert float(tree.attrib["width"]) == wide
+
+
+def test_a_value_in_no_group_needs_no_heading() -> None:
+    why = explained(["x", "y", "x", "x"], ["a", "a", "b", "b"])
+    assert [name for name, _ in group_shares(why)] == [""]
+    assert "in no part" not in draw_differences(why)

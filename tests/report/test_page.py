@@ -56,12 +56,13 @@ def as_xml(page: str) -> ElementTree.Element:
     return ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>\n"))
 
 
-@pytest.mark.parametrize("kind", ["release", "audit", "verify"])
-@pytest.mark.parametrize("edition", ["external", "internal"])
-def test_a_page_is_well_formed_and_refers_to_nothing(
-    pages: dict[str, Path], kind: str, edition: str
-) -> None:
-    text = pages[f"{kind}-{edition}"].read_text(encoding="utf-8")
+def test_a_page_is_well_formed_and_refers_to_nothing(pages: dict[str, Path]) -> None:
+    for path in pages.values():
+        refuse_references(path.read_text(encoding="utf-8"))
+
+
+def refuse_references(text: str) -> None:
+    assert "default-src 'none'" in text
     tree = as_xml(text)
     assert tree.attrib["lang"] == "en"
     names = {one.tag.removeprefix(SVG) for one in tree.iter()}
@@ -94,7 +95,7 @@ def test_whatever_a_column_or_a_file_is_called_the_page_stays_whole(odd: str) ->
     as_xml(page)
     reader = Words()
     reader.feed(page)
-    shown = re.sub("[\x07\x1b\ufffe]", "\ufffd", odd)
+    shown = re.sub("[\x07\x1b\ufffe]", lambda found: f"\\u{ord(found[0]):04x}", odd)
     assert shown in "".join(reader.found)
 
 
@@ -145,6 +146,7 @@ def test_the_limit_stands_between_its_bins() -> None:
     assert "at most b" in svg
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.sampled_from("xyz")), min_size=2, max_size=30),

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ import tclose
 from tclose.errors import UsageError
 from tclose.report.document import (
     Bars,
+    Card,
+    Cards,
     Document,
     Figures,
+    Gauges,
     HistogramChart,
     Paragraph,
     Picture,
@@ -28,11 +32,11 @@ from tclose.report.document import (
 from tclose.report.render.saving import render_page, save_document
 from tclose.report.render.terminal import write_plain_text
 from tclose.report.sections.findings import ABOUT_T, PRESETS
-from tclose.verify import Check
+from tclose.verify.recheck import Check
 
 RELEASE = [
-    "promise", "before-and-after", "risk", "spread", "worst", "losses", "attacks", "limits",
-    "thresholds", "method",
+    "glance", "promise", "columns", "before-and-after", "risk", "spread", "worst", "attacks",
+    "limits", "thresholds", "method",
 ]  # fmt: skip
 
 
@@ -75,25 +79,35 @@ def test_a_release_is_told_from_the_promise_to_the_hashes(case: Any, tmp_path: P
     told = release_json(case, tmp_path, "external")
     assert [one["key"] for one in told["sections"]] == RELEASE
     assert told["edition"] == "external"
-    first = parts(told, "promise", "paragraph")[0]
-    assert first["tone"] == "good"
-    assert "every person is one of at least 4" in first["text"]
+    promise, useful, attacks = parts(told, "glance", "cards")[0]["entries"]
+    assert [card["title"] for card in (promise, useful, attacks)] == [
+        "The promise", "Usefulness", "Attacks",
+    ]  # fmt: skip
+    assert (promise["headline"], promise["tone"]) == ("kept", "good")
+    assert "every person is one of at least 4" in promise["note"]
     close = "the spread of illness and salary is as close to that of the whole table as promised"
-    assert close in first["text"]
+    assert close in promise["note"]
 
 
 def test_an_audit_and_a_verified_file_have_no_before(case: Any) -> None:
     for document in (case.audited("external"), case.verified("external")):
         keys = [one.key for one in document.sections]
         assert "before-and-after" not in keys
-    assert "losses" not in [one.key for one in case.audited("external").sections]
-    assert "losses" in [one.key for one in case.verified("external").sections]
+    assert usefulness(case.audited("external")).headline == "as it was"
+    assert "left" in usefulness(case.verified("external")).headline
+
+
+def usefulness(document: Document) -> Card:
+    cards = document.section("glance").parts[0]
+    assert isinstance(cards, Cards)
+    return cards.entries[1]
 
 
 def test_a_broken_promise_is_said_first(case: Any) -> None:
-    (first, *_) = case.audited("external").section("promise").parts
-    assert isinstance(first, Paragraph)
-    assert first.tone == "bad" and first.text.startswith("The promise does not hold: ")
+    cards = case.audited("external").sections[0].parts[0]
+    assert isinstance(cards, Cards)
+    assert (cards.entries[0].headline, cards.entries[0].tone) == ("does not hold", "bad")
+    assert cards.entries[0].facts[0].value == "broken"
 
 
 def test_before_and_after_agree_with_the_audits(case: Any, tmp_path: Path) -> None:
@@ -103,10 +117,13 @@ def test_before_and_after_agree_with_the_audits(case: Any, tmp_path: Path) -> No
     before, after = tclose.audit(case.table, case.policy), case.release.audit
     assert rows["rows"] == [f"{before.rows:,}", f"{after.rows:,}"]
     assert rows["classes"] == [f"{before.classes:,}", f"{after.classes:,}"]
-    for one, other in zip(before.requirements, after.requirements, strict=True):
-        cells = rows[f"{one.title} (asked: {one.required})"]
-        assert cells[0].startswith(f"{one.achieved_text} (")
-        assert cells[1] == f"{other.achieved_text} (kept)"
+    (promises,) = parts(told, "promise", "gauges")
+    for one, other, gauge in zip(
+        before.requirements, after.requirements, promises["entries"], strict=True
+    ):
+        assert gauge["before"].startswith(f"{one.achieved_text} (")
+        assert (gauge["attained"], gauge["outcome"]) == (other.achieved_text, "kept")
+        assert gauge["asked"].split()[-1] == other.required
     assert rows["identifier person"] == ["in the table", "removed or masked"]
 
 
@@ -124,9 +141,9 @@ def test_risks_are_those_of_the_attacks(case: Any, tmp_path: Path) -> None:
 
 def test_losses_are_those_of_the_release(case: Any, tmp_path: Path) -> None:
     told = release_json(case, tmp_path, "external")
-    (bars,) = parts(told, "losses", "bars")
-    lost = dict(zip(bars["names"], bars["series"][0]["values"], strict=True))
-    assert lost == pytest.approx(case.release.loss.columns)
+    useful = parts(told, "glance", "cards")[0]["entries"][1]
+    left = {fact["name"]: fact["share"] for fact in useful["facts"]}
+    assert left == pytest.approx({n: 1 - loss for n, loss in case.release.loss.columns.items()})
 
 
 def test_what_is_not_covered_is_in_every_report(case: Any) -> None:
@@ -167,7 +184,8 @@ def test_an_internal_edition_names_the_worst_classes_and_shows_their_flows(
 ) -> None:
     text = pages[f"{kind}-internal"].read_text(encoding="utf-8")
     assert "Internal edition" in text and "Zill-" in text and "Clb-" in text
-    assert text.count('<figure class="flow"') == 2
+    assert text.count('<figure class="flow"') == 2, "arcs, folded"
+    assert text.count("more of the class") == 4, "bars, for a wide screen and for a narrow one"
     # Names stay in the house even there: they are no part of a class.
     assert "Pxname" not in text and "Rmk-" not in text
 
@@ -184,7 +202,7 @@ def test_a_refuted_certificate_is_said_at_the_top(case: Any) -> None:
     found = tclose.verify(case.release.path, case.policy)
     checks = (Check("rows", "9", "240", False), Check("loss", "0.1", "needs the original", None))
     document = tclose.audit_report(found, kind="verify", checks=checks)
-    second = document.section("promise").parts[1]
+    second = document.section("glance").parts[1]
     assert isinstance(second, Paragraph) and second.tone == "bad"
     assert "1 of 2 lines" in second.text
 
@@ -199,6 +217,12 @@ def test_page_text_and_json_say_the_same(case: Any) -> None:
             if isinstance(part, Figures):
                 for one in part.entries:
                     assert one.value in text and one.value in page
+            if isinstance(part, Cards):
+                for card in part.entries:
+                    assert card.headline in text and escape(card.headline) in page
+            if isinstance(part, Gauges):
+                for gauge in part.entries:
+                    assert gauge.attained in text and gauge.attained in page
             if isinstance(part, HistogramChart | Bars | Picture | Table):
                 table = part if isinstance(part, Table) else part.table()
                 assert f"<caption>{table.caption}</caption>" in page
@@ -245,7 +269,7 @@ def test_a_table_without_sensitive_columns_or_promise_is_reported(tmp_path: Path
     found = tclose.audit(pa.table({"q": ["a", "a", "b"]}), quasi="q")
     page = tclose.audit_report(found, tmp_path / "r.html", edition="internal")
     assert "Nothing was promised" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert page.sections[0].key == "promise"
+    assert page.sections[0].key == "glance"
 
 
 @pytest.mark.parametrize(
@@ -265,14 +289,15 @@ def test_every_requirement_has_its_words(promise: dict[str, Any], tmp_path: Path
         document = tclose.audit_report(tclose.audit(table, {"columns": columns}), edition=edition)
         for suffix in (".html", ".json", ".txt"):
             save_document(document, tmp_path / f"r{suffix}")
-        (points,) = [p for p in document.section("promise").parts if isinstance(p, Points)]
-        for lead, words in points.entries:
-            assert lead and words[:1].isupper() and words.endswith(".")
+        (gauges,) = [p for p in document.section("promise").parts if isinstance(p, Gauges)]
+        for gauge in gauges.entries:
+            words = gauge.sentence
+            assert gauge.name and words[:1].isupper() and words.endswith(".")
 
 
 def test_what_is_no_report_is_refused_before_any_work(case: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown kind of report"):
-        case.release.report(tmp_path / "r.pdf")
+        case.release.report(tmp_path / "r.docx")
     with pytest.raises(UsageError, match="edition"):
         case.release.report(tmp_path / "r.html", edition="public")
     assert list(tmp_path.iterdir()) == []
@@ -300,8 +325,9 @@ def test_a_broken_requirement_is_told_as_a_wish() -> None:
     table = pa.table({"q": list("aab"), "s": list("xyx")})
     rules = {"k": 2, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 0.9}}}
     document = tclose.audit_report(tclose.audit(table, rules)).to_json()
-    (points,) = parts(document, "promise", "points")
-    (broken, told), (kept, words) = points["entries"]
-    assert broken == "Being one of many (broken for 1 row)."
-    assert told.startswith("What was asked: whoever knows a person's q")
-    assert kept == "Closeness of s (kept)." and words.startswith("In no class")
+    broken, kept = parts(document, "promise", "gauges")[0]["entries"]
+    assert broken["name"] == "Being one of many"
+    assert broken["outcome"] == "broken for 1 row in 1 class"
+    assert broken["sentence"].startswith("What was asked: whoever knows a person's q")
+    assert kept["name"] == "Closeness of s" and kept["outcome"] == "kept"
+    assert kept["sentence"].startswith("In no class")

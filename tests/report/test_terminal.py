@@ -42,7 +42,7 @@ def test_one_is_singular_in_every_view() -> None:
     rules = {"k": 1, "columns": {"q": "quasi", "s": {"role": "sensitive", "t": 1}}}
     assert "1 row in 1 class." in shown(summarize_attacks(tclose.attack(table, rules)))
     assert "1 row, 0 left out, 1 class;" in shown(
-        summarize_utility(tclose.measure(table, table, rules))
+        summarize_utility(tclose.measure(original=table, release=table, policy=rules))
     )
     assert "1 row in 1 class, mean" in shown(summarize_release(tclose.anonymize(table, rules)))
 
@@ -63,7 +63,7 @@ def test_why_an_attack_was_not_tried_is_said(promised: dict[str, int], says: str
 def test_brackets_in_names_and_values_are_not_markup() -> None:
     table = pa.table({"[red]q": ["[b]a[/b]", "[/]"], "[bold]s[/]": ["[i]x", "y[/i]"]})
     options = {"quasi": ["[red]q"], "sensitive": ["[bold]s[/]"]}
-    text = shown(summarize_explanation(tclose.explain(table, number=2, **options)))  # type: ignore[arg-type]
+    text = shown(summarize_explanation(tclose.explain(table, class_number=2, **options)))  # type: ignore[arg-type]
     for word in ("[red]q", "[b]a[/b]", "[bold]s[/]", "[i]x", "y[/i]"):
         assert word in text
     roles = {"[red]q": "quasi", "[bold]s[/]": "sensitive"}

@@ -8,14 +8,17 @@ on a terminal, or plain values. None of these forms can say what the others do n
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tclose.report.explanation import draw_flow
+    from tclose.report.explanation import draw_differences, draw_flow
     from tclose.report.frontier import draw_frontier
 else:
     from tclose.lazy import load_on_use
 
     load_on_use(
         __name__,
-        {"tclose.report.explanation": ["draw_flow"], "tclose.report.frontier": ["draw_frontier"]},
+        {
+            "tclose.report.explanation": ["draw_differences", "draw_flow"],
+            "tclose.report.frontier": ["draw_frontier"],
+        },
     )
 
-__all__ = ["draw_flow", "draw_frontier"]
+__all__ = ["draw_differences", "draw_flow", "draw_frontier"]

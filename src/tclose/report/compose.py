@@ -4,51 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tclose.plain import rows_text
 from tclose.report.document import Document, Section
-from tclose.report.sections.findings import (
-    make_attacks_section,
-    make_limits_section,
-    make_losses_section,
-    make_method_section,
-    make_presets_section,
-)
-from tclose.report.sections.overview import (
-    make_before_section,
-    make_measures_section,
-    make_promise_section,
-    make_risk_section,
-)
-from tclose.report.sections.spread import make_spread_section, make_worst_section
+from tclose.report.sections import columns, context, findings, glance, overview, spread
 from tclose.report.subject import Subject
-from tclose.verify.wording import rows_text
 
 TITLES = {
     "audit": "How private is this table?",
     "release": "What this release promises",
     "verify": "Does this release keep its promise?",
 }
+FOR_USERS = "What was done to this table"
 
 
 def compose_document(subject: Subject, further: Sequence[Section] = ()) -> Document:
     """The report on a table or a release; `further` sections stand before the attacks."""
     audit = subject.now.audit
+    subtitle = f"{audit.source}: {rows_text(audit.rows)}"
+    if subject.edition == "users":
+        return Document(FOR_USERS, subtitle, subject.edition, _compose_for_users(subject))
     sections = (
-        make_promise_section(subject),
-        make_before_section(subject),
-        make_risk_section(subject),
-        make_spread_section(subject),
-        make_worst_section(subject),
-        make_losses_section(subject),
+        glance.make_glance_section(subject),
+        overview.make_promise_section(subject),
+        columns.make_columns_section(subject),
+        overview.make_before_section(subject),
+        overview.make_risk_section(subject),
+        spread.make_spread_section(subject),
+        spread.make_worst_section(subject),
         *further,
-        make_attacks_section(subject),
-        make_limits_section(subject),
-        make_presets_section(subject),
-        make_measures_section(subject),
-        make_method_section(subject),
+        findings.make_attacks_section(subject),
+        findings.make_limits_section(subject),
+        findings.make_presets_section(subject),
+        overview.make_measures_section(subject),
+        context.make_context_section(subject),
+        findings.make_method_section(subject),
     )
-    return Document(
-        title=TITLES[subject.kind],
-        subtitle=f"{audit.source}: {rows_text(audit.rows)}",
-        edition=subject.edition,
-        sections=tuple(section for section in sections if section is not None),
+    shown = tuple(section for section in sections if section is not None)
+    if audit.bound.policy.context is not None:
+        shown = (*shown, context.make_mapping_section(shown))
+    return Document(TITLES[subject.kind], subtitle, subject.edition, shown)
+
+
+def _compose_for_users(subject: Subject) -> tuple[Section, ...]:
+    """What was done to each column and what is lost: no risk, no threshold, no attack."""
+    sections = (
+        glance.make_glance_section(subject),
+        columns.make_columns_section(subject),
+        columns.make_reading_section(),
+        context.make_context_section(subject),
+        findings.make_method_section(subject),
     )
+    return tuple(section for section in sections if section is not None)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from tclose.plain import to_plain
+from tclose.plain import share_text, to_plain
 
 FORMAT = 1
 
-Edition = Literal["internal", "external"]
-EDITIONS: tuple[Edition, ...] = ("external", "internal")
+Edition = Literal["internal", "external", "users"]
+EDITIONS: tuple[Edition, ...] = ("external", "internal", "users")
 Tone = Literal["plain", "good", "bad", "note", "aside", "strong"]
 """How words are meant: as good or bad news, as a caution, by the way, or with emphasis."""
 CLOSING = (
@@ -133,6 +133,8 @@ class Picture:
     title: str
     svg: str
     numbers: Table
+    narrow: str = ""
+    """The same for a narrow screen, where there is one."""
 
     def table(self) -> Table:
         """The same as numbers."""
@@ -140,7 +142,88 @@ class Picture:
 
 
 Chart = HistogramChart | Bars | Picture
-Part = Paragraph | Points | Figures | Table | Chart
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a card: a name, a value and, where it is a share, a bar as long as that."""
+
+    name: str
+    value: str
+    tone: Tone = "plain"
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Card:
+    """What there is to know of one thing: a verdict, or a column."""
+
+    title: str
+    headline: str
+    tone: Tone = "plain"
+    facts: tuple[Fact, ...] = ()
+    note: str = ""
+    chart: HistogramChart | None = None
+
+
+@dataclass(frozen=True)
+class Cards:
+    """Cards side by side, as many as there is room for."""
+
+    entries: tuple[Card, ...]
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """One promise: what was asked and attained, and where both lie on a scale from 0 to 1."""
+
+    name: str
+    sentence: str
+    asked: str
+    attained: str
+    outcome: str
+    tone: Tone
+    place: float | None = None
+    """Of what was attained."""
+    limit: float | None = None
+    before: str = ""
+    """What the table attained that a release was made from."""
+
+
+@dataclass(frozen=True)
+class Gauges:
+    """Promises, a row each."""
+
+    caption: str
+    entries: tuple[Gauge, ...]
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is a table before."""
+        return any(gauge.before for gauge in self.entries)
+
+    def table(self) -> Table:
+        """The same in words and numbers."""
+        rows = []
+        for gauge in self.entries:
+            before = (gauge.before,) if self.compares else ()
+            told = (gauge.name, gauge.sentence, gauge.asked, *before, gauge.attained, gauge.outcome)
+            rows.append(told)
+        was = ("before",) if self.compares else ()
+        headings = ("promise", "in words", "asked", *was, "attained", "outcome")
+        tones = tuple(gauge.tone for gauge in self.entries)
+        return Table(self.caption, headings, tuple(rows), tones=tones)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Parts that are there for whoever asks for them."""
+
+    summary: str
+    parts: tuple[Part, ...]
+
+
+Part = Paragraph | Points | Figures | Table | Chart | Cards | Gauges | Folded
 
 
 @dataclass(frozen=True)
@@ -194,8 +277,12 @@ class Document:
 
 
 def _part_to_json(part: Part) -> dict[str, Any]:
+    if isinstance(part, Folded):
+        inner = [_part_to_json(each) for each in part.parts]
+        return {"kind": "folded", "summary": part.summary, "parts": inner}
     content: dict[str, Any] = asdict(part)
-    content.pop("svg", None)  # its numbers say the same
+    for drawn in ("svg", "narrow"):
+        content.pop(drawn, None)  # its numbers say the same
     for table in (content, content.get("numbers", {})):
         table.pop("tones", None)
     return {"kind": type(part).__name__.removesuffix("Chart").lower(), **to_plain(content)}
@@ -204,7 +291,7 @@ def _part_to_json(part: Part) -> dict[str, Any]:
 def _tabulate(title: str, first: str, names: tuple[str, ...], series: tuple[Series, ...]) -> Table:
     """The numbers of a chart: a row for each name, a column for each series."""
     shares = (
-        ("–" if value is None else f"{value:.1%}" for value in each.values) for each in series
+        ("–" if value is None else share_text(value) for value in each.values) for each in series
     )
     rows = tuple(zip(names, *shares, strict=True))
     headings = (first, *(each.name for each in series))

@@ -1,20 +1,17 @@
-"""One class beside the table, and the moves of mass between them: as a summary and as a picture.
-
-In the picture, below, each value's share in the class beside its share in the table; above, arcs
-that carry the surplus to where it is lacking, as thick as the mass they move.
-"""
+"""One class beside the table, and the moves of mass between them: as a summary and as a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from tclose.plain import rows_text, share_text
 from tclose.report.charts.axes import Axis, Plot, ticks_to, write_share
-from tclose.report.charts.colours import BLUE, INK, ORANGE, SOFT
-from tclose.report.charts.svg import box, element, picture, shorten, text
+from tclose.report.charts.colours import CLASS, INK, SOFT, TABLE
+from tclose.report.charts.plots import NARROW, WIDE
+from tclose.report.charts.svg import box, element, line, picture, shorten, text
 from tclose.report.document import Paragraph, Part, Table
 from tclose.verify.explanation import Explanation, Share, Step
-from tclose.verify.wording import rows_text
 
 MOST_ROWS = 20
 ALONG = {"hierarchical": "up and down the hierarchy", "equal": "by way of a common middle"}
@@ -25,7 +22,8 @@ LEFT, RIGHT, TOP = 64, 24, 92
 ARCS, BARS = 150, 190
 LONGEST = 22
 """Letters of a value below its bars."""
-CLASS, TABLE = BLUE, ORANGE
+ROW = 22
+"""Units from one diverging bar to the next."""
 OTHERS = "other values"
 
 
@@ -36,7 +34,7 @@ def summarize_explanation(why: Explanation) -> list[Part]:
     if why.t is not None:
         limit = f"; promised at most {float(why.t):g}: " + ("kept" if why.holds else "BROKEN")
     label = ", ".join(f"{name} = {value}" for name, value in why.label.items())
-    distance = f"Distance of {why.attribute} ({why.by}) from the table: {why.distance:.4f}"
+    distance = f"Distance of {why.attribute} ({why.by}) from {why.against}: {why.distance:.4f}"
     parts: list[Part] = [
         Paragraph(f"Class {why.number}: {rows_text(why.size)} with {label}", "strong"),
         Paragraph(f"{distance}{exact}{limit}"),
@@ -56,16 +54,16 @@ def summarize_explanation(why: Explanation) -> list[Part]:
 
 def choose_shares(why: Explanation, most: int) -> list[Share]:
     """The values whose shares in the class and in the table differ most, in their own order."""
-    ranked = sorted(why.shares, key=lambda share: -abs(share.in_class - share.in_table))[:most]
+    ranked = sorted(why.shares, key=lambda share: -abs(share.difference))[:most]
     return [share for share in why.shares if share in ranked]
 
 
 def _tabulate_shares(why: Explanation) -> Table:
     rows = []
     for share in choose_shares(why, MOST_ROWS):
-        mine, whole = float(share.in_class), float(share.in_table)
-        difference = f"{float(share.in_class - share.in_table):+.1%}"
-        rows.append((share.value, f"{share.rows:,}", f"{mine:.1%}", f"{whole:.1%}", difference))
+        shares = (share_text(float(part)) for part in (share.in_class, share.in_table))
+        difference = _write_difference(share)
+        rows.append((share.value, f"{share.rows:,}", *shares, difference))
     if len(why.shares) > MOST_ROWS:
         more = f"… {len(why.shares) - MOST_ROWS:,} more values that differ less"
         rows.append((more, "", "", "", ""))
@@ -95,6 +93,71 @@ def _write_fraction(number: Fraction | float) -> str:
     return f"{float(number):.4f}{exact}"
 
 
+def _write_difference(share: Share) -> str:
+    """A difference with its sign, and with a minus as wide as a plus."""
+    return f"{float(share.difference):+.1%}".replace("-", "−")
+
+
+def group_shares(why: Explanation) -> list[tuple[str, list[Share]]]:
+    """The values that differ most, by the parts of their hierarchy.
+
+    What the class has more of stands first, among the values of a part and among the parts; what
+    is in none stands last.
+    """
+    shown, _, _ = _choose_shown(why)
+    groups: dict[str, list[Share]] = {}
+    for share in shown:
+        groups.setdefault(share.group, []).append(share)
+    for shares in groups.values():
+        shares.sort(key=lambda share: -share.difference)
+    ranked = sorted(groups.items(), key=lambda named: -sum(s.difference for s in named[1]))
+    return sorted(ranked, key=lambda named: named[0] == "")
+
+
+def draw_differences(why: Explanation, *, inline: bool = False, wide: int = WIDE) -> str:
+    """Class against table as diverging bars: what the class has more of to the right."""
+    groups = group_shares(why)
+    named = len(groups) > 1
+    left = 250 if wide > NARROW else 150
+    top, letters = 96, left // 8
+    rows = sum(len(shares) + named for _, shares in groups)
+    plot = Plot(left + 64, top, wide - 64, top + ROW * rows)
+    most = max((abs(float(share.difference)) for _, some in groups for share in some), default=0.0)
+    across = Axis(-(most or 1.0), most or 1.0, plot.left, plot.right)
+    middle, y = across.place(0.0), plot.top
+    title = f"Class {why.number}: {why.attribute} beside the whole table"
+    parts = [
+        text(12, 26, title, size=16, weight="bold"),
+        text(12, 48, _describe_distance(why)),
+        text(middle - 10, plot.top - 12, "◂ less of the class", anchor="end", fill=SOFT),
+        text(middle + 10, plot.top - 12, "more of the class ▸", fill=SOFT),
+    ]
+    for name, shares in groups:
+        if named:
+            words = shorten(name or "all others", letters)
+            parts.append(text(12, y + 15, words, weight="600", title=name))
+            y += ROW
+        for share in shares:
+            parts += _draw_difference(share, across, y, letters)
+            y += ROW
+    parts.append(line(middle, plot.top - 4, middle, plot.floor + 4, INK))
+    described = f"{why.by} distance {why.distance:.4f}; differences of {rows} shares"
+    size = (wide, plot.floor + 16)
+    return picture(title, described, size, parts, letters=13, inline=inline)
+
+
+def _draw_difference(share: Share, across: Axis, y: float, letters: int) -> Iterator[str]:
+    middle, end = across.place(0.0), across.place(float(share.difference))
+    more = end >= middle
+    words = f"{share.value}: {share_text(float(share.in_class))} of the class, "
+    words += f"{share_text(float(share.in_table))} of the table"
+    yield text(24, y + 15, shorten(share.value, letters), title=share.value)
+    wide = max(abs(end - middle), 1.0)
+    yield box(min(middle, end), y + 3, wide, ROW - 6, CLASS if more else TABLE, words)
+    place, anchor = (end + 6, "start") if more else (end - 6, "end")
+    yield text(place, y + 15, _write_difference(share), anchor=anchor, halo=True)
+
+
 def draw_flow(why: Explanation, *, inline: bool = False) -> str:
     """The picture of one explanation, as the text of an SVG file or for a place in a page."""
     shares, moves, hidden = _choose_shown(why)
@@ -114,18 +177,15 @@ def draw_flow(why: Explanation, *, inline: bool = False) -> str:
 
 def _choose_shown(why: Explanation) -> tuple[list[Share], list[Step], int]:
     """As many values and moves as can be read; the others together, or left out and counted."""
-    shares, moves = list(why.shares), list(why.moves)
+    shares = list(why.shares)
+    moves = [move for move in why.moves if move.source != move.target]
     if len(shares) > MOST_VALUES:
         shown = choose_shares(why, MOST_VALUES - 1)
         kept = {share.value for share in shown}
         rest = [share for share in shares if share.value not in kept]
-        others = Share(
-            OTHERS,
-            sum(share.rows for share in rest),
-            sum((share.in_class for share in rest), start=rest[0].in_class * 0),
-            sum((share.in_table for share in rest), start=rest[0].in_table * 0),
-        )
-        shares = [*shown, others]
+        in_class = sum((share.in_class for share in rest), start=rest[0].in_class * 0)
+        in_table = sum((share.in_table for share in rest), start=rest[0].in_table * 0)
+        shares = [*shown, Share(OTHERS, sum(share.rows for share in rest), in_class, in_table)]
         moves = _gather_moves(moves, kept)
     moves.sort(key=lambda move: -move.mass)
     return shares, moves[:MOST_MOVES], max(0, len(moves) - MOST_MOVES)
@@ -145,16 +205,18 @@ def _gather_moves(moves: Sequence[Step], kept: set[str]) -> list[Step]:
 
 
 def _draw_heading(why: Explanation, hidden: int) -> Iterator[str]:
+    more = f"; {hidden} smaller moves not drawn" if hidden else ""
+    yield text(LEFT, 46, f"{_describe_distance(why)}{more}")
+    for offset, colour, where in ((0, CLASS, "class"), (150, TABLE, "table")):
+        yield box(LEFT + offset, 58, 12, 12, colour)
+        yield text(LEFT + offset + 18, 68, f"share in the {where}")
+    yield text(LEFT + 300, 68, "arcs: mass to be moved", fill=SOFT)
+
+
+def _describe_distance(why: Explanation) -> str:
     exact = f" = {why.exact}" if why.exact is not None and why.exact.denominator < 10_000 else ""
     limit = "" if why.t is None else f" (promised: at most {float(why.t):g})"
-    more = f"; {hidden} smaller moves not drawn" if hidden else ""
-    measured = f"{why.by} distance {why.distance:.4f}{exact}{limit}; {rows_text(why.size)}{more}"
-    yield text(LEFT, 46, measured)
-    yield box(LEFT, 58, 12, 12, CLASS)
-    yield text(LEFT + 18, 68, "share in the class")
-    yield box(LEFT + 150, 58, 12, 12, TABLE)
-    yield text(LEFT + 168, 68, "share in the table")
-    yield text(LEFT + 300, 68, "arcs: mass to be moved", fill=SOFT)
+    return f"{why.by} distance {why.distance:.4f}{exact}{limit}; {rows_text(why.size)}"
 
 
 def _draw_shares(shares: Sequence[Share], plot: Plot) -> Iterator[str]:
@@ -166,7 +228,7 @@ def _draw_shares(shares: Sequence[Share], plot: Plot) -> Iterator[str]:
         bars = ((0, share.in_class, CLASS, "class"), (15, share.in_table, TABLE, "table"))
         for offset, part, colour, where in bars:
             tall = plot.floor - up.place(float(part))
-            words = f"{share.value}: {float(part):.1%} of the {where}"
+            words = f"{share.value}: {share_text(float(part))} of the {where}"
             x = LEFT + STEP * at + 6 + offset
             yield box(x, plot.floor - tall, 14, tall, colour, words)
     marks = [(LEFT + STEP * at + 22, shorten(s.value, LONGEST)) for at, s in enumerate(shares)]
@@ -188,3 +250,10 @@ def _draw_arcs(shares: Sequence[Share], moves: Sequence[Step], ground: float) ->
             words=f"{float(move.mass):.4f} from {move.source} to {move.target}",
         )  # fmt: skip
         yield element("path", d=f"M{end},{ground + 2} l-5,-9 h10 z", fill=INK, fill_opacity="0.7")
+    for move in moves:
+        start, end = place[move.source], place[move.target]
+        top = ground - 24 - (ARCS - 40) * abs(end - start) / reach
+        # Halfway along the curve; of two arcs between the same values, above and below.
+        y = ground / 4 + top * 3 / 4 - (5 if start < end else -6)
+        amount = share_text(float(move.mass))
+        yield text((start + end) / 2, y, amount, size=10, anchor="middle", halo=True)

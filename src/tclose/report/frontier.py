@@ -6,21 +6,11 @@ is chosen here. The loss axis starts at 0, so that steepness is not exaggerated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from tclose.report.charts import plots
 from tclose.report.charts.axes import Axis, Plot, ticks_between, ticks_to, write_number
 from tclose.report.charts.colours import SOFT
-from tclose.report.charts.plots import (
-    BELOW,
-    CURVES_WIDE,
-    PlottedCurve,
-    PlottedPoint,
-    draw_curves,
-    draw_diamond,
-    draw_ring,
-    find_across,
-    lay_out,
-)
 from tclose.report.charts.svg import line, picture, text
 from tclose.report.document import Document, Paragraph, Part, Picture, Section, Table, Tone
 from tclose.search.frontier.curves import Curve, Frontier, Point, place_text, show_number
@@ -101,14 +91,15 @@ def list_points(curve: Curve) -> Iterator[tuple[str, ...]]:
         yield place, write_loss(point.loss), *counts, ", ".join(marks)
 
 
-def draw_frontier(frontier: Frontier, *, inline: bool = False) -> str:
-    """The picture as the text of an SVG file, or for a page with a title and sentences of its own.
-
-    Both describe it in words to whoever cannot see it.
+def draw_frontier(
+    frontier: Frontier, *, inline: bool = False, link: Callable[[Point], str] | None = None
+) -> str:
+    """The picture as an SVG file, or for a page that has a title and sentences of its own, where
+    a click on a point may lead somewhere.
     """
     notes, title = list(describe_frontier(frontier)), name_frontier(frontier)
-    plot = lay_out(0 if inline else HEADING)
-    parts, bottom = list(_draw_plot(frontier, plot)), plot.floor + BELOW
+    plot = plots.lay_out(0 if inline else HEADING)
+    parts, bottom = list(_draw_plot(frontier, plot, link)), plot.floor + plots.BELOW
     if not inline:
         first = bottom + 12
         parts = [
@@ -118,15 +109,18 @@ def draw_frontier(frontier: Frontier, *, inline: bool = False) -> str:
             *(text(plot.left, first + LINE * at, note) for at, note in enumerate(notes)),
         ]
         bottom = first + LINE * len(notes)
-    return picture(title, " ".join(notes), (CURVES_WIDE, bottom), parts, inline=inline)
+    size = (plots.CURVES_WIDE, bottom)
+    return picture(title, " ".join(notes), size, parts, inline=inline, links=link is not None)
 
 
-def _draw_plot(frontier: Frontier, plot: Plot) -> Iterator[str]:
+def _draw_plot(
+    frontier: Frontier, plot: Plot, link: Callable[[Point], str] | None
+) -> Iterator[str]:
     places = [_place(frontier, point) for point in frontier.points]
     losses = [point.loss for point in frontier.points if point.loss is not None]
     ticks = ticks_to(max(losses, default=0.0), 6)
     up = Axis(0.0, ticks[-1], plot.floor, plot.top)
-    across = find_across(plot, places)
+    across = plots.find_across(plot, places)
     marks = [(across.place(tick), f"{tick:g}") for tick in ticks_between(min(places), max(places))]
     meaning = "loss (0 exact, 1 nothing left)" if frontier.measure == "loss" else frontier.measure
     yield from plot.draw_upward(up, ticks, write_number, meaning)
@@ -136,21 +130,21 @@ def _draw_plot(frontier: Frontier, plot: Plot) -> Iterator[str]:
         own = show_number(getattr(frontier.chosen, frontier.across))
         yield line(x, top, x, plot.floor, SOFT, dash="4 4")
         yield text(x + 12, top - 6, f"the policy's own {frontier.across}={own}", fill=SOFT)
-    yield from draw_curves([_plot(frontier, each) for each in frontier.curves], plot, across, up)
+    curves: list[plots.PlottedCurve] = []
+    for curve in frontier.curves:
+        points = []
+        for point in curve.found:
+            at, loss = _place(frontier, point), float(point.loss or 0)
+            words, knee = describe_point(frontier, point), point is curve.knee
+            leads = "" if link is None else link(point)
+            points.append(plots.PlottedPoint(at, loss, words, point.chosen, knee, leads))
+        curves.append((curve.name, points))
+    yield from plots.draw_curves(curves, plot, across, up)
     x, y = plot.right + 35, plot.top + 18 + 22 * len(frontier.curves)
-    yield draw_ring(x, y)
+    yield plots.draw_ring(x, y)
     yield text(x + 25, y + 4, "the policy's own promise")
-    yield draw_diamond(x, y + 26)
+    yield plots.draw_diamond(x, y + 26)
     yield text(x + 25, y + 30, "knee: suggested, not chosen")
-
-
-def _plot(frontier: Frontier, curve: Curve) -> PlottedCurve:
-    points = []
-    for point in curve.found:
-        words, loss = describe_point(frontier, point), float(point.loss or 0)
-        knee = point is curve.knee
-        points.append(PlottedPoint(_place(frontier, point), loss, words, point.chosen, knee))
-    return curve.name, points
 
 
 def _place(frontier: Frontier, point: Point) -> float:

@@ -1,18 +1,23 @@
-"""A lattice of full-domain generalizations: in words and tables, as plain values, as a picture.
-
-In the picture the raw table is at the bottom and everything generalized away at the top; a node is
-linked to those one step above it. Its colour is its loss, its shape says how it stands.
-"""
+"""A lattice of full-domain generalizations: in words and tables, as plain values, as a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from tclose.plain import to_plain
 from tclose.report.charts.axes import Axis, Plot
 from tclose.report.charts.colours import INK, PAPER, RULE, SOFT, mix_losses
-from tclose.report.charts.svg import MarkShape, box, draw_mark, element, picture, text
+from tclose.report.charts.svg import (
+    MarkShape,
+    box,
+    draw_mark,
+    element,
+    link_mark,
+    picture,
+    shorten,
+    text,
+)
 from tclose.report.document import Paragraph, Part, Table
 from tclose.search.full_domain.survey import MOST_NODES, LatticePoint, Survey
 
@@ -20,6 +25,8 @@ MOST_ROWS = 20
 MOST_DRAWN = 5_000
 MOST_LINKED = 400
 MOST_NAMED = 60
+MOST_BESIDE = 9
+"""Nodes of one height that can be named in words."""
 LEFT, RIGHT, TOP, BOTTOM = 60, 30, 128, 56
 SHOWN = ("levels", "loss", "classes", "left_out")
 """What is told of a node in plain values."""
@@ -53,16 +60,14 @@ def describe_lattice(survey: Survey) -> str:
     """How the nodes stand, in words."""
     words = f"{survey.lattice.size:,} nodes"
     if survey.points:
-        words += (
-            f", {len(survey.holding):,} of which keep the promise; {len(survey.minimal):,} of "
-            "these have nothing finer below them that does"
-        )
+        words += f", {len(survey.holding):,} of which keep the promise; "
+        words += f"{len(survey.minimal):,} of these have nothing finer below them that does"
     else:
         words += ", too many to look at one by one"
         words += " in the time given" if survey.lattice.size <= MOST_NODES else ""
     if survey.best is None or survey.loss is None:
         return f"{words}. No node keeps the promise."
-    words += f". Best: {_name_levels(survey, survey.best)}, {survey.measure} loss {survey.loss:.4f}"
+    words += f". Best: {survey.name_node(survey.best)}; {survey.measure} loss {survey.loss:.4f}"
     if survey.proved:
         return f"{words}; nothing is better."
     if survey.bound is None:
@@ -81,9 +86,11 @@ def group_by_height(survey: Survey) -> Iterator[tuple[int, list[LatticePoint]]]:
 
 def summarize_lattice(survey: Survey) -> list[Part]:
     """The levels, how the nodes stand, the minimal ones and the best."""
-    bounds = zip(survey.columns, survey.lattice.low, survey.lattice.high, strict=True)
-    rows = tuple((name, str(low), str(high)) for name, low, high in bounds)
-    headings = ("quasi-identifier", "lowest level", "highest level")
+    rows = tuple(
+        (name, str(low), str(high), _list_words(survey, at, low, high))
+        for at, (name, low, high) in enumerate(_list_bounds(survey))
+    )
+    headings = ("quasi-identifier", "lowest level", "highest level", "levels")
     parts: list[Part] = [
         Paragraph(name_lattice(survey), "strong"),
         Table("Levels", headings, rows, (1, 2)),
@@ -96,10 +103,19 @@ def summarize_lattice(survey: Survey) -> list[Part]:
     return parts
 
 
+def _list_bounds(survey: Survey) -> Iterator[tuple[str, int, int]]:
+    return zip(survey.columns, survey.lattice.low, survey.lattice.high, strict=True)
+
+
+def _list_words(survey: Survey, column: int, low: int, high: int) -> str:
+    return "; ".join(survey.name_level(column, level) for level in range(low, high + 1))
+
+
 def lattice_to_json(survey: Survey) -> dict[str, object]:
     """What is known of a lattice, as plain values."""
     return {
         "columns": list(survey.columns),
+        "words": [list(names) for names in survey.words],
         "levels": [list(survey.lattice.low), list(survey.lattice.high)],
         "nodes": survey.lattice.size,
         "heights": list(survey.heights),
@@ -129,74 +145,75 @@ def _tabulate_heights(survey: Survey) -> Table:
 def _list_minimal(survey: Survey) -> Iterator[Part]:
     points = sorted(survey.minimal, key=lambda point: (point.loss, point.levels))
     rows = tuple(
-        (*map(str, point.levels), f"{point.loss:.4f}", f"{point.classes:,}", f"{point.left_out:,}")
+        (
+            survey.name_node(point.levels),
+            *(f"{point.loss:.4f}", f"{point.classes:,}", f"{point.left_out:,}"),
+        )
         for point in points[:MOST_ROWS]
     )
-    headings = (*survey.columns, "loss", "classes", "left out")
-    title = "Minimal generalizations, least loss first"
-    yield Table(title, headings, rows, tuple(range(len(headings))))
+    headings = ("generalization", "loss", "classes", "left out")
+    yield Table("Minimal generalizations, least loss first", headings, rows, (1, 2, 3))
     if len(points) > MOST_ROWS:
         yield Paragraph(f"and {len(points) - MOST_ROWS:,} more (--json lists all)", "aside")
 
 
-def draw_lattice(survey: Survey) -> str | None:
-    """The picture as the text of an SVG file; None where there are too many nodes to draw."""
+Link = Callable[[LatticePoint], str]
+
+
+def draw_lattice(survey: Survey, *, inline: bool = False, link: Link | None = None) -> str | None:
+    """The picture as the text of an SVG file, or for a page, where a click on a node may lead
+    somewhere; None where there are too many nodes to draw.
+    """
     if not 0 < len(survey.points) <= MOST_DRAWN:
         return None
     widest = max(survey.heights)
     gap = min(max(1100 / widest, 4.0), 120.0)
     width = max(int(LEFT + gap * widest + RIGHT), 880)
-    step = 56 if len(survey.points) <= MOST_NAMED else 36
-    tall = step * survey.lattice.height
-    plot = Plot(LEFT, TOP, width - RIGHT, TOP + tall)
+    lines = len(survey.columns) if _has_room(survey) else 1
+    step = 44 + 12 * lines if len(survey.points) <= MOST_NAMED else 36
+    plot = Plot(LEFT, TOP, width - RIGHT, TOP + step * survey.lattice.height)
     base = sum(survey.lattice.low)
     up = Axis(base, base + survey.lattice.height, plot.floor, plot.top)
-    places = _place_nodes(survey, plot, up)
-    heights = [float(height) for height, _ in group_by_height(survey)]
-    bottom = plot.floor + BOTTOM
+    places, heights = {}, []
+    for height, points in group_by_height(survey):  # those of one height side by side
+        heights.append(float(height))
+        for at, point in enumerate(points):
+            x = plot.left + (plot.right - plot.left) * (at + 0.5) / len(points)
+            places[point.levels] = (x, up.place(height))
+    bottom = plot.floor + BOTTOM + 12 * lines
     parts = [
         *_draw_heading(survey, plot),
         *plot.draw_upward(up, heights, lambda height: f"{height:g}", ruled=False),
         text(8, bottom - 12, "height: levels added up; 0 is the raw table", fill=SOFT),
         *_draw_links(survey, places),
-        *_draw_nodes(survey, places, min(max(gap * 0.28, 1.6), 9.0)),
+        *_draw_nodes(survey, places, min(max(gap * 0.28, 1.6), 9.0), link),
     ]
-    size = (width, bottom)
-    return picture(name_lattice(survey), describe_lattice(survey), size, parts)
+    return picture(
+        name_lattice(survey), describe_lattice(survey), (width, bottom), parts,
+        inline=inline, links=link is not None,
+    )  # fmt: skip
 
 
-def _place_nodes(survey: Survey, plot: Plot, up: Axis) -> Places:
-    """Every node on its height, those of one height side by side."""
-    places: dict[tuple[int, ...], tuple[float, float]] = {}
-    for height, points in group_by_height(survey):
-        for at, point in enumerate(points):
-            x = plot.left + (plot.right - plot.left) * (at + 0.5) / len(points)
-            places[point.levels] = (x, up.place(height))
-    return places
+def _has_room(survey: Survey) -> bool:
+    """Whether every node can be named in words, a line for each column."""
+    return bool(survey.words) and max(survey.heights) <= MOST_BESIDE
 
 
 def _draw_heading(survey: Survey, plot: Plot) -> Iterator[str]:
-    bounds = zip(survey.columns, survey.lattice.low, survey.lattice.high, strict=True)
-    names = ", ".join(f"{name} {low}–{high}" for name, low, high in bounds)
+    names = ", ".join(f"{name} {low}–{high}" for name, low, high in _list_bounds(survey))
     yield text(LEFT, 24, name_lattice(survey), size=16, weight="bold")
     yield text(LEFT, 44, f"Levels: {names}")
     for at, sentence in enumerate(describe_lattice(survey).split(". ")):
         yield text(LEFT, 62 + 16 * at, sentence)
-    yield from _draw_scale(survey)
-    key = plot.right - 400
-    for offset, mark in ((0, HOLDS), (136, FAILS), (216, MINIMAL), (290, BEST)):
-        yield _draw_node(key + offset, 100, 6, PAPER, mark)
-        words = "breaks it" if mark is FAILS else mark.words
-        yield text(key + offset + 13, 104, words)
-
-
-def _draw_scale(survey: Survey) -> Iterator[str]:
-    """The colours with the losses that they stand for."""
     low, high = _find_ends(survey)
     for at in range(20):
         yield box(LEFT + 70 + 8 * at, 94, 8, 12, mix_losses(at / 19))
     yield text(LEFT, 104, f"loss {low:.3g}")
     yield text(LEFT + 236, 104, f"{high:.3g} ({survey.measure})")
+    key = plot.right - 400
+    for offset, mark in ((0, HOLDS), (136, FAILS), (216, MINIMAL), (290, BEST)):
+        yield _draw_node(key + offset, 100, 6, PAPER, mark)
+        yield text(key + offset + 13, 104, "breaks it" if mark is FAILS else mark.words)
 
 
 def _draw_links(survey: Survey, places: Places) -> Iterator[str]:
@@ -211,7 +228,7 @@ def _draw_links(survey: Survey, places: Places) -> Iterator[str]:
     yield element("path", d="".join(links), stroke=RULE, stroke_width=0.7, fill="none")
 
 
-def _draw_nodes(survey: Survey, places: Places, size: float) -> list[str]:
+def _draw_nodes(survey: Survey, places: Places, size: float, link: Link | None) -> list[str]:
     """The nodes; those that matter are drawn last, above all others."""
     low, high = _find_ends(survey)
     parts: list[str] = []
@@ -220,14 +237,20 @@ def _draw_nodes(survey: Survey, places: Places, size: float) -> list[str]:
         x, y = places[point.levels]
         mark = _choose_mark(survey, point)
         fill = mix_losses((point.loss - low) / ((high - low) or 1.0))
-        words = f"{_name_levels(survey, point.levels)}: {mark.words}; loss {point.loss:.4f}; "
+        words = f"{survey.name_node(point.levels)}: {mark.words}; loss {point.loss:.4f}; "
         words += f"classes: {point.classes:,}"
         words += f"; rows left out: {point.left_out:,}" if point.left_out else ""
-        node = _draw_node(x, y, max(size * mark.growth, mark.least_size), fill, mark, words)
+        reach = max(size * mark.growth, mark.least_size)
+        node = _draw_node(x, y, reach, fill, mark, "" if link is not None else words)
+        node = node if link is None else link_mark(node, words, link(point))
         (last if mark in (BEST, MINIMAL) else parts).append(node)
         if len(survey.points) <= MOST_NAMED:
-            name = ",".join(map(str, point.levels))
-            last.append(text(x, y + 22, name, anchor="middle", size=10))
+            names = [",".join(map(str, point.levels))]
+            if _has_room(survey):
+                names = [survey.name_level(at, level) for at, level in enumerate(point.levels)]
+            for at, name in enumerate(names):
+                last.append(text(x, y + 22 + 12 * at, shorten(name, 20), anchor="middle", size=10,
+                                 title=name, halo=True))  # fmt: skip
     return [*parts, *last]
 
 
@@ -249,7 +272,3 @@ def _draw_node(x: float, y: float, size: float, fill: str, mark: NodeMark, words
 def _find_ends(survey: Survey) -> tuple[float, float]:
     losses = [point.loss for point in survey.points]
     return min(losses), max(losses)
-
-
-def _name_levels(survey: Survey, levels: Sequence[int]) -> str:
-    return ", ".join(f"{name} {at}" for name, at in zip(survey.columns, levels, strict=True))

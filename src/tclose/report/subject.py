@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from tclose.attacks.finding import AttackReport
+from tclose.data.alignment import Alignment
 from tclose.report.document import Edition
 from tclose.verify.audit import Audit
-from tclose.verify.certificate import Certificate, Check
+from tclose.verify.certificate import Certificate
+from tclose.verify.recheck import Check
 from tclose.verify.verdict import Verdict
 
 Kind = Literal["audit", "release", "verify"]
@@ -38,6 +41,8 @@ class Subject:
     """A certificate held against a fresh count."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """What was counted, where no certificate says so."""
+    alignment: Alignment | None = None
+    """The release held against the table before."""
 
     @property
     def internal(self) -> bool:
@@ -53,6 +58,18 @@ class Subject:
     def quasi(self) -> tuple[str, ...]:
         """The quasi-identifiers."""
         return self.now.audit.bound.classes.quasi
+
+    def show(self, name: str) -> str:
+        """What a column is called for people, or each of the several of a joint promise."""
+        policy = self.now.audit.bound.policy
+        names = [name] if name in policy.columns else name.split(" × ")
+        return " × ".join(policy.display(each) for each in names)
+
+    def relabel(self, words: str, name: str | None) -> str:
+        """The same sentence about a column, with what people call it."""
+        if name is None or (shown := self.show(name)) == name:
+            return words
+        return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _: shown, words)
 
     @property
     def lost(self) -> dict[str, float]:
@@ -70,7 +87,5 @@ class Subject:
 
     def was(self, verdict: Verdict) -> Verdict | None:
         """The same requirement on the table before, if there was one."""
-        if self.before is None:
-            return None
-        found = [v for v in self.before.audit.requirements if v.title == verdict.title]
-        return found[0] if found else None
+        earlier = () if self.before is None else self.before.audit.requirements
+        return next((was for was in earlier if was.title == verdict.title), None)

@@ -1,27 +1,29 @@
-"""What each command says of its result on a terminal: short, the worst first.
-
-A summary is a list of the same parts that a report is made of, so that one renderer shows both.
-"""
+"""What each command says of its result on a terminal: parts as in a report, the worst first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING
 
-from tclose.report.document import Paragraph, Part, Table, Tone
+from tclose.distance.comparison import WISHES, DistanceComparison
+from tclose.plain import classes_text, number_text, rows_text, share_text
+from tclose.report.charts.svg import shorten
+from tclose.report.document import Bars, Paragraph, Part, Series, Table, Tone
 from tclose.verify.audit import Audit
-from tclose.verify.certificate import NOT_HERE, Check
+from tclose.verify.recheck import TOLD, Check
 from tclose.verify.verdict import Verdict
-from tclose.verify.wording import classes_text, number_text, rows_text
 
 if TYPE_CHECKING:
     from tclose.attacks.finding import AttackReport, Finding
+    from tclose.attacks.person import PersonBelief
     from tclose.release import Release
     from tclose.search import Outcome, Trial
-    from tclose.utility.pair import Utility
+    from tclose.utility.pair import Measure, Utility
 
 MOST_CLASSES = 10
+MOST_TOLD = 40
 HASH_DIGITS = 16
 """How many digits of a hash are shown."""
 OUTCOMES: dict[bool | None, tuple[str, Tone]] = {
@@ -38,7 +40,15 @@ ENDED_BY_CLOCK = (
     "The clock ended the search: another run may find another release. An effort in place of "
     "seconds gives equal bytes on any machine."
 )
+STEPS = {
+    "before": "before (B0)",
+    "table": "from the table (B1)",
+    "class": "from the class (B2)",
+}
+"""The steps of what is believed of a person, in words."""
 MOST_STEPS = 12
+MOST_VALUES = 20
+"""How many values of a person's sensitive attribute are shown."""
 FIRST = "hybrid"
 """The method whose challengers are tried after it."""
 PLACEMENTS = {
@@ -54,20 +64,31 @@ DETAILED = ("query-error", "learning")
 """The measures whose further numbers are shown."""
 
 
-def summarize_audit(audit: Audit, *, details: bool = True) -> list[Part]:
-    """The whole audit: verdict, promises, worst classes, further measures, notes."""
-    parts: list[Part] = [*_state_verdict(audit)]
+def summarize_audit(
+    audit: Audit, *, details: bool | None = True, values: bool = True
+) -> list[Part]:
+    """The whole audit: verdict, promises, worst classes (with their values), measures, notes.
+
+    Without `details` it is only said that there are further measures; with None, not even that.
+    """
+    counts = f"{rows_text(audit.rows)} in {classes_text(audit.classes)}"
+    parts: list[Part] = [Paragraph(f"{audit.source}: {counts}; the smallest has {audit.k_text}.")]
     if audit.promised:
+        holds = Paragraph("The promise holds.", "good")
+        parts.append(holds if audit.holds else Paragraph("The promise does NOT hold.", "bad"))
         parts.append(tabulate_promised("What was promised", audit.requirements))
-        parts += _list_worst(audit)
+        parts += _list_worst(audit, values=values)
     else:
+        parts.append(Paragraph("Nothing was promised; this is what the table attains."))
         parts.append(_tabulate_attained("What the table attains", audit.requirements))
     measured = audit.measured if details else ()
     if measured:
         parts.append(_tabulate_attained("Also measured", measured))
+    elif audit.measured and details is not None:
+        more = f"{len(audit.measured)} further measures were not asked for; --all shows them."
+        parts.append(Paragraph(more, "aside"))
     parts += [Paragraph(f"Note: {note}", "note") for note in audit.notes]
-    verdicts = (*audit.requirements, *measured)
-    noted = (verdict for verdict in verdicts if verdict.note)
+    noted = (verdict for verdict in (*audit.requirements, *measured) if verdict.note)
     parts += [Paragraph(f"  {verdict.title}: {verdict.note}", "aside") for verdict in noted]
     return parts
 
@@ -78,7 +99,9 @@ def summarize_checks(checks: Sequence[Check]) -> Table:
     for check in checks:
         texts = [check.stated, check.counted]
         if check.line.startswith("sha256"):
-            texts = [text if text == NOT_HERE else text[:HASH_DIGITS] for text in texts]
+            texts = [text[:HASH_DIGITS] if len(text) == 64 else text for text in texts]
+        if check.counted == TOLD:
+            texts = [shorten(check.stated, MOST_TOLD), TOLD]
         rows.append((CONFIRMATIONS[check.confirmed][0], check.line, *texts))
     tones = tuple(CONFIRMATIONS[check.confirmed][1] for check in checks)
     headings = ("", "line", "certified", "counted")
@@ -87,14 +110,13 @@ def summarize_checks(checks: Sequence[Check]) -> Table:
 
 def tabulate_promised(title: str, verdicts: Sequence[Verdict]) -> Table:
     """Requirements with what is asked and attained, and how many classes fail."""
-    rows = []
+    rows, tones = [], tuple(OUTCOMES[verdict.holds][1] for verdict in verdicts)
     for verdict in verdicts:
         failing = (f"{verdict.failing_classes:,}", f"{verdict.failing_rows:,}")
         asked = (OUTCOMES[verdict.holds][0], verdict.title, verdict.required or "")
         rows.append((*asked, *_write(verdict), *failing))
-    tones = tuple(OUTCOMES[verdict.holds][1] for verdict in verdicts)
-    headings = ("", "requirement", "asked", "attained", "worst class", "classes failing",
-                "rows in them")  # fmt: skip
+    failures = ("classes failing", "rows in them")
+    headings = ("", "requirement", "asked", "attained", "worst class", *failures)
     return Table(title, headings, tuple(rows), (2, 3, 4, 5, 6), tones)
 
 
@@ -111,34 +133,25 @@ def _write(verdict: Verdict) -> tuple[str, str]:
     return attained, f"{verdict.worst_class:,}"
 
 
-def _state_verdict(audit: Audit) -> Iterator[Paragraph]:
-    yield Paragraph(
-        f"{audit.source}: {rows_text(audit.rows)} in {classes_text(audit.classes)}; "
-        f"the smallest has {audit.k_text}."
-    )
-    if not audit.promised:
-        yield Paragraph("Nothing was promised; this is what the table attains.")
-    elif audit.holds:
-        yield Paragraph("The promise holds.", "good")
-    else:
-        yield Paragraph("The promise does NOT hold.", "bad")
-
-
-def _list_worst(audit: Audit) -> Iterator[Table]:
+def _list_worst(audit: Audit, *, values: bool) -> Iterator[Table]:
     rows = []
     for report in [report for report in audit.worst if report.breaks][:MOST_CLASSES]:
-        who = ", ".join(f"{name}={value}" for name, value in report.label.items())
+        who = [", ".join(f"{name}={value}" for name, value in report.label.items())]
         margins = {title: number_text(abs(report.margins[title])) for title in report.breaks}
-        broken = "\n".join(f"{title}, by {margin}" for title, margin in margins.items())
-        rows.append((f"{report.number:,}", f"{report.size:,}", who, broken))
+        broken = "; ".join(f"{title}, by {margin}" for title, margin in margins.items())
+        counts = (f"{report.number:,}", f"{report.size:,}")
+        rows.append((*counts, *(who if values else ()), broken))
     if rows:
-        headings = ("class", "rows", "quasi-identifiers", "breaks, and by how much")
+        about = ("quasi-identifiers",) if values else ()
+        headings = ("class", "rows", *about, "breaks, and by how much")
         yield Table("Worst classes", headings, tuple(rows), (0, 1))
 
 
 def summarize_release(release: Release) -> list[Part]:
     """What was released, how close it is, and what it cost."""
     where = f"{release.path}: " if release.path else ""
+    if (instead := release.certificate.fallback) is not None:
+        where = f"{instead[0].upper()}{instead[1:]}. {where}"
     losses = tuple((name, f"{loss:.4f}") for name, loss in release.loss.columns.items())
     headings = ("quasi-identifier", "loss (0 exact, 1 nothing left)")
     parts: list[Part] = [
@@ -189,10 +202,8 @@ def _list_notices(release: Release) -> Iterator[str]:
         if leftover.merged:
             yield f"Merged into others to make room for them: {classes_text(leftover.merged)}."
         if leftover.dropped:
-            yield (
-                f"{leftover.dropped:,} rows were dropped although leftover is "
-                f"{leftover.asked!r}: {leftover.reason}."
-            )
+            how = f"although leftover is {leftover.asked!r}: {leftover.reason}"
+            yield f"{leftover.dropped:,} rows were dropped {how}."
 
 
 def _describe_recoding(release: Release) -> Iterator[str]:
@@ -204,12 +215,11 @@ def _describe_recoding(release: Release) -> Iterator[str]:
     if release.plan is not None and release.plan.levels is not None:
         levels = ", ".join(f"{name} {level}" for name, level in release.plan.levels.items())
         yield f"Whole columns are recoded to one level each (0: as they are): {levels}."
-    proof = release.certificate.optimality
-    if proof is not None and proof.optimal:
-        yield f"No other choice of levels loses less ({proof.measure})."
-    elif proof is not None:
-        least = f"{proof.no_less_than:.4f} ({proof.measure})"
-        yield f"No choice of levels loses less than {least}."
+    if (proof := release.certificate.optimality) is not None:
+        if proof.optimal:
+            yield f"No other choice of levels loses less ({proof.measure})."
+        else:
+            yield f"No choice of levels loses less than {proof.no_less_than:.4f} ({proof.measure})."
 
 
 def choose_trials(outcome: Outcome) -> Iterator[Trial]:
@@ -231,14 +241,12 @@ def choose_trials(outcome: Outcome) -> Iterator[Trial]:
 def summarize_attacks(report: AttackReport) -> list[Part]:
     """What the table teaches, what was found, what was not, and what could not be tried."""
     quiet = [finding for finding in report.findings if not finding.found]
-    parts: list[Part] = [
-        Paragraph(
-            f"{report.source}: {rows_text(report.rows)} in {classes_text(report.classes)}. "
-            f"{len(report.found)} of {len(report.findings)} attacks found something; "
-            f"{len(quiet)} found nothing.",
-            "strong",
-        )
-    ]
+    words = (
+        f"{report.source}: {rows_text(report.rows)} in {classes_text(report.classes)}. "
+        f"{len(report.found)} of {len(report.findings)} attacks found something; "
+        f"{len(quiet)} found nothing."
+    )
+    parts: list[Part] = [Paragraph(words, "strong")]
     if report.beliefs:
         parts.append(tabulate_beliefs(report))
     if report.found:
@@ -249,12 +257,35 @@ def summarize_attacks(report: AttackReport) -> list[Part]:
     return parts
 
 
+def summarize_person(belief: PersonBelief) -> list[Part]:
+    """What is believed of one person, step by step, the most believed values first."""
+    lines = belief.records()
+    rows = tuple(
+        (line["value"], *("" if line[step] is None else share_text(line[step]) for step in STEPS))
+        for line in lines[:MOST_VALUES]
+    )
+    headings = (belief.attribute, *STEPS.values())
+    parts: list[Part] = [Paragraph(sentence, "strong") for sentence in belief.sentences]
+    parts.append(Table("What is believed", headings, rows, (1, 2, 3)))
+    if len(lines) > MOST_VALUES:
+        parts.append(Paragraph(f"{len(lines) - MOST_VALUES:,} more values: --json", "aside"))
+    return parts
+
+
+def chart_belief(belief: PersonBelief) -> Bars:
+    """The same as bars."""
+    lines = belief.records()[:MOST_VALUES]
+    series = tuple(
+        Series(words, tuple(line[step] for line in lines)) for step, words in STEPS.items()
+    )
+    title = f"What is believed of one person's {belief.attribute}"
+    return Bars(title, "belief", tuple(line["value"] for line in lines), series)
+
+
 def tabulate_beliefs(report: AttackReport) -> Table:
     """How often the best guess at each sensitive attribute is right, step by step."""
-    rows = tuple(
-        (belief.attribute, *(f"{chance:.1%}" for chance in belief.guess))
-        for belief in report.beliefs
-    )
+    beliefs = ((belief.attribute, belief.guess) for belief in report.beliefs)
+    rows = tuple((name, *(share_text(chance) for chance in guess)) for name, guess in beliefs)
     headings = ("attribute", "nothing known", "the table known", "the class known")
     return Table("How often the best guess is right", headings, rows, (1, 2, 3))
 
@@ -263,7 +294,7 @@ def _tabulate(title: str, findings: Sequence[Finding]) -> Table:
     rows = []
     for finding in findings:
         about = (finding.attack, finding.attribute or "")
-        counts = (f"{finding.affected:,}", f"{finding.share:.1%}")
+        counts = (f"{finding.affected:,}", share_text(finding.share))
         worst = ", ".join(str(number) for number in finding.classes[:5])
         rows.append((*about, *counts, finding.sentence, worst))
     headings = ("attack", "attribute", "rows", "of all", "in words", "worst classes")
@@ -271,38 +302,73 @@ def _tabulate(title: str, findings: Sequence[Finding]) -> Table:
     return Table(title, headings, tuple(rows), (2, 3), tuple(tones))
 
 
+def summarize_distances(comparison: DistanceComparison) -> list[Part]:
+    """What each distance is for, what it says of the papers' pairs, and which wishes it meets."""
+    pairs = ("rare", "common", "lacking", "alike", "spread")
+    kinds = comparison.distances
+    values = tuple(
+        (each.distance, *(write_distance(getattr(each, pair)) for pair in pairs)) for each in kinds
+    )
+    wishes = tuple(
+        (each.distance, *("yes" if wish in each.meets else "no" for wish in WISHES))
+        for each in kinds
+    )
+    headings = (
+        "distance", "1 % → 11 %", "40 % → 50 %", "table lacks a value", "alike", "spread",
+    )  # fmt: skip
+    tones: list[Tone] = ["good" if len(each.meets) == len(WISHES) else "note" for each in kinds]
+    return [
+        Table(
+            "Which distance for what",
+            ("distance", "for"),
+            tuple((k.distance, k.suits) for k in kinds),
+        ),
+        Table("On the papers' pairs", headings, values, (1, 2, 3, 4, 5)),
+        Paragraph(
+            "Alike and spread: of nine salaries, 3K to 11K, the lowest three, and 6K, 8K and 11K; "
+            "for the hierarchical distance three diseases of the stomach, and two with one of the "
+            "lung (Li 2007, Tables 4 and 5).",
+            "aside",
+        ),
+        Table("Wishes met", ("distance", *WISHES), wishes, (), tuple(tones)),
+        *(Paragraph(f"{wish}: {meaning}.", "aside") for wish, meaning in WISHES.items()),
+    ]
+
+
+def write_distance(number: float) -> str:
+    """A distance to four digits, without zeros at the end.
+
+    >>> write_distance(0.375), write_distance(float("inf"))
+    ('0.375', 'not defined')
+    """
+    return f"{number:.4f}".rstrip("0").rstrip(".") if isfinite(number) else "not defined"
+
+
 def summarize_utility(utility: Utility) -> list[Part]:
     """Every measure, then what each column contributes, then the further numbers."""
     linked = "row by row" if utility.row_by_row else "by what each value covers"
-    parts: list[Part] = [
-        Paragraph(
-            f"{utility.release} beside {utility.original}: {rows_text(utility.rows)}, "
-            f"{utility.left_out:,} left out, {classes_text(utility.classes)}; compared {linked}.",
-            "strong",
-        ),
-        _tabulate_measures(utility),
-    ]
-    if any(measure.columns for measure in utility.measures):
-        parts.append(_tabulate_columns(utility))
-    for measure in utility.measures:
-        if measure.name in DETAILED:
-            rows = tuple((name, number_text(value)) for name, value in measure.numbers.items())
-            parts.append(Table(measure.name, ("", ""), rows, (1,)))
-    return parts
-
-
-def _tabulate_measures(utility: Utility) -> Table:
+    words = (
+        f"{utility.release} beside {utility.original}: {rows_text(utility.rows)}, "
+        f"{utility.left_out:,} left out, {classes_text(utility.classes)}; compared {linked}."
+    )
     rows = []
     for measure in utility.measures:
         value = "not defined" if measure.overall is None else number_text(measure.overall)
         meaning = f"{measure.meaning}; {measure.note}" if measure.note else measure.meaning
         rows.append((measure.name, value, meaning))
     headings = ("measure", "value", "meaning")
-    return Table("What is lost, and what is left", headings, tuple(rows), (1,))
+    lost = Table("What is lost, and what is left", headings, tuple(rows), (1,))
+    parts: list[Part] = [Paragraph(words, "strong"), lost]
+    if shown := [measure for measure in utility.measures if measure.columns]:
+        parts.append(_tabulate_columns(shown))
+    for measure in utility.measures:
+        if measure.name in DETAILED:
+            numbers = tuple((name, number_text(at)) for name, at in measure.numbers.items())
+            parts.append(Table(measure.name, ("", ""), numbers, (1,)))
+    return parts
 
 
-def _tabulate_columns(utility: Utility) -> Table:
-    shown = [measure for measure in utility.measures if measure.columns]
+def _tabulate_columns(shown: Sequence[Measure]) -> Table:
     rows = []
     for name in dict.fromkeys(name for measure in shown for name in measure.columns):
         values = (measure.columns.get(name) for measure in shown)

@@ -1,7 +1,9 @@
 """Every colour of charts and pages.
 
-Blue and orange stay apart for colour-blind eyes and in grey print. Every colour that carries text
-has a contrast of at least 4.5 against the page.
+A pair of colours has one meaning on every page: orange and blue are before and after, green and
+purple the table and a class, green and red words good and bad news. The two of a pair stay apart
+for colour-blind eyes and in grey print. Every colour that carries text has a contrast of at least
+4.5 against the page, on a light screen and on a dark one.
 """
 
 from __future__ import annotations
@@ -20,9 +22,28 @@ BAD_GROUND = "#fdf0ec"
 NOTE = "#7a4b00"
 NOTE_GROUND = "#fff6e0"
 
-AREAS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#000000")
+GREEN = "#009e73"
+PINK = "#cc79a7"
+SKY = "#56b4e9"
+VERMILION = "#d55e00"
+BLACK = "#000000"
+BEFORE, AFTER = ORANGE, BLUE
+CLASS, TABLE = "#8e24aa", "#3fb65f"
+
+LIGHT = {name.lower().replace("_", "-"): value for name, value in globals().items()
+         if name.isupper() and isinstance(value, str)}  # fmt: skip
+"""Every colour by the name that a page has for it."""
+DARK = LIGHT | {
+    "paper": "#12161c", "ink": "#e6e9ee", "soft": "#a3adba", "rule": "#39424e", "ground": "#1c222b",
+    "good": "#5fd39a", "good-ground": "#12291f", "bad": "#ff9a85", "bad-ground": "#35170f",
+    "note": "#f0be5a", "note-ground": "#2f2510", "blue": "#6aa9ff", "orange": "#ffb84d",
+    "before": "#ffb84d", "after": "#6aa9ff", "class": "#b04fe0", "table": "#62d26f",
+    "vermilion": "#ff8a4c", "green": "#35c99b", "black": "#ffffff",
+}  # fmt: skip
+"""The same on a dark screen."""
+AREAS = (AFTER, BEFORE, GREEN, PINK, SKY, BLACK)
 """Of bars, in the order of Okabe and Ito's palette for all kinds of colour vision, blue first."""
-CURVES = (BLUE, "#d55e00", "#009e73", "#cc79a7", "#000000")
+CURVES = (BLUE, VERMILION, GREEN, PINK, BLACK)
 """Of lines, which need darker colours than areas; they differ by their dashes as well."""
 DASHES = ("", "8 4", "2 3", "10 3 2 3", "14 4")
 LOSSES = ((0, 32, 76), (65, 77, 107), (124, 123, 120), (187, 174, 108), (255, 234, 70))

@@ -4,46 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from tclose.plain import share_text
 from tclose.report.charts.axes import Axis, Plot, powers_of_ten, ticks_to, write_number, write_share
-from tclose.report.charts.colours import AREAS, BAD, BAD_GROUND, CURVES, DASHES, INK
+from tclose.report.charts.colours import AREAS, BAD, BAD_GROUND, CURVES, DASHES, INK, SOFT
 from tclose.report.charts.svg import (
-    MarkShape,
+    CURVE_MARKS,
     box,
     draw_mark,
     element,
     line,
+    link_mark,
     picture,
     shorten,
     text,
 )
 from tclose.report.document import Bars, HistogramChart, Series
 
-# Narrow, so that words stay legible where a telephone shrinks the picture to its width.
-WIDE = 520
-UPRIGHT = Plot(left=70, top=52, right=504, floor=232)
+NARROW, WIDE, SMALL = 520, 980, 340
+"""How wide a chart is on a telephone, which shrinks it to its width, on a desk, and in a card."""
 ROW = 26
 LONGEST = 17
 """Letters of a name that lies beside its bars."""
 CURVES_WIDE = 860
 BELOW = 60
 """What the axis takes below the plot."""
-MARKS: tuple[MarkShape, ...] = ("circle", "square", "triangle", "cross", "bar")
 
 
-def draw_chart(chart: HistogramChart | Bars, *, inline: bool = False) -> str:
-    """The picture of a chart of shares.
+def draw_chart(chart: HistogramChart | Bars, *, inline: bool = False, wide: int = NARROW) -> str:
+    """The picture of a chart of shares, so many units wide.
 
-    >>> picture = draw_chart(Bars("Lost", "share", ("age",), (Series("lost", (0.25,)),)))
-    >>> "age: 25.0%" in picture
+    >>> "age: 25.0%" in draw_chart(Bars("Lost", "share", ("age",), (Series("lost", (0.25,)),)))
     True
     """
     if isinstance(chart, Bars):
-        return _draw_bars(chart, inline=inline)
+        return _draw_bars(chart, inline=inline, wide=wide)
     most = _find_highest(chart)
     marks = [mark for mark in ticks_to(most) if mark <= 1] or [0.0, 1.0]
     marks += [1.0] if marks[-1] < most else []
-    return _draw_histogram(chart, marks, write_share, "{:.1%}".format, inline=inline)
+    return _draw_histogram(chart, marks, write_share, share_text, inline=inline, wide=wide)
 
 
 def draw_counts(chart: HistogramChart, *, inline: bool = False) -> str:
@@ -54,15 +54,17 @@ def draw_counts(chart: HistogramChart, *, inline: bool = False) -> str:
 
 def _draw_histogram(
     chart: HistogramChart, marks: Sequence[float], write: Callable[[float], str],
-    write_value: Callable[[float], str], *, inline: bool,
+    write_value: Callable[[float], str], *, inline: bool, wide: int = NARROW,
 ) -> str:  # fmt: skip
-    plot = UPRIGHT
+    small = wide <= SMALL
+    plot = Plot(left=46 if small else 70, top=30 if small else 52, right=wide - 16,
+                floor=120 if small else 232)  # fmt: skip
     step = (plot.right - plot.left) / max(len(chart.bins), 1)
     up = Axis(marks[0], marks[-1], plot.floor, plot.top)
     parts = [
-        *_draw_legend(chart.series),
+        *_draw_legend(chart.series, plot.right),
         *_draw_limit(chart, plot, step),
-        *plot.draw_upward(up, marks, write, chart.up),
+        *plot.draw_upward(up, marks, write, "" if small else chart.up),
     ]
     thick = step * 0.84 / max(len(chart.series), 1)
     for which, (series, colour) in enumerate(_choose_colours(chart.series)):
@@ -73,16 +75,28 @@ def _draw_histogram(
                 words = f"{chart.across} {chart.bins[at]}: {write_value(value)} {series.name}"
                 parts.append(box(x, plot.floor - tall, thick, tall, colour, words))
     offset = 0.0 if chart.edges else 0.5
-    below = [
-        (plot.left + step * (at + offset), label)
-        for at, label in enumerate(chart.edges or chart.bins)
-        if label
-    ]
-    parts += plot.draw_below(below, chart.across, lines="ticks" if chart.edges else "none")
+    labels = enumerate(chart.edges or chart.bins)
+    below = [(plot.left + step * (at + offset), label) for at, label in labels if label]
+    if small:
+        parts += _draw_ends(chart, plot)
+    else:
+        parts += plot.draw_below(below, chart.across, lines="ticks" if chart.edges else "none")
     limit = f" Limit: {chart.limit.words}." if chart.limit else ""
     described = f"Histogram: {chart.up} by {chart.across}.{limit}"
-    size = (WIDE, plot.floor + 60)
+    size = (wide, plot.floor + (40 if small else 60))
     return picture(chart.title, described, size, parts, letters=13, inline=inline)
+
+
+def _draw_ends(chart: HistogramChart, plot: Plot) -> Iterator[str]:
+    """The first and the last bin, where there is no room for the others."""
+    longest = LONGEST if len(chart.bins) > 1 else 2 * LONGEST
+    y = plot.floor + 18
+    yield text(plot.left, y, shorten(chart.bins[0], longest), fill=SOFT, title=chart.bins[0])
+    if len(chart.bins) > 1:
+        last = chart.bins[-1]
+        yield text(plot.right, y, shorten(last, longest), anchor="end", fill=SOFT, title=last)
+    middle = (plot.left + plot.right) / 2
+    yield text(middle, y + 16, chart.across, anchor="middle", fill=SOFT)
 
 
 def _draw_limit(chart: HistogramChart, plot: Plot, step: float) -> Iterator[str]:
@@ -99,13 +113,16 @@ def _draw_limit(chart: HistogramChart, plot: Plot, step: float) -> Iterator[str]
     yield text(at, plot.top - 13, chart.limit.words, anchor=anchor, fill=BAD, weight="600")
 
 
-def _draw_bars(chart: Bars, *, inline: bool) -> str:
+def _draw_bars(chart: Bars, *, inline: bool, wide: int) -> str:
     thick = ROW * max(len(chart.series), 1)
-    plot = Plot(left=128, top=22, right=WIDE - 62, floor=28 + thick * len(chart.names))
+    plot = Plot(left=128, top=22, right=wide - 62, floor=28 + thick * len(chart.names))
     marks = ticks_to(chart.most)
     across = Axis(marks[0], marks[-1], plot.left, plot.right)
     below = [(across.place(mark), write_share(mark)) for mark in marks]
-    parts = [*_draw_legend(chart.series), *plot.draw_below(below, chart.across, lines="rules")]
+    parts = [
+        *_draw_legend(chart.series, wide - 16),
+        *plot.draw_below(below, chart.across, lines="rules"),
+    ]
     for row, name in enumerate(chart.names):
         top = 28 + thick * row
         short = shorten(name, LONGEST)
@@ -114,21 +131,21 @@ def _draw_bars(chart: Bars, *, inline: bool) -> str:
             value = series.values[row]
             if value is None:
                 continue
-            y, words = top + ROW * which + 4, f"{value:.1%}"
+            y, words = top + ROW * which + 4, share_text(value)
             long = max(across.place(value) - plot.left, 1.0)
             parts.append(box(plot.left, y, long, ROW - 8, colour, f"{name}: {words} {series.name}"))
             parts.append(text(plot.left + long + 6, y + ROW - 13, words, halo=True))
     parts.append(line(plot.left, plot.top, plot.left, plot.floor, INK))
     described = f"Bars: {chart.across}, by name."
-    size = (WIDE, plot.floor + 50)
+    size = (wide, plot.floor + 50)
     return picture(chart.title, described, size, parts, letters=13, inline=inline)
 
 
-def _draw_legend(series: Sequence[Series]) -> Iterator[str]:
+def _draw_legend(series: Sequence[Series], right: float) -> Iterator[str]:
     """Which colour is which table; a single one needs no legend."""
     if len(series) < 2:
         return
-    x = max(UPRIGHT.right - sum(24 + 7.2 * len(each.name) for each in series), 0.0)
+    x = max(right - sum(24 + 7.2 * len(each.name) for each in series), 0.0)
     for each, colour in _choose_colours(series):
         yield box(x, 4, 12, 12, colour)
         yield text(x + 17, 14, each.name)
@@ -137,9 +154,8 @@ def _draw_legend(series: Sequence[Series]) -> Iterator[str]:
 
 def _choose_colours(series: Sequence[Series]) -> list[tuple[Series, str]]:
     """What a report is about is blue in every chart, what was before it is not."""
-    others = [*AREAS[1:], *AREAS[1:]]
-    last = len(series) - 1
-    return [(each, AREAS[0] if at == last else others[at]) for at, each in enumerate(series)]
+    others = [*AREAS[1:], *AREAS[1:]][: max(len(series) - 1, 0)]
+    return list(zip(series, [*others, AREAS[0]], strict=False))
 
 
 def _find_highest(chart: HistogramChart) -> float:
@@ -149,17 +165,20 @@ def _find_highest(chart: HistogramChart) -> float:
 
 @dataclass(frozen=True)
 class PlottedPoint:
-    """A point of a curve, and what it says where the pointer rests on it."""
+    """A point of a curve, what it says where the pointer rests on it, and how it is marked."""
 
     x: float
     y: float
     words: str = ""
     chosen: bool = False
-    """A ring is drawn around it."""
     suggested: bool = False
-    """A diamond is drawn around it."""
+    link: str = ""
+    """Where a click on it leads, if it leads anywhere."""
 
 
+draw_ring = partial(draw_mark, "circle", size=8, thick=2)
+draw_diamond = partial(draw_mark, "diamond", size=11, thick=1.6)
+"""What marks a point that was chosen, and one that is suggested."""
 PlottedCurve = tuple[str, Sequence[PlottedPoint]]
 """A curve with its name."""
 
@@ -181,10 +200,8 @@ def draw_plain_curves(
     plot = lay_out()
     points = [point for _, curve in curves for point in curve]
     if points:
-        heights = [point.y for point in points]
-        ticks = ticks_to(max(heights), 6)
-        if logarithmic:
-            ticks = powers_of_ten(min(heights), max(heights))
+        low, high = min(point.y for point in points), max(point.y for point in points)
+        ticks = powers_of_ten(low, high) if logarithmic else ticks_to(high, 6)
         axis = Axis(ticks[0], ticks[-1], plot.floor, plot.top, logarithmic)
         places = sorted({point.x for point in points})
         along = find_across(plot, places)
@@ -212,7 +229,7 @@ def draw_curves(
             stroke_width=2, stroke_dasharray=DASHES[order % len(DASHES)],
         )  # fmt: skip
         for point, (x, y) in zip(points, places, strict=True):
-            yield element("g", _draw_point(x, y, order), words=point.words)
+            yield link_mark(_draw_point(x, y, order), point.words, point.link)
             if point.chosen:
                 yield draw_ring(x, y)
             if point.suggested:
@@ -225,16 +242,6 @@ def draw_curves(
         yield text(x + 40, y + 4, name)
 
 
-def draw_ring(x: float, y: float) -> str:
-    """What marks a point that was chosen."""
-    return draw_mark("circle", x, y, 8, thick=2)
-
-
-def draw_diamond(x: float, y: float) -> str:
-    """What marks a point that is suggested."""
-    return draw_mark("diamond", x, y, 11, thick=1.6)
-
-
 def _draw_point(x: float, y: float, order: int) -> str:
-    colour = CURVES[order % len(CURVES)]
-    return draw_mark(MARKS[order % len(MARKS)], x, y, 4.5, fill=colour, edge=colour, thick=1.5)
+    colour, mark = CURVES[order % len(CURVES)], CURVE_MARKS[order % len(CURVE_MARKS)]
+    return draw_mark(mark, x, y, 4.5, fill=colour, edge=colour, thick=1.5)

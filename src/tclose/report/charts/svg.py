@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from html import escape as escape_html
 from typing import Literal
 
+from tclose.plain import escape_controls
 from tclose.report.charts.colours import INK, PAPER
 
-# What XML cannot hold, however it is written.
-UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MarkShape = Literal["circle", "square", "triangle", "cross", "bar", "diamond", "star"]
+CURVE_MARKS: tuple[MarkShape, ...] = ("circle", "square", "triangle", "cross", "bar")
+"""Of the points of curves, which differ by them as well as by their colours."""
 STAR = (
     (0, -1), (0.24, -0.32), (0.95, -0.31), (0.38, 0.12), (0.59, 0.81), (0, 0.4),
     (-0.59, 0.81), (-0.38, 0.12), (-0.95, -0.31), (-0.24, -0.32),
@@ -23,11 +23,6 @@ CORNERS: dict[MarkShape, tuple[tuple[float, float], ...]] = {
     "star": STAR,
 }
 """Where the corners of a mark lie, if it reaches 1 from its place."""
-
-
-def replace_unprintable(words: str) -> str:
-    """The same text with a replacement character for everything that XML cannot hold."""
-    return UNPRINTABLE.sub("\ufffd", words)
 
 
 def element(tag: str, *content: str, words: str = "", **attributes: float | str) -> str:
@@ -49,35 +44,37 @@ def element(tag: str, *content: str, words: str = "", **attributes: float | str)
 
 def picture(
     title: str, described: str, size: tuple[float, float], parts: Iterable[str], *,
-    letters: int = 12, inline: bool = False,
+    letters: int = 12, inline: bool = False, links: bool = False,
 ) -> str:  # fmt: skip
     """A picture with its title and a description in words; by itself, or for a place in a page.
 
-    >>> print(picture("A line", "one", (20, 10), [line(0, 5, 20, 5, INK)], inline=True))
-    <svg viewBox="0 0 20 10" width="20" height="10" role="img" aria-label="A line" \
-font-family="system-ui, sans-serif" font-size="12">
-    <title>A line</title>
-    <desc>one</desc>
-    <rect width="20" height="10" fill="#ffffff"/>
-    <line x1="0" y1="5" x2="20" y2="5" stroke="#1f2328"/>
-    </svg>
-    <BLANKLINE>
+    One whose marks are links is a group of them to those who do not see it.
+
+    >>> drawn = picture("A line", "one", (20, 10), [line(0, 5, 20, 5, INK)], inline=True)
+    >>> drawn.count("A line"), '<line x1="0" y1="5" x2="20" y2="5" stroke="#1f2328"/>' in drawn
+    (2, True)
     """
     wide, tall = (f"{length:.0f}" for length in size)
-    lines = (
-        "",
-        f"<title>{escape(title)}</title>",
-        f"<desc>{escape(described)}</desc>",
-        element("rect", width=wide, height=tall, fill=PAPER),
-        *parts,
-        "",
-    )
+    named = (element("title", escape(title)), element("desc", escape(described)))
+    lines = ("", *named, element("rect", width=wide, height=tall, fill=PAPER), *parts, "")
     drawn = element(
         "svg", "\n".join(lines), xmlns="" if inline else "http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {wide} {tall}", width=wide, height=tall, role="img", aria_label=title,
+        viewBox=f"0 0 {wide} {tall}", width=wide, height=tall,
+        role="group" if links else "img", aria_label=title,
         font_family="system-ui, sans-serif", font_size=letters,
     )  # fmt: skip
     return drawn + "\n"
+
+
+def link_mark(mark: str, words: str, link: str) -> str:
+    """A mark that says what it shows, and leads somewhere if there is a link.
+
+    >>> link_mark("<path/>", "here", "/there")
+    '<a href="/there" aria-label="here"><path/><title>here</title></a>'
+    """
+    if link:
+        return element("a", mark, href=link, aria_label=words, words=words)
+    return element("g", mark, words=words)
 
 
 def text(
@@ -115,15 +112,6 @@ def box(x: float, y: float, wide: float, tall: float, fill: str, words: str = ""
     return element("rect", x=x, y=y, width=wide, height=tall, fill=fill, words=words)
 
 
-def shape(points: Iterable[tuple[float, float]]) -> str:
-    """The path around a closed shape with these corners.
-
-    >>> shape([(0, 0), (1, 0.25)])
-    'M0 0L1 0.2Z'
-    """
-    return "M" + "L".join(f"{_write(x)} {_write(y)}" for x, y in points) + "Z"
-
-
 def shorten(words: str, longest: int) -> str:
     """Words that fit into a narrow place.
 
@@ -134,8 +122,8 @@ def shorten(words: str, longest: int) -> str:
 
 
 def escape(words: str) -> str:
-    """Text as XML holds it: marks escaped, control characters replaced."""
-    return escape_html(replace_unprintable(words))
+    """Text as XML holds it: marks escaped, control characters spelled out."""
+    return escape_html(escape_controls(words))
 
 
 def _write(value: float | str) -> str:
@@ -163,5 +151,6 @@ def draw_mark(
     elif kind == "bar":
         path = f"M{x:.1f} {y - size:.1f}v{2 * size:.1f}"
     else:
-        path = shape((x + size * right, y + size * down) for right, down in CORNERS[kind])
+        corners = ((x + size * right, y + size * down) for right, down in CORNERS[kind])
+        path = "M" + "L".join(f"{_write(a)} {_write(b)}" for a, b in corners) + "Z"
     return element("path", d=path, fill=fill, stroke=edge, stroke_width=thick, words=words)

@@ -5,7 +5,7 @@ A page is one HTML file that needs nothing else: no script, no font, no network.
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -13,35 +13,38 @@ from typing import TYPE_CHECKING
 
 from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
 from tclose.errors import UsageError
+from tclose.plain import escape_controls, json_text
 from tclose.report.charts import colours
-from tclose.report.charts.plots import draw_chart
-from tclose.report.charts.svg import replace_unprintable
+from tclose.report.charts.plots import NARROW, SMALL, WIDE, draw_chart
 from tclose.report.document import EDITIONS, Chart, Document, Edition, Picture
+from tclose.report.render.printing import find_browser, write_pdf
 from tclose.report.render.terminal import write_plain_text
 from tclose.version import VERSION
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SUFFIXES = (".html", ".htm", ".json", ".txt")
+SUFFIXES = (".html", ".htm", ".pdf", ".json", ".txt")
+COLOUR = re.compile('"#[0-9a-f]{6}"')
 SCREEN = Path("-")
 """What a command is given in place of a file where the report is to be shown, not written."""
 SHOWS = {
     "internal": "Internal edition: shows values of single classes. Do not pass it on.",
     "external": "External edition: counts only, no value of any person or class.",
+    "users": "Users' edition: what was done to each column, for those who receive the data.",
 }
 """What a page says of its edition."""
 
 
 def save_document(document: Document, path: str | Path) -> Path:
-    """Writes a page (.html), plain values (.json) or plain text (.txt)."""
+    """Writes a page (.html, or .pdf by a browser), plain values (.json) or plain text (.txt)."""
     suffix = _suffix(path)
+    if suffix == ".pdf":
+        return write_pdf(path, render_page(document))
     if suffix == ".json":
-        text = json.dumps(document.to_json(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    elif suffix == ".txt":
-        text = write_plain_text(document)
+        text = json_text(document.to_json())
     else:
-        text = render_page(document)
+        text = write_plain_text(document) if suffix == ".txt" else render_page(document)
     return write_text(path, text)
 
 
@@ -55,20 +58,20 @@ def choose_file(report: Path | None) -> Path | None:
 
 
 def refuse_report(
-    path: str | Path | None, edition: str, inputs: Iterable[object], outputs: Iterable[object] = ()
+    path: str | Path | None,
+    edition: str,
+    inputs: Iterable[object],
+    outputs: Iterable[object] = (),
+    *,
+    kind: str = "release",
 ) -> None:
-    """Raises where a report could not be written, before any work is done for it.
-
-    It is neither one of the files that are read nor one of the others that are written.
-    """
-    if path is None:
-        if parse_edition(edition) != "external":
-            raise UsageError("an edition of what?", where="edition", hint="give --report FILE, too")
+    """Raises where a report could not be written, or over another file, before any work is done."""
+    if parse_edition(edition, kind) != "external" and path is None:
+        raise UsageError("an edition of what?", where="edition", hint="give --report FILE, too")
+    if path is None or path == SCREEN:
         return
-    parse_edition(edition)
-    if path == SCREEN:
-        return
-    _suffix(path)
+    if _suffix(path) == ".pdf":
+        find_browser(str(path))
     refuse_unwritable(path)
     refuse_overwriting(path, inputs, "the report")
     target = Path(path).resolve()
@@ -78,19 +81,26 @@ def refuse_report(
         )
 
 
-def parse_edition(word: str) -> Edition:
-    """An edition by its name; raises UsageError where there is none.
+def parse_edition(word: str, kind: str = "release") -> Edition:
+    """An edition by its name; raises UsageError where there is none of this kind of report.
 
     >>> parse_edition("internal")
     'internal'
     """
+    if word == "users" and kind == "audit":
+        raise UsageError(
+            "the users' edition tells what was done to a release; nothing was done to this table",
+            where="edition",
+            hint="choose external or internal, or report on a release",
+        )
     for edition in EDITIONS:
         if word == edition:
             return edition
     raise UsageError(
-        "a report has an internal and an external edition",
+        "a report has an internal, an external and a users edition",
         where="edition",
-        hint="external shows counts only, internal also values of single classes",
+        hint="external shows counts only, internal also values of single classes, users only what "
+        "was done to each column",
     )
 
 
@@ -111,40 +121,44 @@ def render_page(document: Document) -> str:
     >>> render_page(Document("A & B", "", "external", ())).count("A &amp; B")
     2
     """
-    return _load_templates().get_template("page.html").render(document=document)
+    return render_template("page.html", document=document)
+
+
+def render_template(template: str, **values: object) -> str:
+    """A template with these values, which are escaped."""
+    return load_templates().get_template(template).render(**values)
 
 
 @cache
-def _load_templates() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def load_templates(*packages: str) -> Environment:
+    """The templates of these packages and of reports, which escape what they are given."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    def draw(chart: Chart) -> Markup:
-        """The picture, whose words are escaped where it is drawn."""
-        svg = chart.svg if isinstance(chart, Picture) else draw_chart(chart, inline=True)
-        return Markup(svg.strip())
+    names = {f'"{value}"': f'"var(--{name})"' for name, value in colours.LIGHT.items()}
+
+    def draw(chart: Chart, wide: int) -> Markup:
+        """The picture, whose words are escaped where it is drawn, in the colours of the page."""
+        if isinstance(chart, Picture):
+            svg = chart.svg if wide > NARROW else chart.narrow
+        else:
+            svg = draw_chart(chart, inline=True, wide=wide)
+        # An attribute that is a colour; a quotation mark in words is escaped.
+        return Markup(COLOUR.sub(lambda found: names.get(found[0], found[0]), svg.strip()))
 
     def clean(value: object) -> object:
         if isinstance(value, str) and not isinstance(value, Markup):
-            return replace_unprintable(value)
+            return escape_controls(value)
         return value
 
+    loaders = [PackageLoader(package) for package in (*packages, "tclose.report.render")]
     templates = Environment(
-        loader=PackageLoader("tclose.report.render"),
-        autoescape=True,
-        finalize=clean,
-        keep_trailing_newline=True,
-        lstrip_blocks=True,
-        trim_blocks=True,
-        undefined=StrictUndefined,
-    )
+        loader=ChoiceLoader(loaders), autoescape=True, finalize=clean,
+        keep_trailing_newline=True, lstrip_blocks=True, trim_blocks=True, undefined=StrictUndefined,
+    )  # fmt: skip
     templates.filters["draw"] = draw
     templates.filters["kind"] = lambda part: type(part).__name__
-    templates.globals["colours"] = {
-        name.lower().replace("_", "-"): value
-        for name, value in vars(colours).items()
-        if name.isupper() and isinstance(value, str)
-    }
-    templates.globals["editions"] = SHOWS
-    templates.globals["version"] = VERSION
+    templates.globals |= {"light": colours.LIGHT, "dark": colours.DARK}
+    templates.globals |= {"wide": WIDE, "narrow": NARROW, "small": SMALL}
+    templates.globals |= {"editions": SHOWS, "version": VERSION}
     return templates

@@ -1,58 +1,53 @@
-"""What attacks found, what each column lost, what is not covered, and how to check it all."""
+"""What attacks found and what to do, what is not covered, and how to check it all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from tclose.attacks.finding import Finding
-from tclose.report.document import Bars, Paragraph, Part, Points, Section, Series, Table
+from tclose.plain import number_text, rows_text, share_text
+from tclose.policy.model import Policy
+from tclose.report.document import Folded, Paragraph, Part, Points, Section, Table, Tone
 from tclose.report.subject import Subject
 from tclose.verify.certificate import Certificate
-from tclose.verify.wording import rows_text
+from tclose.verify.recheck import TOLD, Check
 from tclose.version import VERSION
 
 
-@dataclass(frozen=True)
-class Preset:
+class Preset(NamedTuple):
     """A named threshold: what it is, who uses it, and what that does not mean."""
 
-    name: str
     k: int
+    name: str
     source: str
     says: str
 
 
-PRESETS: tuple[Preset, ...] = (
+PRESETS = (
     Preset(
-        "a minimum",
-        3,
-        "Common practice of statistical offices for tables of counts",
+        3, "a minimum", "Common practice of statistical offices for tables of counts",
         "Cells with fewer than three contributors are withheld, because of two each would know "
         "the other. Offices differ, and many ask for more.",
     ),
     Preset(
-        "usual",
-        5,
-        "Common practice in health statistics, and the number met most often in the literature "
-        "on k-anonymity",
+        5, "usual", "Common practice in health statistics, and the number met most often in the "
+        "literature on k-anonymity",
         "Counts below five are withheld or merged.",
     ),
     Preset(
-        "research output",
-        10,
+        10, "research output",
         "Checking of research output at the Office for National Statistics (United Kingdom)",
         "A threshold of ten is part of its rules; results about fewer than ten observations are "
         "looked at case by case before they leave.",
     ),
     Preset(
-        "CMS cell size",
-        11,
+        11, "CMS cell size",
         "Centers for Medicare & Medicaid Services (United States), cell size suppression policy",
         "No cell from 1 to 10 of its data may be displayed: the smallest count shown is 11. The "
         "policy is about counts in published tables and names neither k-anonymity nor classes.",
     ),
-)
+)  # fmt: skip
 """In the order of k; what a source says is about its own tables, and none is a verdict."""
 ABOUT_T = (
     "For t no regulator that we know of gives a value. Opinion 05/2014 of the Article 29 Data "
@@ -62,71 +57,124 @@ ABOUT_T = (
 )
 
 
-RISKS = ("prosecutor", "journalist", "marketer")
-COMPARABLE = ("homogeneity", "skewness")
+COMPARABLE = ("homogeneity", "skewness", "prosecutor", "journalist", "marketer")
 """Others count only what the class alone does not give away, so they find less where it does."""
+Severity = Literal["high", "medium", "low"]
+RISKS = ("prosecutor", "journalist", "marketer")
+SEVERITY_TONES: dict[Severity, Tone] = {"high": "bad", "medium": "note", "low": "plain"}
+SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low")
+HIGH, MEDIUM = 0.05, 0.01
+CERTAIN = ("homogeneity", "background join")
+"""What makes certain of a value, not only more likely, is a step more severe."""
+LEAD = (
+    "What could somebody learn who means ill? These attacks were tried on the {thing}. They go "
+    "beyond the promise, and none of them is judged against it: whether a finding is acceptable is "
+    "for a person to decide. High: at least 5% of the rows; medium: at least 1%; a step more where "
+    "a value becomes certain."
+)
+ADVICE = {
+    "homogeneity": "Promise variety of {about} (l), or a smaller t.",
+    "background knowledge": "Promise more variety of {about} (l).",
+    "skewness": "Promise a smaller t of {about}, or limit belief in single values (alpha, beta).",
+    "similarity": "Use a distance that knows which values of {about} are alike.",
+    "background join": "Round or group {about}, or promise against whoever knows the other "
+    'sensitive columns (readings = ["cross"]).',
+    "prosecutor": "Ask for a larger k.",
+    "journalist": "Ask for a larger k, or promise k-map.",
+    "marketer": "Ask for a larger k, so that classes are larger on the average.",
+    "population uniqueness": "Ask for a larger k, or make coarser what makes people unique.",
+    "special uniques": "Make the columns coarser that single these rows out, or leave the rows "
+    "out.",
+    "order": 'Leave rows = "keep" out of the policy, so that rows are shuffled.',
+    "linkage": "Ask for a larger k, or make the columns that are still exact coarser.",
+    "minimality": "Use a method whose classes do not depend on sensitive values, and keep method "
+    "and seed to yourself.",
+    "deFinetti": "Promise a smaller t of {about}, or release fewer columns beside it.",
+    "composition": "Do not publish both, or make the new release by the plan of the first.",
+}
+"""What a steward can do about each attack."""
+
+
+def rate_severity(finding: Finding) -> Severity:
+    """How bad a finding is, by the share of the rows and by whether a value becomes certain.
+
+    >>> [rate_severity(Finding("skewness", "a", "", n, 1000)) for n in (50, 10, 1)]
+    ['high', 'medium', 'low']
+    """
+    step = 0 if finding.share >= HIGH else 1 if finding.share >= MEDIUM else 2
+    return SEVERITIES[max(step - (finding.attack in CERTAIN), 0)]
+
+
+def rank_findings(found: Iterable[Finding]) -> list[Finding]:
+    """The most severe first, then by the rows that are affected."""
+    return sorted(found, key=lambda f: (SEVERITIES.index(rate_severity(f)), -f.affected))
+
+
+def name_attack(finding: Finding, subject: Subject) -> str:
+    """An attack and what it is on."""
+    about = f", {subject.show(finding.attribute)}" if finding.attribute else ""
+    return f"{finding.attack[:1].upper()}{finding.attack[1:]}{about}"
 
 
 def make_attacks_section(subject: Subject) -> Section:
-    """Every attack that was tried, in a sentence each."""
+    """What attacks found, by severity, with what to do; what found nothing is folded."""
     report = subject.now.attacks
-    found = [finding for finding in report.found if finding.attack not in RISKS]
-    quiet = [f for f in report.findings if not f.found and f.attack not in RISKS]
-    parts: list[Part] = [
-        Paragraph(
-            "What could somebody learn who means ill? These attacks were tried on the "
-            f"{subject.thing}. They go beyond the promise, and none of them is judged against it: "
-            "whether a finding is acceptable is for a person to decide."
-        )
-    ]
+    found = rank_findings(report.found)
+    quiet = [finding for finding in report.findings if not finding.found]
+    parts: list[Part] = [Paragraph(LEAD.format(thing=subject.thing))]
     if found:
-        parts.append(Paragraph(f"{len(found)} found something, most rows first:", "note"))
-        parts.append(Points(tuple(_describe_finding(finding, subject) for finding in found)))
+        parts.append(_tabulate_findings(found, subject))
+    elif all(finding.attack in RISKS for finding in quiet):
+        parts.append(Paragraph("No attack was tried.", "note"))
     else:
         parts.append(Paragraph("No attack that was tried found anything.", "good"))
     if quiet:
-        parts.append(Paragraph(f"{len(quiet)} found nothing:"))
-        parts.append(Points(tuple(_describe_finding(finding, subject) for finding in quiet)))
+        names = "; ".join(name_attack(finding, subject) for finding in quiet)
+        parts.append(Paragraph(f"{len(quiet)} found nothing: {names}."))
+        told = ((f"{name_attack(f, subject)}.", _describe_finding(f, subject)) for f in quiet)
+        parts.append(Folded("What found nothing, in words", (Points(tuple(told)),)))
     if report.not_tried:
         parts.append(Points(tuple(("Not tried:", f"{line}.") for line in report.not_tried)))
     return Section("attacks", "Attacks that were tried", tuple(parts))
 
 
-def _describe_finding(finding: Finding, subject: Subject) -> tuple[str, str]:
-    """A sentence, led by how many rows it affects and affected before."""
-    about = f", {finding.attribute}" if finding.attribute else ""
-    counted = f"{finding.affected:,} of {rows_text(finding.total)}"
-    if subject.before is not None and finding.attack in COMPARABLE:
-        before = subject.before.attacks.of(finding.attack)
-        same = [other for other in before if other.attribute == finding.attribute]
-        counted += f" (before: {same[0].affected:,})" if same else ""
-    words = finding.sentence
+def _tabulate_findings(found: Sequence[Finding], subject: Subject) -> Table:
+    rows, tones = [], []
+    before = subject.before is not None
+    for finding in found:
+        severity, about = rate_severity(finding), subject.show(finding.attribute or "")
+        was = (_count_before(finding, subject),) if before else ()
+        rows.append((
+            severity, name_attack(finding, subject), f"{finding.affected:,}", *was,
+            share_text(finding.share), _describe_finding(finding, subject),
+            ADVICE.get(finding.attack, "").format(about=about),
+        ))  # fmt: skip
+        tones.append(SEVERITY_TONES[severity])
+    was = ("before",) if before else ()
+    headings = ("severity", "attack", "rows", *was, "of all", "what it finds", "what to do")
+    numeric = tuple(range(2, 4 + before))
+    return Table("What attacks found", headings, tuple(rows), numeric, tuple(tones))
+
+
+def _count_before(finding: Finding, subject: Subject) -> str:
+    """How many rows the same attack affected before, where that can be compared."""
+    if subject.before is None or finding.attack not in COMPARABLE:
+        return "–"
+    before = subject.before.attacks.of(finding.attack)
+    same = [other for other in before if other.attribute == finding.attribute]
+    return f"{same[0].affected:,}" if same else "–"
+
+
+def _describe_finding(finding: Finding, subject: Subject) -> str:
+    words = subject.relabel(finding.sentence, finding.attribute)
     if subject.internal and finding.classes:
         worst = ", ".join(f"{number:,}" for number in finding.classes[:5])
         words += f" Worst classes: {worst}."
-    return f"{finding.attack[:1].upper()}{finding.attack[1:]}{about}: {counted}.", words
+    return words
 
 
-def make_losses_section(subject: Subject) -> Section | None:
-    """What each column lost, where it is known."""
-    columns = subject.lost
-    if not columns:
-        return None
-    words = (
-        "Values of these columns were made coarser so that people look alike. 0% means that a "
-        "column is as it was, 100% that nothing of it is left; in between, it is the share of the "
-        "column's range that a released value covers on the average. Other columns are unchanged "
-        "unless this report says otherwise."
-    )
-    if subject.kind == "verify":
-        words += " They stand in the certificate; the original was not there to recount them."
-    lost = (Series("lost", tuple(columns.values())),)
-    chart = Bars("Detail lost by each column", "share of detail lost", tuple(columns), lost)
-    parts: list[Part] = [Paragraph(words), chart, *_describe_left_out(subject)]
-    return Section("losses", "What each column lost", tuple(parts))
-
-
-def _describe_left_out(subject: Subject) -> Iterator[Part]:
+def describe_left_out(subject: Subject) -> Iterator[Part]:
+    """What became of rows that are not in the release, or not as the others."""
     certificate = subject.certificate
     if certificate is None:
         return
@@ -139,9 +187,9 @@ def _describe_left_out(subject: Subject) -> Iterator[Part]:
         )
         if subject.internal:
             rows = tuple(
-                (name, part, str(count))
+                (subject.show(name), at, f"{count:,}")
                 for name, parts in gone.parts.items()
-                for part, count in parts.items()
+                for at, count in parts.items()
             )
             yield Table("Where they came from", ("column", "part", "rows"), rows, (2,))
     if leftover is not None:
@@ -152,51 +200,37 @@ def _describe_left_out(subject: Subject) -> Iterator[Part]:
         }
         for how, count in kept.items():
             if count:
-                yield Paragraph(f"{count} rows were kept {how}.", "note")
+                yield Paragraph(f"{rows_text(count)} kept {how}.", "note")
 
 
 SEVERAL_ROWS = "Several rows of one person."
 NOT_COVERED = {
-    "Facts about everybody.": (
-        "If the table shows that smokers die younger, everybody learns it, also about people "
-        "who are not in it. That is what publishing is for."
-    ),
-    "Being in the table.": (
-        "Nobody is kept from learning that a person is in it, unless the promise names presence."
-    ),
-    "Several releases.": (
-        "Two releases about the same people, each of them safe, can give a person away "
-        "together, whoever published them. This report is about one table."
-    ),
-    "What others know already.": (
-        "Somebody who can rule values out, or knows nearly a whole row, learns more than the "
-        "class shows."
-    ),
-    "How the release was made.": (
-        "Whoever knows the method may infer why a class was not split further, and something "
-        "about its values from that."
-    ),
-    "Columns called harmless.": (
-        "They were not looked at. A note in free text, an exact date or a price to the cent "
-        "may identify a person."
-    ),
-    "Learning across classes.": (
-        "A model trained on the whole release may guess better than a person's class suggests."
-    ),
-    SEVERAL_ROWS: (
-        "Every row is taken to be a different person. Where that is not so, a class hides "
-        "fewer people than it has rows."
-    ),
-    "Differential privacy.": (
-        "This is a different kind of guarantee; neither follows from the other."
-    ),
-    "The law.": (
-        "No number here makes data anonymous in the eyes of a law. Whether a table may be "
-        "published is a judgement about data, recipients and harm; this report is evidence "
-        "for it."
-    ),
+    "Facts about everybody.": "If the table shows that smokers die younger, everybody learns it, "
+    "also about people who are not in it. That is what publishing is for.",
+    "Being in the table.": "Nobody is kept from learning that a person is in it, unless the "
+    "promise names presence.",
+    "Several releases.": "Two releases about the same people, each of them safe, can give a "
+    "person away together, whoever published them. This report is about one table.",
+    "What others know already.": "Somebody who can rule values out, or knows nearly a whole row, "
+    "learns more than the class shows.",
+    "The ends of intervals.": "An interval that is written from the values of its class tells its "
+    "least and its greatest value exactly; the borders of a hierarchy do not.",
+    "The order of rows.": "Where it was kept, a list of the people in the table's order tells "
+    "whose row is whose; the certificate says whether it was.",
+    "How the release was made.": "Whoever knows the method may infer why a class was not split "
+    "further, and something about its values from that.",
+    "Columns called harmless.": "They were not looked at. A note in free text, an exact date or "
+    "a price to the cent may identify a person.",
+    "Learning across classes.": "A model trained on the whole release may guess better than a "
+    "person's class suggests.",
+    SEVERAL_ROWS: "Every row is taken to be a different person. Where that is not so, a class "
+    "hides fewer people than it has rows.",
+    "Differential privacy.": "This is a different kind of guarantee; neither follows from the "
+    "other.",
+    "The law.": "No number here makes data anonymous in the eyes of a law. Whether a table may "
+    "be published is a judgement about data, recipients and harm; this report is evidence for it.",
 }
-"""The limits of every guarantee here, as docs/promise.md tells them."""
+"""The limits of every guarantee here, as promise.md tells them."""
 LINKED_ROWS = (
     "Rows of one person taken together.",
     "Persons are counted once, whatever rows they have. But their rows can be told to belong "
@@ -217,51 +251,70 @@ def make_limits_section(subject: Subject) -> Section:
 
 def make_presets_section(subject: Subject) -> Section:
     """Thresholds that others use, beside what was attained."""
-    reached = [preset.k for preset in PRESETS if preset.k <= subject.now.audit.k]
+    reached = max((each.k for each in PRESETS if each.k <= subject.now.audit.k), default=None)
     words = "fewer than any threshold in this list."
-    if reached:
-        words = f"so it reaches the thresholds up to {reached[-1]}."
+    if reached is not None:
+        words = f"so it reaches the thresholds up to {reached}."
     lead = Paragraph(
         f"The smallest class has {subject.now.audit.k_text}, {words} What a source says is about "
         "its own tables, and is no verdict on this."
     )
-    entries = tuple(
-        (f"k = {preset.k}, {preset.name}.", f"{preset.source}. {preset.says}") for preset in PRESETS
-    )
+    entries = tuple((f"k = {k}, {name}.", f"{by}. {says}") for k, name, by, says in PRESETS)
     parts = (lead, Points(entries), Paragraph(ABOUT_T, "note"))
     return Section("thresholds", "Thresholds that others use", parts)
+
+
+LONGEST_NUMBER = 26
+"""What is longer is a hash, even one that reads like a number."""
+RECOUNTED = (
+    "The promise was counted on the written file by code that shares nothing with the search, in "
+    "whole numbers. Whoever has the file and the policy can repeat it: tclose verify."
+)
 
 
 def make_method_section(subject: Subject) -> Section:
     """How it came about, and how anybody can check it."""
     rows: list[tuple[str, str]] = []
     if subject.certificate is not None:
-        rows += _list_method(subject.certificate, internal=subject.internal)
+        policy = subject.now.audit.bound.policy
+        rows += _list_method(subject.certificate, policy, internal=subject.internal)
     rows += [(f"sha256 of the {name}", value) for name, value in _list_hashes(subject)]
     rows.append(("counted by", f"tclose {VERSION}"))
-    parts: list[Part] = []
-    if subject.kind != "audit":
-        parts.append(
-            Paragraph(
-                "The promise was counted on the written file by code that shares nothing with the "
-                "search, in whole numbers. Whoever has the file and the policy can repeat it: "
-                "tclose verify."
-            )
-        )
+    parts: list[Part] = [] if subject.kind == "audit" else [Paragraph(RECOUNTED)]
     caption = "Method, seed and hashes" if subject.internal else "Method and hashes"
     parts.append(Table(caption, ("what", "value"), tuple(rows)))
     if subject.checks:
         outcomes = {True: "confirmed", False: "REFUTED", None: "not checked"}
-        lines = tuple((c.line, c.stated, c.counted, outcomes[c.confirmed]) for c in subject.checks)
+        lines = tuple(
+            (check.line, *_write_check(check, subject), outcomes[check.confirmed])
+            for check in subject.checks
+        )
         headings = ("line", "stated", "counted", "")
         parts.append(Table("The certificate, line by line", headings, lines))
     return Section("method", "How it was made and how to check it", tuple(parts))
 
 
-def _list_method(certificate: Certificate, *, internal: bool) -> Iterator[tuple[str, str]]:
+def _write_check(check: Check, subject: Subject) -> tuple[str, str]:
+    """What is stated and counted; what is only told, such as the command, stays in the house."""
+    stated = check.stated if subject.internal or check.counted != TOLD else ""
+    return _shorten_number(stated), _shorten_number(check.counted)
+
+
+def _shorten_number(text: str) -> str:
+    """A number of a certificate as the rest of a report writes it; what is none stays."""
+    try:
+        return number_text(float(text)) if len(text) < LONGEST_NUMBER else text
+    except ValueError:
+        return text
+
+
+def _list_method(
+    certificate: Certificate, policy: Policy, *, internal: bool
+) -> Iterator[tuple[str, str]]:
     shown = {
         "method": certificate.method,
         "work allowed (seconds of an ordinary core)": certificate.effort,
+        "steps": "as published, nothing after" if certificate.polish is False else None,
         "seconds allowed": certificate.seconds,
         "share of rows that may be left out": certificate.suppression,
         "the search ended": certificate.stopped,
@@ -269,12 +322,12 @@ def _list_method(certificate: Certificate, *, internal: bool) -> Iterator[tuple[
     }
     for name, value in shown.items():
         if value is not None:
-            yield name, f"{value:,}" if isinstance(value, int) else str(value)
+            yield name, value if isinstance(value, str) else number_text(value)
     if certificate.levels is not None:
-        yield "levels", ", ".join(f"{name} {level}" for name, level in certificate.levels.items())
-    versions = ", ".join(f"{name} {number}" for name, number in certificate.versions.items())
-    yield "made with", versions
-    # Whoever reasons about how classes were made is helped by the seed (docs/promise.md), and a
+        words = (policy.name_level(name, level) for name, level in certificate.levels.items())
+        yield "levels", " · ".join(words)
+    yield "made with", ", ".join(f"{name} {at}" for name, at in certificate.versions.items())
+    # Whoever reasons about how classes were made is helped by the seed (promise.md), and a
     # command names folders and files of the house.
     yield "seed", str(certificate.seed) if internal else "kept by the steward"
     if internal and certificate.command:
@@ -282,9 +335,14 @@ def _list_method(certificate: Certificate, *, internal: bool) -> Iterator[tuple[
 
 
 def _list_hashes(subject: Subject) -> Iterator[tuple[str, str]]:
+    """Those that may be seen; whoever knows most of a table guesses the rest from its hash."""
     stated = {} if subject.certificate is None else dict(subject.certificate.hashes)
+    guessable = () if subject.internal else ("table", "input", "plan", "hierarchies")
     for name, value in {**subject.hashes, **stated}.items():
+        if name in guessable or value is None:
+            continue
         if isinstance(value, dict):
-            yield from ((f"hierarchy of {column}", digest) for column, digest in value.items())
-        elif value is not None:
+            about = "hierarchy of " if name == "hierarchies" else ""
+            yield from ((f"{about}{which}", digest) for which, digest in value.items())
+        else:
             yield name, value

@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from tclose.distance.registry import DISTANCES
-from tclose.report.document import Figure, Figures, Paragraph, Part, Points, Section, Table
+from tclose.plain import classes_text, rows_text, share_text
+from tclose.report.document import (
+    Figure,
+    Figures,
+    Gauge,
+    Gauges,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+)
 from tclose.report.subject import CountedTable, Subject
 from tclose.report.summaries import tabulate_beliefs
 from tclose.requirements.registry import find_requirement
-from tclose.verify.audit import Audit
 from tclose.verify.verdict import Verdict
-from tclose.verify.wording import rows_text
 
 IDENTIFIERS = (
     "Names removed: {about}",
     "The column {about}, which names people, is not in the table.",
 )
 """Of a release that still has identifiers: no requirement on classes, but told like one."""
+TWO_QUESTIONS = (
+    "Two questions about re-identification. A prosecutor looks for one person who is known to be "
+    "in the table: how sure can the guess be which row it is? A marketer matches everybody: how "
+    "many rows would be assigned rightly? Both are taken to know every column that others may know."
+)
+NOT_ONLY_THE_ROW = (
+    "Not only the row matters. The table shows how often the best single guess at a sensitive "
+    "value is right. Publishing the whole table is meant to teach something; the step from the "
+    "table to the class is what it costs the person."
+)
+SCALE = 1.15
+"""How far a gauge reaches beyond the limit, or beyond what was attained."""
 OTHERS_KNOWN = " This holds even against somebody who knows the person's other sensitive values."
 
 
@@ -32,23 +56,24 @@ def join_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def name_requirement(verdict: Verdict) -> str:
+def name_requirement(verdict: Verdict, subject: Subject) -> str:
     """What a requirement is about, in a few words."""
     kind = find_requirement(verdict.requirement)
     topic = IDENTIFIERS[0] if kind is None else kind.topic
-    name = topic.format(about=verdict.attribute or "")
+    name = topic.format(about=subject.show(verdict.attribute or ""))
     return f"{name} (others known)" if verdict.adversary == "knows_others" else name
 
 
-def describe_requirement(verdict: Verdict, quasi: Sequence[str]) -> str:
+def describe_requirement(verdict: Verdict, subject: Subject) -> str:
     """What a requirement asks of every class, in plain words; as a fact only where it is one."""
     kind, measure = find_requirement(verdict.requirement), DISTANCES.get(verdict.distance or "")
     words = (IDENTIFIERS[1] if kind is None else kind.sentence).format(
-        about=verdict.attribute or "",
+        about=subject.show(verdict.attribute or ""),
         required=verdict.required or "",
-        quasi=join_names(quasi),
+        quasi=join_names([subject.show(name) for name in subject.quasi]),
         scale="" if measure and measure.in_bits else " on a scale from 0 (alike) to 1",
         by=measure.phrase if measure else "",
+        whole="the whole table" if verdict.reference is None else verdict.reference,
     )
     words += OTHERS_KNOWN if verdict.adversary == "knows_others" else ""
     return words if verdict.holds else f"What was asked: {words[:1].lower()}{words[1:]}"
@@ -60,138 +85,80 @@ def write_outcome(verdict: Verdict) -> str:
         return f"attained: {verdict.achieved_text}"
     if verdict.holds is None:
         return "cannot be decided"
-    return "kept" if verdict.holds else f"broken for {rows_text(verdict.failing_rows)}"
+    if verdict.holds:
+        return "kept"
+    where = classes_text(verdict.failing_classes)
+    return f"broken for {rows_text(verdict.failing_rows)} in {where}"
+
+
+def measure_nearness(verdict: Verdict) -> float | None:
+    """How much of a limit is used: 1 at the limit; None where there is no number to tell."""
+    limit = _find_limit(verdict)
+    if limit is None or not math.isfinite(verdict.achieved):
+        return None
+    used, allowed = verdict.achieved, limit
+    if verdict.measurement.small_is_bad:
+        used, allowed = allowed, used
+    return used / allowed if allowed > 0 else 1.0 if used == allowed else None
+
+
+def _find_limit(verdict: Verdict) -> float | None:
+    """The limit as a number: what the worst class attains, and how far that is from it."""
+    measured = verdict.measurement
+    if verdict.required is None or not len(measured.value):
+        return None
+    known = np.flatnonzero(np.isfinite(measured.value) & np.isfinite(measured.margin))
+    if not len(known):
+        return None
+    sign = -1.0 if measured.small_is_bad else 1.0
+    return float(measured.value[known[0]] + sign * measured.margin[known[0]])
 
 
 def make_promise_section(subject: Subject) -> Section:
-    """What is promised, in sentences, and whether it is kept."""
+    """What is promised, a row each: in words, as a gauge, and whether it is kept."""
     audit = subject.now.audit
-    parts: list[Part] = [
-        _state_verdict(subject),
-        *_list_warnings(subject),
-        *_state_checks(subject),
-        _show_figures(subject),
-    ]
-    parts.append(
-        Paragraph(
-            f"A class is a group of rows that look alike in {join_names(subject.quasi)}: what "
-            "others may know about a person. Whoever looks a person up finds the class, not the "
-            "row."
-        )
+    about = (
+        f"A class is a group of rows that look alike in "
+        f"{join_names([subject.show(name) for name in subject.quasi])}: what others "
+        "may know about a person. Whoever looks a person up finds the class, not the row."
     )
+    parts: list[Part] = [Paragraph(about)]
     if audit.promised:
-        entries = tuple(
-            (
-                f"{name_requirement(verdict)} ({write_outcome(verdict)}).",
-                describe_requirement(verdict, subject.quasi),
-            )
-            for verdict in audit.requirements
-        )
-        parts.append(Points(entries))
-        rows = tuple(
-            (v.title, v.required or "", v.achieved_text, write_outcome(v))
-            for v in audit.requirements
-        )
-        headings = ("requirement", "asked", "attained", "outcome")
-        parts.append(Table("What was asked and what was attained", headings, rows, (1, 2)))
+        gauges = tuple(_gauge(verdict, subject) for verdict in audit.requirements)
+        parts.append(Gauges("What was asked and what was attained", gauges))
     else:
-        parts.append(_tabulate_attained(audit.requirements))
+        parts.append(_tabulate_attained(audit.requirements, subject))
     notes = [f"{note[:1].upper()}{note[1:]}." for note in audit.notes]
-    notes += [f"{name_requirement(v)}: {v.note}." for v in audit.requirements if v.note]
+    notes += [f"{name_requirement(v, subject)}: {v.note}." for v in audit.requirements if v.note]
     parts += [Paragraph(note, "note") for note in notes]
     title = "The promise" if audit.promised else "What was measured"
     return Section("promise", title, tuple(parts))
 
 
-def _state_verdict(subject: Subject) -> Paragraph:
-    audit = subject.now.audit
-    if not audit.promised:
-        words = (
-            f"Nothing was promised about this {subject.thing}; this report says what it attains."
-        )
-        return Paragraph(words, "note")
-    if not audit.holds:
-        broken = [verdict for verdict in audit.requirements if verdict.holds is not True]
-        return Paragraph(
-            f"The promise does not hold: {len(broken)} of {len(audit.requirements)} requirements "
-            f"are not kept by this {subject.thing}.",
-            "bad",
-        )
-    promise = _condense_promise(audit.requirements)
-    return Paragraph(f"The promise holds, counted on the {subject.thing} itself: {promise}", "good")
+def _gauge(verdict: Verdict, subject: Subject) -> Gauge:
+    limit, attained = _find_limit(verdict), verdict.achieved
+    place = mark = None
+    if limit is not None and max(limit, attained) > 0:
+        end = SCALE * (max(limit, attained) if math.isfinite(attained) else limit)
+        place, mark = min(attained / end, 1.0) if end else 1.0, limit / end if end else 0.0
+    was = subject.was(verdict)
+    bound = "at least" if verdict.measurement.small_is_bad else "at most"
+    asked = verdict.required or ""
+    return Gauge(
+        name=name_requirement(verdict, subject),
+        sentence=describe_requirement(verdict, subject),
+        asked=f"{bound} {asked}" if limit is not None else asked,
+        attained=verdict.achieved_text,
+        outcome=write_outcome(verdict),
+        tone="good" if verdict.holds else "note" if verdict.holds is None else "bad",
+        place=place,
+        limit=mark,
+        before="" if was is None else f"{was.achieved_text} ({write_outcome(was)})",
+    )
 
 
-def _list_warnings(subject: Subject) -> Iterator[Paragraph]:
-    """What is released of columns that nothing protects, and a search that cannot be repeated."""
-    certificate = subject.certificate
-    if certificate is not None:
-        yield from (Paragraph(f"Warning: {text}", "bad") for text in certificate.warnings or ())
-        if certificate.stopped == "clock":
-            yield Paragraph(
-                "The clock ended the search: another run may find another release.", "note"
-            )
-
-
-def _state_checks(subject: Subject) -> Iterator[Paragraph]:
-    """Whether the certificate says the same as the count."""
-    refuted = sum(check.confirmed is False for check in subject.checks)
-    if refuted:
-        yield Paragraph(
-            f"The certificate is not true of this file: {refuted} of {len(subject.checks)} lines "
-            "are refuted by the count. Each is listed at the end.",
-            "bad",
-        )
-    elif subject.checks:
-        yield Paragraph(
-            "The certificate was held against a fresh count: every line that can be recounted is "
-            "confirmed.",
-            "good",
-        )
-
-
-def _condense_promise(verdicts: Sequence[Verdict]) -> str:
-    """The promise in one sentence: the crowd first, then what its members must not give away."""
-    crowds = [verdict.required for verdict in verdicts if verdict.requirement == "k-anonymity"]
-    closeness = ("t-closeness", "joint-t-closeness")  # not (n, t): that is to a part of the table
-    close = [verdict.attribute or "" for verdict in verdicts if verdict.requirement in closeness]
-    parts = []
-    if crowds and crowds[0]:
-        parts.append(f"every person is one of at least {crowds[0]} who look alike")
-    if close:
-        names = join_names(list(dict.fromkeys(close)))
-        parts.append(
-            f"in every group that looks alike the spread of {names} is as close to that of the "
-            "whole table as promised"
-        )
-    return f"{', and '.join(parts) or 'every requirement below is kept'}."
-
-
-def _show_figures(subject: Subject) -> Figures:
-    audit = subject.now.audit
-    whose = "each is taken to be one person"
-    if audit.bound.policy.subject is not None:
-        whose = f"of {audit.bound.classes.everyone:,} persons"
-    crowds = [v for v in audit.requirements if v.requirement == "k-anonymity" and v.required]
-    entries = [
-        Figure(f"rows in the {subject.thing}", f"{audit.rows:,}", whose),
-        Figure("classes", f"{audit.classes:,}", "groups of rows that look alike"),
-        Figure(
-            "smallest class",
-            audit.k_text,
-            tone="plain" if not crowds else "good" if crowds[0].holds else "bad",
-        ),
-    ]
-    if subject.left_out:
-        note = f"of {audit.rows + subject.left_out:,} rows read"
-        entries.append(Figure("rows left out", f"{subject.left_out:,}", note, "note"))
-    if lost := subject.lost:
-        mean = sum(lost.values()) / len(lost)
-        entries.append(Figure("detail lost", f"{mean:.0%}", "0% as it was, 100% nothing left"))
-    return Figures(tuple(entries))
-
-
-def _tabulate_attained(verdicts: Sequence[Verdict]) -> Table:
-    rows = tuple((verdict.title, verdict.achieved_text) for verdict in verdicts)
+def _tabulate_attained(verdicts: Sequence[Verdict], subject: Subject) -> Table:
+    rows = tuple((subject.relabel(v.title, v.attribute), v.achieved_text) for v in verdicts)
     return Table("What was attained", ("measure", "attained"), rows, (1,))
 
 
@@ -200,27 +167,25 @@ def make_measures_section(subject: Subject) -> Section | None:
     if not subject.now.audit.measured:
         return None
     lead = Paragraph("What the field measures, too, for those who know it; without a promise.")
-    table = _tabulate_attained(subject.now.audit.measured)
+    table = _tabulate_attained(subject.now.audit.measured, subject)
     return Section("measures", "Further measures", (lead, table))
 
 
 def make_before_section(subject: Subject) -> Section | None:
-    """The table that was read beside the release."""
+    """The table that was read beside the release; what became of each promise stands with it."""
     if subject.before is None:
         return None
     before, now = subject.before.audit, subject.now.audit
-    counts: dict[str, Callable[[Audit], int]] = {
-        "rows": lambda audit: audit.rows,
-        "classes": lambda audit: audit.classes,
-        "rows that look like no other": lambda audit: int((audit.bound.classes.size == 1).sum()),
-    }
-    rows = [(name, f"{count(before):,}", f"{count(now):,}") for name, count in counts.items()]
-    for verdict in now.requirements:
-        asked = f"{verdict.title} (asked: {verdict.required})"
-        rows.append((asked, _write_attained(subject.was(verdict)), _write_attained(verdict)))
+    alone, alone_now = ((audit.bound.classes.size == 1).sum() for audit in (before, now))
+    rows = [
+        ("rows", f"{before.rows:,}", f"{now.rows:,}"),
+        ("classes", f"{before.classes:,}", f"{now.classes:,}"),
+        ("smallest class", before.k_text, now.k_text),
+        ("rows that look like no other", f"{alone:,}", f"{alone_now:,}"),
+    ]
     known = {verdict.title for verdict in now.requirements}
     rows += [
-        (f"identifier {verdict.attribute}", "in the table", "removed or masked")
+        (f"identifier {subject.show(verdict.attribute or '')}", "in the table", "removed or masked")
         for verdict in before.requirements
         if verdict.requirement == "identifiers-removed" and verdict.title not in known
     ]
@@ -231,21 +196,18 @@ def make_before_section(subject: Subject) -> Section | None:
     return Section("before-and-after", "Before and after", (lead, table))
 
 
-def _write_attained(verdict: Verdict | None) -> str:
-    return "–" if verdict is None else f"{verdict.achieved_text} ({write_outcome(verdict)})"
-
-
 def make_risk_section(subject: Subject) -> Section:
     """How likely it is that a row is recognized as a person's, now and before."""
-    lead = Paragraph(
-        "Two questions about re-identification. A prosecutor looks for one person who is known to "
-        "be in the table: how sure can the guess be which row it is? A marketer matches everybody: "
-        "how many rows would be assigned rightly? Both are taken to know every column that "
-        "others may know."
-    )
-    parts: list[Part] = [lead, Figures(tuple(_list_risks(subject)))]
-    if subject.now.attacks.beliefs:
-        parts += [*_show_beliefs(subject)]
+    parts: list[Part] = [Paragraph(TWO_QUESTIONS), Figures(tuple(_list_risks(subject)))]
+    table = tabulate_beliefs(subject.now.attacks)
+    if subject.before is not None:
+        was = {belief.attribute: belief.guess[2] for belief in subject.before.attacks.beliefs}
+        rows = [(*row, share_text(was[row[0]]) if row[0] in was else "–") for row in table.rows]
+        headings = (*table.headings, "the class known, before")
+        table = Table(table.caption, headings, tuple(rows), (*table.numeric, 4))
+    if table.rows:
+        shown = tuple((subject.show(row[0]), *row[1:]) for row in table.rows)
+        parts += [Paragraph(NOT_ONLY_THE_ROW), replace(table, rows=shown)]
     return Section("risk", "Could somebody be recognized?", tuple(parts))
 
 
@@ -276,19 +238,4 @@ def _measure_risk(table: CountedTable, attack: str, number: str | None) -> tuple
     if number is None:
         return f"{finding.affected:,} of {finding.total:,}", finding.found
     value = float(finding.numbers[number] or 0.0)
-    return f"{value:.1%}", value > float(finding.numbers.get("threshold") or 0.0)
-
-
-def _show_beliefs(subject: Subject) -> Iterator[Part]:
-    yield Paragraph(
-        "Not only the row matters. The table shows how often the best single guess at a sensitive "
-        "value is right. Publishing the whole table is meant to teach something; the step from the "
-        "table to the class is what it costs the person."
-    )
-    table = tabulate_beliefs(subject.now.attacks)
-    if subject.before is not None:
-        was = {belief.attribute: belief.guess[2] for belief in subject.before.attacks.beliefs}
-        rows = ((*row, f"{was[row[0]]:.1%}" if row[0] in was else "–") for row in table.rows)
-        headings = (*table.headings, "the class known, before")
-        table = Table(table.caption, headings, tuple(rows), (*table.numeric, 4))
-    yield table
+    return share_text(value), value > float(finding.numbers.get("threshold") or 0.0)

@@ -7,14 +7,18 @@ even by its number: with the release beside it a number would lead to the values
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Floats, Ints
 from tclose.distance.registry import DISTANCES
+from tclose.plain import number_text, share_text
+from tclose.report.charts.plots import NARROW, WIDE
 from tclose.report.document import (
+    Folded,
     HistogramChart,
     Limit,
     Paragraph,
@@ -24,12 +28,11 @@ from tclose.report.document import (
     Series,
     Table,
 )
-from tclose.report.explanation import choose_shares, draw_flow
+from tclose.report.explanation import choose_shares, draw_differences, draw_flow
 from tclose.report.subject import Subject
 from tclose.verify.audit import Audit
 from tclose.verify.explanation import explain_class
 from tclose.verify.verdict import ClassReport, Verdict
-from tclose.verify.wording import number_text
 
 SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Where bins of class sizes start; the promised k is put among them."""
@@ -41,38 +44,31 @@ MOST_CLASSES = 10
 MOST_FLOWS = 4
 MOST_VALUES = 12
 
-Floats = NDArray[np.float64]
-
 
 def make_spread_section(subject: Subject) -> Section:
     """The distributions of class sizes and distances, with the limits drawn."""
-    parts: list[Part] = [
-        Paragraph(
-            "Each bar is a share of the rows. A limit that was promised stands between the bars; "
-            "nothing may be beyond it, in smaller classes or at greater distances."
-        ),
-        _chart_sizes(subject),
-    ]
-    parts += [
-        _chart_distances(subject, verdict)
-        for verdict in subject.now.audit.requirements
-        if _can_be_drawn(subject.now.audit, verdict)
-    ]
+    audit = subject.now.audit
+    lead = Paragraph(
+        "Each bar is a share of the rows. A limit that was promised stands between the bars; "
+        "nothing may be beyond it, in smaller classes or at greater distances."
+    )
+    shown = [verdict for verdict in audit.requirements if _can_be_drawn(audit, verdict)]
+    charts = [_chart_distances(subject, verdict) for verdict in shown]
+    parts: list[Part] = [lead, _chart_sizes(subject), *charts]
     return Section("spread", "How large and how close the classes are", tuple(parts))
 
 
 def _chart_sizes(subject: Subject) -> HistogramChart:
     """How many rows are in classes of which size."""
     policy = subject.now.audit.bound.policy
-    audits = [subject.now.audit]
-    if subject.before is not None:
-        audits.insert(0, subject.before.audit)
+    audits = [table.audit for table in (subject.before, subject.now) if table is not None]
     sizes = [audit.bound.classes.size.astype(np.float64) for audit in audits]
     largest = max(policy.k or 1, *(float(size.max()) for size in sizes))
     usual = [start for start in SIZES if start <= largest]
     starts = usual if policy.k is None else sorted({*usual, policy.k})
-    bins = tuple(_write_range(start, end - 1) for start, end in pairwise(starts))
-    bins = (*bins, f"{starts[-1]:,}+")
+    ranges = [(start, end - 1) for start, end in pairwise(starts)]
+    names = (f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in ranges)
+    bins = (*names, f"{starts[-1]:,}+")
     edges = np.array([*starts, np.inf], dtype=np.float64)
     series = tuple(
         Series(name, _share_rows(np.searchsorted(edges, size, side="right") - 1, audit, len(bins)))
@@ -100,17 +96,12 @@ def _chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
         for name, (audit, judged) in zip(_name_series(subject)[-len(pairs) :], pairs, strict=True)
     )
     measure = DISTANCES.get(verdict.distance or "")
-    in_bits = measure is not None and measure.in_bits
-    unit = "bits" if in_bits else "0 alike, 1 as different as can be"
-    return HistogramChart(
-        f"Rows by how far their class is from the whole table: {verdict.attribute}",
-        f"distance ({verdict.distance}; {unit})",
-        "share of rows",
-        scale.bins,
-        series,
-        None if limit is None else Limit(f"at most {verdict.required}", scale.below, "before"),
-        scale.edges,
-    )
+    unit = "bits" if measure and measure.in_bits else "0 alike, 1 as different as can be"
+    about = subject.show(verdict.attribute or "")
+    title = f"Rows by how far their class is from the whole table: {about}"
+    across = f"distance ({verdict.distance}; {unit})"
+    line = None if limit is None else Limit(f"at most {verdict.required}", scale.below, "before")
+    return HistogramChart(title, across, "share of rows", scale.bins, series, line, scale.edges)
 
 
 def _find_limit(verdict: Verdict) -> float | None:
@@ -183,7 +174,7 @@ def _choose_parts(limit: float, most: int) -> int:
     return min(some, key=lambda parts: min(len(f"{limit / parts:.5g}"), 6))
 
 
-def _place_classes(verdict: Verdict, scale: DistanceBins) -> NDArray[np.int64]:
+def _place_classes(verdict: Verdict, scale: DistanceBins) -> Ints:
     """The bin of each class: by its distance, but on the side of the limit where it was judged."""
     measured, last = verdict.measurement, scale.count - 1
     value = np.where(np.isfinite(measured.value), measured.value, scale.step * scale.count)
@@ -194,82 +185,72 @@ def _place_classes(verdict: Verdict, scale: DistanceBins) -> NDArray[np.int64]:
     return np.asarray(np.minimum(place, last), dtype=np.int64)
 
 
-def _share_rows(place: NDArray[np.int64], audit: Audit, count: int) -> tuple[float, ...]:
+def _share_rows(place: Ints, audit: Audit, count: int) -> tuple[float, ...]:
     """The share of the rows in each bin, from the bin of each class."""
     size: Floats = audit.bound.classes.class_rows.astype(np.float64)
-    rows = np.bincount(place, weights=size, minlength=count)
-    return tuple(float(count) / float(size.sum()) for count in rows)
+    shares: Floats = np.bincount(place, weights=size, minlength=count) / size.sum()
+    return tuple(shares.tolist())
 
 
 def _name_series(subject: Subject) -> list[str]:
     return [subject.thing] if subject.before is None else ["before", "after"]
 
 
-def _write_range(start: int, end: int) -> str:
-    return f"{start:,}" if start == end else f"{start:,}–{end:,}"
-
-
 def make_worst_section(subject: Subject) -> Section:
     """The worst classes: with their values and flows inside the house, as counts outside."""
     audit = subject.now.audit
-    parts: list[Part] = [_state_outcome(subject)]
-    if audit.promised:
-        parts.append(_tabulate_failing(audit))
-    if subject.internal:
-        if audit.worst:
-            parts.append(_tabulate_worst(audit.worst[:MOST_CLASSES]))
-        parts += [_draw_farthest(audit, name) for name in list(audit.bound.attributes)[:MOST_FLOWS]]
-    return Section("worst", "The classes that are worst off", tuple(parts))
-
-
-def _state_outcome(subject: Subject) -> Paragraph:
-    audit = subject.now.audit
+    outcome = "No class breaks the promise."
     if not audit.promised:
         outcome = "Nothing was promised, so no class breaks anything."
     elif any(report.breaks for report in audit.worst):
         outcome = "Some classes break the promise."
-    else:
-        outcome = "No class breaks the promise."
+    edition = "The pictures show which shares would have to move where."
+    if not subject.internal:
+        edition = (
+            "This edition tells only how many there are; the internal edition names the worst ones "
+            "and shows what is in them."
+        )
+    parts: list[Part] = [Paragraph(f"{outcome} {edition}")]
     if subject.internal:
-        return Paragraph(f"{outcome} The pictures show which shares would have to move where.")
-    return Paragraph(
-        f"{outcome} This edition tells only how many there are; the internal edition names the "
-        "worst ones and shows what is in them."
-    )
+        if audit.worst:
+            parts.append(_tabulate_worst(audit.worst[:MOST_CLASSES], subject))
+        for name in list(audit.bound.attributes)[:MOST_FLOWS]:
+            parts += _draw_farthest(subject, name)
+    return Section("worst", "The classes that are worst off", tuple(parts))
 
 
-def _tabulate_failing(audit: Audit) -> Table:
-    """How many classes break what, and how near the worst of them comes to the limit."""
-    rows = []
-    for verdict in audit.requirements:
-        classes = f"{verdict.failing_classes:,} of {len(verdict.measurement.fails):,}"
-        people = f"{verdict.failing_rows:,} of {audit.rows:,}"
-        asked = verdict.required or ""
-        rows.append((verdict.title, asked, verdict.achieved_text, classes, people))
-    heads = ("requirement", "asked", "the worst class attains", "classes breaking it", "their rows")
-    return Table("How many classes break the promise", heads, tuple(rows), (1, 2, 3, 4))
-
-
-def _tabulate_worst(reports: tuple[ClassReport, ...]) -> Table:
+def _tabulate_worst(reports: tuple[ClassReport, ...], subject: Subject) -> Table:
     titles = list(reports[0].margins)
+    shown = {
+        verdict.title: subject.relabel(verdict.title, verdict.attribute)
+        for verdict in subject.now.audit.requirements
+    }
     rows = []
     for report in reports:
-        who = ", ".join(f"{name} {value}" for name, value in report.label.items())
+        who = ", ".join(f"{subject.show(name)} {value}" for name, value in report.label.items())
         margins = (number_text(report.margins[title]).replace("-", "−") for title in titles)
         rows.append((f"{report.number:,}", who, f"{report.size:,}", *margins))
     caption = "The worst classes, and how far each is from breaking a requirement (minus: it does)"
     numeric = (0, *range(2, 3 + len(titles)))
-    return Table(caption, ("class", "who", "rows", *titles), tuple(rows), numeric)
+    return Table(
+        caption, ("class", "who", "rows", *(shown[title] for title in titles)), tuple(rows), numeric
+    )
 
 
-def _draw_farthest(audit: Audit, attribute: str) -> Picture:
-    """The class that is farthest from the table in an attribute."""
-    why = explain_class(audit.bound, None, attribute)
+def _draw_farthest(subject: Subject, attribute: str) -> Iterator[Part]:
+    """The class that is farthest from the table in an attribute: as bars and, folded, as arcs."""
+    why = explain_class(subject.now.audit.bound, None, attribute)
+    shown = subject.show(attribute)
+    why = replace(why, attribute=shown)
     rows = tuple(
-        (share.value, f"{float(share.in_class):.1%}", f"{float(share.in_table):.1%}")
+        (share.value, share_text(float(share.in_class)), share_text(float(share.in_table)))
         for share in choose_shares(why, MOST_VALUES)
     )
-    headings = (why.attribute, "in the class", "in the table")
-    shares = Table(f"Shares of {why.attribute} that differ most", headings, rows, (1, 2))
-    title = f"The class that is farthest from the table in {attribute}: class {why.number:,}"
-    return Picture(title, draw_flow(why, inline=True), shares)
+    headings = (shown, "in the class", "in the table")
+    shares = Table(f"Shares of {shown} that differ most", headings, rows, (1, 2))
+    title = f"The class that is farthest from the table in {shown}: class {why.number:,}"
+    drawn = (draw_differences(why, inline=True, wide=wide) for wide in (WIDE, NARROW))
+    yield Picture(title, next(drawn), shares, next(drawn))
+    if why.moves:
+        arcs = Picture(f"Moves of mass in {shown}", draw_flow(why, inline=True), shares)
+        yield Folded("The moves between class and table, as arcs", (arcs,))

@@ -1,0 +1,112 @@
+"""One card per column: role, treatment, a typical released value, loss, and its distribution.
+
+Outside the house a typical value is made up: it has the form of a released value, and is none of
+the table's or the release's own.
+"""
+
+from __future__ import annotations
+
+from tclose.data.encode.columns import MISSING
+from tclose.data.encode.labels import ANYTHING
+from tclose.dictionary import ReleasedValues, describe_treatment
+from tclose.plain import share_text
+from tclose.report.distributions import chart_distribution
+from tclose.report.document import Card, Cards, Fact, Paragraph, Part, Section, Table, Tone
+from tclose.report.made_up import make_up
+from tclose.report.sections.findings import describe_left_out
+from tclose.report.sections.glance import tell_left
+from tclose.report.subject import Subject
+
+ROLES = {
+    "identifier": "identifier",
+    "quasi": "quasi-identifier",
+    "sensitive": "sensitive",
+    "insensitive": "not sensitive",
+    "count": "how many rows a row stands for",
+    "weight": "survey weight",
+    "subject": "whose row it is",
+}
+HOW_TO_READ = (
+    ("[20, 30]", "an interval: both ends belong to it",
+     "use its middle, or draw from it; never one of its ends"),
+    ("[20, 30)", "an interval without its upper end", "as above"),
+    ("{A, B}", "one of the values named", "share the row out among them"),
+    ("12***", "values that begin so", "a region, a chapter, a group of codes"),
+    ("the name of a group", "any value of the group in the hierarchy", "use it as a category"),
+    (ANYTHING, "any value: nothing is left here", "treat it as missing"),
+)  # fmt: skip
+
+
+def make_columns_section(subject: Subject) -> Section:
+    """What was done to each column, and what is left of it."""
+    policy = subject.now.audit.bound.policy
+    made = [_describe_column(subject, name) for name in policy.columns]
+    cards = tuple(sorted(made, key=lambda card: card.chart is None))  # those with most to say first
+    words = (
+        "0% lost means that a column is as it was, 100% that nothing of it is left; in between, it "
+        "is the share of the column's range that a released value covers on the average."
+    )
+    title = "What was done to each column"
+    if subject.kind == "audit":
+        words, title = "What each column is, and how its values are spread.", "Each column"
+    if not subject.internal:
+        words += " Typical values are made up: they show the form, not the content."
+        if subject.before is not None:
+            words += " Where nothing is drawn for before, there are few rows, or they stand beside"
+            words += " few rows that could be told from them."
+    parts: list[Part] = [Paragraph(words), Cards(cards), *describe_left_out(subject)]
+    return Section("columns", title, tuple(parts))
+
+
+def make_reading_section() -> Section:
+    """How those who receive the data read its values."""
+    headings = ("a value such as", "means", "in an analysis")
+    table = Table("Forms of released values", headings, HOW_TO_READ)
+    lead = Paragraph(
+        "Values were made coarser where that was needed, not everywhere alike: look at the form of "
+        "each. Differences between rows of one group were removed on purpose; do not try to bring "
+        "them back, and tell whoever gave you the data if a person seems to be recognizable."
+    )
+    return Section("reading", "How to read the values", (lead, table))
+
+
+def _describe_column(subject: Subject, name: str) -> Card:
+    bound, before = subject.now.audit.bound, subject.before
+    column = bound.policy.columns[name]
+    facts = [Fact("role", ROLES[column.role])]
+    values, more, chart = None, [], None
+    if name in bound.cells.codes:
+        known = () if before is None else before.audit.bound.cells.dictionaries[name].labels
+        values = ReleasedValues.of(bound, name, known)
+        more.append(Fact("typical value", _choose_typical(subject, name, values)))
+        if (loss := subject.lost.get(name)) is not None:
+            tone = tell_left("left", loss).tone
+            more.append(Fact("lost", share_text(loss), "plain" if tone == "good" else tone, loss))
+        if column.role == "quasi" and subject.kind != "audit":
+            stars = values.share_of("hidden")
+            all_hidden: Tone = "bad" if stars == 1 else "plain"
+            more.append(Fact("share of *", share_text(stars), all_hidden, stars))
+        chart = chart_distribution(subject, name)
+    treatment = "as it was read"
+    if subject.kind != "audit":
+        levels = None if subject.certificate is None else subject.certificate.levels
+        treatment = describe_treatment(bound, name, values, levels)
+    empty = any(fact.tone == "bad" for fact in more)
+    headline = f"{treatment}: nothing left" if empty else treatment
+    return Card(subject.show(name), headline, "bad" if empty else "plain",
+                (*facts, *more), _name_plainly(subject, name), chart)  # fmt: skip
+
+
+def _name_plainly(subject: Subject, name: str) -> str:
+    """The column's own name, where people call it otherwise."""
+    return f"column {name}" if subject.show(name) != name else ""
+
+
+def _choose_typical(subject: Subject, name: str, values: ReleasedValues) -> str:
+    """The value that most rows have; outside the house a made-up one of the same form."""
+    typical, form = values.labels[values.typical], values.forms[values.typical]
+    if subject.internal or typical in (ANYTHING, MISSING):
+        return typical
+    table = subject.now if subject.before is None else subject.before
+    tree = table.audit.bound.hierarchies.get(name)
+    return make_up(typical, form, {*values.labels, *values.raw}, tree)

@@ -1,0 +1,158 @@
+"""Who gets a release and why that is thought to be enough, and where others ask for what is told.
+
+The table names places of public documents, so that whoever fills in one of their forms finds the
+page of this report that answers it. It claims nothing about any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tclose.policy.model import ReleaseContext
+from tclose.report.document import Paragraph, Part, Section, Table
+from tclose.report.subject import Subject
+
+FRAMEWORKS = (
+    "ISO/IEC 27559:2022, clause",
+    "HIPAA 45 CFR 164.514(b)(1)",
+    "EMA Policy 0070 (guidance EMA/90915/2016), anonymisation process",
+    "ESS Handbook on SDC (2010), microdata",
+    "Ontario IPC 2016 (12 other steps since 2025), step",
+)
+PLACES: dict[str, tuple[str, str, str, str, str]] = {
+    "context": (
+        "6 Context assessment; 9 De-identification governance",
+        "the person who determines; (i) the anticipated recipient",
+        "possible adversaries; the threshold",
+        "roadmap: why and for whom",
+        "1 Release model; 3 Threshold; 5 Context risk",
+    ),
+    "glance": (
+        "8 Identifiability assessment and mitigation",
+        "(i) that the risk is very small",
+        "the actual risk against the threshold",
+        "roadmap: the decision to release",
+        "6 Overall risk",
+    ),
+    "promise": (
+        "7.3.4 Data privacy models; 8.2.2 Quantifying identifiability",
+        "(i) principles and methods applied",
+        "the actual risk against the threshold",
+        "risk assessment",
+        "3 Threshold; 6 Overall risk",
+    ),
+    "columns": (
+        "7.2 Data features; 8.3.3 Transforming the data",
+        "(ii) the methods",
+        "direct and quasi-identifiers; methodology; data utility",
+        "protection methods; information loss",
+        "2 Classify variables; 7 De-identify; 8 Utility",
+    ),
+    "before-and-after": (
+        "8.3.4 Re-evaluation",
+        "(ii) the results",
+        "the actual risk",
+        "risk assessment",
+        "4 Data risk; 7 De-identify",
+    ),
+    "risk": (
+        "7.3.2 Maximum or average risk; 8.2.2 Quantifying identifiability",
+        "(i) the risk of identification",
+        "the actual risk of re-identification",
+        "risk assessment",
+        "4 Data risk",
+    ),
+    "spread": (
+        "8.2.2 Quantifying identifiability",
+        "(ii) the results",
+        "the actual risk",
+        "risk assessment",
+        "4 Data risk",
+    ),
+    "worst": (
+        "8.2.2 Quantifying identifiability",
+        "(ii) the results",
+        "the actual risk",
+        "risk assessment",
+        "4 Data risk",
+    ),
+    "frontier": (
+        "8.3 Mitigation",
+        "(ii) the analysis",
+        "data utility",
+        "information loss",
+        "8 Utility",
+    ),
+    "attacks": (
+        "7.3 Attack modelling; 8.2.3 Adversarial testing",
+        "(i) alone or with other information",
+        "plausible attacks",
+        "disclosure scenarios",
+        "4 Data risk; 5 Context risk",
+    ),
+    "limits": (
+        "9.3 After data are made available",
+        "(ii) the analysis",
+        "plausible attacks",
+        "disclosure scenarios",
+        "9 Document",
+    ),
+    "method": (
+        "9.2 Before data are made available",
+        "(ii) documentation of methods and results",
+        "documentation of methodology and process",
+        "roadmap: implementation",
+        "9 Document",
+    ),
+}
+"""Where each document asks for what a section tells, by the section's key."""
+MAPPING = (
+    "Each line says where another document asks for what a section of this report tells. Whether "
+    "the answer is enough is for its readers to judge."
+)
+ASKED = {
+    "recipient": "recipient",
+    "purpose": "purpose",
+    "controls": "controls",
+    "threshold": "threshold",
+    "justification": "why this threshold",
+    "expert": "expert",
+    "review_date": "to be reviewed by",
+}
+"""What the context says, and what a report calls it."""
+FOR_USERS = ("recipient", "purpose", "controls", "review_date")
+"""Risk values and those who judged them stay with the office that releases the data."""
+
+
+def make_context_section(subject: Subject) -> Section | None:
+    """Recipient, purpose, controls, threshold, expert and review date, where the policy says so."""
+    context = subject.now.audit.bound.policy.context
+    if context is None:
+        return None
+    keys = FOR_USERS if subject.edition == "users" else tuple(ASKED)
+    rows = list(_list_context(context, keys))
+    if subject.edition != "users" and context.expert is not None:
+        rows.append(("signature and date", "\u00a0"))
+    words = "What the policy says about this release beyond its values; it was not counted."
+    caption = "Recipient, purpose and controls"
+    parts: tuple[Part, ...] = (
+        Paragraph(words), Table(caption, ("what", "as the policy says"), tuple(rows)),
+    )  # fmt: skip
+    return Section("context", "Who gets it, and under which conditions", parts)
+
+
+def _list_context(context: ReleaseContext, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for key in keys:
+        said = getattr(context, key)
+        if isinstance(said, tuple):
+            yield from ((ASKED[key], control) for control in said)
+        elif said is not None:
+            yield ASKED[key], str(said)
+
+
+def make_mapping_section(sections: Sequence[Section]) -> Section:
+    """Which section answers what other documents ask."""
+    rows = [(each.title, *PLACES[each.key]) for each in sections if each.key in PLACES]
+    table = Table("Sections of this report and what others ask", ("section", *FRAMEWORKS),
+                  tuple(rows))  # fmt: skip
+    return Section("mapping", "Where others ask for this", (Paragraph(MAPPING), table))

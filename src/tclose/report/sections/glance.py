@@ -1,0 +1,188 @@
+"""The top of a report: the promise, what is left of each column, and what attacks still find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tclose.attacks.finding import Finding
+from tclose.plain import rows_text, share_text
+from tclose.report.document import (
+    Card,
+    Cards,
+    Fact,
+    Figure,
+    Figures,
+    Paragraph,
+    Part,
+    Section,
+    Tone,
+)
+from tclose.report.sections.findings import (
+    SEVERITY_TONES,
+    name_attack,
+    rank_findings,
+    rate_severity,
+)
+from tclose.report.sections.overview import join_names, measure_nearness, name_requirement
+from tclose.report.subject import Subject
+from tclose.verify.verdict import Verdict
+
+MOST_FACTS = 6
+NOTHING = 0.9995
+"""A loss from which on nothing is left of a column, to the decimal that is shown."""
+LITTLE = 0.2
+"""Of a column that keeps less than this, little is left."""
+
+
+def make_glance_section(subject: Subject) -> Section:
+    """Three verdicts side by side, then what a reader should know before anything else."""
+    cards = [judge_usefulness(subject)]
+    if subject.edition != "users":
+        cards = [_judge_promise(subject), *cards, _judge_attacks(subject)]
+    parts: list[Part] = [Cards(tuple(cards)), *_list_notices(subject), _show_figures(subject)]
+    return Section("glance", "At a glance", tuple(parts))
+
+
+def _judge_promise(subject: Subject) -> Card:
+    """Whether the promise is kept, and how near each limit is."""
+    audit = subject.now.audit
+    if not audit.promised:
+        note = f"Nothing was promised about this {subject.thing}; the report says what it attains."
+        return Card("The promise", "nothing promised", "note", note=note)
+    near = sorted(
+        ((measure_nearness(verdict), verdict) for verdict in audit.requirements),
+        key=lambda pair: (pair[1].holds is True, -(pair[0] or 0.0)),
+    )
+    facts = tuple(_tell_nearness(share, verdict, subject) for share, verdict in near[:MOST_FACTS])
+    if audit.holds:
+        note = f"Counted on the {subject.thing} itself: {_condense_promise(subject)}"
+        return Card("The promise", "kept", "good", facts, note)
+    broken = sum(verdict.holds is not True for verdict in audit.requirements)
+    note = f"{broken} of {len(audit.requirements)} requirements are not kept."
+    return Card("The promise", "does not hold", "bad", facts, note)
+
+
+def _tell_nearness(share: float | None, verdict: Verdict, subject: Subject) -> Fact:
+    name = name_requirement(verdict, subject)
+    if verdict.holds is not True:
+        words = "cannot be decided" if verdict.holds is None else "broken"
+        return Fact(name, words, "bad" if verdict.holds is False else "note")
+    if share is None:
+        return Fact(name, "kept", "good")
+    return Fact(name, f"{share_text(share)} of the limit", "good", share)
+
+
+def _condense_promise(subject: Subject) -> str:
+    """The promise in one sentence: the crowd first, then what its members must not give away."""
+    verdicts = subject.now.audit.requirements
+    crowds = [verdict.required for verdict in verdicts if verdict.requirement == "k-anonymity"]
+    closeness = ("t-closeness", "joint-t-closeness")  # not (n, t): that is to a part of the table
+    close = [verdict.attribute or "" for verdict in verdicts if verdict.requirement in closeness]
+    parts = []
+    if crowds and crowds[0]:
+        parts.append(f"every person is one of at least {crowds[0]} who look alike")
+    if close:
+        names = join_names([subject.show(name) for name in dict.fromkeys(close)])
+        parts.append(
+            f"in every group that looks alike the spread of {names} is as close to that of the "
+            "whole table as promised"
+        )
+    return f"{', and '.join(parts) or 'every requirement below is kept'}."
+
+
+def judge_usefulness(subject: Subject) -> Card:
+    """What is left of each column that was made coarser."""
+    title = "Usefulness"
+    if subject.kind == "audit":
+        note = "Nothing was done to this table: every column is as it was read."
+        return Card(title, "as it was", note=note)
+    lost = subject.lost
+    if not lost:
+        note = "A certificate says what each column lost; none was given."
+        return Card(title, "not known", "aside", note=note)
+    facts = tuple(
+        tell_left(subject.show(name), loss)
+        for name, loss in sorted(lost.items(), key=lambda named: -named[1])
+    )
+    empty = [subject.show(name) for name, loss in lost.items() if loss >= NOTHING]
+    left = 1 - sum(lost.values()) / len(lost)
+    note = "Columns that are not listed are as they were, unless they were removed."
+    if subject.kind == "verify":
+        note += " The certificate says so; the original was not there to recount it."
+    if empty:
+        return Card(title, f"nothing left of {join_names(empty)}", "bad", facts, note)
+    tone: Tone = "good" if left >= 0.5 else "note"
+    return Card(title, f"{share_text(left)} of the detail left", tone, facts, note)
+
+
+def tell_left(name: str, loss: float) -> Fact:
+    """What is left of a column: `birth_date: nothing left` is bad news."""
+    if loss >= NOTHING:
+        return Fact(name, "nothing left", "bad", 0.0)
+    left = 1 - loss
+    return Fact(name, f"{share_text(left)} left", "note" if left < LITTLE else "good", left)
+
+
+def _judge_attacks(subject: Subject) -> Card:
+    """What attacks still find, the most severe first."""
+    report = subject.now.attacks
+    found = rank_findings(report.found)
+    tried = len(report.findings)
+    if not found:
+        note = f"{tried} attacks were tried. What could not be tried is told below."
+        return Card("Attacks", "nothing found", "good", note=note)
+    worst = SEVERITY_TONES[rate_severity(found[0])]
+    facts = tuple(_tell_finding(finding, subject) for finding in found[:MOST_FACTS])
+    note = "Attacks go beyond the promise; none of them is judged against it."
+    headline = f"{len(found)} of {tried} find something"
+    return Card("Attacks", headline, "note" if worst == "plain" else worst, facts, note)
+
+
+def _tell_finding(finding: Finding, subject: Subject) -> Fact:
+    severity = rate_severity(finding)
+    words = f"{share_text(finding.share)} of rows, {severity}"
+    return Fact(name_attack(finding, subject), words, SEVERITY_TONES[severity], finding.share)
+
+
+def _list_notices(subject: Subject) -> Iterator[Paragraph]:
+    """Warnings, and whether the certificate says the same as the count."""
+    certificate, checks = subject.certificate, subject.checks
+    if refuted := sum(check.confirmed is False for check in checks):
+        yield Paragraph(
+            f"The certificate is not true of this file: {refuted} of {len(checks)} lines are "
+            "refuted by the count. Each is listed at the end.",
+            "bad",
+        )
+    if certificate is not None and subject.edition != "users":
+        yield from (Paragraph(f"Warning: {text}", "bad") for text in certificate.warnings or ())
+        if certificate.stopped == "clock":
+            words = "The clock ended the search: another run may find another release."
+            yield Paragraph(words, "note")
+    if checks and not refuted:
+        yield Paragraph(
+            "The certificate was held against a fresh count: every line that can be recounted is "
+            "confirmed.",
+            "good",
+        )
+
+
+def _show_figures(subject: Subject) -> Figures:
+    audit = subject.now.audit
+    whose = "each is taken to be one person"
+    if audit.bound.policy.subject is not None:
+        whose = f"of {audit.bound.classes.everyone:,} persons"
+    entries = [Figure(f"rows in the {subject.thing}", f"{audit.rows:,}", whose)]
+    if subject.edition != "users":
+        entries += [
+            Figure("classes", f"{audit.classes:,}", "groups of rows that look alike"),
+            Figure("smallest class", audit.k_text, tone=_judge_crowd(audit.requirements)),
+        ]
+    if subject.left_out:
+        note = f"of {rows_text(audit.rows + subject.left_out)} read"
+        entries.append(Figure("rows left out", f"{subject.left_out:,}", note, "note"))
+    return Figures(tuple(entries))
+
+
+def _judge_crowd(verdicts: Sequence[Verdict]) -> Tone:
+    crowds = [v for v in verdicts if v.requirement == "k-anonymity" and v.required]
+    return "plain" if not crowds else "good" if crowds[0].holds else "bad"
