@@ -1,0 +1,72 @@
+"""tclose studio: the whole work on a page of this machine."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from tclose.cli import console, options
+from tclose.cli.options import option
+from tclose.errors import UsageError
+
+LOCAL = "127.0.0.1"
+
+
+@console.guard
+def studio(
+    file: Annotated[
+        options.Place | None,
+        options.table_argument(metavar="TABLE", help="The table; a page asks for it otherwise."),
+    ] = None,
+    policy: options.PolicyFile = None,
+    project: Annotated[
+        Path | None,
+        option("FOLDER", "What is done is kept here: TABLE.studio, if unsaid, in this folder."),
+    ] = None,
+    port: Annotated[int, option("N", "The port; a free one, if unsaid.", min=0, max=65535)] = 0,
+    host: Annotated[
+        str, option("ADDRESS", "Who else may reach it: only this machine, if unsaid.")
+    ] = LOCAL,
+    browser: Annotated[
+        bool, option(None, "Open the page in a browser.", "--browser/--no-browser")
+    ] = True,
+    *,
+    reading: options.ReadingOptions,
+) -> None:
+    """Do the whole work on a page in your browser: open, look, search, compare, release.
+
+    The page is served by this machine to this user only. Whatever is clicked there is a policy
+    file and a command as well, and closing it loses nothing: the same folder continues.
+    """
+    try:
+        from tclose.studio.server import ServerSettings, Studio
+    except ModuleNotFoundError as error:
+        hint = "pip install 'tclose[studio]'"
+        raise UsageError(f"the studio needs {error.name}", hint=hint) from None
+    table = file.absolute() if isinstance(file, Path) else file
+    stem = file.name.partition(".")[0] if isinstance(file, Path) else ""
+    settings = ServerSettings(
+        project=(project or Path(f"{stem or 'tclose'}.studio")).absolute(),
+        table=str(table) if isinstance(table, Path) else table,
+        policy=policy,
+        reading=reading,
+        host=host,
+        port=port,
+    )
+    if host != LOCAL:
+        console.stderr().print(
+            f"Warning: whoever can reach {host} and sees the address below can see the table. "
+            "The connection is not encrypted.",
+            style="bold",
+        )
+
+    def tell(address: str) -> None:
+        console.stdout(was_asked=True).print(
+            f"Studio: {address}\n(works once; Ctrl-C ends it)", soft_wrap=True, markup=False
+        )
+        console.say(f"project: {settings.project}")
+
+    made = Studio(settings)
+    tempfile.tempdir = str(made.private)  # uploads are spooled there, and gone with it
+    made.run(open_page=browser, ready=tell)

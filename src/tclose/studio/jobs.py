@@ -1,0 +1,137 @@
+"""Work that takes longer than a page may: in a thread, with progress, kept for the next page."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from tclose.errors import TcloseError
+from tclose.search import Outcome, Progress
+
+PATIENCE = 0.6
+"""Seconds that a page waits for work before it shows that it goes on."""
+MOST_KEPT = 24
+MOST_POINTS = 400
+
+
+class BackgroundJob:
+    """One piece of work: how far it is, whether somebody wants it stopped, what it gave."""
+
+    def __init__(self, title: str) -> None:
+        self.title, self.name = title, secrets.token_hex(8)
+        self.result: Any = None
+        self.problem: str | None = None
+        self.keeps: bool | None = None
+        """Whether, once stopped, the best so far is wanted; None while nobody stops it."""
+        self.at: Progress | None = None
+        self.step = ""
+        self.curve: list[tuple[float, float]] = []
+        """Seconds, and the best loss then."""
+        self._done = threading.Event()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self._done.is_set()
+
+    @property
+    def share(self) -> float | None:
+        """How much of its budget a search has spent; None where that is not known."""
+        if self.at is None or not self.at.seconds_total:
+            return None
+        return min(self.at.seconds_used / self.at.seconds_total, 1.0)
+
+    def begin(self, work: Callable[[BackgroundJob], Any]) -> BackgroundJob:
+        """Starts the work in a thread."""
+        threading.Thread(target=self._run, args=(work,), daemon=True).start()
+        return self
+
+    def wait(self, seconds: float = PATIENCE) -> bool:
+        """Whether it is done, after so long at most."""
+        return self._done.wait(seconds)
+
+    def _run(self, work: Callable[[BackgroundJob], Any]) -> None:
+        try:
+            self.result = work(self)
+        except TcloseError as error:
+            self.problem = str(error)
+        except MemoryError:
+            self.problem = "not enough memory"
+        except OSError as error:
+            self.problem = f"a file cannot be read or written ({error.strerror})"
+        except Exception as error:  # its words may hold a value of the table
+            self.problem = f"something is wrong inside tclose ({type(error).__name__})"
+        finally:
+            self._done.set()
+
+    def report(self, at: Progress) -> None:
+        """Notes where a search is."""
+        self.at, self.step = at, at.step or at.phase
+        if at.loss is not None and (not self.curve or self.curve[-1][1] != at.loss):
+            self.curve.append((at.seconds_used, at.loss))
+            if len(self.curve) > MOST_POINTS:
+                del self.curve[1:-1:2]
+
+    def tell(self, step: str) -> None:
+        """Notes what is being done."""
+        self.step = step
+
+    def stop(self, *, keep: bool) -> None:
+        """Asks the work to end, with the best so far or with nothing."""
+        if self.keeps is None:
+            self.keeps = keep
+
+    @property
+    def watch(self) -> dict[str, Any]:
+        """What a search is given so that it can be seen and stopped."""
+
+        def keeps(outcome: Outcome) -> bool:
+            return self.keeps is True
+
+        return {
+            "progress": self.report,
+            "cancelled": lambda: self.keeps is not None,
+            "on_cancel": keeps,
+        }
+
+
+class Jobs:
+    """The work of a studio; equal work is done once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_key: dict[Hashable, BackgroundJob] = {}
+        self._by_name: dict[str, BackgroundJob] = {}
+
+    def find(self, name: str) -> BackgroundJob | None:
+        """The job of that name, if it is still known."""
+        return self._by_name.get(name)
+
+    def compute(
+        self, key: Hashable, title: str, work: Callable[[BackgroundJob], Any]
+    ) -> BackgroundJob:
+        """The job for a key: the one that was begun before, or a new one."""
+        with self._lock:
+            job = self._by_key.pop(key, None)
+            if job is None:
+                job = BackgroundJob(title).begin(work)
+                self._by_name[job.name] = job
+            self._by_key[key] = job  # the last one used is the last one dropped
+            self._drop_oldest()
+        return job
+
+    def forget(self, key: Hashable) -> None:
+        """Has the work for a key done anew when it is wanted again."""
+        with self._lock:
+            self._by_key.pop(key, None)
+
+    def _drop_oldest(self) -> None:
+        done = [key for key, job in self._by_key.items() if job.is_done]
+        for key in done[: max(len(self._by_key) - MOST_KEPT, 0)]:
+            del self._by_key[key]
+        kept = {job.name for job in self._by_key.values()}
+        ended = [name for name, job in self._by_name.items() if job.is_done and name not in kept]
+        for name in ended:
+            del self._by_name[name]

@@ -1,0 +1,98 @@
+"""Columns: a profile of each, the suggested roles, confirmed or changed many at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tclose.errors import UsageError
+from tclose.policy.columns import ROLES
+from tclose.policy.draft import Profile, suggest
+from tclose.studio.charts import draw_spark
+from tclose.studio.project import Raw
+from tclose.studio.table import CLEANING
+from tclose.studio.visit import Visit, act, show
+
+QUASI = (*CLEANING, "label", "hierarchy")
+KEPT = {"quasi": QUASI, "sensitive": (*QUASI, "distance", "t", "l", "order")}
+"""What of a column's part of the policy a change of its role leaves as it is."""
+
+
+def show_columns(visit: Visit, problem: str = "") -> Response:
+    """Every column, or those that the filter finds."""
+    bench = visit.bench
+    job = bench.view()
+    view = visit.settle(job, ("view", bench.project.identity))
+    if view is None:
+        return visit.page("columns.html", problem=problem, waiting=job, lines=[])
+    if not bench.project.raw:
+        bench.project.change(lambda raw: raw.update(view.draft()))
+    columns, words = bench.project.columns, visit.text("filter").lower()
+    lines = []
+    for at, (name, profile) in enumerate(view.profiles.items()):
+        role = str(columns.get(name, {}).get("role", ""))
+        line = {
+            "at": at, "name": name, "profile": profile, "spark": draw_spark(view.charts[name]),
+            "role": role.rstrip("?"), "is_suggested": role.endswith("?"),
+            "reason": suggest(profile).reason, "doubt": suggest(profile).doubt,
+        }  # fmt: skip
+        if all(word in f"{name} {profile.kind} {role}".lower() for word in words.split()):
+            lines.append(line)
+    return visit.page(
+        "columns.html", problem=problem, lines=lines, roles=ROLES, words=words,
+        suggested=sum(str(column.get("role", "")).endswith("?") for column in columns.values()),
+        command=bench.command("init", "--output", "policy.toml"),
+    )  # fmt: skip
+
+
+def change_roles(visit: Visit) -> str:
+    """Sets the role of one column or of all that are ticked, confirms, or takes back."""
+    bench = visit.bench
+    what = visit.text("what")
+    if what == "undo":
+        bench.project.undo()
+        return "/columns"
+    view = bench.find_view()
+    if view is None:
+        raise UsageError("the table is still being counted", hint="wait a moment")
+    profiles: dict[str, Profile] = view.profiles
+    if what == "confirm":
+        bench.project.change(_confirm)
+        return "/columns"
+    role, names = visit.text("role"), visit.texts("column")
+    # A single column's own choice is named after its place, so that one form holds all of them.
+    for at, name in enumerate(profiles):
+        if what == f"one-{at}":
+            role, names = visit.text(f"role-{at}"), [name]
+    if role not in ROLES:
+        raise UsageError("which role?", hint=f"one of {', '.join(ROLES)}")
+    chosen = [name for name in names if name in profiles]
+    if not chosen:
+        raise UsageError("which columns?", hint="tick those that are meant")
+
+    def edit(raw: Raw) -> None:
+        for name in chosen:
+            raw["columns"][name] = change_role(raw["columns"].get(name, {}), role, profiles[name])
+
+    bench.project.change(edit)
+    return "/columns"
+
+
+def change_role(column: Raw, role: str, profile: Profile) -> Raw:
+    """A column's part of the policy with another role; what that role cannot have is left out."""
+    kept: dict[str, Any] = {key: column[key] for key in KEPT.get(role, ("label",)) if key in column}
+    if role == "sensitive" and "distance" not in kept:
+        kept["distance"] = "ordered" if profile.kind in ("number", "date") else "equal"
+    return {"role": role, **kept}
+
+
+def _confirm(raw: Raw) -> None:
+    for column in raw["columns"].values():
+        column["role"] = str(column.get("role", "")).rstrip("?")
+
+
+def list_routes() -> list[Route]:
+    """The page and its form."""
+    return [show("/columns", show_columns), act("/columns", change_roles, show_columns)]

@@ -1,0 +1,199 @@
+"""Explore: loss against t or k, and the lattice, as pictures to click; runs beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+import tclose
+from tclose.errors import UsageError
+from tclose.plain import exact
+from tclose.report.document import Part, Picture, Table
+from tclose.report.frontier import describe_point, draw_frontier, make_frontier_section
+from tclose.report.lattice import draw_lattice, summarize_lattice
+from tclose.search.frontier.curves import Frontier, Point
+from tclose.search.full_domain.survey import LatticePoint, Survey
+from tclose.studio.jobs import BackgroundJob
+from tclose.studio.project import Raw, Run
+from tclose.studio.screens.search import describe_run
+from tclose.studio.visit import Visit, act, show
+
+POINTS = 8
+EFFORT = 10.0
+"""What a frontier may spend if the policy says nothing."""
+
+
+def show_explore(visit: Visit, problem: str = "") -> Response:
+    """The pictures that were asked for, the mark that was clicked, and two runs compared."""
+    bench, what = visit.bench, visit.text("what")
+    runs = bench.project.runs
+    values: dict[str, Any] = {
+        "what": what, "parts": [], "chosen": None, "waiting": None,
+        "runs": [describe_run(run) for run in reversed(runs)], "compared": None,
+    }  # fmt: skip
+    verb, told = ("lattice", ()) if what == "lattice" else ("frontier", _choose_range(what))
+    command = bench.command(verb, "--policy", "policy.toml", *told)
+    if not problem and what in ("t", "k", "lattice"):
+        job, key = explore(visit, what)
+        found = visit.settle(job, key)
+        values["waiting"] = None if found is not None else job
+        if isinstance(found, Frontier):
+            values |= _describe_frontier(visit, found, what)
+        elif found is not None:
+            values |= _describe_lattice(visit, found)
+    first, second = (bench.project.find_run(visit.text(name)) for name in ("first", "second"))
+    if not problem and visit.text("first") and first and second:
+        values["compared"] = compare_runs(visit, first, second, values)
+    return visit.page("explore.html", problem=problem, command=command, **values)
+
+
+def _choose_range(what: str) -> tuple[str, ...]:
+    return ("--k", "2:20", "--points", str(POINTS)) if what == "k" else ("--points", str(POINTS))
+
+
+def explore(visit: Visit, what: str) -> tuple[BackgroundJob, Hashable]:
+    """The frontier or the lattice of the table by the policy as it stands."""
+    bench = visit.bench
+    project = bench.project
+    data, policy, reading = project.data, project.policy, project.reading
+    key: Hashable = (what, bench.stand)
+    limited = policy.search.effort is not None or policy.search.seconds is not None
+
+    def work(job: BackgroundJob) -> Frontier | Survey:
+        watch = {name: job.watch[name] for name in ("progress", "cancelled")}
+        effort = None if limited else EFFORT
+        if what == "lattice":
+            return tclose.lattice(data, policy, effort=effort, reading=reading, **watch)
+        over: dict[str, Any] = {"k": "2:20"} if what == "k" else {"t": "0.05:0.5"}
+        return tclose.frontier(
+            data, policy, points=POINTS, effort=effort, reading=reading, **over, **watch
+        )
+
+    title = "Looking at the lattice" if what == "lattice" else f"Trying other values of {what}"
+    return bench.jobs.compute(key, title, work), key
+
+
+def _describe_frontier(visit: Visit, found: Frontier, what: str) -> dict[str, Any]:
+    def link(point: Point) -> str:
+        return f"/explore?what={what}&point={found.points.index(point)}#chosen"
+
+    section = make_frontier_section(found)
+    parts: list[Part] = []
+    for part in section.parts:
+        if isinstance(part, Picture):
+            part = Picture(part.title, draw_frontier(found, inline=True, link=link), part.numbers)
+        parts.append(part)
+    at, chosen = visit.text("point"), None
+    if at.isdigit() and int(at) < len(found.points):
+        point = found.points[int(at)]
+        chosen = {"words": describe_point(found, point), "t": point.t, "k": point.k}
+    return {"parts": parts, "chosen": chosen}
+
+
+def _describe_lattice(visit: Visit, found: Survey) -> dict[str, Any]:
+    def link(point: LatticePoint) -> str:
+        return f"/explore?what=lattice&levels={'-'.join(map(str, point.levels))}#chosen"
+
+    parts = summarize_lattice(found)
+    drawn = draw_lattice(found, inline=True, link=link)
+    if drawn is not None:
+        table = next(part for part in parts if getattr(part, "caption", "") == "Levels")
+        assert isinstance(table, Table)
+        parts.remove(table)
+        parts.insert(1, Picture("The lattice", drawn, table))
+    chosen = None
+    for point in found.points:
+        if visit.text("levels") == "-".join(map(str, point.levels)):
+            kept = "keeps the promise" if point.holds else "breaks the promise"
+            words = f"{found.name_node(point.levels)}: {kept}; loss {point.loss:.4f}; "
+            words += f"classes: {point.classes:,}; rows left out: {point.left_out:,}"
+            chosen = {"words": words, "levels": visit.text("levels")}
+    return {"parts": parts, "chosen": chosen}
+
+
+def take_chosen(visit: Visit) -> str:
+    """Writes the mark that was clicked into the policy: its t or k, or its levels."""
+    bench, levels = visit.bench, visit.text("levels")
+    policy = bench.project.policy
+    if levels:
+        job, key = explore(visit, "lattice")
+        found = visit.settle(job, key)
+        if found is None:
+            raise UsageError("the lattice is still being looked at")
+        wanted = [int(level) for level in levels.split("-") if level.isdigit()]
+        ranges = {name: [level, level] for name, level in zip(found.columns, wanted, strict=True)}
+        bench.project.change(lambda raw: _set_search(raw, levels=ranges, method="optimal"))
+        return "/search"
+    t, k = visit.text("t"), visit.text("k")
+    own = [column.t for column in policy.columns.values() if column.t is not None]
+
+    def edit(raw: Raw) -> None:
+        if k.isdigit():
+            raw["k"] = int(k)
+        for name, column in raw["columns"].items():
+            stated = policy.columns[name].t
+            if t and stated is not None and max(own) > 0:
+                column["t"] = str(Fraction(exact(t) * stated / max(own)))
+
+    bench.project.change(edit)
+    return "/search"
+
+
+def _set_search(raw: Raw, **settings: Any) -> None:
+    raw["search"] = {**(raw.get("search") or {}), **settings}
+
+
+def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) -> dict[str, Any]:
+    """Two runs beside each other: loss per column, classes, what was attained, attacks."""
+    pair = [first, second]
+    told = [describe_run(run) for run in pair]
+    certificates = [run.certificate for run in pair]
+    losses = [{} if found.loss is None else found.loss.columns for found in certificates]
+    names = list(dict.fromkeys(name for loss in losses for name in loss))
+    rows = [("loss of " + name, *(_write(loss.get(name)) for loss in losses)) for name in names]
+    attained: dict[str, list[str]] = {}
+    for at, found in enumerate(certificates):
+        for requirement in found.requirements:
+            line = attained.setdefault(requirement.name, ["–", "–"])
+            line[at] = f"{_write(requirement.achieved)} ({requirement.required} asked)"
+    attacks: dict[str, list[str]] = {}
+    for at, run in enumerate(pair):
+        job, key = visit.bench.attack(run)
+        report = visit.settle(job, key)
+        if report is None:
+            values["waiting"] = job
+            break
+        for finding in report.findings:
+            words = finding.attack + (f" of {finding.attribute}" if finding.attribute else "")
+            line = attacks.setdefault(words, ["–", "–"])
+            line[at] = f"{finding.affected:,} of {finding.total:,} rows"
+    counts = [
+        (key, *(_write(each[name]) for each in told))
+        for key, name in (
+            ("loss", "loss"), ("classes", "classes"), ("smallest class", "smallest"),
+            ("rows left out", "left_out"), ("k asked", "k"),
+        )
+    ]  # fmt: skip
+    return {
+        "first": first.number, "second": second.number,
+        "groups": [
+            ("Classes and loss", counts), ("Loss per column", rows),
+            ("Attained", [(name, *line) for name, line in attained.items()]),
+            ("Attacks", [(name, *line) for name, line in attacks.items()]),
+        ],
+    }  # fmt: skip
+
+
+def _write(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return "–" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def list_routes() -> list[Route]:
+    """The page and its form."""
+    return [show("/explore", show_explore), act("/explore", take_chosen, show_explore)]

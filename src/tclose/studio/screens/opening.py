@@ -1,0 +1,80 @@
+"""Open: the table, how it is written, and its first rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tclose.data.binding import open_source
+from tclose.data.io.paths import Address, Reading
+from tclose.errors import UsageError
+from tclose.studio.visit import Visit, act, show
+
+ENCODINGS = ("utf-8", "utf-16", "latin-1", "windows-1252", "iso-8859-15", "shift_jis")
+DELIMITERS = ((",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "bar"), (" ", "space"))
+
+
+def show_open(visit: Visit, problem: str = "") -> Response:
+    """Which table is open, and its first rows."""
+    view, waiting, bench = None, None, visit.bench
+    if bench.project.table is not None:
+        try:
+            job = bench.view()
+            view = visit.settle(job, ("view", bench.project.identity))
+            waiting = None if view is not None else job
+        except UsageError as error:
+            problem = problem or str(error)
+    if view is not None and not bench.project.raw:
+        bench.project.change(lambda raw: raw.update(view.draft()))
+    return visit.page(
+        "open.html", problem=problem, waiting=waiting, command=bench.command("init"),
+        encodings=ENCODINGS, delimiters=DELIMITERS,
+    )  # fmt: skip
+
+
+def open_table(visit: Visit) -> str:
+    """Opens a path, an upload or an address of a database, read as the form says."""
+    bench, upload = visit.bench, visit.upload("file")
+    address = visit.text("address")
+    table: str | Address
+    if upload is not None:
+        keep = visit.text("keep") == "yes"
+        table = str(bench.take_upload(upload.filename or "", upload.file, keep=keep).absolute())
+    elif address:
+        found = Address.of(address)
+        if found is None:
+            what, hint = (
+                "this is no address of a database",
+                "such as postgresql://user@host/db#table",
+            )
+            raise UsageError(what, where="address", hint=hint)
+        table = found
+    elif visit.text("path"):
+        table = str(Path(visit.text("path")).expanduser().absolute())
+    else:
+        raise UsageError("which table?", hint="give a path, a file or an address")
+    marks = tuple(mark.strip() for mark in visit.text("nulls").split(",") if mark.strip())
+    # A delimiter may be a blank, so the form's text is taken as it is.
+    delimiter = next(iter(visit.texts("delimiter")), "")
+    reading = Reading(
+        delimiter or None, visit.text("encoding") or None, ("", *marks),
+        sheet=visit.text("sheet") or None, query=visit.text("query") or None,
+    )  # fmt: skip
+    if isinstance(table, str):
+        look_first(Path(table), reading)
+    bench.project.open(table, reading)
+    return "/open"
+
+
+def look_first(path: Path, reading: Reading) -> None:
+    """Raises where a file cannot be opened at all, before the project is about it."""
+    source = open_source(path, reading)
+    source.read_first(source.columns, 1)
+    source.close()
+
+
+def list_routes() -> list[Route]:
+    """The page and its form."""
+    return [show("/open", show_open), act("/open", open_table, show_open)]

@@ -1,0 +1,193 @@
+"""Release: verify, sign off, download; everything as files that the command line takes."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+import tclose
+from tclose.data.io.files import write_text
+from tclose.data.io.records import json_hash
+from tclose.errors import UsageError
+from tclose.policy.load import build_part, read_raw, write_toml
+from tclose.policy.model import ReleaseContext
+from tclose.release import Release
+from tclose.report.document import EDITIONS
+from tclose.report.summaries import summarize_audit, summarize_checks
+from tclose.studio.jobs import BackgroundJob
+from tclose.studio.project import POLICY, Run, to_plain_values
+from tclose.studio.screens.search import describe_run
+from tclose.studio.visit import Visit, act, show
+from tclose.studio.workbench import script_for
+from tclose.utility.loss import LossReport
+from tclose.verify.certificate import Origin, certify
+from tclose.verify.recheck import recheck
+from tclose.workflows.report import release_report
+
+CONTEXT = (
+    ("recipient", "Who gets it"),
+    ("purpose", "What it is for"),
+    ("expert", "Who signs off, and what qualifies them"),
+    ("review_date", "To be looked at again on"),
+    ("threshold", "The risk that is accepted"),
+    ("justification", "Why that risk is acceptable"),
+    ("controls", "What else protects it, divided by semicolons"),
+)
+
+
+def show_release(visit: Visit, problem: str = "") -> Response:
+    """A run, verified anew, with everything that can be taken along."""
+    bench = visit.bench
+    run = bench.project.find_run(visit.text("run"))
+    values: dict[str, Any] = {
+        "run": run, "runs": [describe_run(each) for each in bench.project.runs], "parts": [],
+        "fields": CONTEXT, "context": {}, "editions": EDITIONS, "ready": set(), "holds": False,
+        "script": "", "command": "",
+    }  # fmt: skip
+    if run is None:
+        return visit.page("release.html", problem=problem, **values)
+    certificate = ("--certificate", "certificate.json", "--policy", POLICY)
+    values["command"] = "\n".join(
+        (bench.release_command(), f"tclose verify {run.release.name} {' '.join(certificate)}")
+    )
+    values |= {"context": run.certificate.context or {}, "script": script_for(bench, run)}
+    values["ready"] = {path.name for path in run.folder.iterdir()}
+    job, key = verify(visit, run)
+    found = visit.settle(job, key)
+    if found is None:
+        return visit.page("release.html", problem=problem, waiting=job, **values)
+    values["parts"], values["holds"] = found
+    report = bench.jobs.find(visit.text("job"))
+    if report is not None and report.problem is not None:
+        problem = problem or report.problem
+    waiting = report if report is not None and not report.is_done else None
+    return visit.page("release.html", problem=problem, waiting=waiting, **values)
+
+
+def verify(visit: Visit, run: Run) -> tuple[BackgroundJob, Hashable]:
+    """The release counted from scratch, and its certificate held against that."""
+    stamp = (run.folder / "certificate.json").stat().st_mtime_ns
+    key: Hashable = ("verify", run.number, run.folder, stamp, run.release.stat().st_mtime_ns)
+
+    def work(job: BackgroundJob) -> tuple[list[Any], bool]:
+        audit = tclose.verify(run.release, run.policy, progress=job.tell)
+        checks = recheck(run.certificate, audit, audit.bound.source.digest())
+        sound = all(check.confirmed is not False for check in checks)
+        parts = [*summarize_audit(audit, details=None, values=False), summarize_checks(checks)]
+        return parts, audit.holds is True and sound
+
+    return visit.bench.jobs.compute(key, "Counting the release from scratch", work), key
+
+
+def sign_off(visit: Visit) -> str:
+    """Puts recipient, purpose and the like into the policy, and certifies anew what is counted."""
+    run = _require_run(visit)
+    given: dict[str, Any] = {name: visit.text(name) for name, _ in CONTEXT if visit.text(name)}
+    if "controls" in given:
+        given["controls"] = [part.strip() for part in given["controls"].split(";") if part.strip()]
+    build_part(ReleaseContext, given)  # raises with what is wrong
+    raw = to_plain_values(read_raw(run.folder / POLICY))
+    raw.pop("context", None)
+    if given:
+        raw["context"] = given
+    old = run.certificate
+    write_text(run.folder / POLICY, write_toml(raw))
+    policy = run.policy.to_json()
+    audit = tclose.verify(run.release, run.policy)
+    hashes = old.hashes.model_copy(
+        update={"policy": json_hash(policy), "output": audit.bound.source.digest()}
+    )
+    origin = Origin(**{name: getattr(old, name) for name in Origin.model_fields})
+    certify(audit, policy, origin, hashes).save(run.folder / "certificate.json")
+    for edition in EDITIONS:
+        (run.folder / f"report-{edition}.html").unlink(missing_ok=True)
+    visit.bench.project.change(
+        lambda own: own.update(context=given) if given else own.pop("context", None) and None
+    )
+    return f"/release?run={run.number}"
+
+
+def _require_run(visit: Visit) -> Run:
+    run = visit.bench.project.find_run(visit.text("run"))
+    if run is None:
+        raise UsageError("there is no such run", where="run")
+    return run
+
+
+def write_report(visit: Visit) -> str:
+    """Begins to write an edition of the report."""
+    run, edition = _require_run(visit), visit.text("edition")
+    if edition not in EDITIONS:
+        raise UsageError("which edition?", hint=f"one of {', '.join(EDITIONS)}")
+    project = visit.bench.project
+    data, reading = project.data, project.reading
+
+    def work(job: BackgroundJob) -> None:
+        policy, certificate = run.policy, run.certificate
+        audit = tclose.verify(run.release, policy, progress=job.tell)
+        lost = certificate.loss
+        loss = LossReport(
+            lost.overall if lost else 0.0, lost.columns if lost else {}, np.zeros((0, 0)),
+            certificate.left_out.rows if certificate.left_out else 0,
+        )  # fmt: skip
+        made = Release(None, run.release, certificate, audit, loss, None, None, loss.left_out)
+        original = tclose.check(data, policy, reading=reading)
+        target = run.folder / f"report-{edition}.html"
+        release_report(original, reading, made, target, edition, None, progress=job.tell)
+
+    stamp = (run.folder / "certificate.json").stat().st_mtime_ns
+    key = ("report", run.number, run.folder, edition, stamp)
+    job = visit.bench.jobs.compute(key, f"Writing the {edition} report", work)
+    job.wait()
+    return f"/release?run={run.number}&job={job.name}"
+
+
+def download(visit: Visit, problem: str = "") -> Response:
+    """One file of a run, or all of them together."""
+    run, name = visit.bench.project.find_run(visit.path["run"]), visit.path["file"]
+    if run is None or problem:
+        return Response("There is no such run.\n", 404, media_type="text/plain")
+    if name == "script.py":
+        return _send(script_for(visit.bench, run).encode(), name, "text/x-python")
+    if name == "command.txt":
+        return _send(f"{visit.bench.release_command()}\n".encode(), name, "text/plain")
+    if name == "all.zip":
+        return _send(_pack(visit, run), f"release-{run.number}.zip", "application/zip")
+    offered = {run.release.name, "certificate.json", "plan.json", POLICY}
+    offered |= {f"report-{edition}.html" for edition in EDITIONS}
+    path = run.folder / name
+    if name not in offered or not path.is_file():
+        return Response("There is no such file.\n", 404, media_type="text/plain")
+    return FileResponse(path, filename=name, content_disposition_type="attachment")
+
+
+def _send(content: bytes, name: str, kind: str) -> Response:
+    told = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=kind, headers=told)
+
+
+def _pack(visit: Visit, run: Run) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(run.folder.rglob("*")):
+            if path.is_file() and path.name != "rows.json":
+                archive.write(path, str(path.relative_to(run.folder)))
+        archive.writestr("script.py", script_for(visit.bench, run))
+        archive.writestr("command.txt", f"{visit.bench.release_command()}\n")
+    return packed.getvalue()
+
+
+def list_routes() -> list[Route]:
+    """The page, its forms, and the files."""
+    return [
+        show("/release", show_release),
+        act("/release/sign", sign_off, show_release),
+        act("/release/report", write_report, show_release),
+        show("/runs/{run}/{file}", download),
+    ]

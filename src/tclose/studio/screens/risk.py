@@ -1,0 +1,83 @@
+"""Risk now: the audit, the worst classes, attacks, and why a class is as far off as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tclose.errors import UsageError
+from tclose.report.document import Part, Picture, Table
+from tclose.report.explanation import (
+    choose_shares,
+    draw_differences,
+    draw_flow,
+    summarize_explanation,
+)
+from tclose.report.summaries import summarize_attacks, summarize_audit
+from tclose.studio.visit import Visit, show
+from tclose.verify.audit import Audit
+from tclose.verify.explanation import explain_class
+
+MOST_CLASSES = 15
+
+
+def show_risk(visit: Visit, problem: str = "") -> Response:
+    """What the table gives away as it is, by the policy as it stands."""
+    bench = visit.bench
+    values: dict[str, Any] = {"parts": [], "worst": [], "attacks": [], "attributes": []}
+    command = bench.command("audit", "--policy", "policy.toml")
+    if problem:
+        return visit.page("risk.html", problem=problem, command=command, **values)
+    job, key = bench.audit()
+    audit: Audit | None = visit.settle(job, key)
+    if audit is None:
+        return visit.page("risk.html", waiting=job, command=command, **values)
+    values["parts"] = summarize_audit(audit, values=False, details=True)
+    values["worst"] = [] if audit.in_parts else audit.worst[:MOST_CLASSES]
+    values["attributes"] = [] if audit.in_parts else list(audit.bound.attributes)
+    attacks, attack_key = bench.attack()
+    found = visit.settle(attacks, attack_key)
+    if found is not None:
+        values["attacks"] = summarize_attacks(found)
+    waiting = attacks if found is None else None
+    return visit.page("risk.html", command=command, waiting=waiting, **values)
+
+
+def show_why(visit: Visit, problem: str = "") -> Response:
+    """Why one class is as far from the table as it is, with the flow of mass."""
+    bench = visit.bench
+    number, attribute = visit.text("class"), visit.text("attribute") or None
+    words = ["--class-number", number] if number else []
+    words += ["--attribute", attribute] if attribute else []
+    command = bench.command("explain", "--policy", "policy.toml", *words)
+    if problem:
+        return visit.page("why.html", problem=problem, command=command, parts=[], screen="risk")
+    job, key = bench.audit()
+    audit: Audit | None = visit.settle(job, key)
+    if audit is None:
+        return visit.page("why.html", waiting=job, command=command, parts=[], screen="risk")
+    if audit.in_parts or not audit.bound.attributes:
+        raise UsageError("there is no distance to explain", hint="make a column sensitive")
+    if number and not number.isdigit():
+        raise UsageError("classes are numbered", where="class")
+    why = explain_class(audit.bound, int(number) if number else None, attribute)
+    heading, distance, shares, *rest = summarize_explanation(why)
+    parts: list[Part] = [heading, distance]
+    if choose_shares(why, 1) and isinstance(shares, Table):
+        title = f"{why.attribute}: how the class differs from the table"
+        parts.append(Picture(title, draw_differences(why, inline=True), shares))
+    if why.moves:
+        moves = [part for part in rest if isinstance(part, Table)][-1]
+        parts.append(Picture("The flow of mass", draw_flow(why, inline=True), moves))
+        rest.remove(moves)
+    return visit.page(
+        "why.html", command=command, parts=[*parts, *rest], why=why, screen="risk",
+        attributes=list(audit.bound.attributes),
+    )  # fmt: skip
+
+
+def list_routes() -> list[Route]:
+    """The page, and the one about a class."""
+    return [show("/risk", show_risk), show("/risk/why", show_why)]

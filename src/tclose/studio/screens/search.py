@@ -1,0 +1,85 @@
+"""Search: method, effort and rows that may be left out; progress; the runs side by side."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tclose.errors import UsageError
+from tclose.search import METHODS
+from tclose.studio.project import Raw, Run
+from tclose.studio.screens.jobs import draw_curve
+from tclose.studio.visit import Visit, act, show
+
+KEYS = ("method", "effort", "seconds", "suppression", "seed")
+
+
+def show_search(visit: Visit, problem: str = "") -> Response:
+    """The settings, the search that goes on, and the runs so far."""
+    bench = visit.bench
+    job, wishes = bench.search_job, bench.project.raw.get("search") or {}
+    waiting, curve = None, None
+    if job is not None:
+        if not job.wait(0):
+            waiting = job
+        elif job.problem is not None and job.keeps is not False:
+            problem = problem or job.problem
+        curve = draw_curve(job) if job.is_done else None
+    policy_problems = [str(found) for found in bench.project.problems]
+    return visit.page(
+        "search.html", problem=problem, waiting=waiting, curve=curve, wishes=wishes,
+        order=(bench.project.raw.get("release") or {}).get("rows", "shuffle"),
+        methods=METHODS, runs=[describe_run(run) for run in reversed(bench.project.runs)],
+        complaints=policy_problems, command=bench.release_command(),
+    )  # fmt: skip
+
+
+def describe_run(run: Run) -> dict[str, object]:
+    """What a table of runs tells of one."""
+    certificate, policy = run.certificate, run.policy
+    left_out = certificate.left_out.rows if certificate.left_out else 0
+    return {
+        "number": run.number, "method": certificate.method, "stopped": certificate.stopped,
+        "loss": certificate.loss.overall if certificate.loss else None,
+        "classes": certificate.sizes.classes if certificate.sizes else 0,
+        "smallest": certificate.sizes.smallest if certificate.sizes else 0,
+        "left_out": left_out, "k": policy.k,
+        "t": ", ".join(
+            f"{name} {float(t):g}"
+            for name in policy.sensitive
+            if (t := policy.columns[name].t) is not None
+        ),
+    }  # fmt: skip
+
+
+def start_search(visit: Visit) -> str:
+    """Writes the settings into the policy, and begins."""
+    bench = visit.bench
+    given = {key: visit.text(key) for key in KEYS}
+    if given["effort"] and given["seconds"]:
+        raise UsageError("give effort or seconds, not both", where="search")
+    if given["suppression"].endswith("%"):
+        given["suppression"] = f"{given['suppression'].rstrip('% ')}/100"
+    if given["seed"] and not given["seed"].isdigit():
+        raise UsageError("a seed is a whole number", where="seed")
+
+    def edit(raw: Raw) -> None:
+        search = {key: value for key, value in (raw.get("search") or {}).items() if key not in KEYS}
+        search |= {key: value for key, value in given.items() if value}
+        if "seed" in search:
+            search["seed"] = int(search["seed"])
+        raw.pop("search", None)
+        if search:
+            raw["search"] = search
+        if visit.text("rows") in ("keep", "shuffle"):
+            raw["release"] = {**(raw.get("release") or {}), "rows": visit.text("rows")}
+
+    bench.refuse_second_search()
+    bench.project.change(edit)
+    bench.start_search()
+    return "/search"
+
+
+def list_routes() -> list[Route]:
+    """The page and its form."""
+    return [show("/search", show_search), act("/search", start_search, show_search)]

@@ -1,0 +1,69 @@
+"""What t means, in one sentence with the table's own numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from tclose.hierarchy import Hierarchy
+from tclose.plain import exact
+from tclose.studio.project import Raw
+from tclose.studio.table import ColumnCounts, show_value
+
+NO_T = "t says how far a group of people who look alike may be from the whole table. It is yours."
+
+
+def explain_t(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> str:
+    """What the t of a column allows, whatever class somebody is in."""
+    try:
+        t = exact(str(column["t"]))
+    except (KeyError, ValueError):
+        return NO_T
+    distance = column.get("distance", "equal")
+    rows = counts.rows[:-1]
+    if not rows.sum():
+        return NO_T
+    if distance == "numeric" and counts.dictionary.line:
+        return _explain_numbers(counts, t)
+    if distance == "ordered":
+        return _explain_order(counts, column, t)
+    if distance == "hierarchical" and tree is not None:
+        nodes = tree.find(counts.labels)
+        top = tree.ancestors[nodes[nodes >= 0], max(tree.levels - 2, 0)]
+        shares = np.bincount(top, weights=rows[nodes >= 0])
+        at = int(shares.argmax())
+        return _explain_share(tree.labels[at], shares[at] / rows.sum(), t, "the group ")
+    at = int(rows.argmax())
+    return _explain_share(counts.labels[at], rows[at] / rows.sum(), t, "")
+
+
+def _explain_share(label: str, share: float, t: Fraction, kind: str) -> str:
+    """By the equal distance, or between the topmost groups of a tree, moving a person costs 1."""
+    low, high = max(share - float(t), 0), min(share + float(t), 1)
+    return (
+        f"{share:.1%} of all rows have {kind}“{show_value(label)}”, the most frequent; in every "
+        f"group of rows that look alike it may be anything from {low:.1%} to {high:.1%}."
+    )
+
+
+def _explain_order(counts: ColumnCounts, column: Raw, t: Fraction) -> str:
+    """The distance is the mean number of places that people move, over the places there are."""
+    order = column.get("order")
+    steps = max(len(order if isinstance(order, list) else counts.labels) - 1, 1)
+    return (
+        f"There are {steps + 1:,} values in order. To make a group of rows that look alike like "
+        f"the whole table, its people would have to move by no more than {float(t) * steps:.1f} "
+        f"places each, on average."
+    )
+
+
+def _explain_numbers(counts: ColumnCounts, t: Fraction) -> str:
+    """The distance is the mean move over the range; means differ by no more than that."""
+    line = np.array([float(number) for number in counts.dictionary.line or ()])
+    rows = counts.rows[: len(line)]
+    mean, far = float(rows @ line / rows.sum()), float(t) * float(line[-1] - line[0])
+    return (
+        f"The mean of all rows is {mean:,.2f}; that of every group of rows that look alike must "
+        f"lie between {mean - far:,.2f} and {mean + far:,.2f}."
+    )

@@ -1,0 +1,111 @@
+"""Starts the studio on this machine, opens its page, and clears up when it ends."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from tclose.data.io.paths import AS_FOUND, Address, Reading
+from tclose.errors import UsageError
+from tclose.studio.app import build_app
+from tclose.studio.guard import Guard
+from tclose.studio.project import Project
+from tclose.studio.workbench import Workbench
+
+LOCAL = "127.0.0.1"
+MOST_UPLOADED = 4 << 30
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """What a studio is started with."""
+
+    project: Path
+    table: str | Address | None = None
+    policy: Path | None = None
+    reading: Reading = AS_FOUND
+    host: str = LOCAL
+    port: int = 0
+    """0 takes one that is free."""
+    most_uploaded: int = MOST_UPLOADED
+
+
+class Studio:
+    """A server that is ready to run."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        project = Project(settings.project)
+        if settings.table is not None or settings.policy is not None:
+            _take(project, settings)
+        project.save()
+        self.private = Path(tempfile.mkdtemp(prefix="tclose-studio-"))
+        self.socket = _listen(settings)
+        port = int(self.socket.getsockname()[1])
+        hosts = {settings.host, LOCAL, "localhost"} if settings.host == LOCAL else {settings.host}
+        self.bench = Workbench(project, self.private)
+        self.guard = Guard(build_app(self.bench), hosts, port, settings.most_uploaded)
+        self.base = f"http://{settings.host}:{port}"
+        config = uvicorn.Config(
+            self.guard, log_config=None, access_log=False, ws="none", server_header=False,
+            date_header=False, proxy_headers=False, timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        self.server = uvicorn.Server(config)
+
+    @property
+    def address(self) -> str:
+        """What the user opens; it works once."""
+        return f"{self.base}/?token={self.guard.token}"
+
+    def run(self, *, open_page: bool, ready: Callable[[str], None]) -> None:
+        """Serves until it is stopped; what is private is gone afterwards."""
+        try:
+            ready(self.address)
+            if open_page:
+                webbrowser.open(self.address)
+            self.server.run(sockets=[self.socket])
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Drops a search that goes on, and removes what is private."""
+        job = self.bench.search_job
+        if job is not None:
+            job.stop(keep=False)
+            job.wait(10)
+        self.socket.close()
+        shutil.rmtree(self.private, ignore_errors=True)
+
+
+def _take(project: Project, settings: ServerSettings) -> None:
+    """Opens what the command names in the project; a project is about one table."""
+    table = project.table if settings.table is None else settings.table
+    if table is None:
+        raise UsageError("a policy for which table?", hint="name the table, too")
+    if project.table is not None and str(project.table) != str(table):
+        raise UsageError(
+            "this project is about another table",
+            where=str(project.folder),
+            hint="choose another folder with --project",
+        )
+    raw = None if settings.policy is None else project.adopt_policy(settings.policy)
+    reading = project.reading if settings.table is None else settings.reading
+    project.open(table, reading, raw)
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
+    try:
+        found = socket.create_server((settings.host, settings.port))
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen there ({error.strerror})",
+            where=f"{settings.host}:{settings.port}",
+            hint="choose another --port, or leave it out",
+        ) from None
+    return found

@@ -1,0 +1,172 @@
+"""What pages show of the table: first rows, profiles of columns, counts of their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tclose.arrays import Floats
+from tclose.data.binding import make_hierarchy, open_source
+from tclose.data.cleaning import apply_cleanings
+from tclose.data.encode.cells import Cells, count_cells
+from tclose.data.encode.columns import Dictionary, as_text
+from tclose.data.io.paths import Address, Reading
+from tclose.data.profile import profile_columns
+from tclose.data.source import Source
+from tclose.errors import DataError
+from tclose.hierarchy import Hierarchy
+from tclose.policy.cleaning import ColumnCleaning
+from tclose.policy.columns import HierarchySpec
+from tclose.policy.draft import Profile, draft
+from tclose.policy.load import parse_toml, policy_from
+from tclose.report.distributions import Spread, chart_spread, count_values
+from tclose.report.document import HistogramChart
+from tclose.studio.project import Raw, to_plain_values
+
+FIRST_ROWS = 20
+LONGEST = 60
+"""Letters of a value that a page shows."""
+MANY_VALUES = 20_000
+"""Of a column with more distinct values only the first rows are drawn."""
+SAMPLE = 10_000
+CLEANING = (*ColumnCleaning.model_fields, "missing")
+"""What a policy says of a column that changes how its values are counted."""
+MOST_UNPACKED = 8 << 30
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table as it was first looked at."""
+
+    name: str
+    rows: int
+    columns: tuple[str, ...]
+    first: tuple[tuple[str, ...], ...]
+    delimiter: str
+    notes: tuple[str, ...]
+    profiles: dict[str, Profile]
+    charts: dict[str, HistogramChart | None]
+
+    def draft(self) -> Raw:
+        """A first policy, every role with a question mark."""
+        raw: Raw = to_plain_values(parse_toml(draft(self.name, list(self.profiles.values()))))
+        return raw
+
+
+@dataclass(frozen=True)
+class ColumnCounts:
+    """The values of one column, as the policy has them counted, with their rows."""
+
+    name: str
+    labels: tuple[str, ...]
+    rows: Floats
+    """Of each label, those without a value last."""
+    dictionary: Dictionary
+    hierarchy: Hierarchy | None = None
+
+    @property
+    def ranked(self) -> list[tuple[str, int]]:
+        """The values and their rows, the most frequent first."""
+        order = np.argsort(-self.rows[:-1], kind="stable")
+        return [(self.labels[at], int(self.rows[at])) for at in order]
+
+
+def show_value(value: Any) -> str:
+    """A cell as a page shows it."""
+    text = "" if value is None else as_text(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def read_rows(source: Source, limit: int) -> list[tuple[str, ...]]:
+    """The first rows of a table as text."""
+    table = source.read_first(source.columns, limit)
+    shown = [[show_value(value) for value in column.to_pylist()] for column in table.columns]
+    return list(zip(*shown, strict=True))
+
+
+def look_at_table(data: Path | Address, reading: Reading) -> TableView:
+    """Opens a table and counts what the first screens show."""
+    source = open_source(data, reading)
+    first = tuple(read_rows(source, FIRST_ROWS))
+    profiles = {profile.name: profile for profile in profile_columns(source)}
+    charts = {name: _chart(source, profile) for name, profile in profiles.items()}
+    view = TableView(
+        source.name, source.n_rows, source.columns, first, source.delimiter, source.notes,
+        profiles, charts,
+    )  # fmt: skip
+    source.close()
+    return view
+
+
+def _chart(source: Source, profile: Profile) -> HistogramChart | None:
+    """How a column's values are spread; None where each row has a value of its own."""
+    if profile.kind == "nested" or (
+        profile.is_nearly_unique and profile.kind not in ("number", "date")
+    ):
+        return None
+    if profile.distinct <= MANY_VALUES:
+        cells = count_cells(source, [profile.name])
+    else:
+        cells = count_cells(open_source(source.read_first([profile.name], SAMPLE)), [profile.name])
+    counts = _count(profile.name, cells)
+    nominal = profile.kind not in ("number", "date")
+    spread = Spread.of(counts.dictionary, {"table": counts.rows}, nominal=nominal)
+    return chart_spread(spread, f"{profile.name}: how its values are spread")
+
+
+def _count(name: str, cells: Cells) -> ColumnCounts:
+    dictionary = cells.dictionaries[name]
+    return ColumnCounts(name, tuple(dictionary.labels), count_values(cells, name), dictionary)
+
+
+def count_column(data: Path | Address, reading: Reading, name: str, column: Raw) -> ColumnCounts:
+    """The values of a column, cleaned as the policy says, with their rows."""
+    cleaning = {key: column[key] for key in CLEANING if key in column}
+    policy = policy_from({"columns": {name: {"role": "quasi", **cleaning}}}, ".")
+    source = apply_cleanings(open_source(data, reading), policy)
+    if name not in source.columns:
+        raise DataError(f"the table has no column {name!r}", where=source.name)
+    counts = _count(name, count_cells(source, [name]))
+    source.close()
+    return counts
+
+
+def build_hierarchy(spec: Any, counts: ColumnCounts, base: Path) -> Hierarchy:
+    """The tree that a part of a policy describes, for the values that occur."""
+    rules = policy_from({"columns": {counts.name: {"role": "quasi", "hierarchy": spec}}}, base)
+    found = rules.columns[counts.name].hierarchy
+    assert isinstance(found, HierarchySpec)
+    return make_hierarchy(found, counts.name, counts.labels, base)
+
+
+def refuse_bomb(path: Path) -> None:
+    """Raises where an upload is packed so that it would fill the machine when it is read."""
+    import zipfile
+
+    import pyarrow.parquet as pq
+
+    size = 0
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as packed:
+                size = sum(entry.file_size for entry in packed.infolist())
+        elif path.suffix in (".gz", ".zst"):
+            with pa.input_stream(str(path), compression="detect") as stream:
+                while size <= MOST_UNPACKED and (piece := stream.read(CHUNK)):
+                    size += len(piece)
+        elif path.suffix in (".parquet", ".pq"):
+            parts = pq.ParquetFile(path).metadata
+            groups = range(parts.num_row_groups)
+            size = sum(parts.row_group(at).total_byte_size for at in groups)
+            size = max(size, parts.num_rows * parts.num_columns)
+    except (OSError, ValueError, zipfile.BadZipFile, pa.ArrowException):
+        what = "the file cannot be unpacked"
+        raise DataError(what, where=path.name, hint="is it whole?") from None
+    if size > MOST_UNPACKED:
+        what = f"unpacked it would take more than {MOST_UNPACKED >> 30} GiB"
+        raise DataError(what, where=path.name, hint="open it by its path if you trust it")

@@ -1,0 +1,137 @@
+"""One request: what was sent, the workbench, and how a page is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, QueryParams, UploadFile
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from tclose.errors import TcloseError
+from tclose.report.render.saving import load_templates
+from tclose.studio.jobs import PATIENCE, BackgroundJob
+from tclose.studio.workbench import Workbench
+
+SCREENS = (
+    ("open", "Open", "the table"),
+    ("columns", "Columns", "what each one is"),
+    ("values", "Values", "groups, distances, t"),
+    ("risk", "Risk now", "before anything is done"),
+    ("search", "Search", "for a release"),
+    ("explore", "Explore", "what else there is"),
+    ("before-after", "Before and after", "what changed"),
+    ("release", "Release", "verify, sign, download"),
+)
+"""The pages in the order of the work: their path, name, and what they are about."""
+MOST_FIELDS = 20_000
+MOST_TEXT = 16 << 20
+"""Bytes of one text of a form."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request and what it may touch."""
+
+    bench: Workbench
+    query: QueryParams
+    form: FormData = field(default_factory=FormData)
+    path: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        """A text of the form, or else of the address; empty where there is none."""
+        value = self.form.get(name, self.query.get(name, ""))
+        return value.strip() if isinstance(value, str) else ""
+
+    def texts(self, name: str) -> list[str]:
+        """Every text of that name, as they were written."""
+        return [value for value in self.form.getlist(name) if isinstance(value, str)]
+
+    def upload(self, name: str) -> UploadFile | None:
+        """A file of the form, if one was chosen."""
+        value = self.form.get(name)
+        return value if isinstance(value, UploadFile) and value.filename else None
+
+    def settle(self, job: BackgroundJob, key: Hashable) -> Any:
+        """What a job gave, if it is done in a moment; None where it goes on. Raises its problem."""
+        return self.bench.require(job, key) if job.wait(PATIENCE) else None
+
+    def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """A page, or a part of one."""
+        project = self.bench.project
+        view = None
+        if project.table is not None:
+            try:
+                view = self.bench.find_view()
+            except TcloseError:
+                view = None
+        shared = {
+            "screens": SCREENS, "screen": template.removesuffix(".html"), "project": project,
+            "view": view, "problem": "", "command": "", "waiting": None,
+            "search_goes_on": self.bench.search_job is not None
+            and not self.bench.search_job.is_done,
+        }  # fmt: skip
+        text = load_templates("tclose.studio").get_template(template)
+        return HTMLResponse(text.render(**shared | values), status)
+
+
+Screen = Callable[..., Response]
+Action = Callable[[Visit], str]
+
+
+def go(path: str) -> Response:
+    """Sends the browser to a page of the studio after something was changed."""
+    return RedirectResponse(path, 303)
+
+
+async def _read(request: Request, bench: Workbench) -> Visit:
+    form = FormData()
+    if request.method == "POST":
+        form = await request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=MOST_TEXT)
+    return Visit(bench, request.query_params, form, request.path_params)
+
+
+def show(path: str, screen: Screen, method: str = "GET") -> Route:
+    """The route of a page, or of a part of one that is asked for with a form."""
+
+    async def run(request: Request) -> Response:
+        visit = await _read(request, request.app.state.bench)
+        return await run_in_threadpool(_answer, screen, visit)
+
+    return Route(path, run, methods=[method])
+
+
+def act(path: str, action: Action, screen: Screen) -> Route:
+    """The route of a form: what it changes, then where to go on; the page again where it fails."""
+
+    async def run(request: Request) -> Response:
+        visit = await _read(request, request.app.state.bench)
+        try:
+            return await run_in_threadpool(partial(_act, action, screen), visit)
+        finally:
+            await visit.form.close()
+
+    return Route(path, run, methods=["POST"])
+
+
+def _answer(screen: Screen, visit: Visit, **values: Any) -> Response:
+    try:
+        return screen(visit, **values)
+    except TcloseError as error:
+        problem = values.get("problem") or str(error)
+    try:
+        return screen(visit, problem=problem)
+    except TcloseError:
+        return visit.page("layout.html", problem=problem)
+
+
+def _act(action: Action, screen: Screen, visit: Visit) -> Response:
+    try:
+        return go(action(visit))
+    except TcloseError as error:
+        return _answer(screen, visit, problem=str(error))

@@ -1,0 +1,99 @@
+"""What somebody sends who means ill: bombs, huge fields, names that lead elsewhere, secrets."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tclose.studio import table
+from tclose.studio.server import Studio
+
+Make = Callable[..., Studio]
+Enter = Callable[[Studio], httpx.Client]
+Settle = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def empty(make: Make) -> Studio:
+    return make(table=None)
+
+
+@pytest.fixture(scope="module")
+def client(empty: Studio, enter: Enter) -> httpx.Client:
+    return enter(empty)
+
+
+def pack(content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", content)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("name", ["bomb.xlsx", "bomb.csv.gz", "bomb.csv"])
+def test_what_would_fill_the_machine_when_unpacked_is_refused(
+    empty: Studio, client: httpx.Client, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(table, "MOST_UNPACKED", 1 << 20)
+    content = b"a,b\n" + b"0,0\n" * (1 << 19)
+    sent = gzip.compress(content) if name.endswith("gz") else pack(content)
+    assert len(sent) < 1 << 16
+    page = client.post("/open", files={"file": (name, sent)}).text
+    assert "unpacked it would take more than" in page
+    assert not list((empty.private / "uploads").iterdir()) and empty.bench.project.table is None
+
+
+def test_a_packed_file_that_is_broken_is_refused(empty: Studio, client: httpx.Client) -> None:
+    broken = gzip.compress(b"a,b\n1,2\n" * 1000)[:-9]
+    assert "cannot be unpacked" in client.post("/open", files={"file": ("a.csv.gz", broken)}).text
+
+
+def test_a_huge_field_is_complained_about_without_its_value(client: httpx.Client) -> None:
+    content = b'a,b\n1,"' + b"secret" * (1 << 20)
+    page = client.post("/open", files={"file": ("huge.csv", content)}).text
+    assert 'role="alert"' in page and "secret" not in page
+
+
+def test_very_many_fields_are_refused(client: httpx.Client) -> None:
+    content = "&".join(f"column={number}" for number in range(30_000))
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    assert client.post("/columns", content=content, headers=kind).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../etc/cron.d/x.csv", "..\\..\\x.csv", "/etc/x.csv", ".hidden.csv", "é☃.csv"]
+)
+def test_an_uploads_name_leads_nowhere_else(empty: Studio, client: httpx.Client, name: str) -> None:
+    client.post("/open", files={"file": (name, b"a,b\n1,2\n3,4\n")})
+    stored = Path(str(empty.bench.project.table))
+    assert stored.parent == empty.private / "uploads" and not stored.name.startswith(".")
+
+
+def test_the_password_of_a_database_is_nowhere(empty: Studio, client: httpx.Client) -> None:
+    address = "postgresql://ann:tops3cret@127.0.0.1:1/clinic#people"
+    page = client.post("/open", data={"address": address}).text
+    assert "tops3cret" not in page and "ann@127.0.0.1" in page
+    for path in ("/open", "/columns", "/risk"):
+        assert "tops3cret" not in client.get(path).text
+    for file in empty.bench.project.folder.rglob("*"):
+        assert not file.is_file() or b"tops3cret" not in file.read_bytes()
+
+
+def test_pages_send_no_more_than_the_first_rows(
+    make: Make, enter: Enter, settle: Settle, tmp_path: Path
+) -> None:
+    path = tmp_path / "many.csv"
+    names = [f"person-{number:05d}" for number in range(2_000)]
+    lines = (f"{name},{20 + at % 50},{'ab'[at % 2]}\n" for at, name in enumerate(names))
+    path.write_text("name,age,ill\n" + "".join(lines), encoding="utf-8")
+    client = enter(make(table=str(path)))
+    client.post("/columns", data={"what": "confirm"})
+    for page in ("/open", "/columns", "/values", "/risk", "/search"):
+        sent = settle(client, page)
+        assert sum(name in sent for name in names) <= 20

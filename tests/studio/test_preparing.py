@@ -1,0 +1,251 @@
+"""Open, Columns, Values: what the pages show and what they make of the policy."""
+
+from __future__ import annotations
+
+import csv
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+import tclose
+from tclose.studio.server import ServerSettings, Studio
+
+Make = Callable[..., Studio]
+Enter = Callable[[Studio], httpx.Client]
+Settle = Callable[..., str]
+
+MESSY = "Name;Größe;Ort;Befund\nAnn;171;Köln;grippe\nBob;?;Köln;asthma\nEve;160;Bonn;grippe\n"
+
+
+@pytest.fixture(scope="module")
+def messy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("messy") / "messy.csv"
+    path.write_bytes(MESSY.encode("latin-1"))
+    return path
+
+
+def end(studio: Studio) -> None:
+    """Ends a studio as Ctrl-C does."""
+    studio.server.should_exit = True
+    while studio.private.exists():
+        time.sleep(0.02)
+
+
+def read_policy(studio: Studio) -> tclose.Policy:
+    return tclose.Policy.load(studio.bench.project.folder / "policy.toml")
+
+
+def test_a_messy_file_is_opened_as_it_is_written(
+    make: Make, enter: Enter, settle: Settle, messy: Path
+) -> None:
+    studio = make(table=None)
+    client = enter(studio)
+    assert "Open a table" in client.get("/open").text
+    how = {"path": str(messy), "delimiter": ";", "encoding": "latin-1", "nulls": "?, NA"}
+    assert client.post("/open", data=how).status_code == 200
+    page = settle(client, "/open")
+    assert "Größe" in page and "Köln" in page and "3 rows, 4 columns" in page
+    assert "--delimiter ';' --encoding latin-1 --null '?' --null NA" in page
+    assert studio.bench.view().result.profiles["Größe"].missing == 1
+
+
+def test_complaints_name_the_line_and_no_value(make: Make, enter: Enter, tmp_path: Path) -> None:
+    client = enter(make(table=None))
+    path = tmp_path / "torn.csv"
+    path.write_text("a,b\n" + "1,2\n" * 30 + "secret,of,somebody\n", encoding="utf-8")
+    page = client.post("/open", data={"path": str(path)}).text
+    assert 'role="alert"' in page and "32" in page and "secret" not in page
+    page = client.post("/open", data={"path": str(tmp_path / "nothing.csv")}).text
+    assert "there is no such file" in page
+    assert "which table?" in client.post("/open", data={}).text
+    for address in ("mysql://x", "somewhere"):
+        assert 'role="alert"' in client.post("/open", data={"address": address}).text
+
+
+def test_an_upload_is_private_and_gone_at_the_end_unless_it_is_kept(
+    make: Make, enter: Enter, settle: Settle
+) -> None:
+    studio = make(table=None)
+    client = enter(studio)
+    content = b"age,ill\n" + b"".join(b"%d,flu\n" % age for age in range(20, 60))
+    client.post("/open", files={"file": ("../../people.csv", content)})
+    stored = Path(str(studio.bench.project.table))
+    assert stored.parent == studio.private / "uploads" and stored.name == "people.csv"
+    assert stored.stat().st_mode & 0o077 == 0 and stored.parent.stat().st_mode & 0o077 == 0
+    assert "40 rows" in settle(client, "/open")
+    client.post("/open", files={"file": ("kept.csv", content)}, data={"keep": "yes"})
+    kept = Path(str(studio.bench.project.table))
+    assert kept.parent == studio.bench.project.folder / "data"
+    end(studio)
+    assert not studio.private.exists() and kept.exists()
+
+
+def test_roles_are_suggested_confirmed_changed_and_taken_back(
+    make: Make, enter: Enter, settle: Settle
+) -> None:
+    studio = make()
+    client = enter(studio)
+    page = settle(client, "/columns")
+    assert "Confirm the 10 suggested roles" in page
+    assert "3,0" not in page and "names a person" in page
+    assert "the role is only suggested" in settle(client, "/search")
+    client.post("/columns", data={"what": "set", "role": "insensitive", "column": ["sex", "cost"]})
+    page = client.post("/columns", data={"what": "one-3", "role-3": "quasi"}).text
+    assert "Confirm the 8 suggested roles" in page
+    client.post("/columns", data={"what": "confirm"})
+    policy = read_policy(studio)
+    assert policy.columns["sex"].role == "quasi" and policy.columns["cost"].role == "insensitive"
+    assert "name" in policy.identifiers and "diagnosis" in policy.sensitive
+    client.post("/columns", data={"what": "undo"})
+    assert studio.bench.project.columns["name"]["role"] == "identifier?"
+    assert "which columns?" in client.post("/columns", data={"what": "set", "role": "quasi"}).text
+
+
+def test_the_filter_finds_by_name_kind_and_role(client: httpx.Client, settle: Settle) -> None:
+    settle(client, "/columns")
+    found = re.findall(r'<th scope="row">(\w+)</th>', settle(client, "/columns", filter="date qu"))
+    assert found == ["birth_date", "admission_date"]
+
+
+def test_counts_and_histograms_are_those_of_the_table(
+    client: httpx.Client, settle: Settle, hospital: Path
+) -> None:
+    with (hospital / "hospital.csv").open(encoding="utf-8", newline="") as file:
+        sexes = Counter(row["sex"] for row in csv.DictReader(file))
+    page = settle(client, "/columns")
+    for value, rows in sexes.items():
+        assert f"{value}: {100 * rows / 400:.1f}%" in page
+
+
+def test_intervals_are_previewed_on_real_counts_before_they_are_taken(
+    make: Make, enter: Enter, settle: Settle, hospital: Path
+) -> None:
+    studio = make(policy=hospital / "policy.toml")
+    client = enter(studio)
+    settle(client, "/values", column="length_of_stay")
+    asked = {"column": "length_of_stay", "kind": "intervals", "of-intervals": "7, 28"}
+    page = client.post("/values/preview", data=asked).text
+    with (hospital / "hospital.csv").open(encoding="utf-8", newline="") as file:
+        stays = [row["length_of_stay"] for row in csv.DictReader(file)]
+    bands = Counter(int(stay) // 7 for stay in stays if stay)
+    level = re.search(r'data-label="level">1</th><td[^>]*>([\d,]+)</td><td[^>]*>([\d,]+)<', page)
+    assert level is not None
+    assert [int(level[1]), int(level[2])] == [len(bands), min(bands.values())]
+    assert "hierarchy" not in studio.bench.project.columns["length_of_stay"]
+    revision = str(studio.bench.project.revision)
+    client.post(
+        "/values", data={**asked, "what": "column", "revision": revision, "t": "0.3",
+                         "distance": "numeric"}
+    )  # fmt: skip
+    column = read_policy(studio).columns["length_of_stay"]
+    assert column.hierarchy is not None and [*map(int, column.hierarchy.intervals or ())] == [7, 28]
+    assert str(column.t) == "3/10"
+    wrong = client.post("/values/preview", data={**asked, "of-intervals": "7, 10"}).text
+    assert 'role="alert"' in wrong
+
+
+def test_t_is_told_in_the_tables_own_numbers(
+    make: Make, enter: Enter, settle: Settle, tmp_path: Path
+) -> None:
+    table = tmp_path / "pay.csv"
+    rows = [(age, pay) for age in range(20, 60) for pay in (1000, 2000, 5000)]
+    table.write_text("age,pay\n" + "".join(f"{a},{p}\n" for a, p in rows), encoding="utf-8")
+    policy = tmp_path / "policy.toml"
+    text = 'k = 3\n[columns]\nage = "quasi"\npay = {{role = "sensitive", t = 0.1, distance = "{}"}}'
+    told = {
+        "numeric": "mean of all rows is 2,666.67; that of every group of rows that look alike must "
+        "lie between 2,266.67 and 3,066.67",
+        "ordered": "no more than 0.2 places each",
+        "equal": "from 23.3% to 43.3%",
+    }
+    for distance, sentence in told.items():
+        policy.write_text(text.format(distance), encoding="utf-8")
+        client = enter(make(table=str(table), policy=policy))
+        assert sentence in settle(client, "/values", column="pay")
+
+
+def test_groups_are_edited_value_by_value(
+    make: Make, enter: Enter, settle: Settle, hospital: Path
+) -> None:
+    studio = make(policy=hospital / "policy.toml")
+    client = enter(studio)
+    page = settle(client, "/values", column="ethnicity")
+    values = re.findall(r'aria-label="Group of ([^"]+)"', page)
+    groups = ["many", "few", "few", *["" for _ in values[3:]]]
+    revision = str(studio.bench.project.revision)
+    form = {"column": "ethnicity", "kind": "groups", "group": groups, "what": "column"}
+    client.post("/values", data={**form, "revision": revision})
+    spec = studio.bench.project.columns["ethnicity"]["hierarchy"]["groups"]
+    assert spec["many"] == values[:1] and sorted(spec["few"]) == sorted(values[1:3])
+    again = settle(client, "/values", column="ethnicity")
+    assert re.findall(r'name="group" value="([^"]*)"', again) == groups
+
+
+def test_a_hierarchy_file_is_reviewed_before_it_is_taken(
+    make: Make, enter: Enter, settle: Settle, hospital: Path
+) -> None:
+    studio = make(policy=hospital / "policy.toml")
+    client = enter(studio)
+    settle(client, "/values", column="sex")
+
+    def send(text: str) -> str:
+        form = {"column": "sex", "what": "import"}
+        files = {"file": ("sex.csv", text.encode())}
+        return client.post("/values", data=form, files=files).text
+
+    assert "line 2" in send("female;person;*\nmale;person;*;x;y\nmale;other;*\n")
+    page = send("female;person;*\nunicorn;beast;*\n")
+    assert "are not in it" in page and "disabled>Take sex.csv" in page
+    values = [value for value, _ in studio.bench.count_column("sex").ranked]
+    page = send("".join(f"{value};any;*\n" for value in (*values, "unicorn")))
+    assert "every value of the table is in it" in page and "1 of its values do not occur" in page
+    revision = str(studio.bench.project.revision)
+    client.post("/values", data={"column": "sex", "what": "take", "revision": revision})
+    spec = read_policy(studio).columns["sex"].hierarchy
+    assert spec is not None and spec.file is not None and spec.file.startswith("hierarchies/sex-")
+
+
+def test_a_tab_that_is_out_of_date_changes_nothing(
+    make: Make, enter: Enter, settle: Settle, hospital: Path
+) -> None:
+    studio = make(policy=hospital / "policy.toml")
+    client = enter(studio)
+    settle(client, "/values")
+    seen = str(studio.bench.project.revision)
+    client.post("/values", data={"what": "k", "k": "7", "revision": seen})
+    late = client.post("/values", data={"what": "k", "k": "3", "revision": seen}).text
+    assert "changed meanwhile" in late and 'name="k" inputmode="numeric" value="7"' in late
+    assert studio.bench.project.raw["k"] == 7
+
+
+def test_closing_and_opening_continues(
+    make: Make, enter: Enter, settle: Settle, hospital: Path
+) -> None:
+    studio = make(policy=hospital / "policy.toml")
+    client = enter(studio)
+    client.post("/values", data={"what": "k", "k": "9", "revision": "1"})
+    folder = studio.bench.project.folder
+    end(studio)
+    again = make(folder, table=None)
+    assert again.bench.project.columns == studio.bench.project.columns
+    assert again.bench.project.raw["k"] == 9
+    page = settle(enter(again), "/open")
+    assert "hospital.csv" in page and "k = 9" in page
+    with pytest.raises(tclose.UsageError, match="about another table"):
+        Studio(ServerSettings(folder, str(hospital / "other.csv")))
+
+
+def test_a_projects_policy_cannot_reach_outside_of_it(tmp_path: Path, hospital: Path) -> None:
+    folder = tmp_path / "sent"
+    Studio(ServerSettings(folder, str(hospital / "hospital.csv"), hospital / "policy.toml")).close()
+    text = (folder / "policy.toml").read_text(encoding="utf-8")
+    (folder / "policy.toml").write_text(
+        re.sub(r'file = "[^"]*"', 'file = "../../secret.csv"', text), encoding="utf-8"
+    )
+    with pytest.raises(tclose.UsageError, match="outside of the project"):
+        Studio(ServerSettings(folder))
