@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from second_opinion import GROUPS, LEAVES, MISSING, breaks, farthest, guess_missing
-from tclose.data import BoundTable, bind
+from tclose.data.binding import BoundTable, bind
 from tclose.data.source import ROWS
 from tclose.policy.model import Policy
 from tclose.search import Method

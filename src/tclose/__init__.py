@@ -6,121 +6,97 @@
     >>> tclose.audit(table, quasi=["zip"], sensitive="illness").k
     2
 
-The rooms, from the top: `cli` (commands) and `learn` (a scikit-learn transformer, imported by its
-own name) call `workflows` (what a user asks for) and `reproduce`
-(published experiments), which wire `report` (what people read), `sample` (made-up data), `attacks`,
-`recode` (writes classes), `verify` (counts and judges from scratch), `search` (proposes classes),
-`utility` (what is lost), `requirements`, `data` (files and frames become integers), `hierarchy`
-(generalization trees), `policy` (what the steward declares) and `distance` (mathematics on arrays).
-Imports only go downwards. Public names are imported when they are first used.
+The rooms, from the top: `cli` and `learn` (for scikit-learn) call `workflows` (what a user asks
+for) and `reproduce` (published experiments), which wire `report`, `sample` (made-up data),
+`attacks`, `recode` (writes classes), `verify` (judges from scratch), `search` (proposes classes),
+`utility` (what is lost), `requirements`, `data` (files and frames become integers), `hierarchy`,
+`policy` and `distance`. Public names are imported when they are first used.
 """
 
 from typing import TYPE_CHECKING
 
 from tclose.version import VERSION
 
+__version__ = VERSION
+
 if TYPE_CHECKING:
-    from tclose.attacks.finding import AttackReport, Finding
-    from tclose.data.io.paths import Reading
-    from tclose.errors import (
-        DataError,
-        HierarchyError,
-        InternalError,
-        PolicyError,
-        Problem,
-        TcloseError,
-        UsageError,
-    )
-    from tclose.hierarchy import Hierarchy
-    from tclose.policy import Policy
-    from tclose.recode import Plan
-    from tclose.release import Release
-    from tclose.search.frontier.curves import Frontier
-    from tclose.search.full_domain.survey import Survey
-    from tclose.utility.pair import Measure, Utility
-    from tclose.verify import Audit, Explanation, Verdict
-    from tclose.workflows.anonymize import anonymize
-    from tclose.workflows.apply import apply
-    from tclose.workflows.attack import attack
-    from tclose.workflows.audit import audit
-    from tclose.workflows.explain import explain
-    from tclose.workflows.frontier import frontier
-    from tclose.workflows.inputs import check
-    from tclose.workflows.lattice import lattice
-    from tclose.workflows.measure import measure
-    from tclose.workflows.report import audit_report
-    from tclose.workflows.split import Split, split
-    from tclose.workflows.verify import verify, verify_split
+    from tclose.attacks.finding import AttackReport as AttackReport
+    from tclose.attacks.finding import Finding as Finding
+    from tclose.attacks.person import PersonBelief as PersonBelief
+    from tclose.data.io.paths import Reading as Reading
+    from tclose.dictionary import DataDictionary as DataDictionary
+    from tclose.distance.comparison import DistanceComparison as DistanceComparison
+    from tclose.distance.comparison import compare_distances as compare_distances
+    from tclose.errors import DataError as DataError
+    from tclose.errors import HierarchyError as HierarchyError
+    from tclose.errors import InternalError as InternalError
+    from tclose.errors import PolicyError as PolicyError
+    from tclose.errors import Problem as Problem
+    from tclose.errors import TcloseError as TcloseError
+    from tclose.errors import UsageError as UsageError
+    from tclose.hierarchy import Hierarchy as Hierarchy
+    from tclose.policy import Column as Column
+    from tclose.policy import Policy as Policy
+    from tclose.policy import PolicyDraft as PolicyDraft
+    from tclose.recode import Plan as Plan
+    from tclose.release import Release as Release
+    from tclose.search.frontier.curves import Frontier as Frontier
+    from tclose.search.full_domain.survey import Survey as Survey
+    from tclose.utility.pair import Measure as Measure
+    from tclose.utility.pair import Utility as Utility
+    from tclose.verify.audit import Audit as Audit
+    from tclose.verify.explanation import Explanation as Explanation
+    from tclose.verify.verdict import Verdict as Verdict
+    from tclose.workflows.anonymize import anonymize as anonymize
+    from tclose.workflows.apply import apply as apply
+    from tclose.workflows.attack import attack as attack
+    from tclose.workflows.attack import attack_person as attack_person
+    from tclose.workflows.audit import audit as audit
+    from tclose.workflows.compose import compose as compose
+    from tclose.workflows.explain import explain as explain
+    from tclose.workflows.frontier import frontier as frontier
+    from tclose.workflows.inputs import assess as assess
+    from tclose.workflows.inputs import check as check
+    from tclose.workflows.inputs import draft_policy as draft_policy
+    from tclose.workflows.lattice import lattice as lattice
+    from tclose.workflows.measure import measure as measure
+    from tclose.workflows.report import audit_report as audit_report
+    from tclose.workflows.split import Split as Split
+    from tclose.workflows.split import split as split
+    from tclose.workflows.verify import verify as verify
+    from tclose.workflows.verify import verify_split as verify_split
 else:
     from tclose.lazy import load_on_use
 
-    load_on_use(
+    __all__ = load_on_use(
         __name__,
         {
             "tclose.attacks.finding": ["AttackReport", "Finding"],
+            "tclose.attacks.person": ["PersonBelief"],
             "tclose.data.io.paths": ["Reading"],
+            "tclose.dictionary": ["DataDictionary"],
+            "tclose.distance.comparison": ["DistanceComparison", "compare_distances"],
             "tclose.errors": "DataError HierarchyError InternalError PolicyError Problem "
             "TcloseError UsageError".split(),
             "tclose.hierarchy": ["Hierarchy"],
-            "tclose.policy": ["Policy"],
+            "tclose.policy": ["Column", "Policy", "PolicyDraft"],
             "tclose.recode": ["Plan"],
             "tclose.release": ["Release"],
             "tclose.search.frontier.curves": ["Frontier"],
             "tclose.search.full_domain.survey": ["Survey"],
             "tclose.utility.pair": ["Measure", "Utility"],
-            "tclose.verify": ["Audit", "Explanation", "Verdict"],
-            "tclose.workflows.anonymize": ["anonymize"],
-            "tclose.workflows.apply": ["apply"],
-            "tclose.workflows.attack": ["attack"],
-            "tclose.workflows.audit": ["audit"],
-            "tclose.workflows.explain": ["explain"],
-            "tclose.workflows.frontier": ["frontier"],
-            "tclose.workflows.inputs": ["check"],
-            "tclose.workflows.lattice": ["lattice"],
-            "tclose.workflows.measure": ["measure"],
-            "tclose.workflows.verify": ["verify", "verify_split"],
+            "tclose.verify.audit": ["Audit"],
+            "tclose.verify.explanation": ["Explanation"],
+            "tclose.verify.verdict": ["Verdict"],
+            "tclose.workflows.attack": ["attack", "attack_person"],
+            "tclose.workflows.inputs": ["assess", "check", "draft_policy"],
             "tclose.workflows.report": ["audit_report"],
             "tclose.workflows.split": ["Split", "split"],
+            "tclose.workflows.verify": ["verify", "verify_split"],
+        }
+        | {
+            f"tclose.workflows.{verb}": [verb]
+            for verb in "anonymize apply audit compose explain frontier lattice measure".split()
         },
     )
-
-__version__ = VERSION
-
-__all__ = [
-    "AttackReport",
-    "Audit",
-    "DataError",
-    "Explanation",
-    "Finding",
-    "Frontier",
-    "Hierarchy",
-    "HierarchyError",
-    "InternalError",
-    "Measure",
-    "Plan",
-    "Policy",
-    "PolicyError",
-    "Problem",
-    "Reading",
-    "Release",
-    "Split",
-    "Survey",
-    "TcloseError",
-    "UsageError",
-    "Utility",
-    "Verdict",
-    "__version__",
-    "anonymize",
-    "apply",
-    "attack",
-    "audit",
-    "audit_report",
-    "check",
-    "explain",
-    "frontier",
-    "lattice",
-    "measure",
-    "split",
-    "verify",
-    "verify_split",
-]
+    __all__ += ["__version__"]

@@ -1,5 +1,26 @@
-"""`python -m tclose`."""
+"""`python -m tclose`, and the program `tclose`: what cannot even start is no verdict either."""
 
-from tclose.cli import main
+from __future__ import annotations
 
-main()
+import sys
+
+CRASHED = 70
+
+
+def main() -> None:
+    """Runs the command line; exit code 70, not 1, where its modules cannot be imported."""
+    try:
+        from tclose.cli import main as run
+    except KeyboardInterrupt:
+        print("stopped; nothing was written", file=sys.stderr)
+        sys.exit(130)
+    except Exception as error:
+        reason = str(error) if isinstance(error, ImportError) else type(error).__name__
+        print(f"Error: tclose cannot start ({reason})", file=sys.stderr)
+        print("  Hint: install it again: pip install --force-reinstall tclose", file=sys.stderr)
+        sys.exit(CRASHED)
+    run()
+
+
+if __name__ == "__main__":
+    main()

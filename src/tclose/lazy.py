@@ -29,14 +29,18 @@ class LazyModule(ModuleType):
         return sorted({*super().__dir__(), *self.module_of})
 
 
-def load_on_use(package: str, places: Mapping[str, Sequence[str]]) -> None:
+def load_on_use(package: str, places: Mapping[str, Sequence[str]]) -> list[str]:
     """Lets a package find names in some modules, each imported when one of its names is used.
+
+    Returns the names.
 
     >>> module = sys.modules["tclose.example"] = ModuleType("tclose.example")
     >>> load_on_use("tclose.example", {"fractions": ["Fraction"]})
+    ['Fraction']
     >>> sys.modules.pop("tclose.example").Fraction
     <class 'fractions.Fraction'>
     """
     module = sys.modules[package]
     vars(module)["module_of"] = {name: place for place, names in places.items() for name in names}
     module.__class__ = LazyModule
+    return sorted(vars(module)["module_of"])

@@ -193,7 +193,8 @@ def test_columns_with_odd_names(run: Any, end: str) -> None:
     refusal = run("audit", "t.csv", "-p", "p.toml")
     assert refusal.exit_code == 2
     for name in ODD:
-        assert f"columns.{name}.role: the role is only suggested" in refusal.stderr
+        assert f"columns.{name}.role" in refusal.stderr
+    assert refusal.stderr.count("the role is only suggested") == 1
     assert f"{len(ODD)} problems" in refusal.stderr
     assert run("policy", "confirm", "p.toml").exit_code == 0
     found = audited(run, "t.csv", "-p", "p.toml")
@@ -212,6 +213,7 @@ def test_an_odd_name_can_be_explained_and_drawn(run: Any, name: str) -> None:
     assert Path("flow.svg").is_file()
 
 
+@pytest.mark.slow
 def test_two_thousand_columns(run: Any) -> None:
     names = [f"c{at}" for at in range(2000)]
     rows = [",".join(str(at * row % 7) for at in range(2000)) for row in range(20)]

@@ -88,7 +88,7 @@ def test_the_demo_ends_with_a_command_that_can_be_typed_as_it_stands(tmp_path: P
         ("tools/tclose", f"{folder}{os.pathsep}{bare}", "tclose"),
         (f"{sys.executable} -m tclose", "/nowhere", f"{sys.executable} -m tclose"),
     ):
-        demo = f"{start} demo -o 'a demo' --rows 100 --effort 0.1"
+        demo = f"{start} demo --force -o 'a demo' --rows 100 --effort 0.1"
         environment = {**os.environ, "PATH": path}
         made = _shell(demo, environment)
         assert made.returncode == 0, made.stderr

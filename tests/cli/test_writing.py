@@ -15,8 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tclose.data import write_atomically, write_table
-from tclose.data.io.files import write_text
+from tclose.data.io.files import write_atomically, write_table, write_text
 from tclose.errors import DataError
 
 SCHEMA = pa.schema([("a", pa.int64())])
@@ -59,7 +58,8 @@ def test_nobody_sees_half_a_file(tmp_path: Path) -> None:
     def write(part: Path) -> None:
         part.write_text("half")
         assert not target.exists()
-        assert part.parent == target.parent
+        assert part.parent.parent == target.parent
+        assert stat.S_IMODE(part.parent.stat().st_mode) == 0o700
         part.write_text("whole")
 
     write_atomically(target, write)
@@ -76,6 +76,17 @@ def test_a_written_file_may_be_read_as_any_other(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("x")
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a.txt", "b.txt")]
     assert modes[0] == modes[1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other permissions")
+def test_a_file_that_is_replaced_stays_as_private_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "release.csv"
+    for mode in (0o600, 0o640, 0o604):
+        path.write_text("before")
+        path.chmod(mode)
+        write_table(path, SCHEMA, batches())
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        assert path.read_text() != "before"
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
@@ -149,7 +160,7 @@ def test_a_folder_that_may_not_be_written_to(refused: Any) -> None:
 
 def test_the_demo_does_not_write_into_a_file(refused: Any) -> None:
     Path("file").write_text("")
-    refused("demo", "-o", "file", says=("file", "File exists"))
+    refused("demo", "-o", "file", says=("file", "there is such a file"))
 
 
 @pytest.mark.slow

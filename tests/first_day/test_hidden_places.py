@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import pickle
 import zipfile
 from collections.abc import Callable
@@ -23,6 +24,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from openpyxl.comments import Comment
+from openpyxl.packaging.custom import StringProperty
+from openpyxl.workbook.defined_name import DefinedName
 
 import tclose
 
@@ -135,6 +138,7 @@ FRAMES: dict[str, Callable[[], Any]] = {
 def write_csv(folder: Path) -> Path:
     path = folder / f"raw-{MARKER}.csv"
     pd.DataFrame(COLUMNS).to_csv(path, index=False)
+    can_mark(path)
     return path
 
 
@@ -160,18 +164,26 @@ def write_arrow(folder: Path) -> Path:
 
 
 def write_excel(folder: Path) -> Path:
-    """Sheet names, comments, the author, a second sheet that is hidden, a defined name."""
+    """Sheet names, comments, every property of the document, a hidden sheet, a defined name."""
     path = folder / "raw.xlsx"
     book = openpyxl.Workbook()
-    book.properties.creator = f"{MARKER}-author"
-    book.properties.title = f"{MARKER}-title"
+    for name in ("creator", "title", "subject", "description", "keywords", "category",
+                 "lastModifiedBy", "identifier"):  # fmt: skip
+        setattr(book.properties, name, f"{MARKER}-{name}")
+    book.custom_doc_props.append(StringProperty(name=f"{MARKER}-own", value=f"{MARKER}-value"))
     sheet = book.active
     sheet.title = f"{MARKER}-sheet"
     sheet.append(list(COLUMNS))
     for row in zip(*COLUMNS.values(), strict=True):
         sheet.append(row)
     sheet["B2"].comment = Comment(f"{MARKER}-comment", f"{MARKER}-commenter")
+    sheet.oddHeader.center.text = f"{MARKER}-header"
+    hidden = book.create_sheet(f"{MARKER}-hidden")
+    hidden.sheet_state = "hidden"
+    hidden["A1"] = f"{MARKER}-cell"
+    book.defined_names["place"] = DefinedName("place", attr_text=f"'{sheet.title}'!$A$1")
     book.save(path)
+    can_mark(path)
     return path
 
 
@@ -179,6 +191,23 @@ INPUTS: dict[str, Callable[[Path], Path]] = {
     made.__name__: made
     for made in (write_csv, write_parquet, write_pandas_parquet, write_arrow, write_excel)
 }
+
+
+def list_attributes(path: Path) -> list[bytes]:
+    """The extended attributes that the file system keeps of a file: names and values."""
+    try:
+        return [name.encode() + os.getxattr(path, name) for name in os.listxattr(path)]
+    except (AttributeError, OSError):  # there are none here
+        return []
+
+
+def can_mark(path: Path) -> bool:
+    """Plants a marker in an attribute of the file, where its file system has any."""
+    try:
+        os.setxattr(path, "user.comment", f"{MARKER}-attribute".encode())
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
 def contains_marker(data: Any) -> bool:
@@ -190,7 +219,7 @@ def contains_marker(data: Any) -> bool:
     path = Path(data)
     assert path.stat().st_size
     raw = path.read_bytes()
-    parts = [raw, path.name.encode()]
+    parts = [raw, path.name.encode(), *list_attributes(path)]
     if path.suffix == ".gz":
         parts.append(gzip.decompress(raw))
     if path.suffix == ".xlsx":
@@ -212,6 +241,9 @@ def test_the_search_finds_a_marker_in_every_place_it_is_planted(tmp_path: Path) 
         assert contains_marker(frame()), name
     for name, write in INPUTS.items():
         assert contains_marker(write(tmp_path)), name
+    plain = tmp_path / "plain.txt"
+    plain.write_text("nothing")
+    assert contains_marker(plain) == can_mark(plain) or contains_marker(plain)
 
 
 @pytest.mark.parametrize("rows", ["keep", "shuffle"])
@@ -277,6 +309,7 @@ def test_a_file_made_from_a_file_keeps_no_raw_value_anywhere(
     release.report(tmp_path / "out" / "report.html")
     for path in (tmp_path / "out").iterdir():
         assert not contains_marker(path), path.name
+        assert list_attributes(path) == []
 
 
 @pytest.mark.parametrize("kind", FRAMES)

@@ -145,3 +145,15 @@ def test_the_readmes_own_path_ends_in_a_promise_or_says_what_is_missing(
     assert run(*command).exit_code == 0
     nothing = run("policy", "confirm", "policy.toml", "--t", "0.2")
     assert nothing.exit_code == 2 and "would change nothing" in nothing.output
+
+
+def test_prefixes_of_values_of_different_length_are_told_with_the_release() -> None:
+    codes = ["J45.901", "J44.1", "J45.902", "I10"]
+    table = pd.DataFrame({"dx": codes * 5, "ill": ["a", "b"] * 10})
+    tree = {"role": "quasi", "hierarchy": {"prefix": [3, 1]}}
+    policy = {"k": 5, "columns": {"dx": tree, "ill": {"role": "sensitive", "t": 1}}}
+    release = tclose.anonymize(table, {**policy, "k": 8}, method="mondrian")
+    assert all(len(label.partition("*")[2]) == 0 for label in release.data["dx"])
+    assert "values of 'dx' have different lengths" in str(release)
+    even = tclose.anonymize(table.assign(dx=table["dx"].str[:3]), policy, method="mondrian")
+    assert "different lengths" not in str(even)

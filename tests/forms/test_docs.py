@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "forms.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "forms.md"
 
 
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:

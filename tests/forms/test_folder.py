@@ -108,9 +108,11 @@ def test_a_killed_process_leaves_no_folder(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == -signal.SIGKILL
-    left = [one.name for one in tmp_path.iterdir()]
+    left = [path.name for path in tmp_path.iterdir()]
     assert not (tmp_path / "out").exists()
-    assert all(name.startswith(".out.") and name.endswith(".part") for name in left)
+    assert all(name.startswith(".out.") and name.endswith((".part", ".journal")) for name in left)
+    write_folder(tmp_path / "out", lambda part: (part / "whole.csv").write_text("whole"))
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_a_release_that_does_not_hold_is_never_made(
@@ -299,3 +301,41 @@ def test_a_certificate_names_no_file_outside_its_folder(file: str, tmp_path: Pat
     change_certificate(out, lead_away)
     with pytest.raises(UsageError, match=r"not a certificate of tclose: form\.files\.0\.file"):
         tclose.verify_split(out)
+
+
+def test_a_policy_beside_the_folder_may_name_a_hierarchy_by_a_relative_path(tmp_path: Path) -> None:
+    (tmp_path / "ill.csv").write_text("flu,lung,*\nasthma,lung,*\nulcer,other,*\nhiv,other,*\n")
+    pq.write_table(people(), tmp_path / "people.parquet")
+    ill = {"role": "sensitive", "t": 0.5, "hierarchy": "ill.csv"}
+    rules = {"k": 3, "columns": {**RULES["columns"], "ill": ill}}
+    (tmp_path / "policy.json").write_text(json.dumps(rules))
+    out = tmp_path / "release"
+    for form in FORMS:
+        policy = tmp_path / "policy.json"
+        tclose.split(tmp_path / "people.parquet", policy, form=form, output=out, effort=0.1)
+        assert tclose.verify_split(out).holds
+        shutil.rmtree(out)
+    tclose.split(tmp_path / "people.parquet", policy, form="anatomy", output=out, effort=0.1)
+    (tmp_path / "ill.csv").rename(tmp_path / "elsewhere.csv")
+    with pytest.raises(UsageError, match="needs a file that is not there"):
+        tclose.verify_split(out)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_that_look_like_free_text_are_warned_about(form: str, tmp_path: Path) -> None:
+    remarks = [f"call {at} 0171 555 12 {at + 10} about the next visit" for at in range(48)]
+    columns = {**RULES["columns"], "remark": "insensitive"}
+    table = people().append_column("remark", pa.array(remarks))
+    made = tclose.split(table, {**RULES, "columns": columns}, form=form, effort=0.1)
+    (warning,) = [text for text in made.certificate.warnings or () if "'remark'" in text]
+    assert "free text" in warning and "telephone" in warning and f"warning: {warning}" in str(made)
+    columns["remark"] = {"role": "insensitive", "accept": "made up"}
+    accepted = tclose.split(table, {**RULES, "columns": columns}, form=form, effort=0.1)
+    assert not any("'remark'" in text for text in accepted.certificate.warnings or ())
+
+
+def test_exact_quasi_identifiers_are_warned_about_whatever_their_hierarchy() -> None:
+    columns = {**RULES["columns"], "mail": {"role": "quasi", "hierarchy": {"prefix": [1]}}}
+    table = people().append_column("mail", pa.array([f"p{at}@example.org" for at in range(48)]))
+    made = tclose.split(table, {**RULES, "columns": columns}, form="anatomy", effort=0.1)
+    assert any("'mail' are released as they are" in text for text in made.certificate.warnings)

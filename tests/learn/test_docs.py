@@ -10,12 +10,15 @@ import pytest
 
 from tclose.learn import Anonymizer
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "learn.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+
+PAGE = (ROOT / "docs" / "reference" / "learn.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_its_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
-    exec(compile(code, "docs/learn.md", "exec"), {"__name__": "docs"})
+    exec(compile(code, "docs/reference/learn.md", "exec"), {"__name__": "docs"})
     shown = capsys.readouterr().out
     (named,) = re.findall(r"intervals such as (\[.*?\])", code)
     assert named in shown and "k-anonymity: 5 asked" in shown

@@ -125,6 +125,7 @@ def test_too_few_rows_are_told_as_scikit_learn_tells_them() -> None:
         Anonymizer().fit(pd.DataFrame(X[:2]))
 
 
+@pytest.mark.slow
 def test_identifiers_are_dropped_or_masked(people: pd.DataFrame, rules: dict[str, Any]) -> None:
     kept = list(people.columns[1:])
     assert Anonymizer(rules).fit(people).get_feature_names_out().tolist() == kept

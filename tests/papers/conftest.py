@@ -100,7 +100,7 @@ def distances() -> Callable[[pa.Table, Rules, str], Distances]:
 
     def of(table: pa.Table, rules: Rules, attribute: str) -> Distances:
         told = [
-            tclose.explain(table, rules, number=number, attribute=attribute)
+            tclose.explain(table, rules, class_number=number, attribute=attribute)
             for number in range(1, tclose.audit(table, rules).classes + 1)
         ]
         return {tuple(why.label.values()): why.exact for why in told}

@@ -13,12 +13,12 @@ from pydantic import BaseModel
 
 from tclose.distance.registry import DISTANCES
 from tclose.policy import Policy, parse_policy
+from tclose.policy.columns import ROLES, SYNONYMS, Column, role_of
 from tclose.policy.load import list_parts
-from tclose.policy.model import ROLES, SYNONYMS, Column, role_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = ("papers.md", "promise.md", "policy.md")
+PAGES = ("explanation/papers.md", "explanation/promise.md", "reference/policy.md")
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -33,7 +33,7 @@ def anchors(page: Path) -> set[str]:
     return {title.replace(" ", "-") for title in plain}
 
 
-@pytest.mark.parametrize("text", blocks("policy.md", "toml"))
+@pytest.mark.parametrize("text", blocks("reference/policy.md", "toml"))
 def test_every_policy_in_the_documentation_parses_without_a_problem(text: str) -> None:
     policy, problems = parse_policy(tomllib.loads(text, parse_float=Decimal))
     assert problems == []
@@ -41,11 +41,11 @@ def test_every_policy_in_the_documentation_parses_without_a_problem(text: str) -
 
 
 def test_the_documentation_shows_policies() -> None:
-    assert len(blocks("policy.md", "toml")) > 10
+    assert len(blocks("reference/policy.md", "toml")) > 10
 
 
 def test_a_drafted_policy_is_refused_until_it_is_confirmed() -> None:
-    (draft,) = [text for text in blocks("policy.md", "text") if "[columns]" in text]
+    (draft,) = [text for text in blocks("reference/policy.md", "text") if "[columns]" in text]
     policy, problems = parse_policy(tomllib.loads(draft))
     assert policy is None
     assert sum("only suggested" in problem.what for problem in problems) == 3
@@ -62,24 +62,24 @@ def keys_of(part: type[BaseModel]) -> list[str]:
     "part", [Policy, Column, *list_parts(Policy).values()], ids=lambda part: part.__name__
 )
 def test_every_key_of_a_policy_is_documented(part: type[BaseModel]) -> None:
-    text = (DOCS / "policy.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference/policy.md").read_text(encoding="utf-8")
     told = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`\n]+)`", text))))
-    unmentioned = (
-        {"name"} if part is list_parts(Policy)["distance"] else set()
-    )  # the long form of a distance
+    parts = list_parts(Policy)
+    # the long forms of a distance and of a reference
+    unmentioned = {"name"} if part in (parts["distance"], parts["reference"]) else set()
     assert set(keys_of(part)) - unmentioned <= told
 
 
 def test_every_distance_and_role_is_documented() -> None:
-    for page in ("policy.md", "promise.md"):
+    for page in ("reference/policy.md", "explanation/promise.md"):
         text = (DOCS / page).read_text(encoding="utf-8")
         assert [name for name in DISTANCES if name not in text] == []
-    text = (DOCS / "policy.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference/policy.md").read_text(encoding="utf-8")
     assert [role for role in ROLES if f"`{role}`" not in text] == []
 
 
 def test_every_documented_synonym_of_a_role_is_understood() -> None:
-    text = (DOCS / "policy.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference/policy.md").read_text(encoding="utf-8")
     (listed,) = re.findall(r"Other words of the field(.*?)\n\n", text, re.DOTALL)
     words = re.findall(r"`([^`]+)`", listed)
     assert len(words) > 10
@@ -95,10 +95,12 @@ def test_every_python_block_of_the_documentation_runs() -> None:
 
 
 def test_every_test_that_the_papers_page_names_exists() -> None:
-    named = set(re.findall(r"`(test_\w+)`", (DOCS / "papers.md").read_text(encoding="utf-8")))
+    text = (DOCS / "explanation/papers.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)`", text))
     defined = {
         node.name
-        for path in Path(__file__).parent.glob("test_*.py")
+        for room in ("papers", "reproduce")
+        for path in (Path(__file__).parents[1] / room).glob("test_*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef)
     }
@@ -111,6 +113,6 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)]+)\)", text):
         name, _, anchor = target.partition("#")
-        place = DOCS / (name or page)
+        place = (DOCS / page).parent / name if name else DOCS / page
         assert place.is_file(), target
         assert not anchor or anchor in anchors(place), target

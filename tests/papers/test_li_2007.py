@@ -59,13 +59,13 @@ def test_table_2_is_3_anonymous_and_gives_bob_away(table_2: pa.Table) -> None:
     assert (audit.k, audit.classes) == (3, 3)
     assert verdict(audit, "distinct-l-diversity", "disease").achieved_exact == 1
     assert verdict(audit, "alpha-k-anonymity", "disease").achieved_exact == 1
-    bob = tclose.explain(table_2, quasi=["zip", "age"], sensitive="disease", number=1)
+    bob = tclose.explain(table_2, quasi=["zip", "age"], sensitive="disease", class_number=1)
     assert bob.label == {"zip": "476**", "age": "2*"}
     assert {share.value: share.in_class for share in bob.shares}["Heart Disease"] == 1
 
 
 def test_carl_most_likely_has_cancer_once_heart_disease_is_ruled_out(table_2: pa.Table) -> None:
-    carl = tclose.explain(table_2, quasi=["zip", "age"], sensitive="disease", number=2)
+    carl = tclose.explain(table_2, quasi=["zip", "age"], sensitive="disease", class_number=2)
     assert carl.label == {"zip": "476**", "age": "3*"}
     left = {s.value: s.in_class for s in carl.shares if s.value != "Heart Disease" and s.rows}
     assert left == {"Cancer": F(2, 3)}
@@ -109,7 +109,7 @@ def by_group(table: pa.Table, requirement: str, distance: str | None = None) -> 
 def belief(table: pa.Table, group: str) -> tuple[Fraction, Fraction]:
     """How sure an observer is that somebody of a group, and somebody at all, is positive."""
     number = 1 + sorted(set(table.column("group").to_pylist())).index(group)
-    told = tclose.explain(table, quasi="group", sensitive="test", number=number)
+    told = tclose.explain(table, quasi="group", sensitive="test", class_number=number)
     (share,) = [share for share in told.shares if share.value == "positive"]
     return share.in_class, share.in_table
 
@@ -240,7 +240,7 @@ def test_the_flow_of_footnote_4_costs_three_eighths(table_4: pa.Table) -> None:
     for source, target in flow:
         after[source] -= F(1, 9)
         after[target] += F(1, 9)
-    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", number=1)
+    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", class_number=1)
     assert set(after.values()) == {F(1, 9)}
     assert cost == told.exact == sum(move.cost for move in told.moves) == F(3, 8)
 
@@ -409,7 +409,7 @@ def test_equal_emd_hides_a_tenfold_and_a_quarter_gain_that_divergences_tell_apar
     def of_inside(requirement: str, distance: str | None = None) -> float:
         return float(verdict(audit, requirement, "test", distance).measurement.value[0])
 
-    told = tclose.explain(table, quasi="group", sensitive="test", number=1)
+    told = tclose.explain(table, quasi="group", sensitive="test", class_number=1)
     assert told.exact == F(1, 10)
     assert of_inside("basic-beta-likeness") == pytest.approx(float(gain))
     assert of_inside("t-closeness", "kl") == pytest.approx(kl, abs=5e-5)

@@ -21,7 +21,7 @@ def test_the_second_salary_flow_of_the_slides_costs_a_sixth(table_4: pa.Table) -
         after[source] -= F(1, 9)
         after[target] += F(1, 9)
     cost = sum((F(1, 9) * ground.between(a - 3, b - 3) for a, b in flow), F(0))
-    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", number=3)
+    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", class_number=3)
     assert set(after.values()) == {F(1, 9)}
     assert cost == told.exact == F(12, 72)
 
@@ -37,7 +37,7 @@ def test_the_nine_diseases_that_the_slides_list_give_four_ninths_and_eight_twent
 def test_both_salary_classes_of_the_slides_have_three_people(
     table_4: pa.Table, patients: dict[str, Any], distances: Any
 ) -> None:
-    told = [tclose.explain(table_4, patients, number=n, attribute="salary") for n in (1, 3)]
+    told = [tclose.explain(table_4, patients, class_number=n, attribute="salary") for n in (1, 3)]
     assert [why.size for why in told] == [3, 3]
     assert told[0].exact != told[1].exact
 
@@ -55,7 +55,7 @@ def test_three_of_four_positive_is_worse_than_two_of_four() -> None:
     rules = {"columns": {"group": "quasi", "disease": "sensitive"}}
     found = {
         why.label["group"]: why.exact
-        for why in (tclose.explain(table, rules, number=n) for n in range(1, 5))
+        for why in (tclose.explain(table, rules, class_number=n) for n in range(1, 5))
     }
     assert found["first"] == F(1, 100)
     assert found["second"] == F(49, 100)

@@ -72,7 +72,7 @@ def test_worked_distances_as_a_class_of_a_table(
     rows = [("in", v) for v, n in enumerate(inside) for _ in range(n)]
     rows += [("out", v) for v, n in enumerate(rest) for _ in range(n)]
     table = pa.table(dict(zip(["group", "value"], zip(*rows, strict=True), strict=True)))
-    assert tclose.explain(table, quasi="group", sensitive="value", number=1).exact == apart
+    assert tclose.explain(table, quasi="group", sensitive="value", class_number=1).exact == apart
 
 
 def test_definition_2_as_printed_does_not_give_its_own_example() -> None:
@@ -122,7 +122,7 @@ def ten_and_ten() -> pa.Table:
 
 def test_nine_positives_to_one_is_the_exposed_class_not_one_to_nine(ten_and_ten: pa.Table) -> None:
     told = {
-        number: tclose.explain(ten_and_ten, quasi="group", sensitive="test", number=number)
+        number: tclose.explain(ten_and_ten, quasi="group", sensitive="test", class_number=number)
         for number in (1, 3)
     }
     shares = {
@@ -139,7 +139,7 @@ def test_nine_positives_to_one_is_the_exposed_class_not_one_to_nine(ten_and_ten:
 def test_the_lowest_salaries_of_table_6_are_three_eighths_away() -> None:
     thousands = [23, 21, 27, 58, 49, 56, 81, 83, 91]
     table = pa.table({"class": [1, 1, 1, 2, 2, 2, 3, 3, 3], "salary": thousands})
-    told = tclose.explain(table, quasi="class", sensitive="salary", number=1)
+    told = tclose.explain(table, quasi="class", sensitive="salary", class_number=1)
     mean = F(sum(thousands), 9)
     assert told.exact == F(3, 8)
     assert round(mean) == 54 and all(salary < mean for salary in thousands[:3])
@@ -159,7 +159,7 @@ def test_closeness_needs_no_order_of_the_values() -> None:
     table = pa.table({"zip": list("aabb"), "illness": ["flu", "ulcer", "cough", "ulcer"]})
     for illness in ({"distance": "equal"}, {"hierarchy": {"groups": GROUPS}}):
         rules = {"columns": {"zip": "quasi", "illness": {"role": "sensitive", **illness}}}
-        assert tclose.explain(table, rules, number=1).exact is not None
+        assert tclose.explain(table, rules, class_number=1).exact is not None
 
 
 GROUPS = {"lung": ["flu", "cough"], "stomach": ["ulcer"]}
@@ -175,7 +175,7 @@ def test_an_arbitrary_order_gives_arbitrary_distances() -> None:
     ):
         illness = {"role": "sensitive", "distance": "ordered", "order": order}
         rules = {"columns": {"zip": "quasi", "illness": illness}}
-        found.add(tclose.explain(table, rules, number=1).exact)
+        found.add(tclose.explain(table, rules, class_number=1).exact)
     assert found == {F(1, 3), F(1, 6)}
 
 
@@ -186,7 +186,7 @@ def test_real_numbers_have_an_earth_movers_distance() -> None:
     # The area between the two distribution functions, over the range: class 1 holds the lower two.
     area = F(1, 4) * (F("2.5") - F("0.125")) + F(1, 2) * (F("3.75") - F("2.5"))
     area += F(1, 4) * (F("7.25") - F("3.75"))
-    assert tclose.explain(table, rules, number=1).exact == area / (F("7.25") - F("0.125"))
+    assert tclose.explain(table, rules, class_number=1).exact == area / (F("7.25") - F("0.125"))
 
 
 # --- Sections 3.2.7 and 3.3: bounds ---------------------------------------------------------------

@@ -59,7 +59,7 @@ def test_incidents_are_2_anonymous_and_1_diverse(incidents: pa.Table) -> None:
 
 
 def test_fourteen_and_eighty_eight_are_a_sixth_away_by_two_moves(four_numbers: pa.Table) -> None:
-    told = tclose.explain(four_numbers, quasi="group", sensitive="number", number=1)
+    told = tclose.explain(four_numbers, quasi="group", sensitive="number", class_number=1)
     assert told.exact == F(1, 6)
     assert steps(told.moves) == [
         ("14", "27", F(1, 4), F(1, 12)),
@@ -79,7 +79,7 @@ def test_incident_distances_are_the_printed_ones(incidents: pa.Table, distances:
 
 
 def test_eight_actions_carry_the_first_salary_class_to_the_table(table_4: pa.Table) -> None:
-    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", number=1)
+    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", class_number=1)
     masses = [F(ninths, 9) for ninths in (2, 4, 6, 5, 4, 3, 2, 1)]  # A1 … A8
     assert steps(told.actions) == [
         (f"{at}K", f"{at + 1}K", mass, mass / 8) for at, mass in enumerate(masses, start=3)
@@ -88,7 +88,7 @@ def test_eight_actions_carry_the_first_salary_class_to_the_table(table_4: pa.Tab
 
 
 def test_six_moves_carry_the_first_salary_class_to_the_table(table_4: pa.Table) -> None:
-    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", number=1)
+    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", class_number=1)
     ends = [(1, 4), (1, 5), (2, 6), (2, 7), (3, 8), (3, 9)]  # B1 … B6
     assert steps(told.moves) == [
         (f"{i + 2}K", f"{j + 2}K", F(1, 9), F(1, 9) * F(j - i, 8)) for i, j in ends
@@ -108,7 +108,7 @@ def test_the_other_two_salary_flows_cost_what_is_printed(
     table_4: pa.Table, label: str, printed: list[tuple[int, int]], cost: Fraction
 ) -> None:
     number = {"476**": 2, "4790*": 3}[label]
-    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", number=number)
+    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", class_number=number)
     assert told.label["zip"] == label
     assert sum((F(abs(i - j), 72) for i, j in printed), F(0)) == told.exact == cost
 
@@ -150,7 +150,9 @@ def test_merit_points_in_the_order_of_their_frequency_are_the_printed_ones(
 
 
 def test_three_moves_in_the_order_of_frequency_cost_a_third(merit_points: pa.Table) -> None:
-    told = tclose.explain(merit_points, merit_rules([3, 4, 1, 2]), number=1, attribute="merit")
+    told = tclose.explain(
+        merit_points, merit_rules([3, 4, 1, 2]), class_number=1, attribute="merit"
+    )
     assert told.label == {"project": "E**"}
     assert sorted(steps(told.moves), key=lambda step: step[2]) == [
         ("4", "3", F(1, 30), F(1, 90)),  # C1
@@ -179,12 +181,14 @@ def test_numbers_are_more_than_labels_because_their_order_changes_the_distance(
                 "number": {"role": "sensitive", "distance": "ordered", "order": list(order)},
             }
         }
-        found.add(tclose.explain(four_numbers, rules, number=1).exact)
+        found.add(tclose.explain(four_numbers, rules, class_number=1).exact)
     assert found == {F(1, 6), F(1, 3)}
 
 
 def test_merit_points_are_scaled_by_four_values_not_by_ten_rows(merit_points: pa.Table) -> None:
-    told = tclose.explain(merit_points, merit_rules([3, 4, 1, 2]), number=1, attribute="merit")
+    told = tclose.explain(
+        merit_points, merit_rules([3, 4, 1, 2]), class_number=1, attribute="merit"
+    )
     summed = sum(action.mass for action in told.actions)
     assert len(told.shares) == 4 and merit_points.num_rows == 10
     assert told.exact == summed / 3 != summed / 9
@@ -231,7 +235,7 @@ def by_definition(p: list[Fraction], q: list[Fraction]) -> tuple[Fraction, int]:
 def test_one_pass_equals_the_definition_which_adds_quadratically_many_terms(
     table_4: pa.Table,
 ) -> None:
-    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", number=2)
+    told = tclose.explain(table_4, quasi=["zip", "age"], sensitive="salary", class_number=2)
     p = [share.in_class for share in told.shares]
     q = [share.in_table for share in told.shares]
     assert one_pass(p, q) == (told.exact, 9)

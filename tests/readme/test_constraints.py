@@ -55,10 +55,11 @@ def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folders", "extras"),
     [
-        (["src"], ["excel", "spark", "postgres", "learn"]),
+        (["src"], ["excel", "spark", "postgres", "learn", "sign", "studio"]),
         (["src", "tests", "benchmarks", "tools"], ["test", "dev"]),
     ],
     ids=["users", "developers"],

@@ -12,12 +12,13 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-GALLERY = Path(__file__).resolve().parents[2] / "docs" / "gallery"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+GALLERY = DOCS / "gallery"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def script() -> Any:
-    spec = importlib.util.spec_from_file_location("gallery_make", GALLERY / "make.py")
+    spec = importlib.util.spec_from_file_location("docs_pages", DOCS / "pages.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -25,7 +26,7 @@ def script() -> Any:
 
 
 MAKE = script()
-PAGES = MAKE.pages()
+PAGES = MAKE.pages("gallery")
 
 
 def about(drawn: str) -> str:

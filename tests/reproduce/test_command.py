@@ -14,11 +14,14 @@ from typer.testing import CliRunner, Result
 
 from tclose.cli import app
 
+pytestmark = pytest.mark.slow
+
 FILES = [
     "claims.csv",
     "efficiency.csv",
     "li2007.html",
     "quality.csv",
+    "readings.csv",
     "similarity.csv",
     "tables.csv",
 ]
@@ -31,7 +34,7 @@ def run(*words: object) -> Result:
 @pytest.fixture(scope="module")
 def written(census: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("out") / "new" / "folder"
-    result = run("--adult", census.folder, "-o", folder)
+    result = run("--adult", census.folder, "-o", folder, "--force")
     assert result.exit_code == 0, result.stderr
     assert "entropy 2-diversity: minimal tables" in result.stdout
     return folder
@@ -91,7 +94,7 @@ def test_the_page_is_well_formed_and_its_charts_say_what_they_show(written: Path
         assert "quasi-identifier size" in told or "k and l" in told
         assert len({line.get("stroke") for line in chart.iter("polyline")}) == 5
         assert len({line.get("stroke-dasharray") for line in chart.iter("polyline")}) == 5
-    assert len(list(root.iter("caption"))) == 8
+    assert len(list(root.iter("caption"))) == 9
 
 
 def test_every_point_lies_within_its_chart(written: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tclose.errors import UsageError
+from tclose.errors import DataError, UsageError
 from tclose.hierarchy import arx
 from tclose.policy import load_policy
 from tclose.sample import (
@@ -67,7 +67,7 @@ def test_a_failure_keeps_the_old_file_and_leaves_no_trace(
         raise OSError("disk full")
 
     monkeypatch.setattr(folder, "hospital_blocks", failing)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(DataError, match="cannot be written"):
         write_hospital(tmp_path, rows=20)
     assert path.read_bytes() == before
     assert sorted(tmp_path.iterdir()) == names

@@ -184,7 +184,7 @@ class Table:
             columns["r"] = "quasi"
         if self.role:
             columns["c"] = self.role
-        return {"columns": columns, **top}
+        return {"columns": columns, "release": {"rows": "keep"}, **top}
 
     def repeated(self) -> Table:
         """The same with every row as often as it counts."""
@@ -204,7 +204,7 @@ class Table:
 COUNTING = {
     "count": st.integers(1, 4).map(str),
     "weight": st.sampled_from(["0.5", "1", "1.25", "2", "3.1", "7", "0.01"]),
-    "subject": st.integers(0, 6).map(lambda number: f"p{number}"),
+    "subject": st.integers(0, 6).map(lambda number: f"p{number:024x}"),
     "many": st.integers(0, 30).map(lambda number: f"p{number}"),
 }
 

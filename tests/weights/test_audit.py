@@ -201,7 +201,7 @@ def test_an_explanation_shows_weighted_shares_and_plain_rows(weighed: Any) -> No
         {"q": "b", "s": "2", "u": "x", "c": "4"},
     ]
     table = weighed.Table(rows, "weight")
-    why = tclose.explain(table.arrow(), table.policy(), attribute="s", number=1)
+    why = tclose.explain(table.arrow(), table.policy(), attribute="s", class_number=1)
     assert [(one.value, one.rows, str(one.in_class)) for one in why.shares] == [
         ("1", 1, "3/4"), ("2", 1, "1/4"),
     ]  # fmt: skip
@@ -217,7 +217,7 @@ def test_an_explanation_by_persons_counts_each_once(weighed: Any) -> None:
         {"q": "b", "s": "2", "u": "x", "c": "bob"},
     ]
     table = weighed.Table(rows, "subject")
-    why = tclose.explain(table.arrow(), table.policy(), attribute="s", number=1)
+    why = tclose.explain(table.arrow(), table.policy(), attribute="s", class_number=1)
     assert [(one.rows, str(one.in_class), str(one.in_table)) for one in why.shares] == [
         (1, "1/3", "1/3"), (2, "2/3", "2/3"),
     ]  # fmt: skip

@@ -19,7 +19,7 @@ from tclose.errors import TcloseError
 from tclose.recode import recode_and_repair, recode_outcome
 from tclose.recode.recoding import find_failing_cells
 from tclose.search import Outcome, problem_of
-from tclose.search.judge import Judge, merge_refused
+from tclose.search.outcome import merge_refused
 from tclose.search.registry import METHODS
 
 pytestmark = pytest.mark.slow
@@ -293,7 +293,7 @@ def test_frontier_lattice_measure_and_reports_work_by_person(
     told = " ".join((tmp_path / "r.txt").read_text().split())
     assert "of 50 persons" in told and "Rows of one person taken together" in told
     assert "Person 1" not in told and page.sections
-    loss = tclose.measure(visits, release, RULES)["loss"].overall
+    loss = tclose.measure(original=visits, release=release, policy=RULES)["loss"].overall
     assert loss == pytest.approx(release.loss.overall)
     assert tclose.attack(release, RULES, original=visits).findings
 
@@ -314,7 +314,7 @@ def test_weighted_rows_are_reported_measured_and_attacked(
     release = tclose.anonymize(data, policy, effort=0.1)
     assert release.report(tmp_path / "r.html", edition="internal").sections
     assert tclose.attack(release, policy, original=data).findings
-    loss = tclose.measure(data, release, policy)["loss"].overall
+    loss = tclose.measure(original=data, release=release, policy=policy)["loss"].overall
     assert loss == pytest.approx(release.loss.overall)
     points = tclose.frontier(data, policy, t=[0.3, 0.6], methods="mondrian", effort=0.2).points
     assert points[0].loss >= points[1].loss
@@ -349,10 +349,12 @@ def test_a_count_weighs_in_utility(weighed: Any) -> None:
     table = weighed.Table(rows, "count", ("q", "r"))
     policy, each = table.policy(k=3), table.repeated()
     release = tclose.anonymize(table.arrow(), policy, method="mondrian")
-    mine = tclose.measure(table.arrow(), release.data, policy)
+    mine = tclose.measure(original=table.arrow(), release=release.data, policy=policy)
     spread = [at for at, row in enumerate(table.rows) for _ in range(int(row["c"]))]
     theirs = tclose.measure(
-        each.arrow(), release.data.drop_columns(["c"]).take(spread), each.policy(k=3)
+        original=each.arrow(),
+        release=release.data.drop_columns(["c"]).take(spread),
+        policy=each.policy(k=3),
     )
     for name in ("loss", "discernibility", "average-class-size", "entropy", "reconstruction"):
         if name in {one.name for one in mine.measures}:
@@ -374,7 +376,7 @@ def test_classes_that_keep_a_promise_alone_and_break_it_together_are_mended(weig
     ]
     label = np.array([{"ax": 0, "ay": 1, "bx": 2}[q + u] for q, u in where])
     proposed = Outcome(label, 0.0, "by hand", "finished", (), False)
-    assert not Judge(problem).failing(label, problem.constraints.requirements).any()
+    assert not problem.find_failing(label).any()
     outcome, recoding = recode_and_repair(bound, None, problem, proposed)
     assert not find_failing_cells(bound, None, recoding.label, recoding.released).any()
     assert find_failing_cells(bound, None, label, recode_outcome(bound, proposed).released).any()
@@ -391,5 +393,5 @@ def test_thousands_of_broken_classes_are_mended_in_a_few_rounds(weighed: Any) ->
     table = weighed.Table(rows, "subject", ("q", "r"))
     problem = problem_of(tclose.check(table.arrow(), table.policy(k=3, t="1/2")))
     mended = merge_refused(problem, np.arange(problem.n_cells))
-    assert not Judge(problem).failing(mended, problem.constraints.requirements).any()
+    assert not problem.find_failing(mended).any()
     assert 500 < mended.max() + 1 < 4000

@@ -23,6 +23,7 @@ RULES = {
         "diagnosis": {"role": "sensitive", "t": 0.4, "distance": "equal"},
         "length_of_stay": {"role": "sensitive", "t": 0.25},
     },
+    "release": {"rows": "keep"},
 }
 
 

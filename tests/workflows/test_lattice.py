@@ -19,9 +19,9 @@ from tclose.cli import app
 from tclose.report.lattice import draw_lattice, summarize_lattice
 from tclose.report.render.terminal import render_parts
 from tclose.search import Budget, Progress, method_named, problem_of
-from tclose.search.full_domain.domain import domain_of
 from tclose.search.full_domain.incognito import minimal_nodes
 from tclose.search.full_domain.optimal import optimal
+from tclose.search.full_domain.rollup import Domain
 from tclose.search.outcome import Clock
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,7 +76,7 @@ def test_a_lattice_that_takes_too_long_is_searched_with_what_is_left(
 @pytest.mark.parametrize(("times", "enumerated"), [(1.5, False), (2.5, True)])
 def test_no_more_than_half_of_the_work_goes_into_every_node(times: float, enumerated: bool) -> None:
     problem = problem_of(tclose.check(table_of(3), rules_of(3)))
-    domain = domain_of(problem, Clock(Budget()))
+    domain = Domain(problem, Clock(Budget()))
     for node in domain.lattice.nodes():
         domain.look(node)
     found = tclose.lattice(table_of(3), rules_of(3), effort=times * domain.clock.spent)

@@ -24,7 +24,7 @@ from tclose.data.engines.frames.release import update_frame
 from tclose.errors import PolicyError, UsageError
 from tclose.recode import Pseudonyms, recode_outcome
 from tclose.search import Budget, Outcome, method_named, problem_of
-from tclose.search.outcome import number_classes
+from tclose.search.problem import number_classes
 from tclose.workflows.anonymize import draft_release
 from tclose.workflows.inputs import AS_FOUND
 from tclose.workflows.publish import Job, Targets, confirm, publish

@@ -9,15 +9,16 @@ import sys
 
 import typer
 
-from tclose.cli import hierarchy, judge, prepare, release
+from tclose.cli import console, hierarchy, judge, prepare, release, studio
+from tclose.cli.plain_help import PlainGroup
 from tclose.version import VERSION
 
 app = typer.Typer(
     name="tclose",
     help="Publish tables about people without giving the people away.",
-    epilog="Exit codes: 0 the promise holds, 1 it does not, 2 a usage or data error.",
+    epilog="Exit codes: 0 the promise holds, 1 it does not, 2 a usage or data error, 70 a crash.",
     no_args_is_help=True,
-    add_completion=False,
+    cls=PlainGroup,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -30,17 +31,23 @@ for command in (
     release.anonymize,
     release.split,
     judge.verify,
+    judge.sign,
     release.apply,
-    judge.utility,
+    judge.measure,
     judge.attack,
+    judge.compose,
     release.lattice,
     release.frontier,
     release.methods,
+    release.distances,
     judge.explain,
     prepare.schema,
     prepare.generate,
+    studio.studio,
 ):
     app.command()(command)
+# Its name before it was that of the function; understood in this version.
+app.command("utility", hidden=True, deprecated=True)(judge.measure)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(prepare.policies, name="policy")
 app.add_typer(prepare.experiments, name="reproduce")
@@ -66,6 +73,7 @@ class _HiddenPandas:
 
     Commands read files, never frames, but pyarrow looks for pandas as soon as it makes an array,
     and pandas takes longer to import than a small table to audit. Only Spark cannot do without it.
+    (A `None` in `sys.modules` would not do: pyarrow is compiled, and takes that for the module.)
     """
 
     @staticmethod
@@ -81,4 +89,5 @@ def main() -> None:
     sys.argv[1:] = conceal(sys.argv[1:])
     if not any("spark" in word for word in sys.argv):
         sys.meta_path.insert(0, _HiddenPandas)
-    app(prog_name="tclose")
+    with console.tidy_ending():
+        app(prog_name="tclose")

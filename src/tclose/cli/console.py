@@ -3,60 +3,104 @@
 from __future__ import annotations
 
 import functools
-import json
+import inspect
 import os
-import re
 import shlex
 import shutil
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from tclose.cli.options import ungroup
+from tclose.cli.options import option, ungroup
+from tclose.cli.progress import Display, display_steps
 from tclose.errors import InternalError, PolicyError, TcloseError
+from tclose.plain import escape_controls, json_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tclose.report.document import Document, Part
-    from tclose.search import Progress
 
-HOLDS, FAILS, WRONG = 0, 1, 2
-LITERAL = re.compile(r"'(?:[^']|'')*'|(\$\w*\$).*?\1", re.DOTALL)
-"""A value as SQL writes it."""
+HOLDS, FAILS, WRONG, CRASHED = 0, 1, 2, 70
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def stdout() -> Console:
-    """Where results go; as wide as they need where nobody looks at a screen."""
-    from rich.console import Console
+@dataclass
+class Settings:
+    """What every command was told about its output."""
 
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=160)
+    quiet: bool = False
+    no_color: bool = False
+    judged: bool = False
+    """Whether the exit code is a verdict, not only an accident of the same number."""
+    terminated: bool = False
+    """Whether the process was asked to end: what fails after that fails for it."""
+
+
+SETTINGS = Settings()
+QUIET = inspect.Parameter(
+    "quiet",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, option("", "Say nothing but errors, and what was asked for.", "--quiet", "-q")
+    ],
+)
+NO_COLOR = inspect.Parameter(
+    "no_color",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, option("", "Print without colours.", "--no-color")],
+)
+
+
+def stdout(*, was_asked: bool = False) -> Console:
+    """Where results go; as wide as they need where nobody looks at a screen.
+
+    Nothing is printed where a command is to be quiet, unless this was asked for.
+    """
+    from tclose.report.render.terminal import SafeConsole
+
+    how: dict[str, Any] = {
+        "highlight": False,
+        "no_color": SETTINGS.no_color or None,
+        "quiet": SETTINGS.quiet and not was_asked,
+    }
+    console = SafeConsole(**how)
+    return console if console.is_terminal else SafeConsole(**how, width=160)
 
 
 def stderr() -> Console:
     """Where errors and progress go."""
-    from rich.console import Console
+    from tclose.report.render.terminal import SafeConsole
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    plain = SETTINGS.no_color or None
+    return SafeConsole(stderr=True, highlight=False, soft_wrap=True, no_color=plain)
 
 
 def say(text: str) -> None:
-    """One line on standard error; brackets in a file's name are not markup."""
-    stderr().print(text, markup=False)
+    """One line on standard error, unless told to be quiet; no markup, as in a file's name."""
+    if not SETTINGS.quiet:
+        stderr().print(text, markup=False)
 
 
 def print_json(value: Any) -> None:
     """One JSON object, and nothing else, on standard output."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+    typer.echo(json_text(value), nl=False)
+
+
+def echo(text: str, *, nl: bool = True) -> None:
+    """Text that needs no style, on standard output."""
+    typer.echo(escape_controls(text), nl=nl)
 
 
 def show(
@@ -80,7 +124,7 @@ def show(
         values = plain(result)
         print_json(values if document is None else values | {"report": document.to_json()})
     elif document is not None and report == SCREEN:
-        stdout().print(render_document(document))
+        stdout(was_asked=True).print(render_document(document))
     else:
         stdout().print(render_parts(summarize(result)))
     if report is not None and report != SCREEN:
@@ -89,24 +133,22 @@ def show(
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table for people."""
-    from rich.table import Table
+    from tclose.report.document import Table
+    from tclose.report.render.terminal import render_table
 
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    stdout().print(table)
+    stdout().print(render_table(Table(title, tuple(headings), tuple(map(tuple, rows)))))
 
 
 def command_line() -> str:
-    """What was typed, for certificates: without passwords, and without the values in a query."""
+    """What was typed, for certificates: without passwords, nor queries, which name values."""
     from tclose.data.io.paths import hide_passwords
 
     words = hide_passwords(sys.argv[1:])
     for at, word in enumerate(words):
-        if word.startswith("--query=") or (at and words[at - 1] == "--query"):
-            words[at] = LITERAL.sub("'…'", word)
+        if word.startswith("--query="):
+            words[at] = "--query=…"
+        elif at and words[at - 1] == "--query":
+            words[at] = "…"
     return shlex.join(["tclose", *words])
 
 
@@ -138,65 +180,89 @@ def _name_program(program: Path) -> str:
 def progress() -> Iterator[Callable[[str], None]]:
     """A line that says what is being done, on a terminal only, gone when it is done."""
     console = stderr()
-    if not console.is_terminal:
+    if not console.is_terminal or SETTINGS.quiet:
         yield lambda step: None
         return
-    with console.status("starting (kernels are compiled on first use) …") as status:
+    with console.status("starting …") as status:
         yield lambda step: status.update(f"{step} …")
 
 
-class Watch(TypedDict):
-    """Whom a search tells how far it is, and whom it asks whether to go on."""
+def show_steps(*steps: str) -> AbstractContextManager[Display]:
+    """A progress bar (on a terminal only) over steps, and Ctrl-C as a request to stop."""
+    return display_steps(stderr(), steps, quiet=SETTINGS.quiet)
 
-    progress: Callable[[Progress], None]
-    cancelled: Callable[[], bool]
+
+def give_verdict(*, holds: bool) -> NoReturn:
+    """Ends a command with the exit code that says whether the promise holds."""
+    SETTINGS.judged = True
+    raise typer.Exit(HOLDS if holds else FAILS)
+
+
+class Terminated(KeyboardInterrupt):
+    """The system asked the process to end: as after Ctrl-C, everything is tidied up."""
 
 
 @contextmanager
-def searching() -> Iterator[Watch]:
-    """A progress bar (on a terminal only), and Ctrl-C as a request to stop searching."""
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+def tidy_ending() -> Iterator[None]:
+    """Runs a whole program: SIGTERM and SIGHUP end it as Ctrl-C does, and a crash has its own code.
 
-    stopped: list[bool] = []
+    Exit code 1 says that a promise does not hold, so nothing else may end with it.
+    """
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        if stopped:
-            raise KeyboardInterrupt
-        stopped.append(True)
+    def terminate(number: int, frame: FrameType | None) -> NoReturn:
+        SETTINGS.terminated = True
+        raise Terminated
 
-    before = signal.signal(signal.SIGINT, interrupt)
-    console = stderr()
-    bar = Bar(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[loss]}"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, terminate)
     try:
-        with bar:
-            task = bar.add_task("opening the table", total=None, loss="")
+        yield
+    except SystemExit as ended:
+        if SETTINGS.terminated and ended.code != HOLDS:
+            raise SystemExit(128 + signal.SIGTERM) from None
+        if ended.code == FAILS and not SETTINGS.judged:
+            raise SystemExit(CRASHED) from None
+        raise
+    except KeyboardInterrupt as stop:
+        raise SystemExit(_say_stopped(stop)) from None
+    except Exception as error:
+        if SETTINGS.terminated:
+            raise SystemExit(_say_stopped(Terminated())) from None
+        _report(_name_crash(error), as_json=False)
+        raise SystemExit(CRASHED) from None
 
-            def report(step: Progress) -> None:
-                loss = "" if step.loss is None else f"best loss {step.loss:.4f}"
-                bar.update(
-                    task,
-                    description=step.step,
-                    completed=step.seconds_used,
-                    total=step.seconds_total,
-                    loss=loss,
-                )
 
-            yield Watch(progress=report, cancelled=lambda: bool(stopped))
-    finally:
-        signal.signal(signal.SIGINT, before)
+@contextmanager
+def _notice_ending() -> Iterator[None]:
+    """An engine that is called back may raise an error of its own where it was told to end."""
+    try:
+        yield
+    except Exception as error:
+        if SETTINGS.terminated and not isinstance(error, typer.Exit):
+            raise Terminated from None
+        raise
+
+
+def _say_stopped(stop: BaseException) -> int:
+    """Tells that a command was stopped; the exit code as a shell counts the signal."""
+    stderr().print("stopped; nothing was written")
+    ended = SETTINGS.terminated or isinstance(stop, Terminated)
+    return 128 + (signal.SIGTERM if ended else signal.SIGINT)
+
+
+def _name_crash(error: Exception) -> TcloseError:
+    """What is told of an error that nobody foresaw: no value that it may quote."""
+    if os.environ.get("TCLOSE_DEBUG"):
+        traceback.print_exception(error)
+    if isinstance(error, TcloseError):
+        return error
+    return InternalError(f"unexpected {type(error).__name__} (set TCLOSE_DEBUG=1 to see where)")
 
 
 def guard(command: F) -> F:
-    """Turns every failure of a command into a message and exit code 2, never a traceback.
+    """Turns every failure of a command into a message and exit code 2, or 70 where it is a bug.
 
     The command may take groups of options.
     """
@@ -204,49 +270,50 @@ def guard(command: F) -> F:
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
+        SETTINGS.judged = False
+        SETTINGS.quiet = bool(kwargs.pop("quiet", False))
+        SETTINGS.no_color = bool(kwargs.pop("no_color", False))
         as_json = bool(kwargs.get("as_json"))
         try:
-            return command(*args, **kwargs)
-        except (typer.Exit, typer.Abort):
+            with _notice_ending():
+                return command(*args, **kwargs)
+        except typer.Exit:
             raise
+        except InternalError as error:
+            _report(_name_crash(error), as_json=as_json)
+            raise typer.Exit(CRASHED) from None
         except TcloseError as error:
             _report(error, as_json=as_json)
-        except KeyboardInterrupt:
-            stderr().print("stopped; nothing was written")
-            raise typer.Exit(130) from None
+        except (KeyboardInterrupt, typer.Abort) as stop:
+            raise typer.Exit(_say_stopped(stop)) from None
         except BrokenPipeError:
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115
             raise typer.Exit(128 + 13) from None  # as the shell counts SIGPIPE; 0 would say `holds`
         except MemoryError:
             _report(TcloseError("not enough memory", hint="use a larger machine"), as_json=as_json)
         except OSError as error:
-            _report(_describe_refusal(error), as_json=False)
+            refused = TcloseError(
+                f"cannot be read or written ({error.strerror or type(error).__name__})",
+                where=str(error.filename or "output"),
+                hint="check the path, who may use it, and the space left",
+            )
+            _report(refused, as_json=False)
         except Exception as error:
-            if os.environ.get("TCLOSE_DEBUG"):
-                raise
-            what = f"unexpected {type(error).__name__} (set TCLOSE_DEBUG=1 to see where)"
-            _report(InternalError(what), as_json=as_json)
+            _report(_name_crash(error), as_json=as_json)
+            raise typer.Exit(CRASHED) from None
         raise typer.Exit(WRONG)
 
     run.__doc__ = _unwrap(command.__doc__ or "")
+    signature = inspect.signature(command, eval_str=True)
+    options = [*signature.parameters.values(), QUIET, NO_COLOR]
+    run.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in options}
     return run  # type: ignore[return-value]
 
 
 def _unwrap(words: str) -> str:
-    """Paragraphs as one line each, so that help breaks lines where the terminal does.
-
-    >>> _unwrap("One thing.\\n\\n    And another\\n    one.")
-    'One thing.\\n\\nAnd another one.'
-    """
+    """Paragraphs as one line each, so that help breaks lines where the terminal does."""
     return "\n\n".join(" ".join(part.split()) for part in words.split("\n\n"))
-
-
-def _describe_refusal(error: OSError) -> TcloseError:
-    return TcloseError(
-        f"cannot be read or written ({error.strerror or type(error).__name__})",
-        where=str(error.filename or "output"),
-        hint="check the path, who may use it, and the space left",
-    )
 
 
 def _report(error: TcloseError, *, as_json: bool) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tclose.cli import options
-from tclose.cli.console import guard, say
+from tclose.cli import console, options
+from tclose.cli.options import option
 from tclose.data.io.paths import Reading
 from tclose.errors import HierarchyError, PolicyError, UsageError, nearest
 
@@ -23,22 +23,17 @@ FileArgument = Annotated[
         metavar="FILE", help="A table (with --column), or a hierarchy file (leaf first, root last)."
     ),
 ]
-ColumnName = Annotated[str | None, typer.Option("--column", "-c", help="The table's column.")]
+ColumnName = Annotated[str | None, option("COLUMN", "The table's column.", "--column", "-c")]
 
 
 def _build(
-    intervals: Annotated[
-        str | None, typer.Option(metavar="5,10,20", help="Build from interval widths.")
-    ] = None,
+    intervals: Annotated[str | None, option("5,10,20", "Build from interval widths.")] = None,
     cuts: Annotated[
-        str | None, typer.Option(metavar="18,40,65/40", help="Build from cut points, levels by /.")
+        str | None, option("18,40,65/40", "Build from cut points, levels by /.")
     ] = None,
-    prefix: Annotated[
-        str | None, typer.Option(metavar="4,3,2,0", help="Build from kept characters.")
-    ] = None,
-    dates: Annotated[
-        str | None, typer.Option(metavar="month,year", help="Build from the calendar.")
-    ] = None,
+    prefix: Annotated[str | None, option("4,3,2,0", "Build from kept characters.")] = None,
+    dates: Annotated[str | None, option("month,year", "Build from the calendar.")] = None,
+    builtin: Annotated[str | None, option("NAME", "One of `tclose hierarchy builtin`.")] = None,
 ) -> dict[str, Any] | None:
     """The builder that the options ask for, as a policy would write it."""
     given: dict[str, Any] = {}
@@ -50,6 +45,8 @@ def _build(
         given["prefix"] = prefix.split(",")
     if dates is not None:
         given["dates"] = [level.strip() for level in dates.split(",")]
+    if builtin is not None:
+        given["builtin"] = builtin
     return given or None
 
 
@@ -57,7 +54,7 @@ Builder = Annotated[dict[str, Any] | None, options.Group(_build)]
 
 
 @app.command("preview")
-@guard
+@console.guard
 def preview_command(
     file: FileArgument,
     policy: options.PolicyFile = None,
@@ -69,28 +66,85 @@ def preview_command(
     """Draw the tree of a hierarchy file, of a policy's column, or of a builder."""
     from tclose.hierarchy import preview
 
-    typer.echo(preview(_hierarchy(file, policy, column, builder, reading)))
+    console.echo(preview(_hierarchy(file, policy, column, builder, reading)))
 
 
 @app.command("export")
-@guard
+@console.guard
 def export_command(
     file: FileArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="CSV", help="Where to write.")],
+    output: Annotated[Path, option("CSV", "Where to write.", "--output", "-o")],
     policy: options.PolicyFile = None,
     column: ColumnName = None,
     *,
     builder: Builder,
     reading: options.ReadingOptions,
+    force: options.Force = False,
 ) -> None:
     """Write the hierarchy as CSV: no header, leaf first, root last, `;` between."""
     from tclose.data.io.files import refuse_overwriting, write_atomically
     from tclose.hierarchy import arx
 
     refuse_overwriting(output, (file, policy))
+    options.refuse_taken((output,), force=force)
     tree = _hierarchy(file, policy, column, builder, reading)
     write_atomically(output, lambda part: arx.write(tree, part))
-    say(f"{output}: {len(tree.leaves):,} leaves, {tree.levels} levels")
+    console.say(f"{output}: {len(tree.leaves):,} leaves, {tree.levels} levels")
+
+
+@app.command("builtin")
+@console.guard
+def builtin_command(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Which one; all are listed without it.")
+    ] = None,
+    output: Annotated[
+        Path | None, option("CSV", "Where to write everything that it lists.", "--output", "-o")
+    ] = None,
+    force: options.Force = False,
+) -> None:
+    """List the hierarchies that come with tclose, print one, or write it as CSV.
+
+    A policy names one by `hierarchy = { builtin = "icd10" }`.
+    """
+    from tclose.hierarchy import arx, preview
+    from tclose.hierarchy.builtin import describe_builtin, list_builtins
+
+    if name is None:
+        if output is not None:
+            raise UsageError("which hierarchy?", hint="name it before --output")
+        rows = [(known, *describe_builtin(known)[:2]) for known in list_builtins()]
+        console.print_table("Built-in hierarchies", ("name", "what it groups", "version"), rows)
+        return
+    if name not in list_builtins():
+        hint = nearest(name, list_builtins()) or f"there are {', '.join(list_builtins())}"
+        raise UsageError("there is no such built-in hierarchy", where=name, hint=hint)
+    tree = _build_listed(name)
+    if output is None:
+        for word, text in zip(("", "version: ", "source: "), describe_builtin(name), strict=True):
+            console.echo(f"# {word}{text}")
+        console.echo(preview(tree))
+        return
+    from tclose.data.io.files import write_atomically
+
+    options.refuse_taken((output,), force=force)
+    write_atomically(output, lambda part: arx.write(tree, part))
+    console.say(f"{output}: {len(tree.leaves):,} leaves, {tree.levels} levels")
+
+
+def _build_listed(name: str) -> Hierarchy:
+    """The tree of everything that a built-in hierarchy lists: of bands, of a century."""
+    from tclose.data.binding import make_hierarchy
+    from tclose.hierarchy.builtin import AS_BUILDER, find_builtin
+    from tclose.policy.columns import HierarchySpec
+
+    if name not in AS_BUILDER:
+        values = list(find_builtin(name).listed)
+    elif name == "ages":
+        values = [str(age) for age in range(121)]
+    else:
+        values = [f"{year}-01-01" for year in range(1920, 2030)]
+    return make_hierarchy(HierarchySpec(builtin=name), name, values, Path())
 
 
 def _hierarchy(
@@ -105,6 +159,7 @@ def _hierarchy(
             raise UsageError("which column?", hint="name it with --column")
         return _from_file(file, reading)
     from tclose.data.binding import make_hierarchy, open_source
+    from tclose.data.cleaning import apply_cleanings
     from tclose.data.encode.cells import count_cells
     from tclose.policy.load import parse_policy, read_raw
 
@@ -112,19 +167,15 @@ def _hierarchy(
     reading.refuse_idle_query(file)
     source = open_source(file, reading)
     if column not in source.columns:
-        raise UsageError(
-            f"the table has no column {column!r}",
-            where=source.name,
-            hint=nearest(column, source.columns),
-        )
+        hint = nearest(column, source.columns)
+        raise UsageError(f"the table has no column {column!r}", where=source.name, hint=hint)
     if built is not None:
         raw: Any = {"columns": {column: {"role": "quasi", "hierarchy": built}}}
     elif policy is not None:
         raw = read_raw(policy)
     else:
-        raise UsageError(
-            "which hierarchy?", hint="give --policy, or a builder such as --intervals 5,10,20"
-        )
+        hint = "give --policy, or a builder such as --intervals 5,10,20"
+        raise UsageError("which hierarchy?", hint=hint)
     checked, problems = parse_policy(raw)
     declared = None if checked is None else checked.columns.get(column)
     if declared is None and problems:
@@ -135,6 +186,8 @@ def _hierarchy(
             where=str(policy),
             hint="add one there, or try a builder such as --intervals 5,10,20",
         )
+    if checked is not None:
+        source = apply_cleanings(source, checked)
     labels = count_cells(source, [column]).dictionaries[column].labels
     return make_hierarchy(declared.hierarchy, column, labels, base)
 

@@ -5,9 +5,10 @@ Some come in groups: the parameters of a function that puts them together (`Grou
 
 from __future__ import annotations
 
+import csv
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,17 +16,24 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from tclose.data.io.paths import Address, Reading
+from tclose.data.io.paths import Address, Reading, refuse_address
 from tclose.errors import UsageError
+from tclose.small_files import read_small_file
 
 if TYPE_CHECKING:
     Place = Path | Address
 else:
     Place = Path  # typer knows no unions: `place` says what it is
 
-of_search = partial(typer.Option, rich_help_panel="The search")
-of_files = partial(typer.Option, rich_help_panel="How files are read")
 
+def option(metavar: str | None, words: str, *names: str, **more: Any) -> Any:
+    """An option: how its value is written, its help, and its names if not the parameter's."""
+    return typer.Option(*names, metavar=metavar, help=words, **more)
+
+
+of_search = partial(option, rich_help_panel="The search")
+of_person = partial(option, rich_help_panel="One person")
+of_files = partial(option, rich_help_panel="How files are read")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,101 +55,57 @@ Table = Annotated[
         "them, or postgresql://host/database#table.",
     ),
 ]
-Quasi = Annotated[str, typer.Option(metavar="A,B", help="Without a policy: the quasi-identifiers.")]
-Sensitive = Annotated[
-    str, typer.Option(metavar="C,D", help="Without a policy: the sensitive attributes.")
-]
-PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
-]
-Policy = Annotated[
-    Path, typer.Option("--policy", "-p", metavar="POLICY", help="The policy (TOML or JSON).")
-]
+of_policy = option("POLICY", "The policy (TOML or JSON).", "--policy", "-p")
+Policy = Annotated[Path, of_policy]
+PolicyFile = Annotated[Path | None, of_policy]
 Output = Annotated[
     Place,
-    typer.Option(
+    option(
+        "OUT",
+        "The release: .csv, .csv.gz, .parquet, .arrow or .xlsx, or a new table, "
+        "postgresql://…#table.",
         "--output",
         "-o",
-        metavar="OUT",
-        help="The release: .csv, .csv.gz, .parquet, .arrow or .xlsx, or a new table, "
-        "postgresql://…#table.",
         parser=place,
     ),
 ]
-CertificateFile = Annotated[
-    Path | None,
-    typer.Option("--certificate", metavar="C", help="Where to write the certificate (JSON)."),
-]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option("--key-file", metavar="FILE", help="Secret key of the pseudonyms, if any."),
-]
+CertificateFile = Annotated[Path | None, option("C", "Where to write the certificate (JSON).")]
+Dictionary = Annotated[Path | None, option("FILE", "Also write a data dictionary: .md or .json.")]
+KeyFile = Annotated[Path | None, option("FILE", "Secret key of the pseudonyms, if any.")]
 Population = Annotated[
     Place | None, table_option(help="A table of the population (k-map, presence).")
 ]
 Key = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Link rows of two tables by this column, not by order."),
+    str | None, option("COLUMN", "Link rows of two tables by this column, not by order.")
 ]
 Report = Annotated[
     Path | None,
-    typer.Option(
-        "--report", metavar="FILE", help="Also write a report: .html, .json, .txt; - shows it here."
-    ),
+    option("FILE", "Also write a report: .html, .pdf, .json, .txt; - shows it here."),
 ]
 Edition = Annotated[
     str,
-    typer.Option(
-        "--edition", metavar="NAME", help="external: counts only; internal: values of classes too."
+    option(
+        "NAME",
+        "external: counts only; internal: values of classes too; users: what was done to columns.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+Force = Annotated[
+    bool, option("", "Overwrite files that are there, make folders that are not.", "--force")
+]
+Attacks = Annotated[
+    bool,
+    option("", "Try attacks for the report, or leave them out.", "--attacks/--no-attacks"),
+]
+AsJson = Annotated[bool, option("", "Print one JSON object instead.", "--json")]
 
-Method = Annotated[
-    str | None, of_search("--method", metavar="NAME", help="The search; see `tclose methods`.")
-]
-Seconds = Annotated[
-    float | None, of_search("--seconds", min=0, help="How long to search, by the clock.")
-]
+Method = Annotated[str | None, of_search("NAME", "The search; see `tclose methods`.")]
+Seconds = Annotated[float | None, of_search("SECONDS", "How long to search, by the clock.", min=0)]
 Effort = Annotated[
-    float | None,
-    of_search("--effort", min=0, help="How much work, in seconds of an ordinary core."),
+    float | None, of_search("SECONDS", "How much work, in seconds of an ordinary core.", min=0)
 ]
-Seed = Annotated[int | None, of_search("--seed", min=0, help="Equal seeds search alike.")]
+Seed = Annotated[int | None, of_search("N", "Equal seeds search alike.", min=0)]
 Suppression = Annotated[
-    str | None,
-    of_search(
-        "--suppression", metavar="SHARE", help="Share of rows that may be left out, such as 0.05."
-    ),
-]
-Delimiter = Annotated[
-    str | None, of_files(metavar="CHAR", help="CSV delimiter, if it is guessed wrong (or: tab).")
-]
-Encoding = Annotated[
-    str | None, of_files(metavar="NAME", help="CSV encoding, if it is guessed wrong.")
-]
-Null = Annotated[
-    list[str] | None,
-    of_files(metavar="TEXT", help="CSV text that means a missing value (repeatable)."),
-]
-Sheet = Annotated[str | None, of_files(metavar="NAME", help="Excel sheet, if not the first.")]
-Memory = Annotated[
-    str | None,
-    of_files(metavar="SIZE", help="Most memory for the table, such as 4GB; the rest goes to disk."),
-]
-
-Cells = Annotated[
-    int | None,
-    of_files(
-        metavar="N", min=1, help="Most distinct combinations in one place; more go part by part."
-    ),
-]
-Engine = Annotated[
-    str | None, of_files(metavar="NAME", help="What reads and counts files: duckdb or spark.")
-]
-Query = Annotated[
-    str | None,
-    of_files(metavar="SQL", help="One SELECT, for the address of a database without #table."),
+    str | None, of_search("SHARE", "Share of rows that may be left out, such as 0.05.")
 ]
 
 
@@ -200,7 +164,9 @@ def ungroup(command: F) -> F:
 
 
 def declare_columns(
-    policy: PolicyFile = None, quasi: Quasi = "", sensitive: Sensitive = ""
+    policy: PolicyFile = None,
+    quasi: Annotated[str, option("A,B", "Without a policy: the quasi-identifiers.")] = "",
+    sensitive: Annotated[str, option("C,D", "Without a policy: the sensitive attributes.")] = "",
 ) -> dict[str, Any]:
     """What the columns are; raises unless the command was told."""
     if policy is None and not quasi:
@@ -210,11 +176,6 @@ def declare_columns(
             "or --quasi age,zip --sensitive disease",
         )
     return {"policy": policy, "quasi": quasi, "sensitive": sensitive}
-
-
-def limit_search(seconds: Seconds = None, effort: Effort = None) -> dict[str, Any]:
-    """How far a search may go."""
-    return {"seconds": seconds, "effort": effort}
 
 
 def set_up_search(
@@ -228,14 +189,30 @@ def set_up_search(
 
 
 def read_files(
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    null: Null = None,
-    memory: Memory = None,
-    cells: Cells = None,
-    engine: Engine = None,
-    query: Query = None,
-    sheet: Sheet = None,
+    delimiter: Annotated[
+        str | None, of_files("CHAR", "CSV delimiter, if it is guessed wrong (or: tab).")
+    ] = None,
+    encoding: Annotated[
+        str | None, of_files("NAME", "CSV encoding, if it is guessed wrong.")
+    ] = None,
+    null: Annotated[
+        list[str] | None, of_files("TEXT", "CSV text that means a missing value (repeatable).")
+    ] = None,
+    memory: Annotated[
+        str | None,
+        of_files("SIZE", "Most memory for the table, such as 4GB; the rest goes to disk."),
+    ] = None,
+    cells: Annotated[
+        int | None,
+        of_files("N", "Most distinct combinations in one place; more go part by part.", min=1),
+    ] = None,
+    engine: Annotated[
+        str | None, of_files("NAME", "What reads and counts files: duckdb or spark.")
+    ] = None,
+    query: Annotated[
+        str | None, of_files("SQL", "One SELECT, for the address of a database without #table.")
+    ] = None,
+    sheet: Annotated[str | None, of_files("NAME", "Excel sheet, if not the first.")] = None,
 ) -> Reading:
     """How the tables of a command are read."""
     mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
@@ -243,9 +220,45 @@ def read_files(
 
 
 DeclaredColumns = Annotated[dict[str, Any], Group(declare_columns)]
-SearchLimits = Annotated[dict[str, Any], Group(limit_search)]
 SearchOptions = Annotated[dict[str, Any], Group(set_up_search)]
 ReadingOptions = Annotated[Reading, Group(read_files)]
+
+
+def refuse_taken(paths: Iterable[object], *, force: bool, inputs: Iterable[object] = ()) -> None:
+    """Raises where a file to be written is an input; or, unless forced, is there already or its
+    folder is not."""
+    from tclose.data.io.files import refuse_overwriting
+
+    read = tuple(inputs)
+    for path in paths:
+        refuse_overwriting(path, read)
+        if isinstance(path, Path):
+            refuse_address(path)  # a password must not be shown
+        if force or not isinstance(path, Path) or path == Path("-"):
+            continue
+        if path.is_file():
+            hint = "choose another name, or overwrite it with --force"
+            raise UsageError("there is such a file already", where=str(path), hint=hint)
+        if not path.absolute().parent.exists():
+            hint = "make it first, or have it made with --force"
+            raise UsageError("there is no such folder", where=str(path.parent), hint=hint)
+
+
+def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
+    """Names and values written as `a=1,b=2`; one with a comma stands in double quotes.
+
+    >>> read_pairs(["age=27,zip=47678", '"city=Paris, Texas"'], "--person")
+    {'age': '27', 'zip': '47678', 'city': 'Paris, Texas'}
+    """
+    pairs: dict[str, str] = {}
+    for field in (field for row in csv.reader(texts, skipinitialspace=True) for field in row):
+        name, mark, value = (part.strip() for part in field.partition("="))
+        if not mark or not name:
+            raise UsageError("not written as NAME=VALUE", where=where, hint="such as age=27,zip=1")
+        if name in pairs:
+            raise UsageError("a name is given twice", where=where)
+        pairs[name] = value
+    return pairs
 
 
 def read_key(path: Path | None) -> bytes | None:
@@ -253,7 +266,7 @@ def read_key(path: Path | None) -> bytes | None:
     if path is None:
         return None
     try:
-        key = path.read_bytes().strip()
+        key = read_small_file(path).strip()
     except OSError as error:
         raise UsageError(f"cannot be read ({error.strerror})", where=str(path)) from None
     if len(key) < 16:

@@ -3,64 +3,58 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tclose.cli import options
-from tclose.cli.console import (
-    compose_command,
-    guard,
-    print_json,
-    print_table,
-    progress,
-    say,
-    searching,
-    stdout,
-)
+import tclose
+from tclose.cli import console, options
+from tclose.cli.options import option
+from tclose.cli.progress import RELEASING
 from tclose.errors import PolicyError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tclose.policy.draft import Question
     from tclose.release import Release
-    from tclose.verify import Audit
+    from tclose.verify.audit import Audit
 
 policies = typer.Typer(
     help="Print the schema of policies, check or confirm one.", no_args_is_help=True
 )
 experiments = typer.Typer(help="Run the experiments of a paper again.", no_args_is_help=True)
 
-Seed = Annotated[int, typer.Option(min=0, help="Equal seeds give equal tables.")]
+Seed = Annotated[int, option("N", "Equal seeds give equal tables.", min=0)]
 PolicyArgument = Annotated[
     Path, typer.Argument(metavar="POLICY", help="The policy (TOML or JSON).", show_default=False)
 ]
-DRAFTED_T = re.compile(r"^# t = [0-9.]+", flags=re.MULTILINE)
-SUGGESTED = re.compile(r"""(["'])(identifier|quasi|sensitive|insensitive)\?\1""")
 
 
-@guard
+@console.guard
 def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="The folder to write to.")
-    ] = Path("tclose-demo"),
-    rows: Annotated[int, typer.Option(min=100, help="How many made-up patients.")] = 10_000,
+    output: Annotated[Path, option("DIR", "The folder to write to.", "--output", "-o")] = Path(
+        "tclose-demo"
+    ),
+    rows: Annotated[int, option("N", "How many made-up patients.", min=100)] = 10_000,
     seed: Seed = 1,
-    effort: Annotated[float, typer.Option(min=0, help="How much work, in seconds.")] = 10,
+    force: options.Force = False,
+    effort: Annotated[float, option("SECONDS", "How much work, in seconds.", min=0)] = 10,
 ) -> None:
     """Make up a hospital table, audit it, anonymize it, verify and explain the release."""
-    import tclose
     from tclose.data.io.files import write_text
-    from tclose.report import draw_flow
+    from tclose.report import draw_differences
     from tclose.report.render.saving import save_document
     from tclose.sample import write_hospital
 
     certificate = output / "certificate.json"
-    with searching() as watch:
+    options.refuse_taken((output, *(output.iterdir() if output.is_dir() else ())), force=force)
+    with console.show_steps(*RELEASING) as display:
         table, policy, _ = write_hospital(output, rows, seed)
         before = tclose.audit(table, policy)
         release = tclose.anonymize(
@@ -70,21 +64,21 @@ def demo(
             certificate=certificate,
             plan=output / "plan.json",
             effort=effort,
-            **watch,
+            **display.watch,
             on_cancel=lambda outcome: True,
         )
         why = tclose.explain(output / "release.csv", policy)
     write_text(output / "audit.json", json.dumps(before.to_json(), indent=2) + "\n")
-    write_text(output / "worst-class.svg", draw_flow(why))
+    write_text(output / "worst-class.svg", draw_differences(why))
     document = release.report(output / "report.html", edition="internal")
     save_document(document, output / "report.txt")
     check = (output / "release.csv", "--certificate", certificate, "--policy", policy)
     _print_comparison(before, release)
-    stdout().print(
+    console.stdout().print(
         f"\nRelease: {output / 'release.csv'} (certificate, plan and policy beside it)\n"
         f"Report: {output / 'report.html'} (opens in any browser; as text: "
         f"{output / 'report.txt'}); its worst class as a picture: {output / 'worst-class.svg'}\n"
-        f"Check it yourself: {compose_command('verify', *check)}",
+        f"Check it yourself: {console.compose_command('verify', *check)}",
         soft_wrap=True,
         markup=False,
     )
@@ -108,22 +102,22 @@ def _print_comparison(before: Audit, release: Release) -> None:
         )
     rows.append(("the promise", "broken" if before.holds is False else "holds", "holds"))
     rows.append(("loss (0 exact, 1 nothing left)", "0", f"{release.loss.overall:.4f}"))
-    print_table("Before and after", ("", "the table as it stands", "the release"), rows)
+    console.print_table("Before and after", ("", "the table as it stands", "the release"), rows)
 
 
-@guard
+@console.guard
 def generate(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="A .csv or .parquet file.")
-    ],
-    rows: Annotated[int, typer.Option(min=1, help="How many patients.")] = 10_000,
+    output: Annotated[Path, option("FILE", "A .csv or .parquet file.", "--output", "-o")],
+    rows: Annotated[int, option("N", "How many patients.", min=1)] = 10_000,
     seed: Seed = 1,
+    force: options.Force = False,
 ) -> None:
     """Write a made-up hospital table: no real person, but realistic relations and gaps."""
     from tclose.data.io.files import write_table
     from tclose.sample import HOSPITAL_SCHEMA, hospital_blocks
 
-    with progress() as step:
+    options.refuse_taken((output,), force=force)
+    with console.progress() as step:
 
         def blocks() -> Iterator[pa.RecordBatch]:
             for at, block in enumerate(hospital_blocks(rows, seed)):
@@ -131,54 +125,73 @@ def generate(
                 yield block
 
         write_table(output, HOSPITAL_SCHEMA, blocks())
-    say(f"{output}: {rows:,} made-up patients")
+    console.say(f"{output}: {rows:,} made-up patients")
 
 
-@guard
+@console.guard
 def init(
     file: options.Table,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="POLICY", help="Where to write; printed if not given."
-        ),
+        Path | None, option("POLICY", "Where to write; printed if not given.", "--output", "-o")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing policy.")] = False,
+    force: options.Force = False,
+    ask: Annotated[
+        bool | None,
+        option(None, "Ask what is doubtful, one by one; usual on a terminal.", "--ask/--no-ask"),
+    ] = None,
     *,
     reading: options.ReadingOptions,
 ) -> None:
     """Draft a commented policy: kinds, counts, and a suggested role for every column.
 
-    Suggestions end in a question mark, and the draft does not run until they are confirmed.
+    Suggestions end in a question mark, and the draft does not run until they are confirmed. What
+    is doubtful stands beside its column, or is asked.
     """
-    from tclose.data.binding import open_source
     from tclose.data.io.files import refuse_overwriting, write_text
-    from tclose.data.profile import profile_columns
-    from tclose.policy.draft import draft
 
     if output is not None:
         refuse_overwriting(output, (file,))
-    if output is not None and output.exists() and not force:
-        raise UsageError(
-            "there is such a file already",
-            where=str(output),
-            hint="choose another name, or overwrite it with --force",
-        )
-    with progress() as step:
+        options.refuse_taken((output,), force=force)
+    with console.progress() as step:
         step("looking at the columns")
-        reading.refuse_idle_query(file)
-        source = open_source(file, reading)
-        text = draft(source.name, profile_columns(source))
-    for note in source.notes:
-        say(f"Note: {note}")
+        suggested = tclose.draft_policy(file, reading=reading)
+    for note in suggested.notes:
+        console.say(f"Note: {note}")
+    asked = suggested.questions
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if ask and not on_terminal:
+        hint = "run it where you can type, without a pipe; or read the lines marked DOUBTFUL"
+        raise UsageError("there is no terminal to ask on", where="--ask", hint=hint)
+    answers = _ask(asked) if on_terminal and ask is not False else {}
+    suggested = suggested.answer(answers)
     if output is None:
-        typer.echo(text, nl=False)
+        console.echo(suggested.text, nl=False)
         return
-    write_text(output, text)
-    say(
+    write_text(output, suggested.text)
+    if len(asked) > len(answers):
+        console.say(f"{len(asked) - len(answers)} questions are open: see its comments")
+    console.say(
         f"{output}: read it, correct the roles and remove the question marks; "
         f"then `tclose audit {file} --policy {output}`"
     )
+
+
+def _ask(questions: Sequence[Question]) -> dict[tuple[str, str], str]:
+    """Asks one by one; whatever is no answer, or the end of the input, leaves a question open."""
+    answers: dict[tuple[str, str], str] = {}
+    for question in questions:
+        if answers.get((question.column, "role")) in ("identifier", "insensitive"):
+            continue
+        choice = "/".join(question.answers)
+        words = f"{question.column}: {question.text} [{choice}, Enter leaves it open]"
+        try:
+            answer = typer.prompt(words, default="", show_default=False, err=True)
+        except typer.Abort:
+            break
+        found = [known for known in question.answers if known.startswith(answer.strip().lower())]
+        if answer.strip() and len(found) == 1:
+            answers[question.column, question.topic] = found[0]
+    return answers
 
 
 class FileKind(StrEnum):
@@ -189,36 +202,34 @@ class FileKind(StrEnum):
     POLICY = "policy"
 
 
-@guard
+@console.guard
 def schema(
     kind: Annotated[FileKind, typer.Argument(help="Which file.", show_default=False)],
 ) -> None:
     """Print the JSON Schema of a certificate, a plan or a policy."""
     if kind is FileKind.CERTIFICATE:
-        from tclose.verify import Certificate
+        from tclose.verify.certificate import Certificate
 
-        print_json(Certificate.json_schema())
+        console.print_json(Certificate.json_schema())
     elif kind is FileKind.PLAN:
         from tclose.recode.plan import Plan
 
-        print_json(Plan.json_schema())
+        console.print_json(Plan.json_schema())
     else:
         from tclose.policy import policy_schema
 
-        print_json(policy_schema())
+        console.print_json(policy_schema())
 
 
 @policies.command("schema")
-@guard
+@console.guard
 def print_policy_schema() -> None:
     """Print the JSON Schema of a policy, for editors that check while one types."""
-    from tclose.policy import policy_schema
-
-    print_json(policy_schema())
+    schema(FileKind.POLICY)
 
 
 @policies.command()
-@guard
+@console.guard
 def check(
     policy: PolicyArgument,
     file: Annotated[
@@ -229,29 +240,35 @@ def check(
     reading: options.ReadingOptions,
     as_json: options.AsJson = False,
 ) -> None:
-    """Report everything that is wrong with a policy, by itself or for a table."""
-    import tclose
+    """Report everything that is wrong with a policy, by itself or for a table.
+
+    With a table, also what no release of it can keep, and how large classes have to be.
+    """
     from tclose.policy import load_policy
 
+    notes: tuple[str, ...] = ()
     if file is None:
         load_policy(policy)
     else:
-        with progress() as step:
+        from tclose.workflows.inputs import assess
+
+        with console.progress() as step:
             step("comparing the policy with the table")
-            tclose.check(file, policy, reading=reading)
+            notes = assess(file, policy, reading=reading)
     if as_json:
-        print_json({"policy": str(policy), "problems": []})
-    else:
-        typer.echo(f"{policy}: no problem found" + (f" with {file}" if file else ""))
+        console.print_json({"policy": str(policy), "problems": [], "notes": list(notes)})
+        return
+    console.echo(f"{policy}: no problem found" + (f" with {file}" if file else ""))
+    for note in notes:
+        console.echo(f"Note: {note}")
 
 
 @policies.command()
-@guard
+@console.guard
 def confirm(
     policy: PolicyArgument,
     t: Annotated[
-        str | None,
-        typer.Option("--t", help="Promise this t of every sensitive column drafted without one."),
+        str | None, option("T", "Promise this t of every sensitive column drafted without one.")
     ] = None,
 ) -> None:
     """Confirm every role that is still only suggested: removes the question marks.
@@ -259,38 +276,19 @@ def confirm(
     `anonymize` needs a promise of every sensitive column: name a t here, or write one at each.
     """
     from tclose.data.io.files import write_text
+    from tclose.policy.draft import confirm_roles
     from tclose.policy.load import parse_policy, read_raw
 
     read_raw(policy)
-    text, count = SUGGESTED.subn(r"\1\2\1", policy.read_text(encoding="utf-8"))
-    if t is not None:
-        _refuse_threshold(t)
-        text, drafted = DRAFTED_T.subn(f't = "{t}"', text)
-        if not drafted:
-            raise UsageError(
-                "no sensitive column was drafted without a t, so --t would change nothing",
-                where=str(policy),
-                hint='give the columns to protect the role "sensitive", with a t at each',
-            )
+    text, count = confirm_roles(policy.read_text(encoding="utf-8"), t)
     write_text(policy, text)
-    say(f"{policy}: {count} suggested role{'' if count == 1 else 's'} confirmed")
+    console.say(f"{policy}: {count} suggested role{'' if count == 1 else 's'} confirmed")
     confirmed, problems = parse_policy(read_raw(policy))
     if problems or confirmed is None:
         raise PolicyError(problems)
     if confirmed.unprotected:
         columns = ", ".join(confirmed.unprotected)
-        say(f"nothing is promised yet of {columns}: write a t there, or give --t")
-
-
-def _refuse_threshold(text: str) -> None:
-    from tclose.distance.numbers import exact
-
-    try:
-        if 0 <= exact(text) <= 1:
-            return
-    except ValueError:
-        pass
-    raise UsageError("t is a number in [0, 1]", where="--t", hint="such as 0.2 or 1/5")
+        console.say(f"nothing is promised yet of {columns}: write a t there, or give --t")
 
 
 @experiments.callback()
@@ -298,41 +296,112 @@ def _reproduce() -> None:
     """Run the experiments of a paper again."""
 
 
+def _choose(text: str, known: Sequence[str], where: str) -> list[str]:
+    """The words of a list, each of which must be known."""
+    words = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    if not set(words) <= set(known):
+        raise UsageError("not a reading of the paper", where=where, hint=f"of {', '.join(known)}")
+    return words
+
+
 @experiments.command("li2007")
-@guard
+@console.guard
 def li2007(
     adult: Annotated[
-        Path,
-        typer.Option(
-            "--adult",
-            metavar="DIR",
-            help="The folder with adult.csv and adult_hierarchy_<column>.csv.",
-        ),
+        Path, option("DIR", "The folder with adult.csv and adult_hierarchy_<column>.csv.")
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder to write to.")
-    ] = Path("tclose-li2007"),
+    output: Annotated[Path, option("FOLDER", "The folder to write to.", "--output", "-o")] = Path(
+        "tclose-li2007"
+    ),
+    distance: Annotated[
+        str, option("A,B", "Of occupations: hierarchical, ordered or equal; several side by side.")
+    ] = "hierarchical",
+    groups: Annotated[
+        str,
+        option("A,B", "Of similar occupations: 4-7-3 (the folder's own), 5-5-4 (by collar)."),
+    ] = "4-7-3",
+    race_levels: Annotated[
+        str, option("A,B", "Levels of race: 2 (as in the folder), 3 (white or not, as well).")
+    ] = "2",
+    force: options.Force = False,
 ) -> None:
     """Similarity attack, efficiency and data quality of Li 2007, section 6, on the Adult table.
 
-    Writes a page with tables and charts, and the numbers as CSV files. The exit code is 0 whether
-    or not the paper's numbers come out: that they differ is a result.
+    Writes a page with tables and charts, and the numbers as CSV files. What the paper does not
+    print can be read in several ways: all combinations of the distances, groups and levels named
+    are run side by side, the first of them in full. The exit code is 0 whether or not the paper's
+    numbers come out: that they differ is a result.
     """
+    from tclose.reproduce import census as known
     from tclose.reproduce.census import open_census
     from tclose.reproduce.claims import check_claims
     from tclose.reproduce.experiments import run_experiments
     from tclose.reproduce.page import refuse_folder, write_report
+    from tclose.reproduce.readings import HEADINGS, run_reading
 
+    levels = [str(level) for level in known.RACE_LEVELS]
+    chosen = [
+        known.Reading2007(by, grouped, int(level))
+        for by, grouped, level in product(
+            _choose(distance, known.DISTANCES, "--distance"),
+            _choose(groups, known.GROUPS, "--groups"),
+            _choose(race_levels, levels, "--race-levels"),
+        )
+    ]
+    options.refuse_taken((output, *(output.iterdir() if output.is_dir() else ())), force=force)
     refuse_folder(output)
-    with progress() as step:
+    with console.progress() as step:
         step("reading the table")
         census = open_census(adult)
-        found = run_experiments(census, progress=step)
+        found = run_experiments(census.read_as(chosen[0]), progress=step)
+        readings = [run_reading(census, reading, progress=step) for reading in chosen]
         step("writing the page")
-        written = write_report(found, output)
+        written = write_report(found, output, readings)
     headings = ("statement", "paper", "here", "verdict")
     claims = [
         (claim.about, claim.stated, claim.measured, claim.verdict) for claim in check_claims(found)
     ]
-    print_table("Li 2007, section 6", headings, claims)
-    stdout().print(f"\nPage: {written[0]} (its numbers as CSV files beside it)", markup=False)
+    console.print_table("Li 2007, section 6", headings, claims)
+    cells = zip(HEADINGS, *(result.list_cells() for result in readings), strict=True)
+    console.print_table("Readings", ("reading", *map(str, range(1, len(readings) + 1))), cells)
+    console.stdout().print(
+        f"\nPage: {written[0]} (its numbers as CSV files beside it)", markup=False
+    )
+
+
+@experiments.command("closeness")
+@console.guard
+def closeness(
+    adult: Annotated[
+        Path, option("DIR", "The folder with adult.csv and adult_hierarchy_<column>.csv.")
+    ],
+    output: Annotated[Path, option("FOLDER", "The folder to write to.", "--output", "-o")] = Path(
+        "tclose-closeness"
+    ),
+    effort: Annotated[
+        float, option("SECONDS", "How much work for each promise, of an ordinary core.", min=0)
+    ] = 5.0,
+    force: options.Force = False,
+) -> None:
+    """t-closeness against (n, t)-closeness on the Adult table: loss, classes, what is learned.
+
+    Writes a page with pictures, and the numbers as a CSV file: t = 0.1 and 0.2, n = 500 to 5,000.
+    """
+    from tclose.reproduce.census import open_census
+    from tclose.reproduce.closeness import (
+        compare_closeness,
+        refuse_closeness_folder,
+        tabulate_closeness,
+        write_closeness,
+    )
+
+    options.refuse_taken((output, *(output.iterdir() if output.is_dir() else ())), force=force)
+    refuse_closeness_folder(output)
+    with console.progress() as step:
+        step("reading the table")
+        runs = compare_closeness(open_census(adult), effort=effort, progress=step)
+        step("writing the page")
+        written = write_closeness(runs, output)
+    table = tabulate_closeness(runs)
+    console.print_table(table.caption, table.headings, table.rows)
+    console.stdout().print(f"\nPage: {written[0]} (its numbers beside it)", markup=False)

@@ -1,4 +1,4 @@
-"""Commands that search: anonymize, apply, split, frontier, lattice, methods."""
+"""Commands that search: anonymize, apply, split, frontier, lattice, methods, distances."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tclose.cli import options
-from tclose.cli.console import (
-    command_line,
-    guard,
-    print_json,
-    print_table,
-    progress,
-    say,
-    searching,
-    show,
-    stdout,
-)
+import tclose
+from tclose.cli import console, options
 from tclose.cli.judge import show_recount
+from tclose.cli.options import option
+from tclose.cli.progress import (
+    ATTACKING,
+    DRAWING,
+    READING,
+    RELEASING,
+    REPORTING,
+    SEARCHING,
+    Display,
+)
+from tclose.data.io.transaction import write_together
 from tclose.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,51 +29,68 @@ if TYPE_CHECKING:
     from tclose.search import Method, Outcome
 
 
-@guard
+@console.guard
 def anonymize(
     file: options.Table,
     policy: options.Policy,
     output: options.Output,
     certificate: options.CertificateFile = None,
-    plan: Annotated[
-        Path | None, typer.Option("--plan", metavar="PLAN", help="Where to write the plan (JSON).")
-    ] = None,
+    plan: Annotated[Path | None, option("PLAN", "Where to write the plan (JSON).")] = None,
     *,
     method: options.Method = None,
     search: options.SearchOptions,
+    fallback: Annotated[
+        bool,
+        options.of_search(
+            "", "Search a stricter promise where the one asked for is not proved.", "--fallback"
+        ),
+    ] = False,
+    polish: Annotated[
+        bool | None,
+        options.of_search(
+            "", "Go beyond what the method's paper describes, or do not.", "--polish/--no-polish"
+        ),
+    ] = None,
     report: options.Report = None,
     edition: options.Edition = "external",
+    dictionary: options.Dictionary = None,
+    attacks: options.Attacks = True,
     frontier: Annotated[
-        bool,
-        typer.Option("--frontier", help="Put loss against t into the report: as much work again."),
+        bool, option("", "Put loss against t into the report: as much work again.", "--frontier")
     ] = False,
     on_interrupt: Annotated[
-        str, typer.Option(help="After Ctrl-C: ask, keep the best so far, or drop it.")
+        str, option("WHAT", "After Ctrl-C: ask, keep the best so far, or drop it.")
     ] = "ask",
     population: options.Population = None,
     key_file: options.KeyFile = None,
     reading: options.ReadingOptions,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Find the release that keeps the promise with the least loss; write, verify, certify it.
 
     The file appears only after it has been read back and every requirement recounted on it.
     """
-    import tclose
-    from tclose.data.io.files import refuse_overwriting
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.report.summaries import summarize_release
 
     written = (output, certificate, plan)
-    refuse_report(report, edition, (file, policy, population, key_file), written)
-    for target in written:
-        if target is not None:
-            refuse_overwriting(target, (key_file,))
+    inputs = (file, policy, population, key_file)
+    options.refuse_taken(written, force=force, inputs=inputs)
+    refuse_report(report, edition, inputs, written)
+    _refuse_dictionary(dictionary, inputs, (*written, report))
+    options.refuse_taken((report, dictionary), force=force)
     if frontier and report is None:
         raise UsageError("--frontier is a part of the report", hint="name one with --report")
+    if not attacks and report is None:
+        raise UsageError("--no-attacks is about the report", hint="name one with --report")
     if on_interrupt not in ("ask", "keep", "drop"):
         raise UsageError("--on-interrupt is ask, keep or drop")
-    with searching() as watch:
+    search |= {"population": population, "reading": reading}
+    later = [DRAWING] if frontier else []
+    later += [] if report is None else [ATTACKING, REPORTING]
+    with write_together(output), console.show_steps(*RELEASING, *later) as display:
+        options.refuse_taken(written, force=force)  # now that nobody else can write it
         release = tclose.anonymize(
             file,
             policy,
@@ -81,36 +99,62 @@ def anonymize(
             plan=plan,
             method=method,
             **search,
-            population=population,
+            fallback=True if fallback else None,
+            polish=polish,
             key=options.read_key(key_file),
-            reading=reading,
-            **watch,
-            on_cancel=lambda outcome: _keep(outcome, on_interrupt),
-            command=command_line(),
+            **display.watch,
+            on_cancel=lambda outcome: _keep(outcome, on_interrupt, display),
+            command=console.command_line(),
         )
-    curves = None
-    if frontier:
-        with searching() as watch:
+        curves = document = None
+        if frontier:
             curves = tclose.frontier(
                 file,
                 policy,
                 methods=method,
                 **search,
-                population=population,
-                reading=reading,
-                **watch,
+                **display.watch | {"progress": lambda at: display.begin(DRAWING, at.step)},
             )
-    document = None
-    if report is not None:
-        with progress() as step:
-            step("attacking the release, for the report")
-            document = release.report(choose_file(report), edition=edition, frontier=curves)
-    plain = release_to_json
-    show(release, summarize_release, as_json=as_json, plain=plain, document=document, report=report)
+        if report is not None:
+            document = release.report(
+                choose_file(report),
+                edition=edition,
+                frontier=curves,
+                attacks=attacks,
+                progress=lambda step: display.begin(
+                    REPORTING if step == REPORTING else ATTACKING, step
+                ),
+            )
+        _save_dictionary(release, dictionary)
+    plain = _to_plain
+    console.show(
+        release, summarize_release, as_json=as_json, plain=plain, document=document, report=report
+    )
 
 
-def release_to_json(release: Release) -> dict[str, Any]:
-    """What a release is, as plain values."""
+def _refuse_dictionary(
+    path: Path | None, inputs: tuple[object, ...], outputs: tuple[object, ...]
+) -> None:
+    """Raises where a data dictionary could not be written, or over another file."""
+    from tclose.data.io.files import refuse_overwriting, refuse_unwritable
+    from tclose.dictionary import refuse_dictionary
+
+    if path is None:
+        return
+    refuse_dictionary(path)
+    refuse_unwritable(path)
+    refuse_overwriting(path, inputs, "the data dictionary")
+    if any(isinstance(other, Path) and other.resolve() == path.resolve() for other in outputs):
+        raise UsageError("two outputs have the same name", where=str(path))
+
+
+def _save_dictionary(release: Release, path: Path | None) -> None:
+    if path is not None:
+        release.dictionary().save(path)
+        console.say(f"data dictionary: {path}")
+
+
+def _to_plain(release: Release) -> dict[str, Any]:
     content = release.certificate.to_json()
     stated = "way held_back widened changed_hierarchies levels optimality leftover".split()
     return {
@@ -128,13 +172,18 @@ def release_to_json(release: Release) -> dict[str, Any]:
     }
 
 
-def _keep(outcome: Outcome, wish: str) -> bool:
+def _keep(outcome: Outcome, wish: str, display: Display) -> bool:
+    """Whether the best so far is wanted after Ctrl-C; nothing is shown while that is asked."""
     if wish == "ask" and sys.stdin.isatty():
-        return typer.confirm(f"Stopped. Keep the best release so far (loss {outcome.loss:.4f})?")
+        display.stop()
+        console.stderr().print(
+            "Stopped. --on-interrupt keep or --on-interrupt drop answers this beforehand."
+        )
+        return typer.confirm(f"Keep the best release so far (loss {outcome.loss:.4f})?")
     return wish == "keep"
 
 
-@guard
+@console.guard
 def apply(
     plan: Annotated[
         Path, typer.Argument(metavar="PLAN", help="The plan of a release.", show_default=False)
@@ -145,8 +194,10 @@ def apply(
     certificate: options.CertificateFile = None,
     population: options.Population = None,
     key_file: options.KeyFile = None,
+    dictionary: options.Dictionary = None,
     *,
     reading: options.ReadingOptions,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Recode next month's rows by the levels, cuts or classes of an earlier release.
@@ -155,16 +206,15 @@ def apply(
     that would break the promise, are held back and counted. The promise is the plan's own policy
     unless one is given; its relative paths start from the plan.
     """
-    import tclose
-    from tclose.data.io.files import refuse_overwriting
     from tclose.recode import Plan
     from tclose.report.summaries import summarize_release
 
     made = Plan.load(plan)
-    for target in (output, certificate):
-        if target is not None:
-            refuse_overwriting(target, (plan, key_file))
-    with progress() as step:
+    inputs = (plan, file, policy, population, key_file)
+    _refuse_dictionary(dictionary, inputs, (output, certificate))
+    options.refuse_taken((output, certificate, dictionary), force=force, inputs=inputs)
+    with write_together(output), console.progress() as step:
+        options.refuse_taken((output, certificate), force=force)
         step("putting rows into the plan's classes")
         release = tclose.apply(
             made,
@@ -176,35 +226,36 @@ def apply(
             population=population,
             key=options.read_key(key_file),
             reading=reading,
-            command=command_line(),
+            command=console.command_line(),
         )
-    show(release, summarize_release, as_json=as_json, plain=release_to_json)
+        _save_dictionary(release, dictionary)
+    console.show(release, summarize_release, as_json=as_json, plain=_to_plain)
 
 
-@guard
+@console.guard
 def split(
     file: options.Table,
     policy: options.Policy,
-    form: Annotated[str, typer.Option(metavar="FORM", help="anatomy, slicing or projections.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for the tables.")
-    ],
+    form: Annotated[str, option("FORM", "anatomy, slicing or projections.")],
+    output: Annotated[Path, option("FOLDER", "A new folder for the tables.", "--output", "-o")],
     column_set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A,B", help="Columns to be published together (repeatable)."),
+        list[str] | None, option("A,B", "Columns to be published together (repeatable).", "--set")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help="csv, parquet or arrow; like FILE if unsaid.")
+        str | None, option("KIND", "csv, parquet or arrow; like FILE if unsaid.")
     ] = None,
     method: Annotated[
-        str | None,
-        options.of_search(metavar="NAME", help="dealing, or a search; see `tclose methods`."),
+        str | None, options.of_search("NAME", "dealing, or a search; see `tclose methods`.")
     ] = None,
     *,
-    limits: options.SearchLimits,
+    seconds: options.Seconds = None,
+    effort: options.Effort = None,
     seed: options.Seed = None,
     key_file: options.KeyFile = None,
     reading: options.ReadingOptions,
+    force: Annotated[
+        bool, option("", "Make the folders above it that are not there.", "--force")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Publish a table as several that keep the promise together; write, verify, certify them.
@@ -214,23 +265,26 @@ def split(
     The folder appears only after its files have been read back and recounted (`tclose verify
     FOLDER` does that again).
     """
-    import tclose
-
-    with searching() as watch:
+    options.refuse_taken((output,), force=force)
+    sets = [
+        [name.strip() for name in names.split(",") if name.strip()] for names in column_set or ()
+    ]
+    with console.show_steps(READING, SEARCHING) as display:
         made = tclose.split(
             file,
             policy,
             form=form,
             output=output,
-            sets=None if not column_set else [_split_names(names) for names in column_set],
+            sets=sets or None,
             kind=kind,
             method=method,
-            **limits,
+            seconds=seconds,
+            effort=effort,
             seed=seed,
             key=options.read_key(key_file),
             reading=reading,
-            **watch,
-            command=command_line(),
+            **display.watch,
+            command=console.command_line(),
         )
     if as_json:
         further = {
@@ -239,54 +293,47 @@ def split(
             "files": made.certificate.hashes.files,
             "method": made.certificate.method,
             "attacks": [finding.to_json() for finding in made.findings],
+            "warnings": list(made.certificate.warnings or ()),
             "notes": list(made.notes),
         }
-        print_json(made.recount.to_json() | further)
+        console.print_json(made.recount.to_json() | further)
         return
     show_recount(made.recount)
+    for warning in made.certificate.warnings or ():
+        console.stdout().print(f"Warning: {warning}", style="red", markup=False)
     for note in made.notes:
-        stdout().print(f"Note: {note}", style="yellow", markup=False)
+        console.stdout().print(f"Note: {note}", style="yellow", markup=False)
 
 
-def _split_names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-@guard
+@console.guard
 def frontier(
     file: options.Table,
     policy: options.Policy,
-    t: Annotated[
+    t: Annotated[str | None, option("RANGE", "0.05:0.5 (if nothing is said), or 0.1,0.2.")] = None,
+    k: Annotated[str | None, option("RANGE", "Vary k, such as 2:20 or 2,5,10.")] = None,
+    methods: Annotated[
         str | None,
-        typer.Option("--t", metavar="RANGE", help="0.05:0.5 (if nothing is said), or 0.1,0.2."),
-    ] = None,
-    k: Annotated[
-        str | None, typer.Option("--k", metavar="RANGE", help="Vary k, such as 2:20 or 2,5,10.")
-    ] = None,
-    method: Annotated[
-        str | None,
-        options.of_search(metavar="A,B", help="One curve for each; see `tclose methods`."),
+        options.of_search(
+            "A,B", "One curve for each; see `tclose methods`.", "--methods", "--method"
+        ),
     ] = None,
     loss: Annotated[
-        str,
-        typer.Option(metavar="MEASURE", help="loss, ncp, entropy, discernibility, query-error, …"),
+        str, option("MEASURE", "loss, ncp, entropy, discernibility, query-error, …")
     ] = "loss",
-    points: Annotated[int, typer.Option(min=2, help="Points of a range.")] = 10,
-    svg: Annotated[
-        Path, typer.Option("--svg", metavar="FILE", help="Where to draw the curves.")
-    ] = Path("frontier.svg"),
+    points: Annotated[int, option("N", "Points of a range.", min=2)] = 10,
+    svg: Annotated[Path, option("FILE", "Where to draw the curves.")] = Path("frontier.svg"),
     report: options.Report = None,
     *,
     search: options.SearchOptions,
     population: options.Population = None,
     reading: options.ReadingOptions,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Show what a stricter or a milder promise would cost: loss against t, or against k.
 
     Ctrl-C stops after the points that are done. Nothing is released, and nothing is chosen.
     """
-    import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
     from tclose.report.frontier import draw_frontier, make_frontier_document, summarize_frontier
     from tclose.report.render.saving import choose_file, refuse_report, save_document
@@ -294,41 +341,43 @@ def frontier(
     refuse_unwritable(svg)
     refuse_overwriting(svg, (file, policy, population), "the picture")
     refuse_report(report, "external", (file, policy, population), (svg,))
-    with searching() as watch:
+    options.refuse_taken((svg, report), force=force)
+    with console.show_steps(READING, SEARCHING) as display:
         found = tclose.frontier(
             file,
             policy,
             t=t,
             k=k,
-            methods=method,
+            methods=methods,
             loss=loss,
             points=points,
             **search,
             population=population,
             reading=reading,
-            **watch,
-            announce=say,
+            **display.watch,
+            announce=console.say,
         )
-    write_text(svg, draw_frontier(found))
     document = None if report is None else make_frontier_document(found, file.name)
-    if document is not None and (page := choose_file(report)) is not None:
-        save_document(document, page)
-    show(found, summarize_frontier, as_json=as_json, document=document, report=report)
-    say(f"picture: {svg}")
+    with write_together(svg):
+        write_text(svg, draw_frontier(found))
+        if document is not None and (page := choose_file(report)) is not None:
+            save_document(document, page)
+    console.show(found, summarize_frontier, as_json=as_json, document=document, report=report)
+    console.say(f"picture: {svg}")
 
 
-@guard
+@console.guard
 def lattice(
     file: options.Table,
     policy: options.Policy,
-    svg: Annotated[
-        Path, typer.Option("--svg", metavar="FILE", help="Where to draw a small lattice.")
-    ] = Path("lattice.svg"),
+    svg: Annotated[Path, option("FILE", "Where to draw a small lattice.")] = Path("lattice.svg"),
     *,
     suppression: options.Suppression = None,
-    limits: options.SearchLimits,
+    seconds: options.Seconds = None,
+    effort: options.Effort = None,
     population: options.Population = None,
     reading: options.ReadingOptions,
+    force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Show which generalizations of whole columns keep the promise, and which loses least.
@@ -336,41 +385,57 @@ def lattice(
     A lattice of up to 20 000 nodes is looked at node by node and, up to 5 000, drawn; of a larger
     one the best node is searched for, with a bound on what any node loses.
     """
-    import tclose
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
     from tclose.report.lattice import draw_lattice, lattice_to_json, summarize_lattice
 
     refuse_unwritable(svg)
     refuse_overwriting(svg, (file, policy, population), "the picture")
-    with searching() as watch:
+    options.refuse_taken((svg,), force=force)
+    with console.show_steps(READING, SEARCHING) as display:
         found = tclose.lattice(
             file,
             policy,
             suppression=suppression,
-            **limits,
+            seconds=seconds,
+            effort=effort,
             population=population,
             reading=reading,
-            **watch,
+            **display.watch,
         )
     drawn = draw_lattice(found)
     if drawn is not None:
         write_text(svg, drawn)
-    show(found, summarize_lattice, as_json=as_json, plain=lattice_to_json)
-    say(f"picture: {svg}" if drawn is not None else "no picture: there are too many nodes to draw")
+    console.show(found, summarize_lattice, as_json=as_json, plain=lattice_to_json)
+    console.say(
+        f"picture: {svg}" if drawn is not None else "no picture: there are too many nodes to draw"
+    )
 
 
-@guard
+@console.guard
 def methods(as_json: options.AsJson = False) -> None:
     """List the search methods and what each supports."""
     from tclose.search import METHODS
 
     known = [(method.name, method.summary, _list_abilities(method)) for method in METHODS.values()]
     if as_json:
-        print_json([dict(zip(("name", "summary", "supports"), row, strict=True)) for row in known])
-        return
-    headings = ("method", "what it does", "supports")
-    rows = [(name, summary, ", ".join(able)) for name, summary, able in known]
-    print_table("Search methods", headings, rows)
+        console.print_json(
+            [dict(zip(("name", "summary", "supports"), row, strict=True)) for row in known]
+        )
+    else:
+        rows = [(name, summary, ", ".join(able)) for name, summary, able in known]
+        console.print_table("Search methods", ("method", "what it does", "supports"), rows)
+
+
+@console.guard
+def distances(as_json: options.AsJson = False) -> None:
+    """Compare the distances for t-closeness: which of them for what.
+
+    Every distance is computed on the papers' own pairs of distributions, and with that what it
+    meets of the wishes that the (n, t)-closeness paper has for a measure.
+    """
+    from tclose.report.summaries import summarize_distances
+
+    console.show(tclose.compare_distances(), summarize_distances, as_json=as_json)
 
 
 def _list_abilities(method: Method) -> list[str]:
@@ -380,6 +445,7 @@ def _list_abilities(method: Method) -> list[str]:
         "(n, t)-closeness": method.supersets,
         "leaving rows out": method.suppression,
         "overlapping classes": method.local,
-        "losses, weights and levels": method.takes_objective,
+        "losses and levels": method.takes_objective,
+        "limits of generalization": method.keeps_limits,
     }
     return [word for word, able in words.items() if able]

@@ -11,21 +11,23 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from tclose.data import BoundTable, open_source
+from tclose.data.binding import BoundTable, open_source
 from tclose.data.io.records import json_hash
 from tclose.learn.containers import GivenRows, take_rows, take_target
 from tclose.learn.recoder import LocatedRows, Recoder
-from tclose.learn.roles import LEAST, RefusedError, choose_method, make_policy, refusing
+from tclose.learn.roles import LEAST, RefusedError, make_policy, refusing
 from tclose.policy.model import Policy
 from tclose.recode.plan import Plan
 from tclose.recode.regions import spread_classes
-from tclose.verify import Audit, Certificate, certify
-from tclose.verify.certificate import Hashes, Origin
+from tclose.verify.audit import Audit
+from tclose.verify.certificate import Certificate, Hashes, Origin, certify
 from tclose.workflows.anonymize import anonymize
 from tclose.workflows.inputs import PolicyLike, check
 from tclose.workflows.publish import list_versions
 
 OUTSIDE = ("refuse", "cover")
+METHOD = "mondrian"
+"""The search where neither a policy nor a parameter says one: its cuts place any row."""
 
 
 class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -105,7 +107,9 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop(name, None)  # what fails now must not leave what was fitted before
         with refusing():
             self._refuse_parameters(y)
-            given = take_rows(self, X, reset=True, least=self._least())
+            k = LEAST if self.policy is None and self.k is None else self.k
+            least = max(int(k), 1) if isinstance(k, Integral) else 1
+            given = take_rows(self, X, reset=True, least=least)
             policy = make_policy(self, given.table.column_names)
             table = self._with_target(given, y)
             plan, bound = _make_plan(table, policy, self.method, self.effort)
@@ -168,22 +172,13 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     # --- what the methods share
 
-    def _least(self) -> int:
-        """How few rows cannot make a single class."""
-        least = LEAST if self.policy is None and self.k is None else self.k
-        return max(int(least), 1) if isinstance(least, Integral) else 1
-
     def _refuse_parameters(self, y: Any) -> None:
         if self.outside not in OUTSIDE:
-            raise RefusedError(
-                "not a way to treat rows", where="outside", hint=" or ".join(OUTSIDE)
-            )
+            hint = " or ".join(OUTSIDE)
+            raise RefusedError("not a way to treat rows", where="outside", hint=hint)
         if self.verify and self.target is not None:
-            raise RefusedError(
-                "transform is given no y, so a promise about it cannot be verified there",
-                where="verify",
-                hint="ask audit(X, y)",
-            )
+            what = "transform is given no y, so a promise about it cannot be verified there"
+            raise RefusedError(what, where="verify", hint="ask audit(X, y)")
         if y is None and self.target is not None:
             raise RefusedError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
@@ -195,7 +190,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return given.table
         if y is None:
             raise RefusedError("the promise is about y, which is not given", where="y")
-        return given.table.append_column(self.target, take_target(y, given.rows))
+        return given.table.append_column(self.target, take_target(y, given.table.num_rows))
 
     def _locate(self, X: Any) -> tuple[GivenRows, LocatedRows]:
         given = take_rows(self, X, reset=False)
@@ -221,7 +216,8 @@ def _make_plan(
     """A plan that tells of any row what it is released as, and the table that it was made from."""
     words = policy.release.model_copy(update={"recoding": "local", "leftover": "drop"})
     local = policy.model_copy(update={"release": words}).at(policy.base)
-    chosen = choose_method(policy, method)
+    stated = "method" in policy.search.model_fields_set
+    chosen = method or (policy.search.method if stated else METHOD)
     source = open_source(table)
     plan = anonymize(source, local, method=chosen, effort=effort).plan
     if plan is None or plan.way == "classes":
@@ -236,9 +232,8 @@ def _make_plan(
 
 def _refuse_broken(audit: Audit, rows: str) -> None:
     if audit.holds is False:
-        raise RefusedError(
-            f"the promise does not hold on {rows}: {audit.broken}", hint="see `audit`"
-        )
+        broken = f"the promise does not hold on {rows}: {audit.broken}"
+        raise RefusedError(broken, hint="see `audit`")
 
 
 def _certify(audit: Audit, recoder: Recoder, located: LocatedRows) -> Certificate:
@@ -251,5 +246,5 @@ def _certify(audit: Audit, recoder: Recoder, located: LocatedRows) -> Certificat
         outside=located.outside,
         versions=list_versions(),
     )
-    hashes = Hashes(policy=json_hash(policy), plan=json_hash(plan.to_json()))
+    hashes = Hashes(policy=json_hash(policy))
     return certify(audit, policy, origin, hashes, sizes=False)

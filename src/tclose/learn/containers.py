@@ -24,26 +24,43 @@ class GivenRows:
     given: Any
     table: pa.Table
 
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return int(self.table.num_rows)
-
     def replace_columns(
         self, columns: Mapping[str, pa.Array], names: Sequence[str], estimator: Any
     ) -> Any:
         """The same with new values in some columns, as the kind that the estimator is to give."""
         asked = _get_output_config("transform", estimator)["dense"]
         if isinstance(self.given, np.ndarray):
-            return _make_array(self.given, self.table, columns, names, asked)
+            return self._make_array(columns, names, asked)
         new = {
             name: _floats(values) if pa.types.is_floating(values.type) else values.to_pylist()
             for name, values in columns.items()
         }
-        result = update_frame(self.given, np.arange(self.rows), new, names)
-        if isinstance(result, pa.Table):
-            result = _forget_pandas(result)
-        return _convert(result, asked)
+        result = update_frame(self.given, np.arange(self.table.num_rows), new, names)
+        if isinstance(result, pa.Table):  # whose columns no longer have the types of pandas
+            said = (result.schema.metadata or {}).items()
+            kept = {key: value for key, value in said if key != b"pandas"}
+            result = result.replace_schema_metadata(kept or None)
+        if asked == "pandas":
+            return nw.from_native(result, eager_only=True).to_pandas()
+        return nw.from_native(result, eager_only=True).to_polars() if asked == "polars" else result
+
+    def _make_array(self, columns: Mapping[str, pa.Array], names: Sequence[str], asked: str) -> Any:
+        """An array of numbers where all columns are numbers, else of objects."""
+        place = {name: at for at, name in enumerate(self.table.column_names)}
+        made = [
+            _values(columns[name]) if name in columns else self.given[:, place[name]]
+            for name in names
+        ]
+        if asked != "default":
+            lists = {name: values.tolist() for name, values in zip(names, made, strict=True)}
+            library: Any = nw.Implementation.from_string(asked)
+            return nw.from_dict(lists, backend=library).to_native()
+        if all(values.dtype.kind in "fiu" for values in made):
+            return np.column_stack(made).astype(np.float64)
+        result = np.empty((len(self.given), len(names)), dtype=object)
+        for at, values in enumerate(made):
+            result[:, at] = values
+        return result
 
 
 def take_rows(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> GivenRows:
@@ -60,14 +77,8 @@ def take_rows(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> GivenRo
                 f"{least} is required."
             )
         return GivenRows(frame, table)
-    array = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=None,
-        ensure_all_finite="allow-nan",
-        ensure_min_samples=least,
-    )
+    checks = {"dtype": None, "ensure_all_finite": "allow-nan", "ensure_min_samples": least}
+    array = validate_data(estimator, X, reset=reset, **checks)
     names = list(_check_feature_names_in(estimator, None))
     columns = [_column(array[:, at], name) for at, name in enumerate(names)]
     return GivenRows(array, pa.table(columns, names))
@@ -81,20 +92,6 @@ def _rename_columns(X: Any, names: Sequence[str]) -> Any:
     if hasattr(X, "set_axis"):
         return X.set_axis(names, axis=1)
     return frame.rename(dict(zip(frame.columns, names, strict=True))).to_native()
-
-
-def _forget_pandas(table: pa.Table) -> pa.Table:
-    """A table that no longer says which pandas types its columns once had."""
-    kept = {key: value for key, value in (table.schema.metadata or {}).items() if key != b"pandas"}
-    return table.replace_schema_metadata(kept or None)
-
-
-def _convert(result: Any, asked: str) -> Any:
-    """A frame as the kind that is asked for, if any is."""
-    frame = nw.from_native(result, eager_only=True)
-    if asked == "pandas":
-        return frame.to_pandas()
-    return frame.to_polars() if asked == "polars" else result
 
 
 def take_target(y: Any, rows: int) -> pa.Array:
@@ -117,28 +114,6 @@ def _column(values: NDArray[Any], name: str) -> pa.Array:
             where=f"column {name!r}",
             hint="each column must hold one kind of value: numbers, texts or dates",
         ) from None
-
-
-def _make_array(
-    given: NDArray[Any],
-    table: pa.Table,
-    columns: Mapping[str, pa.Array],
-    names: Sequence[str],
-    asked: str,
-) -> Any:
-    """An array of numbers where all columns are numbers, else of objects."""
-    place = {name: at for at, name in enumerate(table.column_names)}
-    made = [_values(columns[name]) if name in columns else given[:, place[name]] for name in names]
-    if asked != "default":
-        lists = {name: values.tolist() for name, values in zip(names, made, strict=True)}
-        library: Any = nw.Implementation.from_string(asked)
-        return nw.from_dict(lists, backend=library).to_native()
-    if all(values.dtype.kind in "fiu" for values in made):
-        return np.column_stack(made).astype(np.float64)
-    result = np.empty((len(given), len(names)), dtype=object)
-    for at, values in enumerate(made):
-        result[:, at] = values
-    return result
 
 
 def _values(values: pa.Array) -> NDArray[Any]:

@@ -9,20 +9,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data import BoundTable, count_cells, form_classes, open_source
-from tclose.data.binding import is_fixed, make_hierarchy
-from tclose.data.encode.cells import RowIndex
+from tclose.data.binding import BoundTable, is_fixed, make_hierarchy, open_source
+from tclose.data.cleaning import apply_cleanings
+from tclose.data.encode.cells import RowIndex, count_cells, form_classes
 from tclose.data.encode.columns import NUMBER, Dictionary
-from tclose.data.encode.labels import ANYTHING
+from tclose.data.encode.labels import ANYTHING, MASK
 from tclose.hierarchy import Hierarchy
-from tclose.learn.roles import without
 from tclose.policy.model import Policy
 from tclose.recode import Plan
 from tclose.recode.assignment import PlanAssignment, assign_classes
-from tclose.recode.rewrite import MASK
 from tclose.recode.values import LabelWriter
 from tclose.utility.loss import code_quasi
-from tclose.verify import Audit
+from tclose.verify.audit import Audit
 from tclose.workflows.verify import verify
 
 Ints = NDArray[np.int64]
@@ -79,7 +77,8 @@ class Recoder:
         """The class of each row of a table."""
         bound = self._bound(table)
         found = assign_classes(bound, self.plan)
-        return _locate_rows(bound, found, bound.classes.quasi, table.to_batches())
+        rows = bound.source.stream().batches()
+        return _locate_rows(bound, found, bound.classes.quasi, rows)
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -98,15 +97,20 @@ class Recoder:
     def audit(self, table: pa.Table, located: LocatedRows) -> Audit:
         """The rows of a table counted as they are released; its target is optional."""
         columns = self.columns(located)
+        clean = apply_cleanings(open_source(table), self.policy).stream()
+        table = pa.Table.from_batches(list(clean.batches()), clean.schema)
         names = [name for name in table.column_names if name not in self.dropped]
         released = pa.table([columns.get(name, table[name]) for name in names], names)
-        known = self.target is None or self.target in names
-        return verify(released, self.policy if known else without(self.policy, self.target))
+        policy = self.policy
+        if self.target is not None and self.target not in names:
+            known = {name: column for name, column in policy.columns.items() if name != self.target}
+            policy = policy.model_copy(update={"columns": known}).at(policy.base)
+        return verify(released, policy)
 
     def _bound(self, table: pa.Table) -> BoundTable:
         """The quasi-identifiers of a table, counted, with their hierarchies."""
         quasi = [name for name in table.column_names if name in self.values]
-        source = open_source(table.select(quasi))
+        source = apply_cleanings(open_source(table.select(quasi)), self.policy)
         cells = count_cells(source, quasi)
         trees = dict(self.trees)
         for name in quasi:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 LEAST = 5
 """The size of classes where neither a policy nor a parameter says one."""
-METHOD = "mondrian"
-"""The search where neither says one: its cuts tell of any row where it belongs."""
 
 
 class RefusedError(UsageError, ValueError):
@@ -66,9 +64,8 @@ def _declare(model: Anonymizer, columns: Sequence[str]) -> tuple[dict[str, Any],
     if model.policy is None:
         return {"k": LEAST, "columns": _name_roles(model, columns)}, "."
     if any(names is not None for names in (model.quasi, model.sensitive, model.insensitive)):
-        raise RefusedError(
-            "give a policy or name the columns, not both", where="quasi, sensitive, insensitive"
-        )
+        what = "give a policy or name the columns, not both"
+        raise RefusedError(what, where="quasi, sensitive, insensitive")
     given = resolve_policy(model.policy)
     if model.target is not None and model.target not in given.sensitive:
         hint = nearest(model.target, given.sensitive) or "make it sensitive in the policy"
@@ -105,24 +102,9 @@ def _add_closeness(model: Anonymizer, raw: dict[str, Any]) -> None:
     }
     sensitive = [name for name, column in columns.items() if column["role"] == "sensitive"]
     if not sensitive:
-        raise RefusedError(
-            "nothing is sensitive, so nothing can be close to the table",
-            where="t",
-            hint="name a column as sensitive, or y as the target",
-        )
+        what = "nothing is sensitive, so nothing can be close to the table"
+        raise RefusedError(what, where="t", hint="name a column as sensitive, or y as the target")
     raw["columns"] = columns | {name: {**columns[name], "t": model.t} for name in sensitive}
-
-
-def choose_method(policy: Policy, wish: str | None) -> str:
-    """The search that is asked for: by a parameter, by the policy, or neither."""
-    stated = "method" in policy.search.model_fields_set
-    return wish or (policy.search.method if stated else METHOD)
-
-
-def without(policy: Policy, name: str | None) -> Policy:
-    """The policy without a column: that of rows whose target is not known."""
-    columns = {other: column for other, column in policy.columns.items() if other != name}
-    return policy.model_copy(update={"columns": columns}).at(policy.base)
 
 
 def _list_columns(names: Any, columns: Sequence[str], role: str) -> list[str]:
@@ -144,11 +126,13 @@ def _list_columns(names: Any, columns: Sequence[str], role: str) -> list[str]:
 def _refuse_unsuited(policy: Policy) -> None:
     """Raises where a policy asks for what no transformer can do."""
     release = policy.release
-    if release.rows != "keep":
+    if release.rows != "keep" and "rows" in release.model_fields_set:
         raise RefusedError("a transformer keeps the order of the rows", where="release.rows")
     if release.identifiers == "pseudonym":
         where = "release.identifiers"
         raise RefusedError("a transformer keeps no key for pseudonyms", where=where)
+    if release.add:
+        raise RefusedError("a transformer adds no columns", where="release.add")
     if policy.subject is not None:
         where = f"columns.{policy.subject}"
         raise RefusedError("a transformer keeps no key for the pseudonyms of persons", where=where)

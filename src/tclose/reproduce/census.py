@@ -6,15 +6,17 @@ value itself to the root, separated by semicolons and without a header.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose.data import BoundTable, Source, bind, open_source
+from tclose.arrays import Ints
+from tclose.data.binding import BoundTable, bind, open_source
+from tclose.data.source import Source
 from tclose.errors import DataError, InternalError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.load import parse_policy
@@ -22,10 +24,59 @@ from tclose.reproduce import paper
 from tclose.reproduce.paper import PaperMeasure, anonymity
 from tclose.search import SearchProblem, problem_of
 
-Ints = NDArray[np.int64]
 TABLE = "adult.csv"
 STATED = (*paper.QUASI, paper.OCCUPATION)
 """The columns, in the order of Figure 2."""
+
+
+COLLARS = {
+    "white collar": "Adm-clerical Exec-managerial Prof-specialty Sales Tech-support",
+    "blue collar": "Craft-repair Farming-fishing Handlers-cleaners Machine-op-inspct "
+    "Transport-moving",
+    "other": "Armed-Forces Other-service Priv-house-serv Protective-serv",
+}
+"""Occupations in groups of 5, 5 and 4, as far as they are of roughly equal size."""
+RACES = {
+    "White": ["White"],
+    "other": ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other"],
+}
+DISTANCES = ("hierarchical", "ordered", "equal")
+GROUPS = ("4-7-3", "5-5-4")
+RACE_LEVELS = (2, 3)
+
+
+@dataclass(frozen=True)
+class Reading2007:
+    """One reading of what the paper does not print."""
+
+    distance: str = "hierarchical"
+    """Of occupations; ordered takes them in alphabetical order."""
+    groups: str = "4-7-3"
+    """Of similar occupations: those of the folder's hierarchy, or white, blue and no collar."""
+    race_levels: int = 2
+    """3: the value, white or not, all."""
+
+    @property
+    def title(self) -> str:
+        """What is read so, in a few words."""
+        return f"{self.distance}, {self.groups}, race in {self.race_levels} levels"
+
+    @property
+    def grouped_by(self) -> str:
+        """Where the groups of similar occupations come from."""
+        return "of the folder’s hierarchy" if self.groups == GROUPS[0] else "by collar"
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """The keys of a column of the policy that differ from the folder's own."""
+        if name == "race" and self.race_levels == 3:
+            return {"hierarchy": {"groups": RACES}}
+        if name == paper.SENSITIVE and self.groups == "5-5-4":
+            collars = {collar: works.split() for collar, works in COLLARS.items()}
+            return {"hierarchy": {"groups": collars}}
+        return {}
+
+
+AS_USUAL = Reading2007()
 
 
 @dataclass(frozen=True)
@@ -46,6 +97,7 @@ class Census:
     folder: Path
     source: Source
     bound: BoundTable
+    reading: Reading2007 = AS_USUAL
 
     @property
     def rows(self) -> int:
@@ -78,9 +130,19 @@ class Census:
         people = np.bincount(self.group[code], self.bound.cells.rows, len(values))
         return tuple((int(a), int(b)) for a, b in zip(values, people, strict=True))
 
-    def problem(self, measure: PaperMeasure, size: int = len(paper.QUASI)) -> SearchProblem:
-        """The first columns as quasi-identifiers, with one measure to keep."""
-        return problem_of(_bind_columns(self.folder, self.source, measure, size))
+    def problem(
+        self, measure: PaperMeasure, size: int = len(paper.QUASI), ranges: Collection[str] = ()
+    ) -> SearchProblem:
+        """The first columns as quasi-identifiers, with one measure to keep; those of `ranges` are
+        released as ranges of numbers, without their hierarchy."""
+        return problem_of(
+            _bind_columns(self.folder, self.source, self.reading, measure, size, ranges)
+        )
+
+    def read_as(self, reading: Reading2007) -> Census:
+        """The same table by another reading."""
+        bound = _bind_columns(self.folder, self.source, reading, anonymity(2), len(paper.QUASI))
+        return Census(self.folder, self.source, bound, reading)
 
 
 def open_census(folder: Path) -> Census:
@@ -106,7 +168,7 @@ def open_census(folder: Path) -> Census:
             where=str(table),
             hint="its first line must name the columns, as in the copy that comes with hierarchies",
         )
-    bound = _bind_columns(folder, source, anonymity(2), len(paper.QUASI))
+    bound = _bind_columns(folder, source, AS_USUAL, anonymity(2), len(paper.QUASI))
     if _find_groups(bound).levels < 3:
         raise DataError(
             "the hierarchy has no level between the values and the root",
@@ -127,17 +189,29 @@ def _locate_hierarchy(folder: Path, column: str) -> Path:
     return folder / f"adult_hierarchy_{column}.csv"
 
 
-def _bind_columns(folder: Path, source: Source, measure: PaperMeasure, size: int) -> BoundTable:
+def _bind_columns(
+    folder: Path,
+    source: Source,
+    reading: Reading2007,
+    measure: PaperMeasure,
+    size: int,
+    ranges: Collection[str] = (),
+) -> BoundTable:
     """The first columns as quasi-identifiers, and as in the paper no missing values."""
 
     def describe(role: str, name: str) -> dict[str, Any]:
+        if name in ranges:
+            return {"role": role, "missing": "forbid"}
         tree = str(_locate_hierarchy(folder, name).resolve())
-        return {"role": role, "hierarchy": tree, "missing": "forbid"}
+        return {"role": role, "hierarchy": tree, "missing": "forbid", **reading.describe(name)}
 
     roles: dict[str, Any] = {name: "insensitive" for name in source.columns}
     roles |= {each.column: describe("quasi", each.column) for each in paper.QUASI[:size]}
     sensitive = describe("sensitive", paper.SENSITIVE)
-    roles[paper.SENSITIVE] = {**sensitive, "distance": "hierarchical", **measure.asked}
+    if reading.distance == "ordered":
+        counted = source.group([paper.SENSITIVE]).column(paper.SENSITIVE)
+        sensitive["order"] = sorted(filter(None, counted.to_pylist()))
+    roles[paper.SENSITIVE] = {**sensitive, "distance": reading.distance, **measure.asked}
     stated = {"columns": roles} | ({} if measure.k is None else {"k": measure.k})
     policy, problems = parse_policy(stated)
     return bind(policy, source, problems)

@@ -47,14 +47,12 @@ def check_claims(found: Experiments) -> tuple[Claim, ...]:
     )
 
 
-def select_kind(runs: Sequence[PaperRun], kind: str) -> list[PaperRun]:
-    """The runs of one measure."""
-    return [run for run in runs if run.measure.kind == kind]
-
-
-def list_kinds(runs: Sequence[PaperRun]) -> list[str]:
-    """The measures, in the paper's order."""
-    return list(dict.fromkeys(run.measure.kind for run in runs))
+def group_by_kind(runs: Sequence[PaperRun]) -> dict[str, list[PaperRun]]:
+    """The runs of each measure, in the paper's order."""
+    kinds: dict[str, list[PaperRun]] = {}
+    for run in runs:
+        kinds.setdefault(run.measure.kind, []).append(run)
+    return kinds
 
 
 def _check_rows(found: Experiments) -> Claim:
@@ -121,7 +119,7 @@ def _describe_groups(found: Experiments) -> str:
     values = ", ".join(str(values) for values, _ in found.groups)
     people = ", ".join(f"{people:,}" for _, people in found.groups)
     return (
-        f"Here the groups are the {len(found.groups)} of the folder's hierarchy, with {values} "
+        f"Here the groups are the {len(found.groups)} {found.reading.grouped_by}, with {values} "
         f"occupations and {people} people; the paper's are {paper.GROUPS} of roughly equal size, "
         "not printed."
     )
@@ -148,12 +146,11 @@ def _check_shape(about: str, stated: str, measured: str, reason: str, *, holds: 
 
 
 def _check_fastest(found: Experiments) -> Claim:
-    places = list(dict.fromkeys((*found.by_size, *found.by_parameter)))
-    cases = list(dict.fromkeys((run.size, run.parameter) for run in places))
-    won = 0
-    for case in cases:
-        here = [run for run in places if (run.size, run.parameter) == case]
-        won += min(here, key=lambda run: run.seconds).measure.kind == ENTROPY
+    cases: dict[tuple[int, int], list[PaperRun]] = {}
+    for run in dict.fromkeys((*found.by_size, *found.by_parameter)):
+        cases.setdefault((run.size, run.parameter), []).append(run)
+    fastest = [min(runs, key=lambda run: run.seconds) for runs in cases.values()]
+    won = sum(run.measure.kind == ENTROPY for run in fastest)
     return _check_shape(
         "entropy l-diversity runs faster than the other four (Figure 3)", "always",
         f"fastest in {won} of {len(cases)} cases", _name_fastest(found), holds=won == len(cases),
@@ -174,7 +171,8 @@ def _name_fastest(found: Experiments) -> str:
 
 
 def _check_gap(found: Experiments) -> Claim:
-    plain, entropy = _select_kinds(found, ANONYMITY, ENTROPY)
+    kinds = group_by_kind(found.by_parameter)
+    plain, entropy = kinds[ANONYMITY], kinds[ENTROPY]
     first, last = (plain[at].seconds / entropy[at].seconds for at in (0, -1))
     low, high = entropy[0].parameter, entropy[-1].parameter
     return _check_shape(
@@ -185,7 +183,7 @@ def _check_gap(found: Experiments) -> Claim:
 
 
 def _check_pruning(found: Experiments) -> Claim:
-    judged = [run.judged for run in select_kind(found.by_parameter, ENTROPY)]
+    judged = [run.judged for run in group_by_kind(found.by_parameter)[ENTROPY]]
     low, high = found.plan.parameters[0], found.plan.parameters[-1]
     return _check_shape(
         "with large l, entropy l-diversity prunes the lattice earlier", "earlier",
@@ -196,15 +194,14 @@ def _check_pruning(found: Experiments) -> Claim:
 
 
 def _check_quality(found: Experiments) -> Claim:
-    cases = len(found.plan.parameters)
+    cases, kinds = len(found.plan.parameters), group_by_kind(found.by_parameter)
     worst = {
-        "discernibility": _count_worst(found, lambda run: run.discernibility),
-        "group size": _count_worst(found, lambda run: run.group_size),
+        "discernibility": _count_worst(kinds, lambda run: run.discernibility),
+        "group size": _count_worst(kinds, lambda run: run.group_size),
     }
-    entropy, closer = _select_kinds(found, ENTROPY, CLOSER)
     over = [
         str(run.parameter)
-        for run, other in zip(entropy, closer, strict=True)
+        for run, other in zip(kinds[ENTROPY], kinds[CLOSER], strict=True)
         if other.discernibility > run.discernibility
     ]
     reason = "Another measure loses more; see the table."
@@ -220,21 +217,22 @@ def _check_quality(found: Experiments) -> Claim:
     )  # fmt: skip
 
 
-def _count_worst(found: Experiments, value: Callable[[PaperRun], float]) -> int:
+def _count_worst(kinds: dict[str, list[PaperRun]], value: Callable[[PaperRun], float]) -> int:
     """For how many parameters nothing is worse than entropy l-diversity; no table is the worst."""
-    won = 0
-    for parameter in found.plan.parameters:
-        here = [run for run in found.by_parameter if run.parameter == parameter]
-        cost = {run.measure.kind: value(run) if run.tables else math.inf for run in here}
-        won += cost[ENTROPY] == max(cost.values())
-    return won
+    cost = {
+        kind: [value(run) if run.tables else math.inf for run in runs]
+        for kind, runs in kinds.items()
+    }
+    worst = map(max, zip(*cost.values(), strict=True))
+    return sum(own == most for own, most in zip(cost[ENTROPY], worst, strict=True))
 
 
 def _check_order(found: Experiments) -> Claim:
+    kinds = group_by_kind(found.by_parameter)
     ordered = all(
         a.discernibility <= b.discernibility <= c.discernibility
         and a.group_size <= b.group_size <= c.group_size
-        for a, b, c in zip(*_select_kinds(found, ANONYMITY, CLOSE, CLOSER), strict=True)
+        for a, b, c in zip(kinds[ANONYMITY], kinds[CLOSE], kinds[CLOSER], strict=True)
     )
     return Claim(
         "k-anonymous tables without closeness have better quality than with it (Figure 4)",
@@ -247,11 +245,9 @@ def _check_order(found: Experiments) -> Claim:
 
 
 def _check_cost(found: Experiments) -> Claim:
-    plain, *close = _select_kinds(found, ANONYMITY, CLOSE, CLOSER)
-    ratios, stricter = (
-        [run.discernibility / base.discernibility for run, base in zip(runs, plain, strict=True)]
-        for runs in close
-    )
+    kinds = group_by_kind(found.by_parameter)
+    plain, *close = ([run.discernibility for run in kinds[k]] for k in (ANONYMITY, CLOSE, CLOSER))
+    ratios, stricter = ([a / b for a, b in zip(runs, plain, strict=True)] for runs in close)
     return _check_shape(
         "with t = 0.2 the loss of data quality is minimal (Figure 4)", "minimal",
         f"discernibility {min(ratios):.3g} to {max(ratios):.3g} times that of k-anonymity alone "
@@ -261,8 +257,3 @@ def _check_cost(found: Experiments) -> Claim:
         "the other columns are generalized; neither is printed.",
         holds=max(ratios) <= SLIGHT,
     )  # fmt: skip
-
-
-def _select_kinds(found: Experiments, *kinds: str) -> list[list[PaperRun]]:
-    """The runs over all parameters of some measures."""
-    return [select_kind(found.by_parameter, kind) for kind in kinds]

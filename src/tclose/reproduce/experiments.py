@@ -1,10 +1,8 @@
 """The experiments of Li 2007, section 6, searched and counted; nothing is written here.
 
 Incognito finds all minimal tables of a measure: full-domain generalizations, no row left out, that
-keep the measure while nothing finer does. What the paper reports follows from them: how many there
-are, in how many the similarity attack succeeds, how long finding them takes, and the least
-discernibility and the least average size of classes among them. Both sizes only grow on the way
-up the lattice, so the least is found at a minimal table.
+keep the measure while nothing finer does. What the paper reports follows from them: discernibility
+and the average size of classes only grow on the way up the lattice, so the least is at one of them.
 """
 
 from __future__ import annotations
@@ -16,18 +14,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.errors import InternalError, UsageError
 from tclose.reproduce import paper
-from tclose.reproduce.census import Census, CensusColumn
+from tclose.reproduce.census import AS_USUAL, Census, CensusColumn, Reading2007
 from tclose.reproduce.paper import PaperMeasure, five
 from tclose.search import Budget, SearchProblem
-from tclose.search.full_domain.domain import domain_of
 from tclose.search.full_domain.incognito import Minimal, minimal_nodes
-from tclose.search.outcome import Clock, number_classes
+from tclose.search.full_domain.rollup import Domain
+from tclose.search.outcome import Clock
+from tclose.search.problem import number_classes
 
-Ints = NDArray[np.int64]
 Progress = Callable[[str], None]
 PlannedRun = tuple[PaperMeasure, int, int]
 """A measure, its parameter, and how many quasi-identifiers there are."""
@@ -128,15 +126,13 @@ class Experiments:
     """Entropy 2-diversity, then recursive (4, 4)-diversity."""
     by_size: tuple[PaperRun, ...]
     by_parameter: tuple[PaperRun, ...]
+    reading: Reading2007 = AS_USUAL
 
     @cached_property
     def beside(self) -> tuple[PaperRun, ...]:
         """What the paper did not attack: k-anonymity without and with closeness."""
-        return tuple(
-            run
-            for run in self.by_parameter
-            if run.parameter == self.plan.fixed and run.measure.k is not None
-        )
+        fixed = [run for run in self.by_parameter if run.parameter == self.plan.fixed]
+        return tuple(run for run in fixed if run.measure.k is not None)
 
     @property
     def runs(self) -> tuple[PaperRun, ...]:
@@ -158,10 +154,12 @@ def run_experiments(
         case = f"{measure.title}, {size} quasi-identifiers"
         progress(f"{case} ({at + 1} of {len(wanted)})")
         done[measure, parameter, size] = _run_search(census, measure, parameter, size, plan.repeats)
+    first, second, third = (
+        tuple(done[case] for case in cases) for cases in (attacks, by_size, by_parameter)
+    )
     return Experiments(
-        census.rows, census.columns, census.group_sizes, plan,
-        *(tuple(done[case] for case in cases) for cases in (attacks, by_size, by_parameter)),
-    )  # fmt: skip
+        census.rows, census.columns, census.group_sizes, plan, first, second, third, census.reading
+    )
 
 
 def _run_search(
@@ -187,12 +185,12 @@ def _run_search(
 
 def count_tables(problem: SearchProblem, found: Minimal, group: Ints) -> tuple[MinimalTable, ...]:
     """The classes of each minimal table, counted from the cells."""
-    domain = domain_of(problem, Clock(Budget()), suppression=False)
+    domain = Domain(problem, Clock(Budget()), suppression=False)
     code = problem.sensitive[:, 0]
     few = len(group) // LARGEST
     tables = []
     for levels in found.nodes:
-        label = number_classes(domain.roller.label(levels))
+        label = number_classes(domain.label(levels))
         if (label < 0).any():
             raise InternalError("a class of a minimal table breaks the measure")
         size = np.bincount(label, problem.rows).astype(np.int64)

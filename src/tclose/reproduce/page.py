@@ -24,8 +24,9 @@ from tclose.report.document import (
 )
 from tclose.report.render.saving import render_page
 from tclose.reproduce import paper
-from tclose.reproduce.claims import check_claims, list_kinds, select_kind
+from tclose.reproduce.claims import check_claims, group_by_kind
 from tclose.reproduce.experiments import Experiments, PaperRun
+from tclose.reproduce.readings import HEADINGS, ReadingResult, describe_readings
 
 FIGURE_ONLY = "figure only"
 """What is drawn in the paper but not printed; no reading of a picture is passed off for it."""
@@ -33,20 +34,19 @@ CLOSING = (
     "The numbers are in the CSV files beside this page. Seconds belong to the machine that ran it; "
     "all else is the same on any machine."
 )
-BY_SIZE, BY_PARAMETER = "quasi-identifier size", "k and l"
-HEIGHTS = {
-    "seconds": "seconds",
-    "nodes judged": "judged",
-    "discernibility": "discernibility",
-    "records per class": "group_size",
+NAMES_OF_AXES = {
+    "size": "quasi-identifier size",
+    "parameter": "k and l",
+    "judged": "nodes judged",
+    "group_size": "records per class",
 }
-"""What curves show, and the property of a run that it is."""
 PAGE = "li2007.html"
-NAMES = (PAGE, "claims.csv", "similarity.csv", "tables.csv", "efficiency.csv", "quality.csv")
+NAMES = (PAGE, "claims.csv", "similarity.csv", "tables.csv", "efficiency.csv", "quality.csv",
+         "readings.csv")  # fmt: skip
 Lines = Iterable[Sequence[object]]
 
 
-def make_document(found: Experiments) -> Document:
+def make_document(found: Experiments, readings: Sequence[ReadingResult] = ()) -> Document:
     """The whole page as a document."""
     headings = ("statement", "paper", "here", "verdict", "why they differ")
     rows = tuple(astuple(claim) for claim in check_claims(found))
@@ -57,6 +57,7 @@ def make_document(found: Experiments) -> Document:
         Section("attack", "Similarity attack", tuple(_show_attack(found))),
         Section("efficiency", "Efficiency (Figure 3)", tuple(_show_efficiency(found))),
         Section("quality", "Data quality (Figure 4)", tuple(_show_quality(found))),
+        *((describe_readings(readings),) if readings else ()),
     )
     return Document(paper.TITLE, _introduce(found), None, sections, CLOSING)
 
@@ -67,7 +68,8 @@ def _introduce(found: Experiments) -> str:
         f"l-Diversity” (2007), section 6, run again on {found.rows:,} records of the Adult census "
         "table. All minimal tables are found by Incognito: every column generalized to one level "
         "of its hierarchy, no record left out. The occupation is sensitive, and closeness is the "
-        "hierarchical earth mover’s distance. The paper does not print its hierarchies, so counts "
+        f"{found.reading.distance} earth mover’s distance. The paper does not print its "
+        "hierarchies, so counts "
         "may differ and the shape is what must agree. Values that it only draws are marked "
         f"“{FIGURE_ONLY}” and not compared."
     )
@@ -86,7 +88,7 @@ def _describe_table(found: Experiments) -> Iterator[Part]:
     )
     heights = [each.stated.name for each in found.columns if each.height != each.stated.height]
     values = [each.stated.name for each in found.columns if each.values != each.stated.values]
-    notes = [f"Groups of similar occupations, from the folder’s hierarchy: {groups}."]
+    notes = [f"Groups of similar occupations, {found.reading.grouped_by}: {groups}."]
     if heights:
         notes.append(f"Other heights than in the paper: {', '.join(heights)}.")
     if values:
@@ -111,7 +113,7 @@ def _show_attack(found: Experiments) -> Iterator[Part]:
         label = run.measure.label
         if stated is not None:
             worst = "not printed" if stated.worst is None else stated.worst
-            printed = (stated.tables, stated.vulnerable, worst)
+            printed = (*astuple(stated)[:2], worst)
             bars.append((f"{label}, paper", stated.tables, stated.vulnerable))
             label = f"{label}, here"
         bars.append((label, len(run.tables), run.vulnerable))
@@ -136,10 +138,10 @@ def _show_efficiency(found: Experiments) -> Iterator[Part]:
         "paper’s figures, if at all; here c is 4, as in its similarity attack."
     )
     size, runs = f"varied quasi-identifier size, k = l = {found.plan.fixed}", found.by_parameter
-    yield _show_figure(f"Figure 3(a): {size}", "seconds", found.by_size, across=BY_SIZE)
+    yield _show_figure(f"Figure 3(a): {size}", "seconds", found.by_size, across="size")
     yield _show_figure("Figure 3(b): varied k and l, seven quasi-identifiers", "seconds", runs)
     title = "Not in the paper: nodes judged, seven quasi-identifiers"
-    yield _show_figure(title, "nodes judged", runs)
+    yield _show_figure(title, "judged", runs)
 
 
 def _show_quality(found: Experiments) -> Iterator[Part]:
@@ -151,36 +153,31 @@ def _show_quality(found: Experiments) -> Iterator[Part]:
     title = "Figure 4(a): discernibility metric cost"
     yield _show_figure(title, "discernibility", found.by_parameter, logarithmic=True)
     title = "Figure 4(b): minimal average group size"
-    yield _show_figure(title, "records per class", found.by_parameter, logarithmic=True)
+    yield _show_figure(title, "group_size", found.by_parameter, logarithmic=True)
 
 
 def _show_figure(
-    title: str, up: str, runs: Sequence[PaperRun], *, across: str = BY_PARAMETER,
+    title: str, height: str, runs: Sequence[PaperRun], *, across: str = "parameter",
     logarithmic: bool = False,
 ) -> Picture:  # fmt: skip
-    """Curves and the same numbers as a table; what no table keeps has no point."""
+    """Curves and the same numbers as a table; what no table keeps has no point.
 
-    def place(run: PaperRun) -> int:
-        return run.size if across == BY_SIZE else run.parameter
-
-    def value(run: PaperRun) -> float:
-        return float(getattr(run, HEIGHTS[up]))
-
+    `height` and `across` are properties of a run.
+    """
+    up, along = NAMES_OF_AXES.get(height, height), NAMES_OF_AXES[across]
     curves, rows = [], []
-    for kind in list_kinds(runs):
-        same = select_kind(runs, kind)
-        heights = [
-            "no table" if math.isnan(value(run)) else write_number(value(run)) for run in same
-        ]
+    for kind, same in group_by_kind(runs).items():
+        places = [(getattr(run, across), float(getattr(run, height))) for run in same]
+        words = ["no table" if math.isnan(y) else write_number(y) for _, y in places]
         points = [
-            PlottedPoint(place(run), value(run), f"{kind} at {place(run)}: {height} {up}")
-            for run, height in zip(same, heights, strict=True)
-            if height != "no table"
+            PlottedPoint(x, y, f"{kind} at {x}: {word} {up}")
+            for (x, y), word in zip(places, words, strict=True)
+            if not math.isnan(y)
         ]
         curves.append((kind, points))
-        rows.append((kind, *heights))
-    headings = (f"{up}, by {across}", *dict.fromkeys(str(place(run)) for run in runs))
-    drawn = draw_plain_curves(title, across, up, curves, logarithmic=logarithmic)
+        rows.append((kind, *words))
+    headings = (f"{up}, by {along}", *dict.fromkeys(str(getattr(run, across)) for run in runs))
+    drawn = draw_plain_curves(title, along, up, curves, logarithmic=logarithmic)
     return Picture(title, drawn, _tabulate(title, headings, rows))
 
 
@@ -199,10 +196,16 @@ def refuse_folder(folder: Path) -> None:
         refuse_unwritable(folder / name)
 
 
-def write_report(found: Experiments, folder: Path) -> tuple[Path, ...]:
+def write_report(
+    found: Experiments, folder: Path, readings: Sequence[ReadingResult] = ()
+) -> tuple[Path, ...]:
     """Writes the page and its CSV files to a folder, which is made if it is not there yet."""
     tables = (_list_claims, _list_attacks, _list_tables, _list_efficiency, _list_quality)
-    texts = (render_page(make_document(found)), *(_write_csv(table(found)) for table in tables))
+    texts = (
+        render_page(make_document(found, readings)),
+        *(write_csv(table(found)) for table in tables),
+        write_csv([HEADINGS, *(result.list_cells() for result in readings)]),
+    )
     return tuple(write_text(folder / name, text) for name, text in zip(NAMES, texts, strict=True))
 
 
@@ -212,15 +215,10 @@ def _list_claims(found: Experiments) -> Lines:
 
 
 def _list_attacks(found: Experiments) -> Lines:
-    yield (
-        "measure", "minimal_paper", "minimal", "vulnerable_paper", "vulnerable", "worst_paper",
-        "worst", "exposable",
-    )  # fmt: skip
+    counts = ("minimal", "vulnerable", "worst")
+    yield "measure", *(f"{name}{of}" for name in counts for of in ("_paper", "")), "exposable"
     for run, stated in _pair_attacks(found):
-        printed = (
-            (None,) * 3 if stated is None else (stated.tables, stated.vulnerable, stated.worst)
-        )
-        yield _list_attack(run, printed)
+        yield _list_attack(run, (None,) * 3 if stated is None else astuple(stated))
 
 
 def _pair_attacks(found: Experiments) -> Iterator[tuple[PaperRun, paper.StatedAttack | None]]:
@@ -265,22 +263,17 @@ def _list_efficiency(found: Experiments) -> Lines:
 
 
 def _list_quality(found: Experiments) -> Lines:
-    yield (
-        "measure", "k_and_l", "discernibility_paper", "discernibility", "group_size_paper",
-        "group_size",
-    )  # fmt: skip
+    kinds = ("discernibility", "group_size")
+    yield "measure", "k_and_l", *(f"{name}{of}" for name in kinds for of in ("_paper", ""))
     for run in found.by_parameter:
-        yield (
-            run.measure.kind, run.parameter, FIGURE_ONLY, _write_value(run.discernibility, 0),
-            FIGURE_ONLY, _write_value(run.group_size, 4),
-        )  # fmt: skip
+        squares, size = f"{run.discernibility:.0f}", f"{run.group_size:.4f}"
+        if not run.tables:
+            squares = size = ""
+        yield run.measure.kind, run.parameter, FIGURE_ONLY, squares, FIGURE_ONLY, size
 
 
-def _write_value(number: float, digits: int) -> str:
-    return "" if math.isnan(number) else f"{number:.{digits}f}"
-
-
-def _write_csv(lines: Lines) -> str:
+def write_csv(lines: Lines) -> str:
+    """Lines as the text of a CSV file."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)
     return text.getvalue()

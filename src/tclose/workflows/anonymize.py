@@ -6,9 +6,10 @@ Open, bind the policy to the table, compile constraints, search, recode, write, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,9 @@ from tclose.data.binding import BoundTable, bind
 from tclose.data.encode.cells import Cells
 from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.data.summary import TableSummary
-from tclose.errors import UsageError
-from tclose.policy.model import Policy
-from tclose.recode import (
-    Pseudonyms,
-    Recoding,
-    SuppressedRows,
-    build_plan,
-    recode_and_repair,
-    treat_suppressed,
-)
+from tclose.errors import UnprovenError, UsageError
+from tclose.notebook import show_progress
+from tclose.recode import Pseudonyms, Recoding, build_plan, recode_and_repair, treat_suppressed
 from tclose.release import Release
 from tclose.search import (
     Budget,
@@ -37,8 +31,9 @@ from tclose.search import (
     method_named,
     problem_of,
 )
+from tclose.search.feasibility import foresee_one_class
 from tclose.search.outcome import Trial
-from tclose.verify.certificate import LeftoverRecord, OptimalityRecord, Origin, TrialRecord
+from tclose.verify.certificate import LeftoverRecord, OptimalityRecord, TrialRecord
 from tclose.workflows.inputs import PolicyLike, budget_of, count_population, open_table
 from tclose.workflows.parts.fragments import propose_in_parts
 from tclose.workflows.publish import (
@@ -47,14 +42,25 @@ from tclose.workflows.publish import (
     Targets,
     confirm,
     count_by_part,
-    describe_recoding,
     draft_recoding,
     make_pseudonyms,
     nothing_kept,
     publish,
+    refuse_added_to_parts,
+    trace_inputs,
+)
+
+LEFTOVER = "asked rooted hidden generalized dropped reason".split()
+"""What a certificate repeats of what became of the rows that a search left out."""
+
+
+FALLBACK = (
+    "ask for a stricter promise to be searched instead (search.fallback = true, or --fallback), or "
+    "use another method"
 )
 
 
+@show_progress
 def anonymize(
     data: Any,
     policy: PolicyLike,
@@ -67,6 +73,8 @@ def anonymize(
     effort: float | None = None,
     seed: int | None = None,
     suppression: float | str | None = None,
+    fallback: bool | None = None,
+    polish: bool | None = None,
     population: Any = None,
     key: bytes | None = None,
     reading: Reading = AS_FOUND,
@@ -81,14 +89,16 @@ def anonymize(
     by its suffix) and verified before it appears; without, `release.data` holds it in the caller's
     own kind of frame. What is not given is taken from the policy's `[search]` and `[release]`. An
     amount of work limits the search (`effort`, 20 if nothing else is said), so equal input, policy
-    and seed give equal bytes on any machine; with `seconds` the clock does.
+    and seed give equal bytes on any machine; with `seconds` the clock does. What the recount does
+    not prove is refused; with `fallback` a stricter promise is then searched, and `headline` says
+    so first. Without `polish` a method does what its paper says, and nothing after.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})
     >>> rules = {"k": 3, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.2}}}
     >>> release = anonymize(table, rules, method="mondrian")
-    >>> release.data.column("age").to_pylist()[0], release.holds
-    ('[21, 23]', True)
+    >>> sorted(set(release.data.column("age").to_pylist())), release.holds
+    (['[21, 23]', '[44, 46]'], True)
     """
     targets = Targets.parse(output, certificate, plan)
     pseudonyms = make_pseudonyms(key)
@@ -97,28 +107,54 @@ def anonymize(
     bound = table.bind_or_summarize()
     wishes = bound.policy.search
     budget = budget_of(
-        wishes, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
+        wishes, seconds, effort, seed, suppression, polish, cancelled=cancelled, progress=progress
     )
-    job = Job(data, reading, table.source, bound.policy, targets, command)
+    job = Job(
+        data, reading, table.source, bound.policy, targets, command, key=key or b"",
+        begin=lambda phase: progress(Progress(0.0, 0.0, None, "", phase)),
+    )  # fmt: skip
     if isinstance(bound, TableSummary):
+        refuse_added_to_parts(bound.policy)
+        if not budget.polish:
+            hint = "leave it out, or allow more cells in one place (--cells)"
+            what = "no method is published for a table in parts"
+            raise UsageError(what, where="search.polish", hint=hint)
         targets.refuse(bound.example(), table.source.stream(), (data, policy))
         draft = propose_in_parts(job, bound, method or wishes.method, budget, pseudonyms)
         return confirm(publish(job, draft, cancelled))
     chosen = method_named(method or wishes.method)
     targets.refuse(bound, table.source.stream(), (data, policy, population))
     people = count_population(bound, population, reading)
-    job = replace(job, people=people)
+    job = replace(job, source=bound.source, people=people)
     problem = problem_of(bound, people)
     refuse_infeasible(problem)
-    for attempt, limits, using in _list_attempts(bound, people, problem, budget, chosen):
-        found = search(using, attempt, limits, on_cancel)
-        outcome, recoding = recode_and_repair(bound, people, attempt, found)
-        draft = draft_release(bound, people, outcome, recoding, limits, pseudonyms)
+    foreseen = tuple(foresee_one_class(problem))
+    for note in foreseen:
+        progress(Progress(0.0, 0.0, None, "", note=note))
+    job = replace(job, notes=foreseen)
+    asked = wishes.fallback if fallback is None else fallback
+
+    def attempt(
+        problem: SearchProblem, limits: Budget, using: Method, instead: str | None = None
+    ) -> Release | UnprovenError:
+        found = using.run(problem, limits)
+        if found.stopped == "cancelled" and not on_cancel(found):
+            raise nothing_kept()
+        outcome, recoding = recode_and_repair(bound, people, problem, found)
+        draft = draft_release(bound, people, outcome, recoding, limits, pseudonyms, instead)
         # Write, recount, certify; what a recount does not confirm is not there.
-        published = publish(job, draft, _stop_late(outcome, limits, on_cancel))
-        if isinstance(published, Release):
-            break
-    return confirm(published)
+        late = partial(_wants_nothing, outcome, limits, on_cancel)
+        return publish(job, draft, late)
+
+    published = attempt(problem, budget, chosen)
+    stricter = _make_stricter(bound, people, problem, budget)
+    if isinstance(published, Release) or stricter is None:
+        return confirm(published)
+    if not asked:
+        raise UsageError(published.what, where=f"method {chosen.name}", hint=FALLBACK)
+    return confirm(
+        attempt(*stricter, method_named("auto"), _tell_fallback(chosen, problem, budget))
+    )
 
 
 def refuse_infeasible(problem: SearchProblem) -> None:
@@ -129,50 +165,40 @@ def refuse_infeasible(problem: SearchProblem) -> None:
         raise UsageError(f"no release can keep this promise: {listed}", where="policy")
 
 
-def _list_attempts(
-    bound: BoundTable, people: Cells | None, problem: SearchProblem, budget: Budget, method: Method
-) -> Iterator[tuple[SearchProblem, Budget, Method]]:
-    """What is searched: the promise as it stands; where it is not proved, one that implies it.
+def _make_stricter(
+    bound: BoundTable, people: Cells | None, problem: SearchProblem, budget: Budget
+) -> tuple[SearchProblem, Budget] | None:
+    """A promise that implies the one that was not proved, if there is another.
 
     A release whose (n, t)-closeness rests on supersets that a recount cannot see from the released
     values alone is not proved; closeness to the table, the largest superset, always is. Likewise
     leaving rows out may take the last row of a value with it and change an ordered scale.
     """
-    yield problem, budget, method
-    stricter = _without_supersets(bound.policy)
-    if stricter != bound.policy or budget.suppression:
-        plain = problem_of(bind(stricter, bound.source), people)
-        yield plain, replace(budget, suppression=Fraction(0)), method_named("auto")
-
-
-def _without_supersets(policy: Policy) -> Policy:
-    """Closeness to the whole table wherever closeness to a part is promised."""
+    policy = bound.policy
     columns = {
         name: column.model_copy(update={"n": None}) for name, column in policy.columns.items()
     }
-    return policy.model_copy(update={"columns": columns}).at(policy.base)
+    stricter = policy.model_copy(update={"columns": columns}).at(policy.base)
+    if stricter == policy and not budget.suppression:
+        return None
+    plain = problem_of(bind(stricter, bound.source), people)
+    return plain, replace(budget, suppression=Fraction(0))
 
 
-def search(
-    method: Method, problem: SearchProblem, budget: Budget, on_cancel: Callable[[Outcome], bool]
-) -> Outcome:
-    """What a method finds; raises where it was cancelled and nothing is to be kept."""
-    outcome = method.run(problem, budget)
-    if outcome.stopped == "cancelled" and not on_cancel(outcome):
-        raise nothing_kept()
-    return outcome
+def _tell_fallback(method: Method, problem: SearchProblem, budget: Budget) -> str:
+    """What was searched in place of what was asked for."""
+    words = [] if method.name == "auto" else [f"auto in place of {method.name}"]
+    if problem.constraints.supersets:
+        words.append("closeness to the whole table in place of (n, t)-closeness")
+    if budget.suppression:
+        words.append("no row left out")
+    return f"fallback: {', '.join(words)}, because what was asked for could not be proved"
 
 
-def _stop_late(
-    outcome: Outcome, budget: Budget, on_cancel: Callable[[Outcome], bool]
-) -> Callable[[], bool]:
+def _wants_nothing(outcome: Outcome, limits: Budget, on_cancel: Callable[[Outcome], bool]) -> bool:
     """Tells, after the search, whether somebody cancelled and wants nothing."""
-
-    def stop() -> bool:
-        late = outcome.stopped != "cancelled" and budget.cancelled()
-        return late and not on_cancel(outcome)
-
-    return stop
+    late = outcome.stopped != "cancelled" and limits.cancelled()
+    return late and not on_cancel(outcome)
 
 
 def draft_release(
@@ -182,32 +208,35 @@ def draft_release(
     recoding: Recoding,
     budget: Budget,
     pseudonyms: Pseudonyms,
+    fallback: str | None = None,
 ) -> Draft:
     """What a search found, with its plan and the rows that it left out, to be published."""
-    leftover = None
+    leftover = treated = levels = optimality = None
     if bound.policy.release.leftover != "drop":
         recoding, leftover = treat_suppressed(bound, people, outcome, recoding)
+        treated = LeftoverRecord(
+            **{name: getattr(leftover, name) for name in LEFTOVER},
+            merged_classes=leftover.merged,
+            parts=count_by_part(bound, recoding.quasi, leftover.treated),
+        )
     plan = build_plan(bound, outcome, recoding, budget.seed)
-    origin = _describe_search(bound, outcome, budget, recoding, leftover)
-    draft = draft_recoding(bound, recoding, plan, pseudonyms, origin)
-    return replace(draft, outcome=outcome, leftover=leftover)
-
-
-# --- how the search went, as a certificate tells it
-
-
-def _describe_search(
-    bound: BoundTable,
-    outcome: Outcome,
-    budget: Budget,
-    recoding: Recoding,
-    leftover: SuppressedRows | None,
-) -> Origin:
-    """By what means, how it ended, and how good its result is known to be."""
+    plan = plan.model_copy(update={"provenance": trace_inputs(bound)})
     # Central values are at no level, and no bound is about their loss.
     local = bound.policy.release.recoding == "local"
-    quasi = recoding.quasi
-    return Origin(
+    if local and outcome.levels is not None:
+        levels = recoding.quasi.name_levels(outcome.levels)
+    if local and outcome.bound is not None:
+        optimality = OptimalityRecord(
+            measure=outcome.measure,
+            loss=outcome.cost,
+            no_less_than=outcome.bound,
+            optimal=outcome.gap == 0,
+        )
+    draft = draft_recoding(
+        bound,
+        recoding,
+        plan,
+        pseudonyms,
         method=outcome.method,
         why=outcome.why or None,
         stopped=outcome.stopped,
@@ -215,12 +244,14 @@ def _describe_search(
         seed=budget.seed,
         seconds=budget.seconds,
         effort=budget.effort,
+        polish=None if budget.polish else False,
         suppression=str(budget.suppression),
-        levels=quasi.name_levels(outcome.levels) if local and outcome.levels is not None else None,
-        optimality=_record_optimality(outcome) if local else None,
-        leftover=None if leftover is None else _record_leftover(bound, recoding, leftover),
-        **describe_recoding(bound, recoding),
+        levels=levels,
+        optimality=optimality,
+        leftover=treated,
+        fallback=fallback,
     )
+    return replace(draft, outcome=outcome, leftover=leftover)
 
 
 def record_trials(tried: Iterable[Trial], *, losses: bool = True) -> tuple[TrialRecord, ...]:
@@ -232,30 +263,4 @@ def record_trials(tried: Iterable[Trial], *, losses: bool = True) -> tuple[Trial
             loss=float(trial.loss) if losses and math.isfinite(trial.loss) else None,
         )
         for trial in tried
-    )
-
-
-def _record_optimality(outcome: Outcome) -> OptimalityRecord | None:
-    if outcome.bound is None:
-        return None
-    return OptimalityRecord(
-        measure=outcome.measure,
-        loss=outcome.loss if outcome.value is None else outcome.value,
-        no_less_than=outcome.bound,
-        optimal=outcome.gap == 0,
-    )
-
-
-def _record_leftover(
-    bound: BoundTable, recoding: Recoding, leftover: SuppressedRows
-) -> LeftoverRecord:
-    return LeftoverRecord(
-        asked=leftover.asked,
-        rooted=leftover.rooted,
-        hidden=leftover.hidden,
-        generalized=leftover.generalized,
-        dropped=leftover.dropped,
-        merged_classes=leftover.merged,
-        reason=leftover.reason,
-        parts=count_by_part(bound, recoding.quasi, leftover.treated),
     )

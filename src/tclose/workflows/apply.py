@@ -6,23 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tclose.data import AS_FOUND, Reading
-from tclose.data.io.paths import Address
+from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.errors import UsageError
 from tclose.recode import Plan, insert_cells
 from tclose.recode.plan import find_changed_hierarchies
 from tclose.release import Applied, Release
-from tclose.verify.certificate import Origin
 from tclose.workflows.inputs import PolicyLike, check, count_population, parse_embedded_policy
-from tclose.workflows.publish import (
-    Job,
-    Targets,
-    confirm,
-    describe_recoding,
-    draft_recoding,
-    make_pseudonyms,
-    publish,
-)
+from tclose.workflows.publish import Job, Targets, confirm, draft_recoding, make_pseudonyms, publish
 
 
 def apply(
@@ -48,33 +38,38 @@ def apply(
     >>> rules = {"k": 3, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.2}}}
     >>> plan = tclose.anonymize(table, rules, method="mondrian").plan
     >>> april = pa.table({"age": [22, 45, 23, 44, 46, 21], "ill": ["a", "b", "b", "a", "a", "b"]})
-    >>> apply(plan, april).data.column("age").to_pylist()[:2]
+    >>> sorted(set(apply(plan, april).data.column("age").to_pylist()))
     ['[21, 23]', '[44, 46]']
     """
+    if not isinstance(plan, Plan):
+        raise UsageError(
+            "the first argument is a plan, the second the new rows",
+            where="plan",
+            hint="release.plan, or Plan.load(path)",
+        )
     targets = Targets.parse(output, certificate, None)
-    rules = policy if policy is not None else parse_embedded_policy(plan.policy, base, "plan")
+    rules = (
+        policy if policy is not None else parse_embedded_policy(plan.policy, base, keeper="plan")
+    )
     bound = check(data, rules, reading=reading, unknown_values="keep")
     targets.refuse(bound, bound.source.stream(), (data, policy, population))
     people = count_population(bound, population, reading)
     found = insert_cells(bound, plan, people)
     if not (found.recoding.label >= 0).any():
-        raise UsageError(
-            "no row fits a class of the plan and keeps the promise; nothing was written",
-            where=bound.source.name,
-            hint="anonymize the new table by itself",
-        )
+        what = "no row fits a class of the plan and keeps the promise; nothing was written"
+        raise UsageError(what, where=bound.source.name, hint="anonymize the new table by itself")
+    names = ("way", "outside", "held_back", "widened")
+    placed: dict[str, Any] = {name: getattr(found, name) for name in names}
     changed = find_changed_hierarchies(plan, bound)
-    applied = Applied(found.way, found.outside, found.held_back, found.widened, changed)
-    origin = Origin(
+    draft = draft_recoding(
+        bound,
+        found.recoding,
+        plan,
+        make_pseudonyms(key),
         method=f"apply ({plan.method})",
         seed=plan.seed,
-        way=applied.way,
-        outside=applied.outside,
-        held_back=applied.held_back,
-        widened=applied.widened,
-        changed_hierarchies=applied.changed,
-        **describe_recoding(bound, found.recoding),
+        changed_hierarchies=changed,
+        **placed,
     )
-    draft = draft_recoding(bound, found.recoding, plan, make_pseudonyms(key), origin)
-    job = Job(data, reading, bound.source, bound.policy, targets, command, people)
-    return replace(confirm(publish(job, draft)), applied=applied)
+    job = Job(data, reading, bound.source, bound.policy, targets, command, people, key or b"")
+    return replace(confirm(publish(job, draft)), applied=Applied(**placed, changed=changed))

@@ -6,45 +6,67 @@ from collections.abc import Sequence
 from typing import Any
 
 from tclose.data.io.paths import AS_FOUND, Reading
+from tclose.data.io.records import SupersetRecord
 from tclose.data.summary import TableSummary
+from tclose.notebook import show_progress
 from tclose.verify.audit import Audit, audit_bound, audit_parts
 from tclose.workflows.inputs import (
     OpenTable,
     PolicyLike,
     Progress,
+    Thresholds,
     count_population,
     open_table,
+    population_for,
+    supersets_for,
 )
 
 
+@show_progress
 def audit(
     data: Any,
     policy: PolicyLike | None = None,
     *,
     quasi: str | Sequence[str] = (),
     sensitive: str | Sequence[str] = (),
+    fail_under: Thresholds = "",
     population: Any = None,
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Audit:
     """How private is this table, which classes break the promise, and by how much?
 
-    `data` is a path (CSV, Parquet), a frame of any kind, or the address of a table in a database.
-    Give a policy, or just name the columns: then everything is measured and nothing is promised.
+    `data` is a path (CSV, Parquet), a frame of any kind, the address of a table in a database, or
+    a `Release`, which has a policy of its own.
+    Give a policy, or just name the columns: then everything is measured and nothing is promised
+    but what `fail_under` says, such as "k=5,t=0.2" (t of every sensitive attribute).
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["476", "476", "479", "479"], "salary": [3, 4, 3, 4]})
     >>> result = audit(table, quasi="zip", sensitive="salary")
     >>> result.k, result.classes
     (2, 2)
+    >>> audit(table, quasi="zip", sensitive="salary", fail_under="k=2,t=0.2").holds
+    True
     """
     reading.refuse_idle_query(data, population)
-    table = open_table(data, policy, reading, quasi=quasi, sensitive=sensitive, progress=progress)
-    return audit_table(table, population, reading, measure_all=True, progress=progress)
+    table = open_table(
+        data, policy, reading, quasi=quasi, sensitive=sensitive, thresholds=fail_under,
+        progress=progress,
+    )  # fmt: skip
+    people = population_for(data, population)
+    named = supersets_for(data)
+    return audit_table(table, people, reading, measure_all=True, progress=progress, supersets=named)
 
 
 def audit_table(
-    table: OpenTable, population: Any, reading: Reading, *, measure_all: bool, progress: Progress
+    table: OpenTable,
+    population: Any,
+    reading: Reading,
+    *,
+    measure_all: bool,
+    progress: Progress,
+    supersets: Sequence[SupersetRecord] = (),
 ) -> Audit:
     """Counts a table, in one piece or in parts, and judges what its policy promises."""
     bound = table.bind_or_summarize()
@@ -52,4 +74,10 @@ def audit_table(
         return audit_parts(bound, table.source, measure_all=measure_all, progress=progress)
     people = count_population(bound, population, reading)
     table.source.close()
-    return audit_bound(bound, population=people, measure_all=measure_all, progress=progress)
+    return audit_bound(
+        bound,
+        population=people,
+        measure_all=measure_all,
+        progress=progress,
+        supersets=supersets,
+    )

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tclose.data import AS_FOUND, BoundTable, Reading, bind, open_source
+from tclose.data.binding import BoundTable, bind, open_source
+from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.errors import UsageError, nearest
+from tclose.notebook import show_progress
 from tclose.recode import Pseudonyms, Rewriter, recode_outcome
+from tclose.recode.values import count_released
 from tclose.search import Budget, Outcome, Progress, SearchProblem, method_named, problem_of
 from tclose.search.frontier.curves import Frontier, Place
 from tclose.search.frontier.sweep import (
@@ -38,6 +41,7 @@ SIZED: dict[str, Callable[[Sizes], float]] = {
 """Those that the sizes of classes are enough for."""
 
 
+@show_progress
 def frontier(
     data: Any,
     policy: PolicyLike,
@@ -78,7 +82,9 @@ def frontier(
     """
     bound = check(data, policy, reading=reading)
     search = bound.policy.search
-    names = _list_methods(methods) or [search.method]
+    given = methods.split(",") if isinstance(methods, str) else methods or ()
+    named = [name.strip() for name in given if name.strip()]
+    names = list(dict.fromkeys(named)) or [search.method]
     for name in names:
         method_named(name)
     problem = problem_of(bound, count_population(bound, population, reading))
@@ -89,35 +95,31 @@ def frontier(
     value = _choose_measure(loss, bound)
     announce(_describe_budget(budget, len(ts) * len(ks), names))
     own = largest_t(problem), bound.policy.k
-    found = sweep(problem, names, ts, ks, budget, own=own, measure=loss, value=value)
+    found = sweep(
+        problem, names, ts, ks, budget, own=own, measure=loss, value=value,
+        count_classes=lambda outcome: count_released(recode_outcome(bound, outcome)),
+    )  # fmt: skip
     bound.source.close()
     return found
 
 
 def _grid(
     problem: SearchProblem, own_k: int | None, t: Asked, k: Asked, points: int
-) -> tuple[list[Fraction | None], list[int | None]]:
+) -> tuple[Sequence[Fraction | None], Sequence[int | None]]:
     """Every t and every k to look at; one each where the policy's own stays."""
     own: Place = largest_t(problem), own_k
     if t is None and k is None:
-        t, k = (DEFAULT_T, None) if own[0] is not None else (None, _some_k(problem.n_rows))
+        some_k = f"2:{min(DEFAULT_K, problem.n_rows)}" if problem.n_rows > 2 else [1]
+        t, k = (DEFAULT_T, None) if own[0] is not None else (None, some_k)
     if t is not None and own[0] is None:
         raise UsageError(
             "no attribute promises t, so there is no t to vary",
             where="policy",
             hint="state t at a sensitive column, or vary k with --k 2:20",
         )
-    ts: list[Fraction | None] = [own[0]]
-    if t is not None:
-        ts = [*spread_t(t, points, own[0], highest_t(problem))]
-    ks: list[int | None] = [own[1]]
-    if k is not None:
-        ks = [*spread_k(k, points, own[1], problem.n_rows)]
+    ts = [own[0]] if t is None else [*spread_t(t, points, own[0], highest_t(problem))]
+    ks = [own[1]] if k is None else [*spread_k(k, points, own[1], problem.n_rows)]
     return ts, ks
-
-
-def _some_k(rows: int) -> Asked:
-    return f"2:{min(DEFAULT_K, rows)}" if rows > 2 else [1]
 
 
 def _describe_budget(budget: Budget, points: int, names: Sequence[str]) -> str:
@@ -131,11 +133,6 @@ def _describe_budget(budget: Budget, points: int, names: Sequence[str]) -> str:
     return f"{spent} for {number} of {curves}; give --effort for more or less"
 
 
-def _list_methods(methods: str | Sequence[str] | None) -> list[str]:
-    given = methods.split(",") if isinstance(methods, str) else list(methods or ())
-    return list(dict.fromkeys(name.strip() for name in given if name.strip()))
-
-
 def _choose_measure(name: str, bound: BoundTable) -> Callable[[Outcome], float]:
     """What a proposal loses by a measure; the less the better.
 
@@ -147,11 +144,8 @@ def _choose_measure(name: str, bound: BoundTable) -> Callable[[Outcome], float]:
     if name in SIZED:
         return lambda outcome: SIZED[name](_sizes(bound, outcome))
     if name not in BESIDE:
-        raise UsageError(
-            "there is no such measure of loss",
-            where="--loss",
-            hint=nearest(name, BESIDE) or f"one of {', '.join(BESIDE)}",
-        )
+        hint = nearest(name, BESIDE) or f"one of {', '.join(BESIDE)}"
+        raise UsageError("there is no such measure of loss", where="--loss", hint=hint)
     return lambda outcome: _measure(name, bound, outcome)
 
 

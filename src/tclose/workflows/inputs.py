@@ -1,7 +1,8 @@
-"""What a caller gives: a table, its policy, the population, and what a search may spend."""
+"""What a caller gives: a table, its policy (or a draft), the population, the limits of a search."""
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -9,15 +10,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tclose.data.binding import BoundTable, UnknownValues, bind, bind_within_limit, open_source
+from tclose.data.cleaning import apply_cleanings
 from tclose.data.encode.cells import Cells, count_cells
 from tclose.data.io.paths import AS_FOUND, Reading
+from tclose.data.io.records import SupersetRecord
+from tclose.data.profile import profile_columns
 from tclose.data.source import Source
 from tclose.data.summary import TableSummary, summarize_table
-from tclose.distance.numbers import exact
 from tclose.errors import PolicyError, Problem, UsageError, nearest
+from tclose.plain import exact
+from tclose.policy.draft import PolicyDraft, draft
 from tclose.policy.load import parse_policy, policy_from, read_raw
 from tclose.policy.model import Policy, SearchSettings
 
@@ -26,7 +31,12 @@ if TYPE_CHECKING:
     from tclose.search import Progress as SearchProgress
 
 PolicyLike = Policy | str | Path | Mapping[str, Any]
+Thresholds = str | Mapping[str, Any]
+THRESHOLDS = ("k", "l", "t", "alpha", "p", "beta", "delta")
+"""What can be asked of columns that are only named."""
 Progress = Callable[[str], None]
+P = ParamSpec("P")
+R = TypeVar("R")
 LISTED = re.compile(r"""\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]+))""")
 
 
@@ -55,13 +65,24 @@ def open_table(
     *,
     quasi: str | Sequence[str] = (),
     sensitive: str | Sequence[str] = (),
+    thresholds: Thresholds = "",
     progress: Progress = lambda step: None,
+    is_clean: bool = False,
 ) -> OpenTable:
-    """Opens a path, a frame or a release, with a policy or with names of columns only."""
-    # Whoever has a release has imported its module, which is slow to import for anybody else.
-    module = sys.modules.get("tclose.release")
-    if module is not None and isinstance(data, module.Release):
-        data = data.path if data.data is None else data.data
+    """Opens a path, a frame or a release, with a policy or with names of columns only.
+
+    Values are cleaned as the policy says, unless they are known to be clean, as in a release.
+    """
+    if not (quasi or sensitive):
+        policy = policy_for(data, policy)
+    if policy is not None and thresholds:
+        raise UsageError(
+            "give a policy or thresholds to fail under, not both",
+            where="arguments",
+            hint="the policy says what is promised",
+        )
+    if is_release(data):
+        data, is_clean = (data.path if data.data is None else data.data), True
     if policy is not None and (quasi or sensitive):
         raise UsageError(
             "give a policy or name the columns, not both",
@@ -74,9 +95,94 @@ def open_table(
     declared = named if policy is None else None if checked is None else checked.columns
     source = open_source(data, reading, declared)
     if policy is None:
-        checked = _name_columns(source, _split(quasi), _split(sensitive))
+        checked = _name_columns(source, _split(quasi), _split(sensitive), thresholds)
+    if checked is not None and not is_clean:
+        source = apply_cleanings(source, checked)
     progress("counting the classes")
     return OpenTable(checked, tuple(problems), source)
+
+
+def is_release(data: Any) -> bool:
+    """Whether it is what `anonymize` or `apply` returned."""
+    # Whoever has a release has imported its module, which is slow to import for anybody else.
+    module = sys.modules.get("tclose.release")
+    return module is not None and isinstance(data, module.Release)
+
+
+def policy_for(data: Any, policy: PolicyLike | None) -> PolicyLike | None:
+    """The policy that is given; of a release without one, that which it was made to keep."""
+    if policy is None and is_release(data):
+        kept: Policy = data.audit.bound.policy
+        return kept
+    return policy
+
+
+def population_for(data: Any, population: Any) -> Any:
+    """The population that is given; of a release without one, that which its promise is about."""
+    return data.people if population is None and is_release(data) else population
+
+
+def supersets_for(data: Any) -> Sequence[SupersetRecord]:
+    """What the classes of a release are close to, as its certificate names it."""
+    return (data.certificate.supersets or ()) if is_release(data) else ()
+
+
+def require_policy(data: Any, policy: PolicyLike | None) -> PolicyLike:
+    """The same; raises where there is none."""
+    found = policy_for(data, policy)
+    if found is None:
+        raise UsageError(
+            "which policy? Only a Release brings its own",
+            where="policy",
+            hint="give the policy's file, a Policy, or the Release that anonymize returned",
+        )
+    return found
+
+
+def refuse_release(original: Any) -> None:
+    """Raises where a release is given as the table that it was made from."""
+    if is_release(original):
+        raise UsageError(
+            "this is a release, not the table that one was made from",
+            where="original",
+            hint="original is the table as it was, release is what became of it",
+        )
+
+
+def name_arguments(example: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Has a function refuse arguments without a name, with an example of how to name them."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            if args:
+                raise UsageError(
+                    "tables that could be swapped are named", where="arguments", hint=example
+                )
+            return function(*args, **kwargs)
+
+        return run
+
+    return decorate
+
+
+def draft_policy(data: Any, *, reading: Reading = AS_FOUND) -> PolicyDraft:
+    """A commented first policy for a table, as `tclose init` writes it.
+
+    Every role in it is only suggested: read them, then `confirm` the draft, or save it, correct it
+    and load it as a `Policy`.
+
+    >>> import pyarrow as pa
+    >>> suggested = draft_policy(pa.table({"zip": ["47677", "47602"], "disease": ["flu", "ulcer"]}))
+    >>> suggested.confirm(t=0.2).sensitive
+    ('disease',)
+    """
+    reading.refuse_idle_query(data)
+    source = open_source(data, reading)
+    profiles = tuple(profile_columns(source))
+    found = PolicyDraft(draft(source.name, profiles), source.notes, source.name, profiles)
+    source.close()
+    return found
 
 
 def check(
@@ -100,6 +206,34 @@ def check(
     return open_table(data, policy, reading).bind(unknown_values=unknown_values)
 
 
+def assess(
+    data: Any, policy: PolicyLike, *, population: Any = None, reading: Reading = AS_FOUND
+) -> tuple[str, ...]:
+    """Ties a policy to a table and tells how large its classes have to be; raises PolicyError also
+    with every promise that no release of the table can keep.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [20, 30, 40, 50], "ill": ["a", "b", "a", "b"]})
+    >>> assess(table, {"columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0}}})
+    ('closeness of ill: t = 0 needs classes of at least 2 rows, whatever rows they have; so there \
+can be at most 2 classes',)
+    """
+    from tclose.search.feasibility import assess_feasibility  # an audit starts without it
+    from tclose.search.problem import problem_of
+
+    bound = check(data, policy, reading=reading)
+    try:
+        problem = problem_of(bound, count_population(bound, population, reading))
+    except PolicyError:
+        if bound.policy.limited:
+            raise
+        return ()  # a table that is generalized already, to be audited
+    found = assess_feasibility(problem, bound.policy.search.suppression)
+    if found.problems:
+        raise PolicyError(found.problems)
+    return found.notes
+
+
 def _parse(policy: PolicyLike) -> tuple[Policy | None, list[Problem]]:
     if isinstance(policy, Policy):
         return policy, []
@@ -119,8 +253,11 @@ def _split(names: str | Sequence[str]) -> list[str]:
     return [name for name in given if name]
 
 
-def _name_columns(source: Source, quasi: list[str], sensitive: list[str]) -> Policy:
-    """A policy that promises nothing, for the columns that were named; the others do not count."""
+def _name_columns(
+    source: Source, quasi: list[str], sensitive: list[str], thresholds: Thresholds
+) -> Policy:
+    """A policy for the columns that were named, with no promise but thresholds; the other columns
+    do not count."""
     problems = [
         Problem(name, "the table has no such column", nearest(name, source.columns))
         for name in (*quasi, *sensitive)
@@ -137,8 +274,37 @@ def _name_columns(source: Source, quasi: list[str], sensitive: list[str]) -> Pol
         listed = "\n".join(f"- {problem}" for problem in problems)
         raise UsageError(f"the columns that were named do not fit {source.name}:\n{listed}")
     roles: dict[str, Any] = {name: "insensitive" for name in source.columns}
-    roles |= {name: "quasi" for name in quasi} | {name: "sensitive" for name in sensitive}
-    return Policy.model_validate({"columns": roles})
+    of_table, of_columns = _read_thresholds(thresholds, sensitive)
+    roles |= {name: "quasi" for name in quasi}
+    roles |= {name: {"role": "sensitive", **of_columns} for name in sensitive}
+    return resolve_policy({**of_table, "columns": roles})
+
+
+def _read_thresholds(
+    thresholds: Thresholds, sensitive: list[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Thresholds such as "k=5,t=0.2": those of the table, and those of every sensitive column."""
+    texts = (
+        [thresholds] if isinstance(thresholds, str) else [f"{n}={v}" for n, v in thresholds.items()]
+    )
+    pairs = [pair.partition("=")[::2] for text in texts for pair in _split(text)]
+    given = {name.strip(): value.strip() for name, value in pairs}
+    wrong = [name for name in given if name not in THRESHOLDS]
+    if wrong or len(given) < len(pairs) or "" in given.values():
+        raise UsageError(
+            f"thresholds are told as k=5,t=0.2, each of {', '.join(THRESHOLDS)} at most once",
+            where="fail_under",
+            hint=nearest(wrong[0], THRESHOLDS) if wrong else "",
+        )
+    values = {name: int(text) if text.isdecimal() else text for name, text in given.items()}
+    of_table = {"k": values.pop("k")} if "k" in values else {}
+    if values and not sensitive:
+        raise UsageError(
+            f"{next(iter(values))} is about sensitive attributes, and none is named",
+            where="fail_under",
+            hint="--sensitive disease",
+        )
+    return of_table, values
 
 
 def resolve_policy(policy: PolicyLike) -> Policy:
@@ -153,14 +319,17 @@ def resolve_policy(policy: PolicyLike) -> Policy:
     return checked
 
 
-def parse_embedded_policy(raw: Mapping[str, Any], base: str | Path, keeper: str) -> Policy:
-    """The policy inside a plan or a certificate, whose relative paths start from that one's folder.
+def parse_embedded_policy(raw: Mapping[str, Any], *bases: str | Path, keeper: str) -> Policy:
+    """The policy inside a plan or a certificate, whose relative paths start from that one's folder,
+    or from the first of several that has all its files.
 
     Raises where the files that it names did not come along.
     """
-    policy = policy_from(raw, base)
-    places = [policy.base / name for name in policy.files if name != policy.population]
-    missing = [str(place) for place in places if not place.exists()]
+    policies = [policy_from(raw, base) for base in bases]
+    lacking = [
+        [str(place) for place in _list_places(each) if not place.exists()] for each in policies
+    ]
+    missing, policy = min(zip(lacking, policies, strict=True), key=lambda pair: len(pair[0]))
     if missing:
         raise UsageError(
             f"the {keeper}'s own policy needs a file that is not there",
@@ -171,22 +340,25 @@ def parse_embedded_policy(raw: Mapping[str, Any], base: str | Path, keeper: str)
     return policy
 
 
+def _list_places(policy: Policy) -> list[Path]:
+    """The files that a policy cannot be read without."""
+    return [policy.base / name for name in policy.files if name != policy.population]
+
+
 def count_population(bound: BoundTable, population: Any, reading: Reading) -> Cells | None:
     """The people that a policy's k-map or presence is about, if there are any."""
+    if isinstance(population, Cells):
+        return population
     policy = bound.policy
-    wanted = population if population is not None else policy.population
-    if wanted is None:
+    if population is None and policy.population is not None:
+        population = policy.base / policy.population
+    if population is None:
         return None
-    if isinstance(wanted, str | Path):
-        wanted = wanted if population is not None else policy.base / wanted
-    source = open_source(wanted, reading)
+    source = apply_cleanings(open_source(population, reading), policy)
     lacking = [name for name in policy.quasi if name not in source.columns]
     if lacking:
-        raise UsageError(
-            f"the population table has no column {lacking[0]!r}",
-            where=source.name,
-            hint="it must have every quasi-identifier",
-        )
+        what = f"the population table has no column {lacking[0]!r}"
+        raise UsageError(what, where=source.name, hint="it must have every quasi-identifier")
     return count_cells(source, policy.quasi)
 
 
@@ -196,6 +368,7 @@ def budget_of(
     effort: float | None,
     seed: int | None,
     suppression: float | str | None,
+    polish: bool | None = None,
     *,
     cancelled: Callable[[], bool],
     progress: Callable[[SearchProgress], None],
@@ -209,25 +382,20 @@ def budget_of(
     if seconds is None and effort is None:
         seconds = None if search.seconds is None else float(search.seconds)
         effort = None if search.effort is None else float(search.effort)
-    share = _parse_share(suppression)
+    share = search.suppression
+    if suppression is not None:
+        try:
+            share = exact(suppression)
+        except ValueError:
+            share = Fraction(-1)
+        if not 0 <= share <= 1:
+            raise UsageError("suppression is a share of the rows, in [0, 1]", hint="such as 0.05")
     return Budget(
         seconds=seconds,
         effort=effort,
         seed=search.seed if seed is None else seed,
-        suppression=search.suppression if share is None else share,
+        suppression=share,
+        polish=search.polish if polish is None else polish,
         cancelled=cancelled,
         report=progress,
     )
-
-
-def _parse_share(suppression: float | str | None) -> Fraction | None:
-    """A share of the rows; raises UsageError where it is none."""
-    if suppression is None:
-        return None
-    try:
-        share = exact(suppression)
-    except ValueError:
-        share = Fraction(-1)
-    if not 0 <= share <= 1:
-        raise UsageError("suppression is a share of the rows, in [0, 1]", hint="such as 0.05")
-    return share

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from tclose.data import AS_FOUND, Reading
+from tclose.data.binding import BoundTable
+from tclose.data.io.paths import AS_FOUND, Reading
+from tclose.notebook import show_progress
 from tclose.search import Progress, problem_of
 from tclose.search.full_domain.survey import Survey, survey
 from tclose.workflows.inputs import PolicyLike, budget_of, check, count_population
 
 
+@show_progress
 def lattice(
     data: Any,
     policy: PolicyLike,
@@ -39,4 +43,12 @@ def lattice(
     )  # fmt: skip
     people = count_population(bound, population, reading)
     bound.source.close()
-    return survey(problem_of(bound, people), budget)
+    found = survey(problem_of(bound, people), budget)
+    return replace(found, words=tuple(_name_levels(bound, name) for name in found.columns))
+
+
+def _name_levels(bound: BoundTable, name: str) -> tuple[str, ...]:
+    """What every level of a column is called; without a hierarchy it is exact or hidden."""
+    tree = bound.hierarchies.get(name)
+    top = 1 if tree is None else tree.levels - 1
+    return tuple(bound.policy.name_level(name, level, top) for level in range(top + 1))

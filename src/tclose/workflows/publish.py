@@ -1,15 +1,14 @@
-"""A release put where it goes: written (or framed), counted again, certified.
+"""A release put where it goes: written (or framed), counted again from scratch, certified.
 
-Nothing is believed of what was made: it is read back and counted from scratch, and only what keeps
-the promise is certified and moved to its place. What would only come to light after a search is
-refused before it (`Targets`).
+What would only come to light after a search is refused before it (`Targets`).
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.binding import BoundTable, hash_hierarchy, open_source
+from tclose.data.binding import BoundTable, hash_hierarchy, open_source, write_rows
 from tclose.data.encode.cells import Cells
-from tclose.data.engines.duckdb.partitioned import shuffle_rows
 from tclose.data.engines.frames.release import make_frame
 from tclose.data.engines.postgres.source import refuse_taken
+from tclose.data.io.counting import file_hash
 from tclose.data.io.files import (
     refuse_overwriting,
     refuse_unholdable,
@@ -31,35 +30,42 @@ from tclose.data.io.files import (
     refuse_unwritable,
     tells_gaps_from_texts,
 )
+from tclose.data.io.order import derive_order_key, shuffle_rows
 from tclose.data.io.paths import Address, Reading
-from tclose.data.io.records import json_hash
+from tclose.data.io.records import SupersetRecord, json_hash
+from tclose.data.io.transaction import find_part, switch_now, write_together
 from tclose.data.recognize import describe_exposed
 from tclose.data.source import CellStore, Rows, Source, Translation
-from tclose.data.summary import TableSummary
 from tclose.errors import UnprovenError, UsageError
 from tclose.policy.model import Policy
-from tclose.recode import Plan, Pseudonyms, Recoding, Rewriter, SuppressedRows
+from tclose.recode import Plan, Provenance, Pseudonyms, Recoding, Rewriter, SuppressedRows
 from tclose.recode.rewrite import list_text_columns, make_schema
-from tclose.release import Release, write_rows
+from tclose.release import Release
 from tclose.search.outcome import Outcome
 from tclose.utility.loss import LossReport, Quasi
 from tclose.verify.audit import Audit, recount
+from tclose.verify.caveats import find_caveats
 from tclose.verify.certificate import (
     Certificate,
+    CleanedRecord,
     Hashes,
     LeftOutRecord,
     LossRecord,
     Origin,
     certify,
+    hash_promise_files,
 )
+from tclose.verify.supersets import number_supersets
 from tclose.version import VERSION
 
 if TYPE_CHECKING:
     from tclose.report.document import Document
-    from tclose.search.frontier.curves import Frontier
-
 
 Checked = tuple[Audit, Certificate]
+ORDER_KEPT = (
+    'rows are in the order of the table (rows = "keep"): whoever knows that order, as of a table '
+    "sorted by name, reads off whose row is whose"
+)
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,7 @@ class Targets:
         if len({path.resolve() for path in self.files}) < len(self.files):
             raise UsageError("two outputs have the same name", where=str(self.files[0]))
         refuse_no_promise(policy)
+        refuse_added(bound, self.output)
         if self.output is None:
             return
         schema = make_schema(bound, rows, list_text_columns(bound))
@@ -116,11 +123,8 @@ class Targets:
 def refuse_no_promise(policy: Policy) -> None:
     """Raises where a release would have nothing to keep."""
     if not policy.promises_something:
-        raise UsageError(
-            "the policy promises nothing, so there is nothing to keep",
-            where="policy",
-            hint="state k, or t at a sensitive column",
-        )
+        what = "the policy promises nothing, so there is nothing to keep"
+        raise UsageError(what, where="policy", hint="state k, or t at a sensitive column")
     if policy.unprotected:
         name = policy.unprotected[0]
         raise UsageError(
@@ -128,6 +132,34 @@ def refuse_no_promise(policy: Policy) -> None:
             where=f"columns.{name}",
             hint="state t there (such as t = 0.2), or say in words why it is meant: "
             'accept = "…", which the certificate repeats',
+        )
+
+
+def refuse_added(bound: BoundTable, output: Path | Address | None) -> None:
+    """Raises where the columns that `release.add` asks for cannot be added."""
+    added, source = bound.policy.added_columns, bound.source
+    taken = [name for name in added if name in source.columns]
+    if taken:
+        hint = "rename that column, or leave release.add out"
+        what = f"the table has a column {taken[0]!r} already"
+        raise UsageError(what, where="release.add", hint=hint)
+    stays = source.rewrites if output is None else source.can_store(output)
+    if added and stays:
+        raise UsageError(
+            "columns can be added to frames in memory and to files, not where an engine rewrites "
+            "its own table",
+            where="release.add",
+            hint="name a file as the output, or leave release.add out",
+        )
+
+
+def refuse_added_to_parts(policy: Policy) -> None:
+    """Raises where columns are to be added to a table that is released part by part."""
+    if policy.release.add:
+        raise UsageError(
+            "no columns can be added to a release that is made in fragments",
+            where="release.add",
+            hint="leave it out, or allow more cells in one place (--cells)",
         )
 
 
@@ -159,6 +191,12 @@ class Job:
     command: str = ""
     people: Cells | None = None
     """The population that the promise is about, if there is one."""
+    key: bytes = b""
+    """The steward's own key, if there is one."""
+    begin: Callable[[str], None] = lambda phase: None
+    """Told what is done after the search: "writing", then "recounting"."""
+    notes: tuple[str, ...] = ()
+    """What was foreseen before the search."""
 
 
 @dataclass(frozen=True)
@@ -184,8 +222,7 @@ class TranslatedRows:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The released rows, in the table's order."""
         schema = self.schema()
-        for batch in self.source.join(self.how):
-            yield batch.cast(schema)
+        return (batch.cast(schema) for batch in self.source.join(self.how))
 
     def translation(self) -> Translation:
         """The same for an engine that rewrites its rows by itself."""
@@ -194,16 +231,28 @@ class TranslatedRows:
     def to_frame(self, data: Any) -> Any:
         """The release in the caller's own kind of frame."""
         table = pa.Table.from_batches(list(self.batches()), self.schema())
-        texts = [change.name for change in self.how.changes if change.kind != "same"]
+        clean = self.source.cleaned
+        texts = [
+            change.name
+            for change in self.how.changes
+            if change.kind != "same" or change.name in clean
+        ]
         every = partial(np.arange, table.num_rows, dtype=np.int64)
-        return make_frame(data, table, every, texts, (), shuffle=self.how.shuffle)
+        return make_frame(data, table, every, texts, (), order_key=self.how.order_key)
+
+    def in_order(self, key: bytes | None) -> TranslatedRows:
+        """The same rows, to be put into the order of a key."""
+        return replace(self, how=replace(self.how, order_key=key))
+
+
+ReleasedRows = Rewriter | TranslatedRows
 
 
 @dataclass(frozen=True)
 class Draft:
     """What is to be released, in one piece or in parts, and what a certificate says about it."""
 
-    rows: Rewriter | TranslatedRows
+    rows: ReleasedRows
     n_rows: int
     loss: LossReport
     origin: Origin
@@ -215,23 +264,19 @@ class Draft:
     """The table itself, where it is in one place: reports show it beside the release."""
 
 
-@dataclass(frozen=True)
-class Unproven:
-    """A release that was counted and is not there: its promise could not be confirmed."""
-
-    reason: str
-
-
 def draft_recoding(
-    bound: BoundTable, recoding: Recoding, plan: Plan, pseudonyms: Pseudonyms, origin: Origin
+    bound: BoundTable, recoding: Recoding, plan: Plan, pseudonyms: Pseudonyms, **how: Any
 ) -> Draft:
-    """A recoding of a table that is in one place, ready to be published."""
+    """A recoding of a table that is in one place, ready to be published; `how` it came about."""
+    gone = recoding.label < 0
+    rows, parts = int(bound.cells.rows[gone].sum()), count_by_part(bound, recoding.quasi, gone)
+    left_out = LeftOutRecord(rows=rows, parts=parts)
     return Draft(
         rows=Rewriter(bound, bound.source.stream(), recoding, pseudonyms),
-        n_rows=int(bound.cells.rows[recoding.label >= 0].sum()),
+        n_rows=bound.cells.n_rows - rows,
         loss=recoding.loss,
-        origin=origin,
-        hashes=hash_inputs(bound, bound.source, plan),
+        origin=Origin(**how, **describe_loss(bound.classes.n_rows, recoding.loss, left_out)),
+        hashes=hash_promise(bound.policy),
         plan=plan,
         original=bound,
     )
@@ -239,48 +284,87 @@ def draft_recoding(
 
 def publish(
     job: Job, draft: Draft, stopped: Callable[[], bool] = lambda: False
-) -> Release | Unproven:
+) -> Release | UnprovenError:
     """Writes (or frames) the release, counts it again, and certifies what was counted.
 
-    Nothing is left where its promise is not confirmed, or where somebody stopped.
+    Nothing is left where its promise is not confirmed (why not is returned), or somebody stopped.
     """
 
     def check(written: Source) -> Checked:
-        audit = recount(job.policy, written, job.people)
+        job.begin("recounting")
+        audit = recount(job.policy, written, job.people, partial(_name_supersets, draft.plan))
+        job.source.refuse_edited()
         if not audit.holds:
-            raise _Discard(f"the written release does not keep its promise ({audit.broken})")
+            raise UnprovenError(f"the written release does not keep its promise ({audit.broken})")
         if (audit.rows if audit.in_parts else audit.bound.cells.n_rows) != draft.n_rows:
-            raise _Discard("the written release has not the rows that were released")
+            raise UnprovenError("the written release has not the rows that were released")
         if stopped():
             raise nothing_kept()
-        return audit, _certify(job, draft, audit, written.digest())
+        kept = (ORDER_KEPT,) if job.policy.release.rows == "keep" else ()
+        warnings = (*kept, *describe_exposed(job.policy, job.source)) or None
+        told = {
+            "command": job.command,
+            "warnings": warnings,
+            "row_order": job.policy.release.rows,
+            "cleaned": list_cleaned(job.source),
+        }
+        origin = draft.origin.model_copy(update=told)
+        certificate = certify(audit, job.policy.to_json(), origin, draft.hashes)
+        certificate = certificate.of_file(written.digest())
+        certificate.save(job.targets.certificate)
+        if draft.plan is not None:
+            draft.plan.tie_to(certificate.hashes.output).save(job.targets.plan)
+        return audit, certificate
 
+    job.begin("writing")
+    files = job.targets.files
     try:
-        data, (audit, certificate) = _write(job, draft.rows, check, stopped)
-    except _Discard as discard:
-        return Unproven(str(discard))
-    job.source.close()
+        # A table that its engine keeps is there by now: what belongs to it follows at once.
+        with write_together(files[0] if files else None):
+            try:
+                data, (audit, certificate) = _write(job, draft, check, stopped)
+            except Exception:
+                job.source.refuse_edited()  # then that is the reason, whatever came of it
+                raise
+            if job.targets.output is None or find_part(job.targets.output) is None:
+                switch_now()
+    except UnprovenError as unproven:
+        return unproven
     original = draft.original
+    said = () if original is None else tuple(find_caveats(original))
+    job.source.close()
     return Release(
         data=data,
         path=job.targets.output,
         certificate=certificate,
         audit=audit,
         loss=draft.loss,
-        plan=draft.plan,
+        plan=None if draft.plan is None else draft.plan.tie_to(certificate.hashes.output),
         outcome=draft.outcome,
         left_out=draft.loss.left_out,
         leftover=draft.leftover,
         people=job.people,
-        notes=job.source.notes,
+        notes=(
+            *job.notes,
+            *job.source.notes,
+            *(note for note in said if note not in audit.notes),
+        ),
         reporter=None if original is None else partial(_report, original, job.reading),
     )
 
 
-def confirm(published: Release | Unproven) -> Release:
+def _name_supersets(plan: Plan | None, written: BoundTable) -> Sequence[SupersetRecord]:
+    """The supersets of a plan in the numbers of the classes that were written."""
+    if plan is None or not plan.supersets:
+        return ()
+    columns = {released.column: released.values for released in plan.columns}
+    return number_supersets(written, columns, plan.supersets)
+
+
+def confirm(published: Release | UnprovenError) -> Release:
     """The release; raises where it was not proved, which is a bug."""
-    if isinstance(published, Unproven):
-        raise UnprovenError(published.reason)
+    if isinstance(published, UnprovenError):
+        raise published
     return published
 
 
@@ -294,17 +378,22 @@ def nothing_kept() -> UsageError:
     return UsageError("stopped; nothing was written", hint="or keep the best found so far")
 
 
-class _Discard(Exception):  # noqa: N818 - undoes a write; never leaves this module
-    pass
+def choose_order(job: Job, draft: Draft) -> bytes | None:
+    """What the rows are shuffled by, unless their order is to be kept."""
+    if job.policy.release.rows == "keep":
+        return None
+    made = None if draft.plan is None else draft.plan.provenance
+    is_own = made is not None and made.output is None  # a plan may have been made from other rows
+    table = made.input if made and is_own else (job.source.original or job.source).digest()
+    return derive_order_key(table, draft.hashes.policy, draft.origin.seed, job.key)
 
 
 def _write(
-    job: Job,
-    rows: Rewriter | TranslatedRows,
-    check: Callable[[Source], Checked],
-    stopped: Callable[[], bool],
+    job: Job, draft: Draft, check: Callable[[Source], Checked], stopped: Callable[[], bool]
 ) -> tuple[Any, Checked]:
     """The release as a frame, unless it is written somewhere, and what `check` found in it."""
+    order_key = choose_order(job, draft)
+    rows = draft.rows.in_order(order_key)
     source, reading, output = job.source, job.reading, job.targets.output
     if output is None:
         data = source.recode(rows.translation()) if source.rewrites else rows.to_frame(job.data)
@@ -319,45 +408,18 @@ def _write(
             yield batch
 
     batches = until_stopped()
-    if job.policy.release.rows == "shuffle":
-        batches = shuffle_rows(batches, rows.schema(), reading.memory)
+    if order_key is not None:
+        batches = shuffle_rows(batches, rows.schema(), order_key, reading.memory)
     return None, write_rows(output, rows.schema(), batches, check, source.delimiter, reading)
 
 
-def _certify(job: Job, draft: Draft, audit: Audit, output_hash: str) -> Certificate:
-    """The certificate of what has this hash; it and the plan are written where asked."""
-    warnings = describe_exposed(job.policy, job.source) or None
-    origin = draft.origin.model_copy(update={"command": job.command, "warnings": warnings})
-    certificate = certify(audit, job.policy.to_json(), origin, draft.hashes).of_file(output_hash)
-    certificate.save(job.targets.certificate)
-    if draft.plan is not None:
-        draft.plan.save(job.targets.plan)
-    return certificate
-
-
-def _report(
-    original: BoundTable,
-    reading: Reading,
-    release: Release,
-    path: str | Path | None,
-    edition: str,
-    frontier: Frontier | None,
-) -> Document:
+def _report(*asked: Any, **more: Any) -> Document:
     from tclose.workflows.report import release_report  # a release is made without it
 
-    return release_report(release, original, reading, path, edition=edition, frontier=frontier)
+    return release_report(*asked, **more)
 
 
 # --- what a certificate says about how a release came about: no raw value among it
-
-
-def describe_recoding(bound: BoundTable, recoding: Recoding) -> dict[str, Any]:
-    """What was read, left out and lost by a recoding, and by what versions."""
-    gone = recoding.label < 0
-    rows = int(bound.cells.rows[gone].sum())
-    parts = count_by_part(bound, recoding.quasi, gone)
-    left_out = LeftOutRecord(rows=rows, parts=parts)
-    return describe_loss(bound.classes.n_rows, recoding.loss, left_out)
 
 
 def describe_loss(input_rows: int, loss: LossReport, left_out: LeftOutRecord) -> dict[str, Any]:
@@ -370,17 +432,26 @@ def describe_loss(input_rows: int, loss: LossReport, left_out: LeftOutRecord) ->
     }
 
 
-def hash_inputs(
-    table: BoundTable | TableSummary, source: Source, plan: Plan | None = None
-) -> Hashes:
-    """The hashes of everything that a release was made from."""
-    attributes = {name: attribute.hierarchy for name, attribute in table.attributes.items()}
-    trees = {**table.hierarchies, **{name: tree for name, tree in attributes.items() if tree}}
-    return Hashes(
-        input=source.digest(),
-        policy=json_hash(table.policy.to_json()),
+def list_cleaned(source: Source) -> dict[str, CleanedRecord] | None:
+    """What was cleaned before counting, if anything."""
+    found = {name: CleanedRecord(**column.describe()) for name, column in source.cleaned.items()}
+    return found or None
+
+
+def hash_promise(policy: Policy) -> Hashes:
+    """The hashes of what a promise is about: no table, nothing built from its values."""
+    return Hashes(policy=json_hash(policy.to_json()), promise_files=hash_promise_files(policy))
+
+
+def trace_inputs(bound: BoundTable) -> Provenance:
+    """The hashes of everything that a release was made from, which stay in the house."""
+    attributes = {name: attribute.hierarchy for name, attribute in bound.attributes.items()}
+    trees = {**bound.hierarchies, **{name: tree for name, tree in attributes.items() if tree}}
+    places = {name: bound.policy.base / name for name in bound.policy.files}
+    return Provenance(
+        input=(bound.source.original or bound.source).digest(),
         hierarchies={name: hash_hierarchy(tree) for name, tree in sorted(trees.items())},
-        plan=None if plan is None else json_hash(plan.to_json()),
+        files={name: file_hash(place) for name, place in places.items() if place.is_file()},
     )
 
 
@@ -400,13 +471,12 @@ def count_by_part(
 ) -> dict[str, dict[str, int]]:
     """From which coarse parts of each quasi-identifier the rows of some cells are."""
     rows = bound.cells.rows[some].tolist()
-    found: dict[str, dict[str, int]] = {}
+    found = {}
     for at, column in enumerate(quasi.columns):
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         code = quasi.codes[some, at]
         parts = column.coarse(np.maximum(code, 0))
         for part, is_known, number in zip(parts, code >= 0, rows, strict=True):
-            name = part if is_known else "unknown"
-            counts[name] = counts.get(name, 0) + number
+            counts[part if is_known else "unknown"] += number
         found[column.name] = dict(sorted(counts.items()))
     return found

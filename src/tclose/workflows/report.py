@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from tclose.attacks.suite import attack_release
-from tclose.data import BoundTable, Cells, Reading, Source, bind, open_source
+from tclose.attacks.finding import AttackReport
+from tclose.attacks.suite import EFFORT, Progress, attack_release
 from tclose.data.alignment import align
+from tclose.data.binding import BoundTable, bind, open_source
+from tclose.data.encode.cells import Cells
 from tclose.data.io.files import delimiter_for
-from tclose.data.io.paths import Address
+from tclose.data.io.paths import Reading
+from tclose.data.io.transaction import find_part
 from tclose.errors import UsageError
 from tclose.release import Release
 from tclose.report.compose import compose_document
-from tclose.report.document import Document, Section
+from tclose.report.document import Document, Edition, Section
 from tclose.report.frontier import make_frontier_section
 from tclose.report.render.saving import parse_edition, save_document
 from tclose.report.subject import CountedTable, Kind, Subject
 from tclose.search.frontier.curves import Frontier
-from tclose.verify import Audit, Certificate, Check, audit_bound
+from tclose.verify.audit import Audit, audit_bound
+from tclose.verify.certificate import Certificate
+from tclose.verify.recheck import Check
+
+REPORTING = "composing the report"
+SHARE = 4
+"""Attacks take as much work, at most, as a search that had one over this of the effort."""
 
 
 def audit_report(
@@ -32,16 +42,19 @@ def audit_report(
     hashes: Mapping[str, str] | None = None,
     population: Cells | None = None,
     further: Sequence[Section] = (),
+    attacks: bool = True,
+    progress: Progress = lambda step: None,
 ) -> Document:
     """The report on a table that was audited or verified, also written where a path is given.
 
-    The suffix says what is written: a page (.html), plain values (.json) or plain text (.txt).
+    The suffix says what is written: a page (.html, or .pdf where there is a Chromium), plain values
+    (.json) or plain text (.txt).
 
     >>> import pyarrow as pa, tclose
     >>> table = pa.table({"zip": ["476", "476", "479", "479"], "illness": list("abab")})
     >>> page = audit_report(tclose.audit(table, quasi="zip", sensitive="illness"))
     >>> page.edition, page.sections[0].title
-    ('external', 'What was measured')
+    ('external', 'At a glance')
     """
     if audit.in_parts:
         raise UsageError(
@@ -49,11 +62,18 @@ def audit_report(
             where=audit.source,
             hint="leave the report out, or allow more cells in one place (--cells)",
         )
-    attacks = attack_release(audit.bound, population=population)
+    chosen = parse_edition(edition, kind)
+    asked: dict[str, Any] = {
+        "population": population,
+        "only_risks": not attacks,
+        "progress": progress,
+    }
+    tried = _attack(audit, chosen, **asked)
+    progress(REPORTING)
     subject = Subject(
         kind=kind,
-        now=CountedTable(audit, attacks),
-        edition=parse_edition(edition),
+        now=tried,
+        edition=chosen,
         certificate=certificate,
         checks=tuple(checks),
         hashes=hashes or {},
@@ -62,44 +82,62 @@ def audit_report(
 
 
 def release_report(
-    release: Release,
     original: BoundTable,
     reading: Reading,
-    path: str | Path | None = None,
+    release: Release,
+    path: str | Path | None,
+    edition: str,
+    frontier: Frontier | None,
     *,
-    edition: str = "external",
-    frontier: Frontier | None = None,
+    attacks: bool = True,
+    progress: Progress = lambda step: None,
 ) -> Document:
     """The report on a release beside the table that it was made from, with a frontier if given.
 
     The release is read again as it is now: it was counted under another name while written.
     """
     people, policy = release.people, release.audit.bound.policy
-    bound = bind(policy, _open_again(release, original.source.delimiter, reading.memory))
-    now = audit_bound(bound, population=people, measure_all=False)
-    held = align(original, bound)
+    data, mark = release.data, None
+    if data is None:
+        data, mark = release.path, delimiter_for(str(release.path), original.source.delimiter)
+        data = find_part(data) or data
+    bound = bind(policy, open_source(data, Reading(delimiter=mark, memory=reading.memory)))
+    named = release.certificate.supersets or ()
+    now = audit_bound(bound, population=people, measure_all=False, supersets=named)
     before = audit_bound(original, population=people, measure_all=False)
+    held = align(original, bound, seed=release.certificate.seed)
+    chosen = parse_edition(edition)
+    asked: dict[str, Any] = {
+        "population": people,
+        "seed": release.certificate.seed,
+        "only_risks": not attacks,
+        "progress": progress,
+    }
+    work = release.certificate.effort
+    budget = EFFORT if work is None else work / SHARE
     subject = Subject(
         kind="release",
-        now=CountedTable(now, attack_release(bound, original=held, population=people)),
-        edition=parse_edition(edition),
-        before=CountedTable(before, attack_release(original, population=people)),
+        now=_attack(now, chosen, original=held, effort=budget, **asked),
+        edition=chosen,
+        before=_attack(before, chosen, **asked),
         certificate=release.certificate,
+        alignment=held,
     )
+    progress(REPORTING)
     further = () if frontier is None else (make_frontier_section(frontier),)
     return _save(compose_document(subject, further), path)
+
+
+def _attack(audit: Audit, edition: Edition, **asked: Any) -> CountedTable:
+    """A table with what attacks find in it; for users, who are told of none, none is tried."""
+    if edition == "users":
+        return CountedTable(
+            audit, AttackReport(audit.source, audit.rows, audit.classes, (), (), ())
+        )
+    return CountedTable(audit, attack_release(audit.bound, **asked))
 
 
 def _save(document: Document, path: str | Path | None) -> Document:
     if path is not None:
         save_document(document, path)
     return document
-
-
-def _open_again(release: Release, delimiter: str, memory: str | None) -> Source:
-    path = release.path
-    if release.data is not None or path is None:
-        return open_source(release.data)
-    if isinstance(path, Address):
-        return open_source(path)
-    return open_source(path, Reading(delimiter=delimiter_for(path, delimiter), memory=memory))

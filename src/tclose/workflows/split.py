@@ -1,15 +1,9 @@
-"""split: a release in several tables, by Anatomy, slicing or projections.
-
-Each projection is searched and proved by itself. Two things would tie their rows together again and
-are kept from doing so: the order of the rows (each projection has its own, see `recode.forms`), and
-columns that are neither quasi-identifiers nor sensitive, which only the first projection has. What
-is left is that classes meet in few people and attributes go together; that is measured and told.
-"""
+"""split: a release in several tables, by Anatomy, slicing or projections."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,21 +14,22 @@ import pyarrow as pa
 from tclose.attacks.composition import Projection, compose_projections
 from tclose.attacks.definetti import attack_groups
 from tclose.attacks.finding import Finding
-from tclose.data import AS_FOUND, BoundTable, Reading, Source, open_source, write_table
 from tclose.data.alignment import locate_rows
+from tclose.data.binding import BoundTable, open_source
 from tclose.data.engines.frames.release import convert_like
 from tclose.data.io.counting import file_hash
-from tclose.data.io.files import refuse_folder, write_folder
-from tclose.data.io.paths import find_files
+from tclose.data.io.files import refuse_folder, write_folder, write_table
+from tclose.data.io.paths import AS_FOUND, Reading, find_files
 from tclose.data.io.records import FORMS, Form, Layout, LayoutFile
+from tclose.data.recognize import describe_exposed
+from tclose.data.source import Source
 from tclose.errors import InternalError, UnprovenError, UsageError, nearest
+from tclose.notebook import show_progress
 from tclose.recode import Pseudonyms
-from tclose.recode.forms import GroupedRows, group_rows, shuffle_within_groups
-from tclose.release import Release
+from tclose.recode.forms import group_rows, shuffle_within_groups
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.anatomy import Groups, Sets, deal_groups, find_associated, join_columns
-from tclose.verify import Certificate
-from tclose.verify.certificate import AttackRecord, Origin, ProjectionRecord
+from tclose.verify.certificate import AttackRecord, Certificate, Origin, ProjectionRecord
 from tclose.verify.forms import (
     CAVEATS,
     CERTIFICATE,
@@ -46,7 +41,8 @@ from tclose.verify.forms import (
 from tclose.workflows.anonymize import anonymize, record_trials, refuse_infeasible
 from tclose.workflows.inputs import PolicyLike, budget_of, check
 from tclose.workflows.publish import (
-    hash_inputs,
+    hash_promise,
+    list_cleaned,
     list_versions,
     make_pseudonyms,
     nothing_kept,
@@ -56,6 +52,9 @@ from tclose.workflows.publish import (
 from tclose.workflows.verify import open_split_table
 
 Tables = dict[str, pa.Table]
+Made = tuple[Tables, tuple[Finding, ...], dict[str, Any]]
+"""Tables by their file, what they tell together, and what a certificate says of the search."""
+Checked = tuple[Recount, Certificate]
 KINDS = ("csv", "parquet", "arrow")
 
 
@@ -91,9 +90,11 @@ class Split:
         return (*CAVEATS[self.form], *(finding.sentence for finding in self.findings))
 
     def __str__(self) -> str:
-        return "\n".join([str(self.recount), *(f"  note: {note}" for note in self.notes)])
+        warnings = [f"  warning: {warning}" for warning in self.certificate.warnings or ()]
+        return "\n".join([str(self.recount), *warnings, *(f"  note: {n}" for n in self.notes)])
 
 
+@show_progress
 def split(
     data: Any,
     policy: PolicyLike,
@@ -127,17 +128,25 @@ def split(
     >>> made.holds, list(made.tables), made.tables["sensitive-ill"].column("count").to_pylist()
     (True, ['quasi', 'sensitive-ill'], [1, 1, 1, 1])
     """
-    chosen = _parse_form(form)
+    if form not in FORMS:
+        raise UsageError("unknown form of release", where="form", hint=nearest(form, FORMS))
     if output is not None:
         refuse_folder(output)
     bound = check(data, policy, reading=reading)
     suffix = _choose_suffix(kind, data)
-    _refuse(bound, chosen, suffix if output is not None else None)
+    _refuse(bound, form, suffix if output is not None else None)
+    if bound.policy.release.add:
+        hint = "leave it out, or release one table with anonymize"
+        raise UsageError("no columns are added to several tables", where="release.add", hint=hint)
     wishes = bound.policy.search
     budget = budget_of(wishes, seconds, effort, seed, 0, cancelled=cancelled, progress=progress)
-    layout = _lay_out(bound, chosen, _choose_sets(bound, chosen, sets), suffix)
-    make = _project if chosen == "projections" else _group
-    tables, findings, how = make(bound, layout, budget, method, make_pseudonyms(key), reading)
+    layout = _lay_out(bound, form, _choose_sets(bound, form, sets), suffix)
+    pseudonyms = make_pseudonyms(key)
+    if form == "projections":
+        given = {"key": pseudonyms.key, "reading": reading}
+        tables, findings, how = _project(bound, layout, budget, method, **given)
+    else:
+        tables, findings, how = _group(bound, layout, budget, method, pseudonyms)
     origin = Origin(
         attacks=tuple(
             AttackRecord.model_validate(found.to_json(), strict=False) for found in findings
@@ -149,18 +158,24 @@ def split(
         command=command,
         input_rows=bound.classes.n_rows,
         versions=list_versions(),
+        cleaned=list_cleaned(bound.source),
+        warnings=describe_exposed(bound.policy, bound.source, exact_quasi=form != "projections")
+        or None,
         **how,
     )
 
-    def certify(
-        sources: Mapping[str, Source], files: dict[str, str]
-    ) -> tuple[Recount, Certificate]:
+    def certify(sources: Mapping[str, Source], files: dict[str, str]) -> Checked:
         found = recount_form(bound.policy, layout, sources)
-        _refuse_broken(found)
-        hashes = hash_inputs(bound, bound.source).model_copy(update={"files": files})
+        bound.source.refuse_edited()
+        if not found.holds:
+            broken = [check.line for check in found.checks if check.confirmed is False]
+            broken += [audit.broken for audit in found.audits.values() if audit.broken]
+            listed = ", ".join(broken)
+            raise UnprovenError(f"the written tables do not keep their promise ({listed})")
+        hashes = hash_promise(bound.policy).model_copy(update={"files": files})
         return found, found.certify(bound.policy.to_json(), origin, hashes)
 
-    def fill(part: Path) -> tuple[Recount, Certificate]:
+    def fill(part: Path) -> Checked:
         for file, table in tables.items():
             write_table(part / file, table.schema, table.to_batches())
         sources = {file: open_split_table(part / file) for file in tables}
@@ -178,34 +193,26 @@ def split(
         recount, certificate = write_folder(output, fill)
     bound.source.close()
     path = None if output is None else Path(output)
-    return Split(chosen, frames, path, certificate, recount, findings)
-
-
-def _refuse_broken(found: Recount) -> None:
-    """Raises where written tables do not keep their promise."""
-    if not found.holds:
-        broken = [check.line for check in found.checks if check.confirmed is False]
-        broken += [audit.broken for audit in found.audits.values() if audit.broken]
-        raise UnprovenError(f"the written tables do not keep their promise ({', '.join(broken)})")
-
-
-Made = tuple[Tables, tuple[Finding, ...], dict[str, Any]]
-"""Tables by their file, what they tell together, and what a certificate says of the search."""
+    return Split(form, frames, path, certificate, recount, findings)
 
 
 def _group(
-    bound: BoundTable,
-    layout: Layout,
-    budget: Budget,
-    method: str | None,
-    pseudonyms: Pseudonyms,
-    reading: Reading,
+    bound: BoundTable, layout: Layout, budget: Budget, method: str | None, pseudonyms: Pseudonyms
 ) -> Made:
     """The tables of Anatomy or slicing, whose rows are in groups."""
     groups = _find_groups(bound, budget, method)
     if groups.stopped == "cancelled":
         raise nothing_kept()
     made = group_rows(bound, bound.source.stream(), groups.label, pseudonyms, budget.seed)
+    tables: Tables = {}
+    for part in layout.parts:
+        if part.role == "quasi":
+            table = made.quasi_table(layout.group)
+        elif part.role == "sensitive":
+            table = made.sensitive_table(part.columns, layout.group, layout.count)
+        else:
+            table = made.slice_table(layout.sets, layout.group)
+        tables[part.file] = table
     findings: tuple[Finding, ...] = ()
     if layout.form == "anatomy":
         findings = tuple(
@@ -214,7 +221,7 @@ def _group(
         )
     tried = record_trials(groups.tried, losses=False)
     how = {"method": groups.method, "stopped": groups.stopped, "tried": tried}
-    return dict(_write_groups(made, layout)), findings, how
+    return tables, findings, how
 
 
 def _find_groups(bound: BoundTable, budget: Budget, method: str | None) -> Groups:
@@ -228,33 +235,37 @@ def _find_groups(bound: BoundTable, budget: Budget, method: str | None) -> Group
     return Groups(label, outcome.method, outcome.stopped, outcome.tried)
 
 
-def _write_groups(made: GroupedRows, layout: Layout) -> Iterator[tuple[str, pa.Table]]:
-    for part in layout.parts:
-        if part.role == "quasi":
-            yield part.file, made.quasi_table(layout.group)
-        elif part.role == "sensitive":
-            yield part.file, made.sensitive_table(part.columns, layout.group, layout.count)
-        else:
-            yield part.file, made.slice_table(layout.sets, layout.group)
-
-
 def _project(
-    bound: BoundTable,
-    layout: Layout,
-    budget: Budget,
-    method: str | None,
-    pseudonyms: Pseudonyms,
-    reading: Reading,
+    bound: BoundTable, layout: Layout, budget: Budget, method: str | None, **given: Any
 ) -> Made:
-    """One anonymized release for every set of sensitive attributes."""
+    """One anonymized release for every set of sensitive attributes, searched and proved by itself.
+
+    Two things would tie their rows together again and are kept from doing so: the order of the rows
+    (each has its own), and columns that are neither quasi-identifiers nor sensitive, which only the
+    first has. What they tell together all the same is measured.
+    """
     rows = bound.source.stream()
     table = pa.Table.from_batches(list(rows.batches()), rows.schema)
     tables: Tables = {}
     projections, records = [], []
     for at, part in enumerate(layout.parts):
-        release = _search_projection(
-            bound, layout, part, table, budget, method, pseudonyms, reading
+        rules = part_policy(bound.policy, layout, part)
+        in_order = rules.release.model_copy(update={"rows": "keep"})
+        clean = {name: column.without_cleaning() for name, column in rules.columns.items()}
+        release = anonymize(
+            table.select([name for name in table.column_names if name in rules.columns]),
+            rules.model_copy(update={"release": in_order, "columns": clean}).at(bound.policy.base),
+            method=method,
+            seconds=budget.seconds,
+            effort=budget.effort,
+            seed=budget.seed,
+            suppression=0,
+            **given,
+            progress=budget.report,
+            cancelled=budget.cancelled,
         )
+        if release.left_out:
+            raise InternalError("a projection left rows out", where=part.file)
         found = release.audit.bound
         label = found.classes.cell_class[locate_rows(found)]
         projections.append(Projection(part.columns, label))
@@ -274,45 +285,11 @@ def _project(
     return tables, findings, {"method": "projections", "projections": tuple(records)}
 
 
-def _search_projection(
-    bound: BoundTable,
-    layout: Layout,
-    part: LayoutFile,
-    table: pa.Table,
-    budget: Budget,
-    method: str | None,
-    pseudonyms: Pseudonyms,
-    reading: Reading,
-) -> Release:
-    rules = part_policy(bound.policy, layout, part)
-    in_order = rules.release.model_copy(update={"rows": "keep"})
-    rules = rules.model_copy(update={"release": in_order}).at(bound.policy.base)
-    release = anonymize(
-        table.select([name for name in table.column_names if name in rules.columns]),
-        rules,
-        method=method,
-        seconds=budget.seconds,
-        effort=budget.effort,
-        seed=budget.seed,
-        suppression=0,
-        key=pseudonyms.key,
-        reading=reading,
-        progress=budget.report,
-        cancelled=budget.cancelled,
-    )
-    if release.left_out:
-        raise InternalError("a projection left rows out", where=part.file)
-    return release
-
-
 def _refuse(bound: BoundTable, form: Form, suffix: str | None) -> None:
     refuse_no_promise(bound.policy)
     if not bound.attributes:
-        raise UsageError(
-            "no column is sensitive, so there is no link to break",
-            where="policy",
-            hint="use `tclose anonymize`",
-        )
+        what = "no column is sensitive, so there is no link to break"
+        raise UsageError(what, where="policy", hint="use `tclose anonymize`")
     refuse_unjudged(bound.policy, form)
     if suffix is not None:
         written = (*bound.classes.quasi, *bound.attributes)
@@ -322,18 +299,11 @@ def _refuse(bound: BoundTable, form: Form, suffix: str | None) -> None:
 def _choose_suffix(kind: str | None, data: Any) -> str:
     """How the files are written: as asked, or like the file that was read."""
     if kind is None:
-        kind = find_files(Path(data)).kind if isinstance(data, str | Path) else "text"
-        return f".{kind}" if kind in KINDS else ".csv"
+        found = find_files(Path(data)).kind if isinstance(data, str | Path) else "text"
+        kind = found if found in KINDS else "csv"
     if kind not in KINDS:
         raise UsageError(f"tables are written as {', '.join(KINDS)}", where="--kind")
     return f".{kind}"
-
-
-def _parse_form(form: str) -> Form:
-    for known in FORMS:
-        if form == known:
-            return known
-    raise UsageError("unknown form of release", where="form", hint=nearest(form, FORMS))
 
 
 # --- which columns go together, and which file holds what
@@ -349,11 +319,8 @@ def _choose_sets(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] |
         made = join_columns(names, given)
         for columns in joint:
             if not any(set(columns) <= set(part) for part in made):
-                raise UsageError(
-                    f"a joint promise is about {', '.join(columns)}, which are in different sets",
-                    where="sets",
-                    hint="name them in one set",
-                )
+                what = f"a joint promise is about {', '.join(columns)}, which are in different sets"
+                raise UsageError(what, where="sets", hint="name them in one set")
         return made
     if form == "anatomy":
         return join_columns(names, joint)
@@ -388,11 +355,8 @@ def _refuse_sets(bound: BoundTable, names: Sequence[str], given: Sequence[Sequen
     listed = [name for group in given for name in group]
     for name in listed:
         if name not in names:
-            raise UsageError(
-                f"{name!r} is no column that can be put into a set",
-                where="sets",
-                hint=nearest(name, names),
-            )
+            what = f"{name!r} is no column that can be put into a set"
+            raise UsageError(what, where="sets", hint=nearest(name, names))
     if len(set(listed)) < len(listed):
         raise UsageError("a column is named twice", where="sets", hint="sets must be disjoint")
     for group in given:
@@ -408,27 +372,18 @@ def _refuse_sets(bound: BoundTable, names: Sequence[str], given: Sequence[Sequen
 
 def _find_free(name: str, taken: set[str]) -> str:
     """A column's name that the table does not have."""
-    lower = {column.lower() for column in taken}
-    while name in lower:
+    while name in {column.lower() for column in taken}:
         name += "_"
     return name
 
 
 def _plain(name: str) -> str:
-    """A name that any file system takes.
-
-    >>> _plain("the illness, in short")
-    'the-illness-in-short'
-    """
+    """A name that any file system takes: "the illness, in short" is the-illness-in-short."""
     return re.sub(r"[^\w-]+", "-", name, flags=re.ASCII).strip("-").lower() or "attribute"
 
 
 def _number_alike(names: Sequence[str]) -> list[str]:
-    """The names, numbered where two are alike.
-
-    >>> _number_alike(["a", "b", "a"])
-    ['a', 'b', 'a-2']
-    """
+    """The names, numbered where two are alike: a, b, a-2."""
     made: list[str] = []
     for name in names:
         number, unique = 2, name

@@ -3,33 +3,51 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclose.data.binding import open_source
 from tclose.data.io.paths import AS_FOUND, Reading
+from tclose.data.io.records import json_hash
 from tclose.data.source import Source
 from tclose.errors import UsageError
+from tclose.notebook import show_progress
 from tclose.verify.audit import Audit
+from tclose.verify.certificate import Certificate
 from tclose.verify.forms import Recount, load_split_certificate, recheck_folder
+from tclose.verify.recheck import Check, compare
 from tclose.workflows.audit import audit_table
 from tclose.workflows.inputs import (
     PolicyLike,
     Progress,
+    check,
     open_table,
     parse_embedded_policy,
+    population_for,
+    require_policy,
     resolve_policy,
+    supersets_for,
 )
 
+if TYPE_CHECKING:
+    from tclose.policy.model import Policy
+    from tclose.recode import Plan
 
+
+@show_progress
 def verify(
     data: Any,
-    policy: PolicyLike,
+    policy: PolicyLike | None = None,
     *,
+    certificate: Certificate | None = None,
     population: Any = None,
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Audit:
     """Recounts a table from scratch and judges what the policy promises, nothing else.
+
+    `data` is a path, a frame, or a `Release`, which is judged by its own policy if none is given.
+    (n, t)-closeness is judged by the parts of the table that a `certificate` (that of a `Release`)
+    names for each class; nothing else of it is looked at.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": ["476", "476"], "illness": ["flu", "flu"]})
@@ -38,14 +56,54 @@ def verify(
     True
     """
     reading.refuse_idle_query(data, population)
-    table = open_table(data, policy, reading, progress=progress)
+    rules = require_policy(data, policy)
+    table = open_table(data, rules, reading, progress=progress, is_clean=True)
     if table.policy is not None and not table.problems and not table.policy.promises_something:
-        raise UsageError(
-            "the policy promises nothing, so there is nothing to verify",
-            where="policy",
-            hint="state k, or t at a sensitive column",
-        )
-    return audit_table(table, population, reading, measure_all=False, progress=progress)
+        what = "the policy promises nothing, so there is nothing to verify"
+        raise UsageError(what, where="policy", hint="state k, or t at a sensitive column")
+    people = population_for(data, population)
+    named = supersets_for(data) if certificate is None else certificate.supersets or ()
+    return audit_table(
+        table, people, reading, measure_all=False, progress=progress, supersets=named
+    )
+
+
+def check_origin(
+    certificate: Certificate,
+    plan: Plan | None,
+    original: Any,
+    policy: Policy,
+    reading: Reading = AS_FOUND,
+) -> tuple[Check, ...]:
+    """A certificate held against the plan of its release and the table that it was made from.
+
+    These stay in the house: the plan holds the hashes that nobody else may have.
+    """
+    made = None if plan is None else plan.provenance
+    if original is not None and made is None:
+        what = "which table a release was made from is said in its plan"
+        raise UsageError(what, where="original", hint="give its plan, too (--plan PLAN)")
+    if plan is None:
+        return ()
+    lines = [
+        compare("seed, of the plan", certificate.seed, plan.seed),
+        compare("method, of the plan", certificate.method, plan.method),
+        compare("policy, of the plan", certificate.hashes.policy, json_hash(plan.policy)),
+    ]
+    if made is not None:
+        lines.append(compare("sha256 of the release", certificate.hashes.output, made.output))
+    if original is not None and made is not None:
+        from tclose.workflows.publish import trace_inputs  # a verification starts without it
+
+        bound = check(original, policy, reading=reading)
+        found = trace_inputs(bound)
+        lines.append(compare("rows read", certificate.input_rows, bound.classes.n_rows))
+        lines.append(compare("sha256 of the input", made.input, found.input))
+        lines += [
+            compare(f"sha256 of the hierarchy of {name}", digest, found.hierarchies.get(name))
+            for name, digest in made.hierarchies.items()
+        ]
+    return tuple(lines)
 
 
 def verify_split(
@@ -67,8 +125,9 @@ def verify_split(
     """
     place = Path(folder)
     certificate, layout = load_split_certificate(place)
+    beside = place.resolve().parent  # the folder was written whole: its policy lies next to it
     rules = (
-        parse_embedded_policy(certificate.policy, place, "certificate")
+        parse_embedded_policy(certificate.policy, place, beside, keeper="certificate")
         if policy is None
         else resolve_policy(policy)
     )

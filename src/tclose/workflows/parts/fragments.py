@@ -1,9 +1,7 @@
 """A release of a table that is too large for one place: cut into fragments, each searched alone.
 
-`partition_plan` says how it is cut. Every fragment keeps the promise as one class, against the
-distributions of the whole table; those that do not are merged with their neighbours. A search
-within a fragment is then an ordinary one whose classes are compared with the whole table. What is
-written is counted again, part by part.
+A fragment that does not keep the promise as one class, against the distributions of the whole
+table, is merged with its neighbours. What is written is counted again, part by part.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose.data.source import FRAGMENT, ROWS, PartResult, Translation
+from tclose.data.source import FRAGMENT, ROWS, PartResult
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.recode import Pseudonyms, recode_outcome
@@ -30,7 +28,7 @@ from tclose.utility.loss import LossReport
 from tclose.verify.audit import list_part_requirements
 from tclose.verify.certificate import LeftOutRecord, Origin
 from tclose.workflows.parts.partition_plan import CELLS, CellSketch, PartitionPlan
-from tclose.workflows.publish import Draft, Job, TranslatedRows, describe_loss, hash_inputs
+from tclose.workflows.publish import Draft, Job, TranslatedRows, describe_loss, hash_promise
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -47,17 +45,20 @@ def propose_in_parts(
     chosen = "mondrian" if method == "auto" else method
     _refuse(job, summary, chosen, budget)
     source = job.source
-    _announce(budget, "counting the cells")
+    budget.report(Progress(0.0, 0.0, None, "counting the cells"))
     store = source.keep_cells(summary.cell_columns)
-    _announce(budget, f"cutting {store.n_cells:,} cells into fragments")
+    budget.report(Progress(0.0, 0.0, None, f"cutting {store.n_cells:,} cells into fragments"))
     sketch = CellSketch.of(summary, source.max_cells)
     size = min(FRAGMENT_CELLS, source.max_cells)
     plan = PartitionPlan.of(sketch, store.sketch(sketch.snap, (ROWS, CELLS)), size)
     counts = store.cut(plan.locate, list(summary.attributes))
-    label = merge_fragments(plan.fragments, _judge_fragments(summary, counts))
+    label = merge_fragments(int(plan.first[-1]), _judge_fragments(summary, counts))
     fragments = int(label.max()) + 1
-    _announce(budget, f"searching {fragments:,} fragments")
-    example = _translate_example(summary, pseudonyms)
+    budget.report(Progress(0.0, 0.0, None, f"searching {fragments:,} fragments"))
+    # A translation of one cell tells which columns change, and how.
+    whole = Outcome(np.zeros(1, dtype=np.int64), 0.0, "", "finished", (), uses_sensitive=True)
+    recoding = recode_outcome(summary.example(), whole)
+    example = translate(summary.example(), recoding, pseudonyms, by_cells=True)
     search = partial(_search_fragment, summary, chosen, _share(budget, fragments), pseudonyms)
     losses = [pickle.loads(loss) for loss in store.work(label, search, example.cell_table.schema)]
     columns = {name: sum(loss[name] for loss in losses) / summary.n_rows for name in summary.quasi}
@@ -74,7 +75,7 @@ def propose_in_parts(
     )
     how = replace(example, cell_table=store.translation, rows=summary.n_rows)
     rows = TranslatedRows(source, source.stream(), how, store)
-    return Draft(rows, summary.n_rows, loss, origin, hash_inputs(summary, source))
+    return Draft(rows, summary.n_rows, loss, origin, hash_promise(summary.policy))
 
 
 def _refuse(job: Job, summary: TableSummary, method: str, budget: Budget) -> None:
@@ -85,17 +86,18 @@ def _refuse(job: Job, summary: TableSummary, method: str, budget: Budget) -> Non
             hint="leave the plan out, or allow more cells in one place (--cells)",
         )
     if method not in METHODS:
+        what = f"the method {method!r} needs all cells in one place, and they are too many"
+        raise UsageError(what, where="search.method", hint=f"one of {', '.join(METHODS)}")
+    if summary.policy.limited:
         raise UsageError(
-            f"the method {method!r} needs all cells in one place, and they are too many",
-            where="search.method",
-            hint=f"one of {', '.join(METHODS)}",
+            "how far a column is generalized cannot be limited where the table is too large for "
+            "one place",
+            where=f"columns.{summary.policy.limited[0]}",
+            hint="allow more cells in one place (--cells), or leave the limit out",
         )
     if budget.suppression or summary.policy.release.leftover != "drop":
-        raise UsageError(
-            "rows cannot be left out of a table that is too large for one place",
-            where="search.suppression",
-            hint="search without suppression",
-        )
+        what = "rows cannot be left out of a table that is too large for one place"
+        raise UsageError(what, where="search.suppression", hint="search without suppression")
 
 
 def _share(budget: Budget, fragments: int) -> Budget:
@@ -105,10 +107,6 @@ def _share(budget: Budget, fragments: int) -> Budget:
     if seconds is None and effort is None:
         effort = budget.work  # mondrian ends by itself, and what it may spend is no limit to it
     return Budget(seconds=seconds, effort=effort, seed=budget.seed)
-
-
-def _announce(budget: Budget, step: str) -> None:
-    budget.report(Progress(0.0, 0.0, None, step))
 
 
 def _search_fragment(
@@ -122,15 +120,6 @@ def _search_fragment(
     rows = bound.classes.n_rows
     loss = {name: each * rows for name, each in recoding.loss.columns.items()}
     return PartResult(made.cell_table, pickle.dumps(loss))
-
-
-def _translate_example(summary: TableSummary, pseudonyms: Pseudonyms) -> Translation:
-    """A translation of one cell: which columns change, and how."""
-    bound = summary.example()
-    label = np.zeros(1, dtype=np.int64)
-    outcome = Outcome(label, 0.0, "", "finished", (), uses_sensitive=True)
-    recoding = recode_outcome(bound, outcome)
-    return translate(bound, recoding, pseudonyms, by_cells=True)
 
 
 def _judge_fragments(summary: TableSummary, counts: pa.Table) -> Callable[[Ints], Flags]:

@@ -1,10 +1,8 @@
 """How a table is cut into fragments: coarsely first, by a search on a sketch, then dealt out.
 
-The sketch has the cells of the table with their quasi-identifiers snapped to a few values each. A
-search on it, whose classes must keep the promise and have as many rows as a fragment should, gives
-*parts* that lie together. A part that is still too large is dealt out: along a curve through the
-quasi-identifiers, the cells of every stratum (those with alike sensitive values) go to its
-fragments in turn, so that each has the part's distribution.
+The sketch has the cells with their quasi-identifiers snapped to a few values each; a search on it
+gives *parts* as large as a fragment should be. A part that is still too large is dealt out along a
+curve: the cells of every stratum (with alike sensitive values) go to its fragments in turn.
 """
 
 from __future__ import annotations
@@ -115,11 +113,6 @@ class PartitionPlan:
     first: Ints
     """The first fragment of each part; last, how many fragments there are."""
 
-    @property
-    def fragments(self) -> int:
-        """How many fragments there are."""
-        return int(self.first[-1])
-
     @classmethod
     def of(cls, sketch: CellSketch, snapped: pa.Table, size: int) -> PartitionPlan:
         """Searches the snapped cells for parts, and deals those out with more than `size` cells."""
@@ -133,12 +126,16 @@ class PartitionPlan:
         cells = np.bincount(label, number[order]).astype(np.int64)
         deals = np.maximum(-(-cells // size), 1)
         first = np.append(0, np.cumsum(deals))
-        names = list(summary.attributes)
-        groups = divide_into_strata(
-            [_count_with_missing(summary, name) for name in names], int(first[-1])
-        )
-        named = dict(zip(names, groups, strict=True))
-        return cls(sketch, _place_values(summary), named, keys, label[at], first)
+        counts = [np.asarray(summary.whole[name], dtype=np.int64) for name in summary.attributes]
+        # Last, the rows whose value may be any.
+        counts = [np.append(count, summary.n_rows - int(count.sum())) for count in counts]
+        groups = divide_into_strata(counts, int(first[-1]))
+        strata = dict(zip(summary.attributes, groups, strict=True))
+        ranks = {name: _rank_values(summary, name) for name in summary.quasi}
+        rows = [summary.value_rows[name][np.argsort(rank)] for name, rank in ranks.items()]
+        along = zip(ranks.items(), find_coordinates(rows, len(rows)), strict=True)
+        places = {name: place[rank] for (name, rank), place in along}
+        return cls(sketch, places, strata, keys, label[at], first)
 
     def locate(self, table: pa.Table) -> CellPositions:
         """Where each cell lies."""
@@ -169,20 +166,6 @@ def _find_parts(
     bound = replace(summary, policy=rules).bound(cells)
     outcome = method_named("mondrian").run(problem_of(bound), Budget(effort=1e6))
     return outcome.label, order
-
-
-def _place_values(summary: TableSummary) -> dict[str, Ints]:
-    """For each quasi-identifier, the coordinate of each of its values on the curve."""
-    along = {name: _rank_values(summary, name) for name in summary.quasi}
-    rows = [summary.value_rows[name][np.argsort(rank)] for name, rank in along.items()]
-    places = find_coordinates(rows, len(rows))
-    return {name: place[along[name]] for name, place in zip(along, places, strict=True)}
-
-
-def _count_with_missing(summary: TableSummary, name: str) -> Ints:
-    """The rows with each value of an attribute; last those whose value may be any."""
-    count = np.asarray(summary.whole[name], dtype=np.int64)
-    return np.append(count, summary.n_rows - int(count.sum()))
 
 
 def _fold_codes(summary: TableSummary, codes: dict[str, Ints]) -> tuple[Ints, ...]:

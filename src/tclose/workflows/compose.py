@@ -1,0 +1,111 @@
+"""compose: a release judged together with earlier ones about the same people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tclose.arrays import Ints
+from tclose.data.alignment import find_classes_of_rows, link_rows, locate_rows, values_agree
+from tclose.data.binding import BoundTable
+from tclose.data.encode.cells import Cells, form_classes
+from tclose.data.encode.columns import Dictionary
+from tclose.data.io.paths import AS_FOUND, Reading
+from tclose.distance.histogram import group_codes
+from tclose.errors import DataError, UsageError
+from tclose.notebook import show_progress
+from tclose.policy import Column
+from tclose.verify.audit import Audit, audit_bound
+from tclose.workflows.inputs import PolicyLike, Progress, open_table, require_policy
+
+
+@show_progress
+def compose(
+    release: Any,
+    earlier: Any,
+    policy: PolicyLike | None = None,
+    *,
+    key: str | None = None,
+    reading: Reading = AS_FOUND,
+    progress: Progress = lambda step: None,
+) -> Audit:
+    """Does the promise hold of people who are in the same class of every release?
+
+    Whoever finds a person's class in each of several releases knows that the person is among those
+    in all of these classes. These groups are judged by the policy, exactly, as an audit judges
+    classes. `earlier` is a table or a list of them; rows are linked by the column `key`, or by
+    their order. People whom an earlier release does not have are a group of their own there.
+
+    >>> import pyarrow as pa
+    >>> ill = ["flu", "ulcer", "flu", "ulcer"]
+    >>> may = pa.table({"zip": list("aabb"), "age": list("****"), "ill": ill})
+    >>> june = pa.table({"zip": list("****"), "age": list("1221"), "ill": ill})
+    >>> rules = {"k": 2, "columns": {"zip": "quasi", "age": "quasi", "ill": "sensitive"}}
+    >>> compose(june, may, rules).k, compose(june, june, rules).k
+    (1, 2)
+    """
+    tables = list(earlier) if isinstance(earlier, list | tuple) else [earlier]
+    reading.refuse_idle_query(release, *tables)
+    rules = require_policy(release, policy)
+    bound = open_table(release, rules, reading, progress=progress, is_clean=True).bind()
+    if bound.policy.counting is not None:
+        raise UsageError(
+            "releases are composed row by row: no column may say what a row counts",
+            where=f"columns.{bound.policy.counting[1]}",
+            hint="give it another role for this",
+        )
+    labels = []
+    for table in tables:
+        other = open_table(table, rules, reading, progress=progress, is_clean=True).bind()
+        labels.append(_find_labels(bound, other, key))
+        other.source.close()
+    joined = join_classes(bound, labels)
+    bound.source.close()
+    result = audit_bound(joined, measure_all=True, progress=progress)
+    together = f"classes are those of people who are together in {len(tables) + 1} releases"
+    return replace(result, notes=(together, *result.notes))
+
+
+def _find_labels(bound: BoundTable, other: BoundTable, key: str | None) -> Ints:
+    """The class of the other release that each row's person is in; −1 where in none."""
+    found = find_classes_of_rows(bound, other, key)
+    linked = link_rows(bound, other, key)
+    if found is None or linked is None:
+        raise UsageError(
+            "the releases have different numbers of rows, so nothing says whose row is whose",
+            where=other.source.name,
+            hint="name a column that all have and that tells rows apart (key)",
+        )
+    if key is None and not values_agree(bound, other, linked):
+        raise DataError(
+            "rows that should be of the same person differ in a sensitive value",
+            where=other.source.name,
+            hint="were the rows shuffled? name a column that tells them apart (key)",
+        )
+    return found
+
+
+def join_classes(bound: BoundTable, labels: Sequence[Ints]) -> BoundTable:
+    """The table in classes of rows that are in one class here and have equal labels."""
+    label, first = group_codes([locate_rows(bound), *labels])
+    cell = locate_rows(bound)[first]
+    codes = {name: code[cell] for name, code in bound.cells.codes.items()}
+    dictionaries, columns = dict(bound.cells.dictionaries), dict(bound.policy.columns)
+    names = []
+    for at, given in enumerate(labels, 1):
+        name = f"class in earlier release {at}"
+        # −1 is a missing value: the person is not in it.
+        values = pa.array([None if number < 0 else number for number in given[first].tolist()])
+        dictionaries[name], codes[name] = Dictionary.encode(pa.chunked_array([values]), name)
+        columns[name] = Column.quasi()
+        names.append(name)
+    cells = Cells(dictionaries, codes, np.bincount(label, minlength=len(first)))
+    policy = bound.policy.model_copy(update={"columns": columns}).at(bound.policy.base)
+    wild = [name for name in policy.quasi if policy.columns[name].missing == "any"]
+    quasi = (*bound.classes.quasi, *names)
+    classes = form_classes(cells, quasi, bound.classes.attributes, wild)
+    return replace(bound, policy=policy, cells=cells, classes=classes)

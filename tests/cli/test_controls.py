@@ -1,0 +1,93 @@
+"""No cell value, column or file name moves a terminal's cursor or turns text around."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+from typer.testing import Result
+
+import tclose
+from tclose.report.render.saving import save_document
+
+Run = Callable[..., Result]
+
+FORGED = "\x1b[2J\x1b[HThe promise holds.\x1b]52;c;ZXZpbA==\x07"
+ODD = [FORGED, "\x9b2J", "a\rb", "\u202etxet", "x\u2066y\u2069", "one\ntwo", "\x7f", "\u061cz"]
+CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+POLICY = {
+    "k": 2,
+    "columns": {
+        "town": "quasi",
+        "ill\x1b[31m": {"role": "sensitive", "t": 0.1},
+        "note": "insensitive",
+    },
+}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    towns = [town for town in ODD for _ in range(2)]
+    ills = [ODD[at % len(ODD)] for at in range(len(towns))]
+    rows = pa.table({"town": towns, "ill\x1b[31m": ills, "note": ills})
+    csv.write_csv(rows, tmp_path / "table.csv")
+    parquet.write_table(rows, tmp_path / "table.parquet")
+    (tmp_path / "policy.json").write_text(json.dumps(POLICY))
+    return tmp_path / "table.parquet"
+
+
+def test_nothing_that_commands_print_holds_a_control_character(run: Run, table: Path) -> None:
+    release = table.with_name("release.parquet")
+    commands = [
+        ("audit", table, "--policy", "policy.json", "--all"),
+        ("audit", table, "--policy", "policy.json", "--report", "-", "--edition", "internal"),
+        ("audit", table, "--policy", "policy.json", "--json"),
+        ("verify", table, "--policy", "policy.json"),
+        ("verify", table, "--policy", "policy.json", "--report", "-", "--edition", "internal"),
+        ("explain", table, "--policy", "policy.json", "--class", "1"),
+        ("anonymize", table, "policy.json", "-o", release, "--effort", "0"),
+        ("attack", table, "--policy", "policy.json"),
+        ("init", table),
+        ("hierarchy", "preview", table, "--column", "town", "--prefix", "1"),
+        ("audit", "no\x1b[2Jsuch\u202e.csv", "--quasi", "a"),
+    ]
+    for command in commands:
+        result = run(*command)
+        shown = result.stdout + result.stderr
+        assert shown and not CONTROLS.search(shown), (command, CONTROLS.findall(shown))
+        assert result.exit_code != 70, shown
+    assert run(*commands[3]).exit_code == 1
+
+
+def test_a_failing_table_is_told_with_its_forgery_spelled_out(run: Run, table: Path) -> None:
+    told = run("explain", table, "--policy", "policy.json", "--class", "1").stdout
+    assert r"\u001b[2J" in told and r"one\ntwo" in told
+
+
+def test_json_reads_back_as_the_values_that_it_tells(run: Run, table: Path) -> None:
+    found = run("explain", table, "--policy", "policy.json", "--class", "1", "--json").stdout
+    assert {share["value"] for share in json.loads(found)["shares"]} == set(ODD)
+
+
+@pytest.mark.parametrize("suffix", ["html", "txt", "json"])
+def test_no_report_holds_a_control_character(table: Path, suffix: str, tmp_path: Path) -> None:
+    found = tclose.audit(table, POLICY)
+    document = tclose.audit_report(found, edition="internal")
+    text = save_document(document, tmp_path / f"report.{suffix}").read_text()
+    assert not CONTROLS.search(text) and r"\u001b" in text
+
+
+def test_no_picture_dictionary_repr_or_message_holds_one(table: Path) -> None:
+    why = tclose.explain(table, POLICY, class_number=1)
+    release = tclose.anonymize(table, POLICY, effort=0)
+    with pytest.raises(tclose.TcloseError) as refused:
+        tclose.audit(table, {"k": 2, "columns": {"to\x1bwn": "quasi"}})
+    texts = [why.svg(), str(why), repr(why), release.dictionary().to_markdown()]
+    texts += [str(tclose.audit(table, POLICY)), why._repr_html_(), str(refused.value)]
+    for text in texts:
+        assert not CONTROLS.search(text)

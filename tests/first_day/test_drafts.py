@@ -1,0 +1,404 @@
+"""`init` looks at values: what it recognizes, why it suggests it, and what it asks."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import Result
+
+import tclose
+from tclose.data.binding import open_source
+from tclose.data.profile import profile_columns
+from tclose.data.recognize import find_codes, find_date_formats, find_marks
+from tclose.policy.draft import Profile, choose_widths, draft, list_questions, suggest
+from tclose.sample import hospital
+
+DAYS = [pd.Timestamp("1940-01-05") + pd.Timedelta(days=997 * row) for row in range(30)]
+
+
+def drafted(columns: dict[str, list[Any]]) -> tuple[dict[str, Any], str]:
+    """The columns of a draft, and its text."""
+    text = draft("t.csv", profile_columns(open_source(pd.DataFrame(columns))))
+    return tomllib.loads(text)["columns"], text
+
+
+def role_of(column: Any) -> str:
+    role: str = column if isinstance(column, str) else column["role"]
+    return role
+
+
+def test_the_messy_hospital_is_understood(messy: Path) -> None:
+    profiles = profile_columns(open_source(messy))
+    columns = tomllib.loads(draft("hospital.csv", profiles))["columns"]
+    assert {name: role_of(column) for name, column in columns.items()} == {
+        "MRN": "identifier?",
+        "patient_name": "identifier?",
+        "notes": "identifier?",
+        "dob": "quasi?",
+        "zip": "quasi?",
+        "sex": "quasi?",
+        "admitted": "quasi?",
+        "primary_dx": "sensitive?",
+        "cost": "sensitive?",
+        "deceased": "sensitive?",
+    }
+    assert columns["dob"]["date_format"] == "%m/%d/%Y"
+    assert "date_format" not in columns["admitted"]  # ISO, with a time
+    assert columns["deceased"]["nulls"] == ["?"]
+    reasons = {profile.name: suggest(profile).reason for profile in profiles}
+    assert "free text" in reasons["notes"] and "telephone numbers" in reasons["notes"]
+    assert "ICD-10 codes" in reasons["primary_dx"]
+
+
+def test_the_messy_hospitals_draft_leads_to_a_release_that_holds(
+    messy: Path, run: Callable[..., Result], elsewhere: Path
+) -> None:
+    assert run("init", str(messy), "-o", "p.toml").exit_code == 0
+    assert run("policy", "confirm", "p.toml", "--t", "0.4").exit_code == 0
+    assert run("policy", "check", "p.toml", str(messy)).exit_code == 0
+    command = ("anonymize", str(messy), "-p", "p.toml", "-o", "r.csv", "--effort", "1")
+    assert run(*command).exit_code == 0
+    released = pd.read_csv("r.csv", dtype=str)
+    assert {"MRN", "patient_name", "notes"}.isdisjoint(released.columns)
+    assert released["dob"].str.startswith(("[19", "[20", "19", "20", "*")).all()
+
+
+NAMES = {
+    "primary_dx": "sensitive", "dx_code": "sensitive", "procedure": "sensitive",
+    "deceased": "sensitive", "discharge_ts": "quasi", "Gehalt": "sensitive",
+    "Geburtsdatum": "quasi", "PLZ": "quasi", "Nachname": "identifier", "salaire": "sensitive",
+    "code_postal": "quasi", "apellido": "identifier", "enfermedad": "sensitive",
+    "cognome": "identifier", "data_nascita": "quasi", "leeftijd": "quasi", "ziekte": "sensitive",
+    "medical_record_number": "identifier", "nativeCountry": "quasi", "wage": "sensitive",
+    "HbA1c": "sensitive", "percentage": "quasi", "ICD10": "sensitive", "zip5": "quasi",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "role"), NAMES.items(), ids=list(NAMES))
+def test_names_of_columns_in_several_languages(name: str, role: str) -> None:
+    assert suggest(Profile(name, "text", 40, 9, 0)).role == role
+
+
+IDENTIFYING: dict[str, list[str]] = {
+    "e-mail": [f"p{row}@example.org" for row in range(30)],
+    "telephone": [f"+49 171 555 {row:04d}" for row in range(30)],
+    "IBAN": ["DE89 3704 0044 0532 0130 00", "GB82 WEST 1234 5698 7654 32"] * 15,
+    "national": [f"{row + 100}-12-{row + 1000}" for row in range(30)],
+    "free text": [f"seen on ward {row}, went home with her son again" for row in range(30)],
+    "names of people": [f"Ann {chr(65 + row % 26)}{'abel' * (1 + row // 26)}"
+                        for row in range(30)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", IDENTIFYING)
+def test_values_that_find_people_are_identifiers_whatever_the_name(kind: str) -> None:
+    (profile,) = profile_columns(open_source(pd.DataFrame({"x": IDENTIFYING[kind]})))
+    suggestion = suggest(profile)
+    assert suggestion.role == "identifier" and kind in suggestion.reason
+    assert not suggestion.doubt
+
+
+SENSITIVE: dict[str, list[str]] = {
+    "ICD-10 codes": ["J45.901", "E11.9", "I10"] * 10,
+    "ICD-9 codes": ["250.01", "401.9", "V58.69", "008.45"] * 10,
+    "amounts of money": ["$1,250.00", "$80.10", "$1,999,000.00"] * 10,
+}
+
+
+@pytest.mark.parametrize("kind", SENSITIVE)
+def test_codes_of_diagnoses_and_money_are_sensitive_whatever_the_name(kind: str) -> None:
+    (profile,) = profile_columns(open_source(pd.DataFrame({"x": SENSITIVE[kind]})))
+    assert suggest(profile).role == "sensitive" and kind in suggest(profile).reason
+
+
+def test_rooms_and_plain_numbers_are_no_diagnoses() -> None:
+    assert not find_codes(["A12", "B07", "C01"] * 10)
+    assert not find_codes(["250.1", "401.9"] * 10)
+    assert not find_codes(["1250", "80.10"] * 10)
+    assert not find_codes(["007", "012", "131"] * 10)
+    assert [str(found) for found in find_codes(["008.45", "401.9"] * 10)] == ["ICD-9 codes"]
+
+
+FORMS = [
+    "%m/%d/%Y", "%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d-%b-%Y",
+    "%d %B %Y", "%b %d, %Y", "%m/%d/%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%m/%d/%Y %I:%M %p",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_common_forms_of_dates_are_recognized_and_applied(form: str) -> None:
+    table = pd.DataFrame(
+        {"seen": [f"{day + pd.Timedelta(hours=9):{form}}" for day in DAYS], "n": range(30)}
+    )
+    (profile, _) = profile_columns(open_source(table))
+    assert profile.kind == "date" and profile.date_formats == ((form,),)
+    policy = {"columns": {"seen": {"role": "quasi", "date_format": form}, "n": "insensitive"}}
+    labels = tclose.check(table, policy).cells.dictionaries["seen"].labels
+    assert [label[:10] for label in labels] == [f"{day:%Y-%m-%d}" for day in DAYS]
+
+
+def test_dates_in_several_forms_have_several_formats() -> None:
+    mixed = ["01/24/2023", "24.01.2023", "2023-01-24", "02/03/2023 10:30"]
+    (formats,) = find_date_formats(mixed)
+    assert set(formats) == {"%m/%d/%Y", "%d.%m.%Y", "%Y-%m-%d", "%m/%d/%Y %H:%M"}
+    assert find_date_formats([*mixed, "soon"]) == []
+
+
+def test_dates_that_do_not_tell_day_from_month_are_asked_about() -> None:
+    table = {"seen": [f"0{1 + row % 9}/0{1 + row % 7}/2021" for row in range(40)]}
+    columns, text = drafted(table)
+    assert "date_format" not in columns["seen"]
+    assert '# date_format = "%m/%d/%Y"' in text and '# date_format = "%d/%m/%Y"' in text
+    profiles = profile_columns(open_source(pd.DataFrame(table)))
+    (question,) = list_questions(profiles)
+    assert (question.topic, question.answers) == ("dates", ("month", "day"))
+    answered = draft("t", profiles, {("seen", "dates"): "day"})
+    assert tomllib.loads(answered)["columns"]["seen"]["date_format"] == "%d/%m/%Y"
+    # One later row decides.
+    table["seen"].append("24/01/2021")
+    assert drafted(table)[0]["seen"]["date_format"] == "%d/%m/%Y"
+
+
+def test_in_python_a_draft_tells_its_questions_and_takes_answers() -> None:
+    table = pd.DataFrame({"blorp": [row % 7 for row in range(40)], "sex": ["f", "m"] * 20})
+    suggested = tclose.draft_policy(table)
+    (question,) = suggested.questions
+    assert (question.column, question.topic) == ("blorp", "role")
+    answered = suggested.answer({("blorp", "role"): "insensitive"})
+    assert answered.confirm().with_role("insensitive") == ("blorp",)
+    with pytest.raises(tclose.UsageError, match="no answer to a question"):
+        suggested.answer({("sex", "role"): "quasi"})
+
+
+def test_marks_of_missing_values_are_offered_as_nulls() -> None:
+    columns, _ = drafted(
+        {
+            "age": ["20", "31", "-9", "44", "N/A"] * 8,
+            "town": ["Ulm", "Bonn", "unknown", "?", "Trier"] * 8,
+            "level": ["-9", "-3", "4", "7", "9"] * 8,
+        }
+    )
+    assert set(columns["age"]["nulls"]) == {"-9", "N/A"}
+    assert set(columns["town"]["nulls"]) == {"unknown", "?"}
+    assert "nulls" not in columns["level"]  # other numbers are negative, too
+    assert find_marks(["?"] * 9) == ()
+
+
+def test_a_number_with_marks_is_a_number_and_a_code_keeps_its_zeros() -> None:
+    table = pd.DataFrame({"age": ["20", "31", "N/A"] * 9, "zip": ["01001", "90210", "02139"] * 9})
+    kinds = {profile.name: profile.kind for profile in profile_columns(open_source(table))}
+    assert kinds == {"age": "number", "zip": "code"}
+
+
+def test_every_suggestion_has_its_reason_and_doubts_say_so() -> None:
+    columns = {"blorp": [row % 7 for row in range(40)], "sex": ["f", "m"] * 20}
+    _, text = drafted(columns)
+    lines = [line for line in text.splitlines() if '?"' in line and not line.startswith("#")]
+    assert all("  # " in line for line in lines)
+    assert "nothing is known about it" in text and "DOUBTFUL: could others know it" in text
+    assert text.count("DOUBTFUL") == 1
+
+
+def test_a_draft_is_the_same_for_the_same_table(messy: Path) -> None:
+    first, second = (draft("t", profile_columns(open_source(messy))) for _ in range(2))
+    assert first == second
+
+
+SPANS = {
+    "age": ((17, 90), (19, 63), True, ["5", "10", "20"]),
+    "capital gain": (
+        (0, 99_999), (0, 5_013), True, ["500", "1000", "2000", "4000", "20000", "40000"]
+    ),
+    "latitude": ((47.2, 47.9), (47.25, 47.85), False, ["0.05", "0.1", "0.2"]),
+    "HbA1c": ((4.1, 14.2), (5.0, 9.1), False, ["0.5", "1", "2", "4"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPANS)
+def test_suggested_intervals_follow_the_range(name: str) -> None:
+    span, spread, is_whole, widths = SPANS[name]
+    profile = Profile(name, "number", 999, 99, 0, span=span, spread=spread, is_whole=is_whole)
+    assert choose_widths(profile) == widths
+
+
+def test_capital_gain_of_mostly_zeros_follows_its_range() -> None:
+    gains = [0] * 190 + [1_000 * step for step in range(1, 11)]
+    (profile,) = profile_columns(open_source(pd.DataFrame({"gain": gains})))
+    assert profile.spread == (0, 0) and profile.span == (0, 10_000)
+    assert choose_widths(profile)[0] == "1000"
+
+
+def answer(words: bytes, *arguments: str) -> tuple[str, int]:
+    """Runs `tclose init` on a terminal of its own and types; what it shows, and its exit code."""
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "tclose", "init", *arguments]
+    started = subprocess.Popen(
+        command,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    os.close(follower)
+    os.write(leader, words)
+    shown = b""
+    while True:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    os.close(leader)
+    return shown.decode(), started.wait()
+
+
+def test_on_a_terminal_doubts_are_asked_one_by_one(elsewhere: Path) -> None:
+    table = {
+        "blorp": [row % 7 for row in range(40)],
+        "seen": [f"0{1 + row % 9}/0{1 + row % 7}/2021" for row in range(40)],
+        "town": ["Ulm", "Bonn", "?", "Trier"] * 10,
+    }
+    pd.DataFrame(table).to_csv("t.csv", index=False)
+    shown, code = answer(b"insensitive\nday\n\n", "t.csv", "-o", "p.toml")
+    assert code == 0, shown
+    assert "blorp" in shown and "which comes first" in shown and "mean missing" in shown
+    columns = tomllib.loads(Path("p.toml").read_text())["columns"]
+    assert columns["blorp"] == "insensitive"  # answered: no question mark
+    assert columns["seen"]["date_format"] == "%d/%m/%Y"
+    assert columns["town"]["role"] == "quasi?"
+    silent, code = answer(b"", "t.csv", "-o", "q.toml", "--no-ask")
+    assert code == 0 and "mean missing" not in silent
+
+
+def test_nothing_is_asked_in_a_pipe(run: Callable[..., Result], elsewhere: Path) -> None:
+    pd.DataFrame({"blorp": [row % 7 for row in range(40)]}).to_csv("t.csv", index=False)
+    plain = run("init", "t.csv")
+    assert plain.exit_code == 0 and "Enter leaves it open" not in plain.output
+    refused = run("init", "t.csv", "--ask")
+    assert refused.exit_code == 2 and "no terminal to ask on" in refused.output
+
+
+def test_record_numbers_that_look_like_codes_are_identifiers(tmp_path: Path) -> None:
+    """A letter and five digits may be a diagnosis; where no two rows share one, it is none."""
+    lines = [f"P{at:05d},{'J45.901' if at % 3 else 'I10'}" for at in range(200)]
+    (tmp_path / "t.csv").write_text("\n".join(["nr,finding", *lines, ""]))
+    number, finding = map(suggest, profile_columns(open_source(tmp_path / "t.csv")))
+    assert number.role == "identifier" and number.doubt
+    assert finding.role == "sensitive"
+
+
+def test_a_constant_text_about_somebody_is_not_harmless(tmp_path: Path) -> None:
+    lines = [f"{at % 9},{'please call 0171 555 12 34' if at % 2 else ''},yes" for at in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["age,note,seen", *lines, ""]))
+    _, note, seen = map(suggest, profile_columns(open_source(tmp_path / "t.csv")))
+    assert note.role == "identifier" and "telephone" in note.reason
+    assert seen.role == "insensitive"
+
+
+def test_amounts_with_a_decimal_comma_are_numbers_and_ordered() -> None:
+    table = {"cost": [f"{1 + row % 9}.{row % 10}34,{row % 10}0" for row in range(40)]}
+    columns, _ = drafted(table)
+    assert columns["cost"]["decimal"] == "," and columns["cost"]["distance"] == "ordered"
+    assert drafted({"height": ["1,75", "1,8", "2"] * 9})[0]["height"]["decimal"] == ","
+    assert drafted({"cost": ["$1,250.00", "$80.10", "$7"] * 9})[0]["cost"]["decimal"] == "."
+    for plain in (["1.75", "180"], ["0.125", "1.250"], ["1.5 €", "$1.5"], ["1,5 cm", "3"]):
+        assert "decimal" not in drafted({"cost": plain * 9})[1]
+
+
+def test_amounts_that_do_not_tell_thousands_from_decimals_are_asked_about() -> None:
+    for amounts in (["1,234", "2,500", "3,750"], ["1.234", "2.500", "3.750"]):
+        table = {"cost": amounts * 9}
+        columns, text = drafted(table)
+        assert "decimal" not in columns["cost"] and columns["cost"]["distance"] == "equal"
+        assert '# decimal = ","' in text and '# decimal = "."' in text
+        profiles = profile_columns(open_source(pd.DataFrame(table)))
+        (question,) = list_questions(profiles)
+        assert (question.topic, question.answers) == ("decimal", ("comma", "point"))
+        answered = draft("t", profiles, {("cost", "decimal"): "comma"})
+        assert tomllib.loads(answered)["columns"]["cost"]["decimal"] == ","
+
+
+def test_rounding_is_offered_where_nearly_every_amount_finds_its_row() -> None:
+    _, text = drafted({"cost": [f"{100 + 3 * row}.{row % 100:02d}" for row in range(60)]})
+    assert "# clean = { round = " in text
+    assert "clean" not in drafted({"cost": ["100", "200", "300"] * 20})[1]
+
+
+def test_an_age_is_offered_in_place_of_a_date_of_birth_and_no_day_is_chosen() -> None:
+    _, text = drafted({"birth_date": [f"{day:%Y-%m-%d}" for day in DAYS], "sex": ["f", "m"] * 15})
+    assert '# age_on = "YYYY-MM-DD"' in text and "birth_dates" in text
+    assert "age_on" not in drafted({"admission": [f"{day:%Y-%m-%d}" for day in DAYS]})[1]
+
+
+# --- what drafts suggest loses no more than nothing would, measured on the hospital and on Adult
+
+
+def confirm_draft(table: Any, t: str = "0.3") -> tuple[dict[str, Any], dict[str, Any]]:
+    """The confirmed draft of a table, and the same with every line that it offers as a comment."""
+    text = draft("t", profile_columns(open_source(table)))
+    text = text.replace('?"', '"').replace("# t = 0.2", f't = "{t}"')
+    return tomllib.loads(text), tomllib.loads(text.replace("# hierarchy", "hierarchy"))
+
+
+def lose(table: Any, policy: dict[str, Any]) -> float:
+    return tclose.anonymize(table, policy, effort=0.5).loss.overall
+
+
+def compare(table: Any, least: int) -> None:
+    """The draft against itself without hierarchies and with those that it only offers."""
+    policy, offered = confirm_draft(table)
+    without = {
+        name: {key: value for key, value in column.items() if key != "hierarchy"}
+        if isinstance(column, dict) and column["role"] == "quasi"
+        else column
+        for name, column in policy["columns"].items()
+    }
+    loss = lose(table, policy)
+    assert loss <= lose(table, {**policy, "columns": without})
+    suggested = [
+        name
+        for name, column in offered["columns"].items()
+        if isinstance(column, dict) and column["role"] == "quasi" and "hierarchy" in column
+    ]
+    assert len(suggested) >= least
+    for name in suggested:
+        columns = {**policy["columns"], name: offered["columns"][name]}
+        assert lose(table, {**policy, "columns": columns}) > loss, name
+
+
+def test_the_made_up_hospital() -> None:
+    kept = ["birth_date", "sex", "postcode", "admission_date", "diagnosis"]
+    compare(hospital(600).select(kept), least=3)
+
+
+def test_adult(adult_dir: Path) -> None:
+    table = pd.read_csv(adult_dir / "adult.csv", sep=";").head(1_000)
+    compare(table, least=4)
+
+
+def days_apart(labels: pd.Series[str], form: str) -> float:
+    """How many days a released value spans, on average, by the dates that stand in it."""
+    ends = labels.str.findall(r"[0-9]+[/-][0-9]+[/-][0-9]+")
+    moments = [[pd.to_datetime(text, format=form) for text in texts] for texts in ends]
+    return sum((max(some) - min(some)).days for some in moments) / len(moments)
+
+
+def test_dates_by_their_form_are_told_in_far_narrower_terms_than_texts(messy: Path) -> None:
+    table = pd.read_csv(messy, dtype=str)[["dob", "sex", "primary_dx"]].head(400)
+    policy, _ = confirm_draft(table, "0.6")
+    form = policy["columns"]["dob"]["date_format"]
+    assert form == "%m/%d/%Y"
+    texts = {**policy, "columns": {**policy["columns"], "dob": "quasi"}}
+    read, unread = (tclose.anonymize(table, rules, effort=0.5).data for rules in (policy, texts))
+    assert days_apart(read["dob"], "%Y-%m-%d") < days_apart(unread["dob"], form) / 4

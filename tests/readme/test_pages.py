@@ -1,0 +1,49 @@
+"""The tutorial and the how-tos keep their word: they run, and print what they show."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def load_script() -> Any:
+    spec = spec_from_file_location("docs_pages", DOCS / "pages.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SCRIPT = load_script()
+PAGES = SCRIPT.pages("tutorial", "howto")
+SERVERS = ("spark.md", "postgresql.md")  # tests/engines/test_pages.py
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name not in SERVERS], ids=lambda p: p.stem)
+def test_a_page_can_be_followed(page: Path, tmp_path: Path) -> None:
+    SCRIPT.run_page(page, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_is_short_and_listed(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    index = DOCS / "index.md" if page.parent.name == "tutorial" else page.parent / "README.md"
+    assert f"{page.name})" in index.read_text(encoding="utf-8")
+    assert re.match(r"# (.+)\n", text)
+
+
+def test_a_line_that_is_not_printed_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint('a  b')\n```\n\n```text\na b\n```\n")
+    SCRIPT.run_page(page, tmp_path)
+    page.write_text("```python\nprint('a b')\n```\n\n```text\nb a\n```\n")
+    with pytest.raises(ValueError, match="not printed: b a"):
+        SCRIPT.run_page(page, tmp_path)
