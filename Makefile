@@ -17,13 +17,13 @@ PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
 FAST   := not spark and not postgres and not browser and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-checked cover check bench wheel clean
+.PHONY: help demo test test-fast test-checked cover check docs bench fuzz oracle weaknesses wheel clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s  %s\n", $$1, $$2 }' Makefile
 
 demo: $(USE) ## the whole way on a made-up hospital table, into demo-output/
-	@$(BIN)/tclose demo --output $(OUTPUT)
+	@$(BIN)/tclose demo --output $(OUTPUT) --force
 
 test: $(DEV) ## run all tests and all doctests
 	@$(PYTEST) $(ARGS)
@@ -33,7 +33,7 @@ test-fast: $(DEV) ## run what needs no server, no browser and no patience, in tw
 
 # The sanitizers' library must be loaded before Python is; what Python itself leaks is not ours.
 # Java and the browser do their own signals: their tests say nothing about kernels.
-CHECKED := TCLOSE_KERNELS=checked PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
+CHECKED := TCLOSE_KERNELS=checked UBSAN_OPTIONS=print_stacktrace=1 \
     ASAN_OPTIONS=detect_leaks=0:handle_segv=0:allocator_may_return_null=1
 test-checked: $(DEV) ## run the tests with kernels that check every access to memory
 	@TCLOSE_KERNELS=checked $(BIN)/python setup.py -q build_ext --inplace --force
@@ -51,6 +51,10 @@ check: $(DEV) ## style, types and the rules about who may import whom
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
+docs: $(DEV) ## the site, into build/docs; a warning or a broken link is an error
+	@$(BIN)/python -m sphinx -q -W --keep-going -E -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
+
 bench: $(DEV) ## run every script in benchmarks/
 	@found=; \
 	for script in benchmarks/*.py; do \
@@ -60,14 +64,26 @@ bench: $(DEV) ## run every script in benchmarks/
 	done; \
 	[ -n "$$found" ] || echo "benchmarks/ holds no script"
 
-wheel: $(DEV) ## build a wheel for any machine of this kind and try it in an empty environment
+SECONDS ?= 60
+TABLES  ?= 2000
+fuzz: $(DEV) ## feed damaged files to every reader: make fuzz SECONDS=600
+	@$(BIN)/python tools/fuzz/run.py --seconds $(SECONDS)
+
+oracle: $(DEV) ## judge random tables by the definitions alone: make oracle TABLES=100000
+	@$(BIN)/python tools/oracle/judge.py --tables $(TABLES) --releases $$(($(TABLES) / 20))
+
+# What is known of packages needs a network; where there is none, the code alone is looked at.
+weaknesses: $(DEV) ## look for known weaknesses in the code and in what it depends on
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check bandit pip-audit
+	@$(BIN)/python -m bandit --quiet --recursive src --severity-level high
+	@$(BIN)/python -m pip_audit --progress-spinner off || echo "pip-audit did not finish" >&2
+
+wheel: $(DEV) ## build source archive, wheel and SBOM, equal bytes each time, and try the wheel
 	@rm -rf dist build/wheel-trial
-	@TCLOSE_KERNELS=portable $(BIN)/python -m pip wheel --quiet --disable-pip-version-check \
-	    --no-deps --wheel-dir dist .
+	@$(BIN)/python tools/package.py dist
 	@$(BIN)/python -m venv build/wheel-trial
 	@build/wheel-trial/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	@cd build/wheel-trial && bin/tclose demo --output demo
-	@ls -l dist
 
 clean: ## remove the environment, caches and everything made
 	@rm -rf $(VENV) demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -33,9 +33,9 @@ from against import Job, compare
 import tclose
 from search import occupation
 from tclose.search import Budget, problem_of
-from tclose.search.full_domain.domain import domain_of
 from tclose.search.full_domain.incognito import minimal_nodes
 from tclose.search.full_domain.optimal import optimal
+from tclose.search.full_domain.rollup import Domain
 from tclose.search.outcome import Clock
 
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"]
@@ -209,10 +209,10 @@ def on_adult(adult: Path, other: Callable[..., tuple[float, str]] | None) -> Non
 
 def every_node(problem: Any) -> int:
     """Judges all nodes of the lattice, none inferred from another; how many there are."""
-    domain = domain_of(problem, Clock(Budget()))
+    domain = Domain(problem, Clock(Budget()))
     for node in domain.lattice.nodes():
         domain.look(node)
-    return domain.roller.looks
+    return domain.looks
 
 
 def levels_in_order(problem: Any, levels: tuple[int, ...]) -> list[int]:

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 import tclose
 from tclose.sample.folder import HOSPITAL_POLICY, write_hospital
 from tclose.search import METHODS, Budget, Outcome, SearchProblem, method_named, problem_of
-from tclose.search.judge import Judge
 
 TREES = ["workclass", "education", "native-country", "marital-status", "race", "sex"]
 ADULT_LIMITS = [
@@ -108,7 +107,7 @@ def measured(name: str, case: Case, effort: float) -> str:
 
 def check(name: str, outcome: Outcome, problem: SearchProblem) -> None:
     """Stops where a promise is broken, or one class of everything would have lost less."""
-    if Judge(problem).failing(outcome.label, problem.constraints.requirements).any():
+    if problem.find_failing(outcome.label).any():
         raise SystemExit(f"{name} broke the promise")
     whole = problem.loss(np.zeros(problem.n_cells, dtype=np.int64)).overall
     if outcome.levels is None and outcome.loss > whole + 1e-12:
@@ -117,10 +116,10 @@ def check(name: str, outcome: Outcome, problem: SearchProblem) -> None:
 
 def shares_used(problem: SearchProblem, outcome: Outcome) -> NDArray[np.float64]:
     """For each class, EMD over t of its worst attribute."""
-    judge, worst = Judge(problem), np.zeros(outcome.classes)
+    worst = np.zeros(outcome.classes)
     for requirement in problem.constraints.requirements:
         if requirement.name == "t-closeness":
-            measured = judge.measure(requirement, outcome.label)
+            measured = problem.measure(requirement, outcome.label)
             worst = np.maximum(worst, measured.value / float(requirement.t))
     return worst
 
