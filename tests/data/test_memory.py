@@ -158,8 +158,8 @@ def most_of(process: int) -> int:
 def put_aside(folder: Path) -> int:
     """The size of the largest file that the engine has put aside."""
     largest = 0
-    for place in folder.glob("*/duckdb_temp*"):
-        with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError):  # it goes while it is looked at
+        for place in folder.glob("*/duckdb_temp*"):
             largest = max(largest, place.stat().st_size)
     return largest
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pyarrow as pa
@@ -119,6 +120,25 @@ def test_only_folders_of_the_dead_are_swept(aside: Path) -> None:
     assert all(folder.is_dir() for folder in others)
     living.close()
     assert find_rows(aside) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no locks there")
+def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
+    aside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, swept = tempfile.mkdtemp, []
+
+    def make_and_sweep(*words: Any, **options: Any) -> str:
+        folder = make(*words, **options)
+        if not swept:
+            swept.append(folder)
+            sweep(aside)
+        return folder
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make_and_sweep)
+    living = Scratch()
+    assert living.path.is_dir() and swept and not Path(swept[0]).exists()
+    living.close()
 
 
 def test_the_first_to_put_something_aside_sweeps(

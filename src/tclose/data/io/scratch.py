@@ -65,8 +65,12 @@ def _make_folder() -> tuple[Path, int | None]:
         sweep(Path(above))
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        lock = _lock(folder, wait=True)
-        if folder.is_dir():  # nobody swept it before it was locked
+        # Until it is locked, another process that sweeps takes it for one of the dead.
+        try:
+            lock = _lock(folder, wait=True)
+        except FileNotFoundError:
+            continue
+        if folder.is_dir():
             return folder, lock
         if lock is not None:
             os.close(lock)
