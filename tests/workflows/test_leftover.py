@@ -22,12 +22,12 @@ from typer.testing import Result
 import tclose
 from tclose.data.engines.frames.release import update_frame
 from tclose.errors import PolicyError, UsageError
-from tclose.recode import Pseudonyms, recode_outcome
+from tclose.recode import recode_outcome
 from tclose.search import Budget, Outcome, method_named, problem_of
 from tclose.search.problem import number_classes
 from tclose.workflows.anonymize import draft_release
 from tclose.workflows.inputs import AS_FOUND
-from tclose.workflows.publish import Job, Targets, confirm, publish
+from tclose.workflows.release.publish import Job, Targets, confirm, publish
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +113,7 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     job = Job(table, AS_FOUND, bound.source, bound.policy, Targets())
     without = replace(outcome, label=label, cuts=None)
     recoding = recode_outcome(bound, without)
-    draft = draft_release(bound, None, without, recoding, Budget(), Pseudonyms())
+    draft = draft_release(job, bound, without, recoding, Budget())
     return confirm(publish(job, draft))
 
 

@@ -132,6 +132,15 @@ class Constraints:
         return any(constraint.need for constraint in self.compiled)
 
     @property
+    def closeness(self) -> dict[int, Constraint]:
+        """The constraints that say EMD ≤ t against the whole table, by their number."""
+        return {
+            at: constraint
+            for at, constraint in enumerate(self.compiled)
+            if constraint.kind == ConstraintKind.EMD and not constraint.need
+        }
+
+    @property
     def base(self) -> Ints:
         """[fields + 1]: where each field begins in a class's histogram, and the length of it."""
         return np.cumsum([0, *(field.values + 1 for field in self.fields)])

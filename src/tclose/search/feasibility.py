@@ -12,7 +12,6 @@ import numpy as np
 from tclose.errors import Problem, UsageError
 from tclose.plain import rows_text
 from tclose.requirements.constraint import Constraint, JudgedAttribute
-from tclose.search.by_construction.emd_bounds import select_emd_constraints
 from tclose.search.limits import choose_within_limits
 from tclose.search.problem import SearchProblem, infeasible
 
@@ -74,7 +73,7 @@ def _list_least_sizes(problem: SearchProblem) -> Iterator[tuple[str, Fraction, i
 
     Where rows have weights or count as persons, or a missing value may be any, nothing is known.
     """
-    for constraint in select_emd_constraints(problem.constraints).values():
+    for constraint in problem.constraints.closeness.values():
         field = problem.constraints.fields[constraint.field]
         if field.mass is None and not field.hides and field.whole is None:
             least = find_least_size(constraint, field, problem.rows)

@@ -15,7 +15,7 @@ from tclose.errors import UsageError, nearest
 from tclose.requirements.constraint import ConstraintKind
 from tclose.search.by_construction import baselines, fragments, microaggregation
 from tclose.search.by_construction.construct import Construction, construct
-from tclose.search.by_construction.emd_bounds import lie_on_lines, select_emd_constraints
+from tclose.search.by_construction.emd_bounds import lie_on_lines
 from tclose.search.by_construction.matching import build_matchings
 from tclose.search.full_domain.incognito import incognito
 from tclose.search.full_domain.optimal import optimal
@@ -127,7 +127,7 @@ class Method:
             reasons.append(f"cannot limit how far {name!r} is generalized")
         if self.close is None:
             return tuple(reasons)
-        promised = len(select_emd_constraints(constraints))
+        promised = len(constraints.closeness)
         if promised not in self.close:
             least = self.close[0]
             many = f"exactly {least}" if len(self.close) == 1 else f"at least {least}"
@@ -168,10 +168,10 @@ def auto(problem: SearchProblem, budget: Budget) -> Outcome:
     best = found
     if other.cost < found.cost:
         best = replace(other, why=f"{other.why}; found for t = 0, which loses less here")
-    return replace(best, tried=steps, stopped=max(found, other, key=_ended_early).stopped)
+    return replace(best, tried=steps, stopped=max(found, other, key=_is_early).stopped)
 
 
-def _ended_early(outcome: Outcome) -> bool:
+def _is_early(outcome: Outcome) -> bool:
     return outcome.stopped in ("cancelled", "clock")
 
 
@@ -220,7 +220,7 @@ def choose_method(problem: SearchProblem, budget: Budget) -> tuple[str, str]:
 def list_challengers(problem: SearchProblem, budget: Budget) -> dict[str, str]:
     """The methods that may beat `hybrid` on such a promise, and why; the most promising first.
     Measured (`methods.md`): where t is not small, `matching` and `fragments` lose far more."""
-    constraints = select_emd_constraints(problem.constraints).values()
+    constraints = problem.constraints.closeness.values()
     if (
         problem.constraints.supersets
         or len(constraints) < 2

@@ -170,8 +170,9 @@ def audit_bound(
     `supersets` are named for (n, t)-closeness, classes are judged by these."""
     classes = bound.classes
     stated, further = list_requirements(bound, population, measure_all=measure_all)
-    named = read_supersets(bound, supersets)
-    stated = [requirement.name_supersets(named) for requirement in stated]
+    if supersets:
+        named = read_supersets(bound, supersets)
+        stated = [requirement.name_supersets(named) for requirement in stated]
     verdicts = []
     for found in evaluate(
         [*stated, *further], classes, before=lambda each: progress(f"measuring {each.name}")

@@ -36,8 +36,6 @@ End = tuple[Fraction, int]
 
 def read_supersets(bound: BoundTable, records: Sequence[SupersetRecord]) -> Mapping[str, Supersets]:
     """What records name for each attribute, as classes of a table; they count these from 1."""
-    if not records:
-        return {}
     extents, count = read_extents(bound), bound.classes.count
     found = {}
     for attribute in dict.fromkeys(record.attribute for record in records):

@@ -145,14 +145,16 @@ def estimate_pitman(spectrum: dict[int, int], population_size: int) -> float | N
         new = lgamma(theta / alpha + classes) - lgamma(theta / alpha + 1)
         return (classes - 1) * log(alpha) + new - lgamma(theta + rows) + lgamma(theta + 1)
 
-    def joined(alpha: float) -> float:
+    def likelihood_of_joining(alpha: float) -> float:
         least = lgamma(1 - alpha)
         return sum(times * (lgamma(size - alpha) - least) for size, times in spectrum.items())
 
     def best_theta(alpha: float) -> float:
         return exp(_maximize(lambda shift: likelihood(alpha, exp(shift) - alpha), -20, 30)) - alpha
 
-    alpha = _maximize(lambda a: likelihood(a, best_theta(a)) + joined(a), 1e-6, 1 - 1e-6)
+    alpha = _maximize(
+        lambda a: likelihood(a, best_theta(a)) + likelihood_of_joining(a), 1e-6, 1 - 1e-6
+    )
     theta = best_theta(alpha)
     survives = lgamma(theta + alpha + population_size - 1) - lgamma(theta + alpha)
     survives -= lgamma(theta + population_size) - lgamma(theta + 1)

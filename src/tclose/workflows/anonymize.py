@@ -19,7 +19,7 @@ from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.data.summary import TableSummary
 from tclose.errors import UnprovenError, UsageError
 from tclose.notebook import show_progress
-from tclose.recode import Pseudonyms, Recoding, build_plan, recode_and_repair, treat_suppressed
+from tclose.recode import Recoding, build_plan, recode_and_repair, treat_suppressed
 from tclose.release import Release
 from tclose.search import (
     Budget,
@@ -35,18 +35,16 @@ from tclose.search.feasibility import foresee_one_class
 from tclose.search.outcome import Trial
 from tclose.verify.certificate import LeftoverRecord, OptimalityRecord, TrialRecord
 from tclose.workflows.inputs import PolicyLike, budget_of, count_population, open_table
-from tclose.workflows.parts.fragments import propose_in_parts
-from tclose.workflows.publish import (
+from tclose.workflows.release.fragments import propose_in_parts
+from tclose.workflows.release.publish import (
     Draft,
     Job,
     Targets,
     confirm,
     count_by_part,
     draft_recoding,
-    make_pseudonyms,
     nothing_kept,
     publish,
-    refuse_added_to_parts,
     trace_inputs,
 )
 
@@ -101,7 +99,6 @@ def anonymize(
     (['[21, 23]', '[44, 46]'], True)
     """
     targets = Targets.parse(output, certificate, plan)
-    pseudonyms = make_pseudonyms(key)
     reading.refuse_idle_query(data)
     table = open_table(data, policy, reading)
     bound = table.bind_or_summarize()
@@ -110,51 +107,51 @@ def anonymize(
         wishes, seconds, effort, seed, suppression, polish, cancelled=cancelled, progress=progress
     )
     job = Job(
-        data, reading, table.source, bound.policy, targets, command, key=key or b"",
+        data, reading, table.source, bound.policy, targets, command, key=key,
         begin=lambda phase: progress(Progress(0.0, 0.0, None, "", phase)),
     )  # fmt: skip
     if isinstance(bound, TableSummary):
-        refuse_added_to_parts(bound.policy)
-        if not budget.polish:
-            hint = "leave it out, or allow more cells in one place (--cells)"
-            what = "no method is published for a table in parts"
-            raise UsageError(what, where="search.polish", hint=hint)
         targets.refuse(bound.example(), table.source.stream(), (data, policy))
-        draft = propose_in_parts(job, bound, method or wishes.method, budget, pseudonyms)
+        draft = propose_in_parts(job, bound, method or wishes.method, budget)
         return confirm(publish(job, draft, cancelled))
-    chosen = method_named(method or wishes.method)
     targets.refuse(bound, table.source.stream(), (data, policy, population))
+    chosen = method_named(method or wishes.method)
     people = count_population(bound, population, reading)
-    job = replace(job, source=bound.source, people=people)
     problem = problem_of(bound, people)
     refuse_infeasible(problem)
     foreseen = tuple(foresee_one_class(problem))
     for note in foreseen:
         progress(Progress(0.0, 0.0, None, "", note=note))
-    job = replace(job, notes=foreseen)
-    asked = wishes.fallback if fallback is None else fallback
-
-    def attempt(
-        problem: SearchProblem, limits: Budget, using: Method, instead: str | None = None
-    ) -> Release | UnprovenError:
-        found = using.run(problem, limits)
-        if found.stopped == "cancelled" and not on_cancel(found):
-            raise nothing_kept()
-        outcome, recoding = recode_and_repair(bound, people, problem, found)
-        draft = draft_release(bound, people, outcome, recoding, limits, pseudonyms, instead)
-        # Write, recount, certify; what a recount does not confirm is not there.
-        late = partial(_wants_nothing, outcome, limits, on_cancel)
-        return publish(job, draft, late)
-
-    published = attempt(problem, budget, chosen)
+    job = replace(job, source=bound.source, people=people, notes=foreseen)
+    published = search_and_publish(job, bound, problem, chosen, budget, on_cancel)
+    if isinstance(published, Release):
+        return published
     stricter = _make_stricter(bound, people, problem, budget)
-    if isinstance(published, Release) or stricter is None:
-        return confirm(published)
-    if not asked:
+    if stricter is None:
+        raise published
+    if not (wishes.fallback if fallback is None else fallback):
         raise UsageError(published.what, where=f"method {chosen.name}", hint=FALLBACK)
-    return confirm(
-        attempt(*stricter, method_named("auto"), _tell_fallback(chosen, problem, budget))
-    )
+    instead, (problem, budget) = _tell_fallback(chosen, problem, budget), stricter
+    auto = method_named("auto")
+    return confirm(search_and_publish(job, bound, problem, auto, budget, on_cancel, instead))
+
+
+def search_and_publish(
+    job: Job,
+    bound: BoundTable,
+    problem: SearchProblem,
+    method: Method,
+    budget: Budget,
+    on_cancel: Callable[[Outcome], bool],
+    fallback: str | None = None,
+) -> Release | UnprovenError:
+    """Search, recode, write, recount, certify; what a recount does not confirm is not there."""
+    found = method.run(problem, budget)
+    if found.stopped == "cancelled" and not on_cancel(found):
+        raise nothing_kept()
+    outcome, recoding = recode_and_repair(bound, job.people, problem, found)
+    draft = draft_release(job, bound, outcome, recoding, budget, fallback)
+    return publish(job, draft, partial(_wants_nothing, outcome, budget, on_cancel))
 
 
 def refuse_infeasible(problem: SearchProblem) -> None:
@@ -202,18 +199,17 @@ def _wants_nothing(outcome: Outcome, limits: Budget, on_cancel: Callable[[Outcom
 
 
 def draft_release(
+    job: Job,
     bound: BoundTable,
-    people: Cells | None,
     outcome: Outcome,
     recoding: Recoding,
     budget: Budget,
-    pseudonyms: Pseudonyms,
     fallback: str | None = None,
 ) -> Draft:
     """What a search found, with its plan and the rows that it left out, to be published."""
     leftover = treated = levels = optimality = None
     if bound.policy.release.leftover != "drop":
-        recoding, leftover = treat_suppressed(bound, people, outcome, recoding)
+        recoding, leftover = treat_suppressed(bound, job.people, outcome, recoding)
         treated = LeftoverRecord(
             **{name: getattr(leftover, name) for name in LEFTOVER},
             merged_classes=leftover.merged,
@@ -236,7 +232,7 @@ def draft_release(
         bound,
         recoding,
         plan,
-        pseudonyms,
+        job.pseudonyms,
         method=outcome.method,
         why=outcome.why or None,
         stopped=outcome.stopped,

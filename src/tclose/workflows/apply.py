@@ -12,7 +12,7 @@ from tclose.recode import Plan, insert_cells
 from tclose.recode.plan import find_changed_hierarchies
 from tclose.release import Applied, Release
 from tclose.workflows.inputs import PolicyLike, check, count_population, parse_embedded_policy
-from tclose.workflows.publish import Job, Targets, confirm, draft_recoding, make_pseudonyms, publish
+from tclose.workflows.release.publish import Job, Targets, confirm, draft_recoding, publish
 
 
 def apply(
@@ -61,15 +61,15 @@ def apply(
     names = ("way", "outside", "held_back", "widened")
     placed: dict[str, Any] = {name: getattr(found, name) for name in names}
     changed = find_changed_hierarchies(plan, bound)
+    job = Job(data, reading, bound.source, bound.policy, targets, command, people, key)
     draft = draft_recoding(
         bound,
         found.recoding,
         plan,
-        make_pseudonyms(key),
+        job.pseudonyms,
         method=f"apply ({plan.method})",
         seed=plan.seed,
         changed_hierarchies=changed,
         **placed,
     )
-    job = Job(data, reading, bound.source, bound.policy, targets, command, people, key or b"")
     return replace(confirm(publish(job, draft)), applied=Applied(**placed, changed=changed))

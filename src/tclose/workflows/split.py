@@ -40,7 +40,7 @@ from tclose.verify.forms import (
 )
 from tclose.workflows.anonymize import anonymize, record_trials, refuse_infeasible
 from tclose.workflows.inputs import PolicyLike, budget_of, check
-from tclose.workflows.publish import (
+from tclose.workflows.release.publish import (
     hash_promise,
     list_cleaned,
     list_versions,

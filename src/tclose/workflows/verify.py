@@ -93,7 +93,8 @@ def check_origin(
     if made is not None:
         lines.append(compare("sha256 of the release", certificate.hashes.output, made.output))
     if original is not None and made is not None:
-        from tclose.workflows.publish import trace_inputs  # a verification starts without it
+        # A verification starts without it.
+        from tclose.workflows.release.publish import trace_inputs
 
         bound = check(original, policy, reading=reading)
         found = trace_inputs(bound)

@@ -158,10 +158,10 @@ class FileTransaction:
         self.journal.write(DECIDED)
         os.fsync(self.journal.fileno())
         try:
-            for target, folder in self._ordered(others):
+            for target, folder in self._list_switches(others):
                 if os.path.lexists(target):
                     target.replace(folder / BEFORE)
-            for target, folder in reversed(self._ordered(others)):
+            for target, folder in reversed(self._list_switches(others)):
                 _put(folder, target)
         except BaseException:
             self._undo(others)
@@ -183,13 +183,13 @@ class FileTransaction:
             self.journal.close()
             self.journal = None
 
-    def _ordered(self, others: list[Path]) -> list[tuple[Path, Path]]:
+    def _list_switches(self, others: list[Path]) -> list[tuple[Path, Path]]:
         """What is switched, the first target first."""
         first = [self.first] if self.first in self.folders else []
         return [(target, self.folders[target]) for target in (*first, *others)]
 
     def _undo(self, others: list[Path]) -> None:
-        for target, folder in self._ordered(others)[::-1]:
+        for target, folder in self._list_switches(others)[::-1]:
             if not (folder / target.name).exists():
                 target.replace(folder / target.name)
             if os.path.lexists(folder / BEFORE):

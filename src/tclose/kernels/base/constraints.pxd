@@ -61,7 +61,7 @@ cdef class ConstraintSet:
         self, ConstraintRow* row, int64_t hidden, int64_t rows,
         ConstLongs reference, int64_t known, Longs scratch,
     ) noexcept nogil
-    cdef double _rounded_emd(
+    cdef double _round_emd(
         self, ConstraintRow* row, int64_t hidden, int64_t rows,
         ConstLongs reference, int64_t known, Longs scratch,
     ) noexcept nogil

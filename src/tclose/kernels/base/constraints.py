@@ -81,7 +81,7 @@ class ConstraintSet:
         if known <= 0:
             known = row.known_rows
         if rows > row.largest_exact:
-            value = self._rounded_emd(row, hidden, rows, reference, known, scratch)
+            value = self._round_emd(row, hidden, rows, reference, known, scratch)
             return value + CLEARANCE <= row.threshold
         length = self.node_length
         work: int64_t = 0
@@ -116,7 +116,7 @@ class ConstraintSet:
             worst = max(worst, above[leaf[value]])
         return worst
 
-    def _rounded_emd(self, row, hidden, rows, reference, known, scratch):
+    def _round_emd(self, row, hidden, rows, reference, known, scratch):
         """The distance in floats, after `_sum_up`; z missing values add at most z / r, being at
         most the diameter away from anything."""
         size: cython.double = rows
@@ -132,7 +132,7 @@ class ConstraintSet:
         """The earth mover's distance as a float, missing values not counted: to rank only."""
         self._sum_up(row, hist, scratch)
         rows = self._whole(row, hist, rows)
-        return self._rounded_emd(row, 0, rows, self.node_rows, row.known_rows, scratch)
+        return self._round_emd(row, 0, rows, self.node_rows, row.known_rows, scratch)
 
     def slack(self, hist, rows, scratch):
         """The smallest 1 − EMD/t: how much room a class has left; to rank candidates only."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tclose.distance.histogram import group_codes
 from tclose.kernels.records.bounds import least_bounds
-from tclose.requirements.constraint import Constraint, ConstraintKind, Constraints
+from tclose.requirements.constraint import Constraints
 from tclose.search.kernel_arrays import ConstraintArrays
 from tclose.search.problem import Ints, SearchProblem
 
@@ -123,15 +123,6 @@ class EmdConstraints:
         return held.astype(np.float64).reshape(len(borders), nodes)
 
 
-def select_emd_constraints(constraints: Constraints) -> dict[int, Constraint]:
-    """The constraints that say EMD ≤ t against the whole table, by their number."""
-    return {
-        at: constraint
-        for at, constraint in enumerate(constraints.compiled)
-        if constraint.kind == ConstraintKind.EMD and not constraint.need
-    }
-
-
 def _is_line(parent: Ints) -> bool:
     return np.array_equal(parent[:-1], np.arange(1, len(parent)))
 
@@ -142,7 +133,7 @@ def lie_on_lines(constraints: Constraints) -> bool:
         constraint.metric is not None
         and _is_line(constraint.metric.parent)
         and not constraints.fields[constraint.field].hides
-        for constraint in select_emd_constraints(constraints).values()
+        for constraint in constraints.closeness.values()
     )
 
 
@@ -153,7 +144,7 @@ def find_emd_constraints(problem: SearchProblem, arrays: ConstraintArrays) -> Em
     a plan, not a guarantee; the exact rules have the last word about it.
     """
     constraints = problem.constraints
-    chosen = select_emd_constraints(constraints)
+    chosen = constraints.closeness
     fields = sorted({constraint.field for constraint in chosen.values()})
     tuple_of, first = group_codes([constraints.fields[field].codes for field in fields])
     rows = np.zeros(len(first), dtype=np.int64)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tclose.search.full_domain.lattice import Ints, Ladder, Lattice, Levels, ladders_of
-from tclose.search.full_domain.measures import weighted_loss
+from tclose.search.full_domain.measures import weigh_columns
 from tclose.search.full_domain.rollup import Roller
 from tclose.search.outcome import Clock
 from tclose.search.problem import SearchProblem, number_classes
@@ -63,7 +63,7 @@ class _Round(Roller):
             part, ladders, np.concatenate(prices), clock, room=part.n_rows, reference="table",
             whole=problem,
         )  # fmt: skip
-        self.house, self.price_of_waiting = weighted_loss(part, ladders), price
+        self.house, self.price_of_waiting = weigh_columns(part, ladders), price
         self.known: dict[Levels, float] = {}
 
     def climb(self, until: float) -> Levels | None:

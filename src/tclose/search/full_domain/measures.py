@@ -184,7 +184,7 @@ def house_loss(problem: SearchProblem, ladders: Sequence[Ladder]) -> ByColumns:
     return _by_columns("iyengar", problem, ladders, [1 / max(len(ladders), 1)] * len(ladders))
 
 
-def weighted_loss(problem: SearchProblem, ladders: Sequence[Ladder]) -> ByColumns:
+def weigh_columns(problem: SearchProblem, ladders: Sequence[Ladder]) -> ByColumns:
     """The same, columns by their weights."""
     return _by_columns("iyengar", problem, ladders, _shares(problem, problem.objective.weights))
 

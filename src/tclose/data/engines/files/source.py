@@ -101,7 +101,7 @@ def open_arrow(files: Files, connection: Connection) -> DuckSource:
     folders = read_partitions(files, own.names, typed=True)
     import pyarrow.dataset as ds  # slow to import: it looks for pandas
 
-    def said_of(pairs: dict[str, Any]) -> ds.Expression:
+    def write_condition(pairs: dict[str, Any]) -> ds.Expression:
         """What the folders of a file say about all of its rows."""
         known = ds.scalar(True)
         for field, value in ((ds.field(name), value) for name, value in pairs.items()):
@@ -113,7 +113,7 @@ def open_arrow(files: Files, connection: Connection) -> DuckSource:
         schema=pa.schema([*own, *folders.schema]),
         format=ds.IpcFileFormat(),
         filesystem=LocalFileSystem(use_mmap=True),
-        partitions=[said_of(pairs) for pairs in folders.to_pylist() or [{}] * len(paths)],
+        partitions=[write_condition(pairs) for pairs in folders.to_pylist() or [{}] * len(paths)],
     )
     return open_dataset(
         dataset, connection, files.name, hashed=partial(hash_files, files), scratch=scratch,

@@ -27,8 +27,8 @@ from tclose.search.outcome import Outcome
 from tclose.utility.loss import LossReport
 from tclose.verify.audit import list_part_requirements
 from tclose.verify.certificate import LeftOutRecord, Origin
-from tclose.workflows.parts.partition_plan import CELLS, CellSketch, PartitionPlan
-from tclose.workflows.publish import Draft, Job, TranslatedRows, describe_loss, hash_promise
+from tclose.workflows.release.partition_plan import CELLS, CellSketch, PartitionPlan
+from tclose.workflows.release.publish import Draft, Job, TranslatedRows, describe_loss, hash_promise
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -38,13 +38,11 @@ FRAGMENT_CELLS = 500_000
 METHODS = ("mondrian", "mondrian-median", "mondrian-relaxed", "hybrid")
 
 
-def propose_in_parts(
-    job: Job, summary: TableSummary, method: str, budget: Budget, pseudonyms: Pseudonyms
-) -> Draft:
+def propose_in_parts(job: Job, summary: TableSummary, method: str, budget: Budget) -> Draft:
     """Cuts a table into fragments that fit one place, and searches every one of them."""
     chosen = "mondrian" if method == "auto" else method
     _refuse(job, summary, chosen, budget)
-    source = job.source
+    source, pseudonyms = job.source, job.pseudonyms
     budget.report(Progress(0.0, 0.0, None, "counting the cells"))
     store = source.keep_cells(summary.cell_columns)
     budget.report(Progress(0.0, 0.0, None, f"cutting {store.n_cells:,} cells into fragments"))
@@ -79,6 +77,16 @@ def propose_in_parts(
 
 
 def _refuse(job: Job, summary: TableSummary, method: str, budget: Budget) -> None:
+    if summary.policy.release.add:
+        raise UsageError(
+            "no columns can be added to a release that is made in fragments",
+            where="release.add",
+            hint="leave it out, or allow more cells in one place (--cells)",
+        )
+    if not budget.polish:
+        hint = "leave it out, or allow more cells in one place (--cells)"
+        what = "no method is published for a table in parts"
+        raise UsageError(what, where="search.polish", hint=hint)
     if job.targets.plan is not None:
         raise UsageError(
             "a table that is too large for one place is released without a plan",

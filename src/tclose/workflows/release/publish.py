@@ -9,7 +9,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,16 +153,6 @@ def refuse_added(bound: BoundTable, output: Path | Address | None) -> None:
         )
 
 
-def refuse_added_to_parts(policy: Policy) -> None:
-    """Raises where columns are to be added to a table that is released part by part."""
-    if policy.release.add:
-        raise UsageError(
-            "no columns can be added to a release that is made in fragments",
-            where="release.add",
-            hint="leave it out, or allow more cells in one place (--cells)",
-        )
-
-
 def refuse_empty_texts(
     bound: BoundTable, columns: Iterable[str], path: str | Path, instead: str
 ) -> None:
@@ -191,12 +181,17 @@ class Job:
     command: str = ""
     people: Cells | None = None
     """The population that the promise is about, if there is one."""
-    key: bytes = b""
+    key: bytes | None = None
     """The steward's own key, if there is one."""
     begin: Callable[[str], None] = lambda phase: None
     """Told what is done after the search: "writing", then "recounting"."""
     notes: tuple[str, ...] = ()
     """What was foreseen before the search."""
+
+    @cached_property
+    def pseudonyms(self) -> Pseudonyms:
+        """Pseudonyms under the steward's key, or under one that is drawn and forgotten."""
+        return make_pseudonyms(self.key)
 
 
 @dataclass(frozen=True)
@@ -385,7 +380,7 @@ def choose_order(job: Job, draft: Draft) -> bytes | None:
     made = None if draft.plan is None else draft.plan.provenance
     is_own = made is not None and made.output is None  # a plan may have been made from other rows
     table = made.input if made and is_own else (job.source.original or job.source).digest()
-    return derive_order_key(table, draft.hashes.policy, draft.origin.seed, job.key)
+    return derive_order_key(table, draft.hashes.policy, draft.origin.seed, job.key or b"")
 
 
 def _write(

@@ -1,1 +1,0 @@
-"""A table that is too large for one place: how it is cut, and how each piece is searched."""
