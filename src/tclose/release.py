@@ -160,7 +160,7 @@ class Release(Displayable):
         source.close()
         policy = self.audit.bound.policy
         orders = {name: column.order for name, column in policy.columns.items() if column.order}
-        plain = [name for name in policy.quasi if policy.columns[name].hierarchy is None]
+        plain = [name for name in policy.quasi if policy.hierarchy_of(name) is None]
         ranges = plain if intervals else ()
         return make_ready(table, policy.quasi, ranges, orders, ordered=ordered)
 

@@ -393,7 +393,8 @@ class _Checker:
         if column.missing == "forbid" and (lost := self.count_missing(name)):
             hint = 'mend them, or say missing = "value" or "any"'
             self._note(f"columns.{name}", f"{lost:,} rows have no value, which is forbidden", hint)
-        spec, labels = column.hierarchy, (wide or self.dictionaries[name]).labels
+        spec = self.policy.hierarchy_of(name)
+        labels = (wide or self.dictionaries[name]).labels
         if self._has_unread(name, column, labels):
             return None
         if spec is None:

@@ -171,6 +171,10 @@ Width = Annotated[
 ]
 
 
+VALUE_OR_STAR = HierarchySpec(prefix=(0,))
+"""A value, and nothing above it but the root `*`."""
+
+
 class Column(ColumnRequirements, ColumnCleaning):
     """One column: its role, what its values mean, and what is promised about it."""
 

@@ -19,7 +19,7 @@ from pydantic import (
 from tclose.distance.numbers import MisuseError, Number, Part, must
 from tclose.distance.registry import DISTANCES
 from tclose.notebook import Displayable
-from tclose.policy.columns import COUNTING, ROLES, Column
+from tclose.policy.columns import COUNTING, ROLES, VALUE_OR_STAR, Column, HierarchySpec
 from tclose.requirements.registry import PolicyRequirements
 
 Amount = Annotated[
@@ -84,8 +84,10 @@ class ReleaseSettings(Part):
         "shuffle", description="the order of the rows; kept, it tells whoever knows the table's"
     )
     identifiers: Literal["drop", "mask", "pseudonym"] = "drop"
-    recoding: Literal["local", "mean", "median", "mode"] = Field(
-        "local", description="local: intervals, ancestors, sets; else a class's central value"
+    recoding: Literal["local", "suppress-cells", "mean", "median", "mode"] = Field(
+        "local",
+        description="local: intervals, ancestors, sets; suppress-cells: * in the single cells in "
+        "which a class differs, all others as they are; else a class's central value",
     )
     leftover: Literal["drop", "root", "hide", "generalize"] = Field(
         "drop",
@@ -97,6 +99,16 @@ class ReleaseSettings(Part):
         description="further columns for each quasi-identifier that is released as ranges of "
         "numbers or dates: age_low, age_high, age_midpoint",
     )
+
+    @property
+    def covers_values(self) -> bool:
+        """Whether what is released of a class covers all of its values."""
+        return self.recoding in ("local", "suppress-cells")
+
+    @property
+    def suppresses_cells(self) -> bool:
+        """Whether a cell is released as it is, or as a star."""
+        return self.recoding == "suppress-cells"
 
     @model_validator(mode="after")
     def _refuse_leftover(self) -> ReleaseSettings:
@@ -236,6 +248,13 @@ class Policy(Displayable, PolicyRequirements):
         column = self.columns.get(name)
         return name if column is None or column.label is None else column.label
 
+    def hierarchy_of(self, name: str) -> HierarchySpec | None:
+        """How a column is told less precisely: as it declares, or by a star and nothing between."""
+        column = self.columns[name]
+        if self.release.suppresses_cells and column.role == "quasi":
+            return VALUE_OR_STAR
+        return column.hierarchy
+
     def name_level(self, name: str, level: int, top: int | None = None) -> str:
         """A level of a column's generalization in words; `top` is the root's level, where known.
 
@@ -243,8 +262,8 @@ class Policy(Displayable, PolicyRequirements):
         >>> [Policy.model_validate(rules).name_level("zip", level) for level in range(3)]
         ['zip exact', '3-character zip', 'zip hidden']
         """
-        column, shown = self.columns.get(name), self.display(name)
-        spec = None if column is None else column.hierarchy
+        shown = self.display(name)
+        spec = self.hierarchy_of(name) if name in self.columns else None
         words = () if spec is None else spec.level_words
         if level == 0:
             return f"{shown} exact"
@@ -358,6 +377,13 @@ class Policy(Displayable, PolicyRequirements):
 
     @model_validator(mode="after")
     def _refuse_limited(self) -> Policy:
+        if self.release.suppresses_cells and any(each.n for each in self.columns.values()):
+            what = "release.recoding: of stars that may be any value no superset can be told"
+            raise MisuseError(what, 'leave out `n`, or say recoding = "local"')
+        for name in self.limited if self.release.suppresses_cells else ():
+            if not self.columns[name].exact:
+                what = f"release.recoding: a cell of {name!r} is released as it is or not at all"
+                raise MisuseError(what, f"say exact, or leave {self.columns[name].limits[0]} out")
         if self.limited and self.release.leftover == "root":
             raise ValueError(
                 f'release.leftover: "root" says nothing of {self.limited[0]!r}, which may not be '

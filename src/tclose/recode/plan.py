@@ -208,7 +208,7 @@ def build_plan(bound: BoundTable, outcome: Outcome, recoding: Recoding, seed: in
         for released in recoding.released
     ]
     columns, renamed = merge_alike(words)
-    local = bound.policy.release.recoding == "local"
+    local = bound.policy.release.covers_values
     cuts: tuple[PlanNode, ...] = ()
     levels: dict[str, int] | None = None
     if local and outcome.levels is not None:
@@ -260,8 +260,8 @@ def _list_numbers(numbers: Ints) -> tuple[int, ...]:
 
 def _hash_fixed_hierarchies(bound: BoundTable) -> dict[str, str]:
     """The hashes of the quasi-identifiers' hierarchies that are the same for every table."""
-    trees, columns = sorted(bound.hierarchies.items()), bound.policy.columns
-    return {name: hash_hierarchy(tree) for name, tree in trees if is_fixed(columns[name].hierarchy)}
+    trees, spec_of = sorted(bound.hierarchies.items()), bound.policy.hierarchy_of
+    return {name: hash_hierarchy(tree) for name, tree in trees if is_fixed(spec_of(name))}
 
 
 def find_changed_hierarchies(plan: Plan, bound: BoundTable) -> tuple[str, ...]:

@@ -30,8 +30,9 @@ from tclose.utility.loss import Quasi, code_quasi, partition_loss
 
 def recode_outcome(bound: BoundTable, outcome: Outcome) -> Recoding:
     """What the classes of an outcome are released as, and what is lost by that."""
-    quasi, how = code_quasi(bound), bound.policy.release.recoding
-    if outcome.levels is not None and how == "local":
+    quasi, release = code_quasi(bound), bound.policy.release
+    how = "local" if release.covers_values else release.recoding
+    if outcome.levels is not None and release.covers_values:
         return _recode_full_domain(bound, quasi, outcome.label, quasi.name_levels(outcome.levels))
     return recode_classes(bound, quasi, outcome.label, how)
 

@@ -349,7 +349,7 @@ def _read_nodes(released: Released, tree: Hierarchy, values: Sequence[str], code
 def extend_hierarchy(released: Released, bound: BoundTable, borders: Sequence[str]) -> Hierarchy:
     """The column's hierarchy with a place for the plan's labels, also where values built it."""
     name = released.column
-    spec, tree = bound.policy.columns[name].hierarchy, bound.hierarchies.get(name)
+    spec, tree = bound.policy.hierarchy_of(name), bound.hierarchies.get(name)
     if spec is None or tree is None:
         raise UsageError(
             "the plan recodes the column by a hierarchy, and the policy names none",

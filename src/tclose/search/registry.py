@@ -221,13 +221,16 @@ def list_challengers(problem: SearchProblem, budget: Budget) -> dict[str, str]:
     """The methods that may beat `hybrid` on such a promise, and why; the most promising first.
     Measured (`methods.md`): where t is not small, `matching` and `fragments` lose far more."""
     constraints = problem.constraints.closeness.values()
+    stars = all(each.hierarchy and each.hierarchy.levels <= 2 for each in problem.columns)
     if (
         problem.constraints.supersets
-        or len(constraints) < 2
+        or (len(constraints) < 2 and not stars)
         or problem.n_rows > ROWS * budget.expected
         or problem.limited
     ):
         return {}
+    if stars:
+        return {"cover": "nothing between a value and its star"}
     several = {"cover": "several attributes"}
     if min(constraint.threshold for constraint in constraints) > SMALL:
         return several

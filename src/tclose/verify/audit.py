@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tclose.data.binding import BoundTable, bind_within_limit
 from tclose.data.encode.cells import Cells
+from tclose.data.encode.labels import ANYTHING
 from tclose.data.io.records import SupersetRecord
 from tclose.data.source import Source
 from tclose.data.summary import TableSummary, summarize_table
@@ -32,6 +33,7 @@ from tclose.requirements import (
     list_measurements,
     state_requirements,
 )
+from tclose.requirements.classes import Classes, find_views
 from tclose.verify.caveats import find_caveats, judge_added, judge_identifiers, judge_limits
 from tclose.verify.supersets import read_supersets
 from tclose.verify.uniqueness import PopulationUniques, estimate_table
@@ -57,6 +59,8 @@ VERDICTS = {
     None: "nothing was promised; measured only",
 }
 IN_PARTS = "counted part by part: joint distributions are not listed"
+STARS_AS_ANY = "stars as any value"
+"""The reading of a release with stars in single cells, beside that in which a star is a value."""
 SAME = 1e-13
 """Values that are no fractions and differ by no more are taken as equal."""
 
@@ -180,6 +184,8 @@ def audit_bound(
         attained = Judgement.of(found, classes)
         verdicts.append(attained.verdict(found.requirement, attained.worst + 1, classes.n_rows))
     promised, beside = verdicts[: len(stated)], verdicts[len(stated) :]
+    if bound.policy.release.suppresses_cells:
+        promised += judge_stars(classes, stated)
     worst, counts = find_worst(classes, promised), SizeSummary.of(classes)
     k, caveats = int(min(classes.view_size)), tuple(find_caveats(bound))
     audit = _conclude(bound, counts, promised, beside, caveats, measure_all=measure_all)
@@ -244,6 +250,21 @@ def audit_parts(
     audit = _conclude(bound, counts, promised, beside, (IN_PARTS,), measure_all=measure_all)
     worst_classes = tuple(replace(report, number=place[key]) for _, key, report in ranked)
     return replace(audit, worst=worst_classes, in_parts=True)
+
+
+def judge_stars(classes: Classes, stated: Sequence[Requirement]) -> Iterator[Verdict]:
+    """The promises once more, with every star read as any value: a class is seen by itself, and
+    together with all rows that would fit it if their stars were its values."""
+    star = [classes.dictionaries[name].labels.index(ANYTHING)
+            if ANYTHING in classes.dictionaries[name].labels else -1
+            for name in classes.quasi]  # fmt: skip
+    view, member = find_views(classes.key, classes.key == np.array(star, dtype=np.int64))
+    seen = replace(classes, view_of=view, class_of=member)
+    judged = [each for each in stated if each.adversary == "knows_class"]
+    for found in evaluate(judged, seen):
+        attained = Judgement.of(found, seen)
+        verdict = attained.verdict(found.requirement, attained.worst + 1, classes.n_rows)
+        yield replace(verdict, reading=STARS_AS_ANY)
 
 
 def list_requirements(

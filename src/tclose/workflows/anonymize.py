@@ -218,7 +218,7 @@ def draft_release(
     plan = build_plan(bound, outcome, recoding, budget.seed)
     plan = plan.model_copy(update={"provenance": trace_inputs(bound)})
     # Central values are at no level, and no bound is about their loss.
-    local = bound.policy.release.recoding == "local"
+    local = bound.policy.release.covers_values
     if local and outcome.levels is not None:
         levels = recoding.quasi.name_levels(outcome.levels)
     if local and outcome.bound is not None:

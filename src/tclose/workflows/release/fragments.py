@@ -83,6 +83,12 @@ def _refuse(job: Job, summary: TableSummary, method: str, budget: Budget) -> Non
             where="release.add",
             hint="leave it out, or allow more cells in one place (--cells)",
         )
+    if summary.policy.release.suppresses_cells:
+        raise UsageError(
+            "single cells are suppressed only in a table that is worked on in one piece",
+            where="release.recoding",
+            hint='say "local", or allow more cells in one place (--cells)',
+        )
     if not budget.polish:
         hint = "leave it out, or allow more cells in one place (--cells)"
         what = "no method is published for a table in parts"
