@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,8 @@ def test_rounding_is_that_of_decimal_arithmetic(value: Decimal, unit: str) -> No
         ({"case": "lower", "replace": {"F": "f"}}, "never occurs"),
         ({"replace": {"a": "b", "b": "c"}}, "would itself be cleaned"),
         ({"round": 100, "top": 150}, "no multiple"),
+        ({"round": 100, "bottom": 150}, "no multiple"),
+        ({"top": 10, "bottom": 10}, "not below"),
         ({"round": "1/3"}, "finitely many digits"),
         ({"round": 0}, "above 0"),
         ({"rond": 100}, "did you mean 'round'"),
@@ -218,6 +221,44 @@ def test_rounding_is_that_of_decimal_arithmetic(value: Decimal, unit: str) -> No
 def test_what_cannot_be_meant_is_refused(clean: dict[str, Any], what: str) -> None:
     with pytest.raises(PolicyError, match=what):
         tclose.audit(make_table(20), rules(cost=clean))
+
+
+@given(value=st.integers(-300, 300), text=st.booleans())
+def test_numbers_are_rounded_and_kept_between_bottom_and_top(value: int, text: bool) -> None:
+    rule = Cleaning.model_validate({"round": 10, "bottom": -50, "top": 90})
+    nearest = int((Decimal(value) / 10).quantize(Decimal(1), ROUND_HALF_UP)) * 10
+    expected = min(max(nearest, -50), 90)
+    found = rule.clean_text(str(value)) if text else rule.clean_number(Fraction(value))
+    assert found is not None and Fraction(found) == expected
+    assert rule.describe() == "rounded to 10, top-coded at 90, bottom-coded at -50"
+
+
+def test_open_ends_of_a_hierarchy_are_released_and_read_again() -> None:
+    """Also where a limit has the released labels looked up in the hierarchy."""
+    ages = [3, 7, 12, 31, 33, 38, 91, 93, 99]
+    table = pa.table({"age": ages, "ill": ["a", "b", "c"] * 3})
+    tree = {"intervals": [10, 20], "bottom": 18, "top": 90}
+    age = {"role": "quasi", "hierarchy": tree, "max_level": 1}
+    policy = {"k": 3, "columns": {"age": age, "ill": {"role": "sensitive", "t": 0.1}}}
+    release = tclose.anonymize(table, policy, method="optimal")
+    labels = release.data.column("age").to_pylist()
+    assert Counter(labels) == {"(-∞, 18)": 3, "[30, 40)": 3, "[90, ∞)": 3}
+    assert tclose.verify(release.data, policy).holds
+    assert len(tclose.apply(release.plan, table).data) == 9
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        ({"hierarchy": {"prefix": [1], "top": 3}}, "for intervals only"),
+        ({"hierarchy": {"intervals": [5], "top": 3, "bottom": 3}}, "not below"),
+        ({"hierarchy": {"intervals": [5], "bottom": 0}, "max_width": 5}, "has no width"),
+    ],
+)
+def test_ends_that_make_no_sense_are_refused(column: dict[str, Any], says: str) -> None:
+    policy = {"columns": {"age": {"role": "quasi", **column}}}
+    with pytest.raises(PolicyError, match=says):
+        tclose.audit(pa.table({"age": [1, 2]}), policy)
 
 
 def test_cleaning_a_column_that_is_not_counted_is_refused() -> None:

@@ -53,6 +53,29 @@ def test_intervals_hold_their_values_and_nest(
             low, high = outer_low, outer_high
 
 
+@given(
+    st.lists(st.integers(-50, 150), min_size=1, max_size=30),
+    st.integers(-20, 40),
+    st.integers(41, 120),
+)
+def test_beyond_bottom_and_top_there_is_one_interval(
+    values: list[int], bottom: int, top: int
+) -> None:
+    texts, widths = [str(value) for value in values], [5, 10, 40]
+    tree = intervals(texts, widths, column="n", bottom=bottom, top=top)
+    for value in map(int, tree.leaves):
+        for level in range(1, tree.levels - 1):
+            label = tree.generalize(str(value), level)
+            if value < bottom:
+                assert label == f"(-∞, {bottom})"
+            elif value >= top:
+                assert label == f"[{top}, ∞)"
+            elif tree.levels == len(widths) + 2:
+                width = widths[level - 1]
+                low = value // width * width
+                assert bounds(label) == (max(low, bottom), min(low + width, top))
+
+
 def test_interval_labels_are_exact_for_decimal_widths() -> None:
     tree = intervals(["0.3", "-0.05", "0.30"], [0.1, "0.2", Decimal("0.6")], column="x")
     assert tree.leaves == ("-0.05", "0.3", "0.30")

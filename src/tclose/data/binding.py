@@ -27,7 +27,7 @@ from tclose.data.encode.columns import (
     widen_dictionary,
 )
 from tclose.data.encode.coverage import cover_classes
-from tclose.data.encode.labels import is_label, raw_values
+from tclose.data.encode.labels import is_label, raw_values, read_interval
 from tclose.data.engines.duckdb.relation import open_relation
 from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
@@ -49,6 +49,7 @@ from tclose.errors import (
     nearest,
 )
 from tclose.hierarchy import Hierarchy, arx, build
+from tclose.hierarchy.build import write_number
 from tclose.hierarchy.builtin import find_builtin
 from tclose.hierarchy.tree import locate
 from tclose.policy.columns import Column, HierarchySpec
@@ -466,7 +467,10 @@ def make_hierarchy(
     if spec.prefix is not None:
         return build.prefixes(leaves, spec.prefix, column=column)
     if spec.intervals is not None:
-        return build.intervals(leaves, spec.intervals, origin=spec.origin, column=column)
+        return build.intervals(
+            leaves, spec.intervals, column=column, origin=spec.origin,
+            bottom=spec.bottom, top=spec.top,
+        )  # fmt: skip
     if spec.cuts is not None:
         return build.cuts(leaves, spec.cuts, column=column)
     assert spec.dates is not None
@@ -500,6 +504,9 @@ def _leaves(value: str, spec: HierarchySpec) -> list[str]:
         placed = find_builtin(spec.builtin).find_member
         named = [value] if placed(value) != value else raw_values(value)
         return [placed(value) for value in named if value.strip("*")]
+    interval = read_interval(value) if spec.intervals or spec.cuts else None
+    if interval is not None and interval.low is None and interval.high is not None:
+        return [write_number(interval.high - 1)]  # its end lies beyond it
     named = [value for value in raw_values(value) if "*" not in value]
     return [_first_day(value) for value in named] if spec.dates is not None else named
 

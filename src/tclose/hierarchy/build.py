@@ -45,26 +45,48 @@ def _years(moment: datetime, width: int) -> str:
 
 
 def intervals(
-    values: Iterable[str], widths: Sequence[Written], *, column: str, origin: Written = 0
+    values: Iterable[str],
+    widths: Sequence[Written],
+    *,
+    column: str,
+    origin: Written = 0,
+    bottom: Written | None = None,
+    top: Written | None = None,
 ) -> Hierarchy:
     """Intervals of growing width: one level per width, each a multiple of the one before.
 
-    All start at `origin`, so every interval lies within one of the next level.
+    All start at `origin`, so every interval lies within one of the next level. All values below
+    `bottom` are one interval on every level, and so are `top` and all above (bottom- and
+    top-coding); those between end there.
 
     >>> ages = intervals(["23", "27", "41"], [5, 10], column="age")
     >>> [ages.generalize("23", level) for level in range(ages.levels)]
     ['23', '[20, 25)', '[20, 30)', '*']
+    >>> old = intervals(["23", "87", "93"], [5, 10, 20], column="age", top=90)
+    >>> [old.generalize("87", 3), old.generalize("93", 1)]
+    ['[80, 90)', '[90, ∞)']
     """
     steps = _widths(widths, column)
     start = _number(origin, "the origin", column)
+    low = None if bottom is None else _number(bottom, "the bottom", column)
+    high = None if top is None else _number(top, "the top", column)
     ratios = [int(step / steps[0]) for step in steps]
 
     @cache
     def label(level: int, position: int) -> str:
-        low = start + position * steps[level]
-        return f"[{write_number(low)}, {write_number(low + steps[level])})"
+        first = start + position * steps[level]
+        last = first + steps[level]
+        first, last = (
+            first if low is None else max(first, low),
+            last if high is None else min(last, high),
+        )
+        return f"[{write_number(first)}, {write_number(last)})"
 
     def chain(number: Fraction, text: str) -> list[str]:
+        if low is not None and number < low:
+            return [text, f"(-∞, {write_number(low)})", ROOT]
+        if high is not None and number >= high:
+            return [text, f"[{write_number(high)}, ∞)", ROOT]
         finest = (number - start) // steps[0]
         return [text, *(label(i, finest // ratio) for i, ratio in enumerate(ratios)), ROOT]
 

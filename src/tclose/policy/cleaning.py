@@ -49,11 +49,14 @@ class Cleaning(Part):
     top: Annotated[Number, Digits] | None = Field(
         None, description="numbers above this become it (top-coding)"
     )
+    bottom: Annotated[Number, Digits] | None = Field(
+        None, description="numbers below this become it (bottom-coding)"
+    )
 
     @model_validator(mode="after")
     def _refuse_unclear(self) -> Cleaning:
         if not self.model_fields_set:
-            raise MisuseError("nothing is cleaned", "say trim, case, replace, round or top")
+            raise MisuseError("nothing is cleaned", "say trim, case, replace, round, top or bottom")
         for spelling, value in (self.replace or {}).items():
             if self._fold(spelling) != spelling:
                 what = "a spelling to be replaced never occurs once values are trimmed and folded"
@@ -61,15 +64,19 @@ class Cleaning(Part):
             if self._fold(value) != value or self._replace(value) not in (value, None):
                 what = "a value put in the place of a spelling would itself be cleaned"
                 raise MisuseError(what, "write what it becomes in the end")
-        if self.round and self.top is not None and self.top % self.round:
-            what = "`top` is no multiple of `round`, so that cleaning twice would not be the same"
-            raise MisuseError(what, "choose a multiple")
+        for name in ("top", "bottom"):
+            end = getattr(self, name)
+            if self.round and end is not None and end % self.round:
+                what = f"`{name}` is no multiple of `round`, so that cleaning twice would not be "
+                raise MisuseError(f"{what}the same", "choose a multiple")
+        if self.top is not None and self.bottom is not None and self.bottom >= self.top:
+            raise MisuseError("`bottom` is not below `top`, so that one value is left", "swap them")
         return self
 
     @property
     def is_numeric(self) -> bool:
         """Whether numbers are changed as numbers."""
-        return self.round is not None or self.top is not None
+        return not (self.round is None and self.top is None and self.bottom is None)
 
     def clean_text(self, text: str) -> str | None:
         """What becomes of a text; None where it is a missing value from now on."""
@@ -81,7 +88,7 @@ class Cleaning(Part):
         return self._replace(self._fold(text))
 
     def clean_written_number(self, text: str) -> str:
-        """A number that is written as text, rounded and at most as large; other texts stay."""
+        """A number that is written as text, rounded and within its ends; other texts stay."""
         if not self.is_numeric:
             return text
         try:
@@ -93,11 +100,12 @@ class Cleaning(Part):
         return text if is_clean else write_number(cleaned)
 
     def clean_number(self, number: Fraction) -> Fraction:
-        """The number, rounded and at most as large as allowed."""
+        """The number, rounded, and as large or small as allowed."""
         if self.round is not None:
             whole = math.floor(abs(number) / self.round + Fraction(1, 2))
             number = self.round * (whole if number >= 0 else -whole)
-        return number if self.top is None else min(number, self.top)
+        number = number if self.top is None else min(number, self.top)
+        return number if self.bottom is None else max(number, self.bottom)
 
     def describe(self) -> str:
         """The same in words, without any value.
@@ -118,6 +126,8 @@ class Cleaning(Part):
             yield f"rounded to {write_number(self.round)}"
         if self.top is not None:
             yield f"top-coded at {write_number(self.top)}"
+        if self.bottom is not None:
+            yield f"bottom-coded at {write_number(self.bottom)}"
 
     def _fold(self, text: str) -> str:
         text = text.strip() if self.trim else text

@@ -85,6 +85,12 @@ class HierarchySpec(Part):
     )
     intervals: tuple[Number, ...] | None = Field(None, description="interval widths, finest first")
     origin: Number = Field(Fraction(0), description="where intervals start counting")
+    top: Number | None = Field(
+        None, description="with intervals: this and all above are one interval on every level"
+    )
+    bottom: Number | None = Field(
+        None, description="with intervals: all below this is one interval on every level"
+    )
     cuts: tuple[tuple[Number, ...], ...] | None = Field(None, description="cut points per level")
     dates: tuple[Period, ...] | None = Field(None, description="calendar levels, finest first")
     groups: dict[str, Any] | None = Field(None, description="group = [values] or nested groups")
@@ -103,6 +109,11 @@ class HierarchySpec(Part):
         if self.builtin not in AS_BUILDER:
             return self
         return HierarchySpec.model_validate(AS_BUILDER[str(self.builtin)])
+
+    @property
+    def has_open_ends(self) -> bool:
+        """Whether what is lowest or highest is one interval without an end."""
+        return not (self.bottom is None and self.top is None)
 
     @property
     def level_words(self) -> tuple[str, ...] | None:
@@ -126,6 +137,10 @@ class HierarchySpec(Part):
     def _refuse_several(self) -> HierarchySpec:
         if sum(getattr(self, kind) is not None for kind in HIERARCHIES) != 1:
             raise ValueError(f"give exactly one of {', '.join(HIERARCHIES)}")
+        if self.has_open_ends and self.intervals is None:
+            raise ValueError("bottom and top are for intervals only")
+        if self.bottom is not None and self.top is not None and self.bottom >= self.top:
+            raise MisuseError("`bottom` is not below `top`, and nothing is between", "swap them")
         return self
 
 
@@ -283,6 +298,9 @@ class Column(ColumnRequirements, ColumnCleaning):
         if self.max_width is not None and spec is not None and spec.intervals is None:
             hint = "say max_level, or leave the hierarchy out"
             raise MisuseError("only intervals have a width, and the column has a hierarchy", hint)
+        if self.max_width is not None and spec is not None and spec.has_open_ends:
+            hint = "say max_level, or leave bottom and top out"
+            raise MisuseError("what is below `bottom` or from `top` on has no width", hint)
         if self.max_level is not None and spec is None:
             raise MisuseError("a level needs a hierarchy", "add one, or say exact or max_width")
         if isinstance(self.max_level, str):
