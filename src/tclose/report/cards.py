@@ -94,7 +94,7 @@ def summarize_policy(policy: Policy) -> list[Part]:
     ]
 
 
-STATED = ("k", "k_map", "presence", "joint", "readings")
+STATED = ("k", "k_map", "presence", "joint", "combinations", "readings")
 
 
 def summarize_dictionary(dictionary: DataDictionary) -> list[Part]:

@@ -141,6 +141,11 @@ class Constraints:
         }
 
     @property
+    def whole_columns(self) -> bool:
+        """Whether something is asked that only searches over whole columns foresee."""
+        return any(requirement.capabilities.whole_columns for requirement in self.requirements)
+
+    @property
     def base(self) -> Ints:
         """[fields + 1]: where each field begins in a class's histogram, and the length of it."""
         return np.cumsum([0, *(field.values + 1 for field in self.fields)])

@@ -20,6 +20,11 @@ from tclose.requirements.diversity.distinct import DistinctDiversity, PSensitivi
 from tclose.requirements.diversity.entropy import EntropyDiversity, ValueCount
 from tclose.requirements.diversity.probabilistic import ProbabilisticDiversity
 from tclose.requirements.diversity.recursive import Recursive, RecursiveDiversity
+from tclose.requirements.identity.combinations import (
+    Combination,
+    CombinationAnonymity,
+    CombinationCloseness,
+)
 from tclose.requirements.identity.delta_presence import DeltaPresence, Presence
 from tclose.requirements.identity.k_anonymity import KAnonymity
 from tclose.requirements.identity.k_map import KMap
@@ -44,7 +49,13 @@ ABOUT_COLUMNS: tuple[type[AttributeRequirement], ...] = (
     DeltaDisclosure,
     NTCloseness,
 )
-LAST: tuple[type[Requirement], ...] = (JointCloseness, KMap, DeltaPresence)
+LAST: tuple[type[Requirement], ...] = (
+    JointCloseness,
+    CombinationAnonymity,
+    CombinationCloseness,
+    KMap,
+    DeltaPresence,
+)
 
 
 class Diversity(SeveralKinds):
@@ -77,6 +88,9 @@ class PolicyRequirements(PolicyPart):
 
     k: int | None = Field(None, ge=1, description="k-anonymity: least size of a class")
     joint: tuple[Joint, ...] = ()
+    combinations: tuple[Combination, ...] = Field(
+        (), description="k and t of combinations of some of the quasi-identifiers"
+    )
     k_map: int | None = Field(None, ge=1, description="k-map: least matches in the population")
     presence: Presence | None = None
 

@@ -141,6 +141,8 @@ class Capabilities:
     """It needs nothing beyond the classes: no hierarchies, no table of the population."""
     whole_table: bool = False
     """It cannot be judged part by part."""
+    whole_columns: bool = False
+    """Only a search that recodes whole columns can foresee it; for others it is not monotone."""
     least_size: int = 1
     """How many rows a class must have, as far as this requirement says so."""
     least_table: int = 0

@@ -109,7 +109,9 @@ class Method:
     def cannot(self, problem: SearchProblem) -> tuple[str, ...]:
         """What of the problem is beyond the method."""
         constraints, reasons = problem.constraints, []
-        if constraints.uncompiled and not self.any_requirement:
+        if constraints.whole_columns and not self.takes_objective:
+            reasons.append("does not recode whole columns, as promises of combinations need")
+        elif constraints.uncompiled and not self.any_requirement:
             names = sorted({f"{each.name} of {each.attribute}" for each in constraints.uncompiled})
             reasons.append(f"cannot judge {', '.join(names)}")
         if constraints.supersets and not self.supersets:
@@ -205,6 +207,8 @@ def choose_method(problem: SearchProblem, budget: Budget) -> tuple[str, str]:
     """The method that `auto` runs, and why; other methods may challenge `hybrid`."""
     if problem.objective.given:
         return "optimal", "a loss or levels of whole columns are asked for"
+    if problem.constraints.whole_columns:
+        return "optimal", "combinations of columns can be foreseen where whole columns are recoded"
     unfit = METHODS["hybrid"].cannot(problem)
     if problem.constraints.supersets and (unfit or budget.expected < TINY_BUDGET):
         return "nt-mondrian", "(n, t)-closeness is promised"

@@ -140,6 +140,19 @@ def refuse_unjudged(policy: Policy, form: Form) -> None:
             where="readings",
             hint='promise readings = ["separate"], or publish projections or a release',
         )
+    if policy.combinations:
+        raise UsageError(
+            "quasi-identifiers stand as they are in several tables, so nothing can be promised of "
+            "their combinations",
+            where="combinations",
+            hint="publish one release (`tclose anonymize`)",
+        )
+    if policy.release.suppresses_cells:
+        raise UsageError(
+            "single cells are suppressed in one release, not in several tables",
+            where="release.recoding",
+            hint="publish one release (`tclose anonymize`)",
+        )
     about_people = [
         kind.key for kind in policy.requirements if issubclass(kind, PopulationRequirement)
     ]

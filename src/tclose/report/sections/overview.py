@@ -23,6 +23,7 @@ from tclose.report.document import (
 from tclose.report.subject import CountedTable, Subject
 from tclose.report.summaries import tabulate_beliefs
 from tclose.requirements.registry import find_requirement
+from tclose.verify.audit import STARS_AS_ANY
 from tclose.verify.verdict import Verdict
 
 IDENTIFIERS = (
@@ -60,7 +61,9 @@ def name_requirement(verdict: Verdict, subject: Subject) -> str:
     """What a requirement is about, in a few words."""
     kind = find_requirement(verdict.requirement)
     topic = IDENTIFIERS[0] if kind is None else kind.topic
-    name = topic.format(about=subject.show(verdict.attribute or ""))
+    name = topic.format(about=subject.show(verdict.attribute or ""), reading=verdict.reading)
+    if verdict.reading == STARS_AS_ANY:
+        return f"{name} ({STARS_AS_ANY})"
     return f"{name} (others known)" if verdict.adversary == "knows_others" else name
 
 
@@ -70,6 +73,7 @@ def describe_requirement(verdict: Verdict, subject: Subject) -> str:
     words = (IDENTIFIERS[1] if kind is None else kind.sentence).format(
         about=subject.show(verdict.attribute or ""),
         required=verdict.required or "",
+        reading=verdict.reading,
         quasi=join_names([subject.show(name) for name in subject.quasi]),
         scale="" if measure and measure.in_bits else " on a scale from 0 (alike) to 1",
         by=measure.phrase if measure else "",

@@ -239,8 +239,9 @@ class Roller:
 
     def climbs(self, levels: Levels, label: Ints) -> Climbs:
         """The group of each class at the node's level and at all above it, column by column; None
-        where no superset is asked for."""
-        if not self.problem.constraints.supersets:
+        where neither a superset nor a combination of columns is asked about."""
+        constraints = self.problem.constraints
+        if not constraints.supersets and not constraints.whole_columns:
             return None
         kept = np.flatnonzero(label >= 0)
         _, first = np.unique(label[kept], return_index=True)
@@ -315,8 +316,10 @@ class Domain(Roller):
         self.clock.report("judging every class", now=True)
         problem, label = self.problem, number_classes(self.label(levels))
         judged, climbs = self.reference == "released", self.climbs(levels, label)
-        named = None if climbs is None else problem.choose_supersets(label, climbs=climbs)
-        if judged and problem.find_failing(label, supersets=named).any():
+        named = None
+        if problem.constraints.supersets:
+            named = problem.choose_supersets(label, climbs=climbs)
+        if judged and problem.find_failing(label, climbs, named).any():
             raise InternalError("a class that the search accepted breaks the promise")
         gone, more = np.flatnonzero(label < 0), 0.0
         for ladder, level, codes in zip(self.ladders, levels, problem.codes[gone].T, strict=True):
