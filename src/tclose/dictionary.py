@@ -184,7 +184,7 @@ def describe_treatment(
     if name not in bound.source.columns:
         return IDENTIFIERS["drop"]
     done = AS_IT_IS
-    if column.role == "quasi" and policy.release.recoding != "local":
+    if column.role == "quasi" and not policy.release.covers_values:
         done = f"replaced by the {policy.release.recoding} of its class"
     elif column.role == "quasi" and levels and name in levels:
         done = policy.name_level(name, levels[name])

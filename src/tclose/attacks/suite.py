@@ -9,6 +9,7 @@ from tclose.attacks.classes import attack_attribute, find_reidentification
 from tclose.attacks.composition import find_composition
 from tclose.attacks.definetti import find_definetti
 from tclose.attacks.finding import AttackReport, Finding, measure_belief
+from tclose.attacks.households import find_households
 from tclose.attacks.linkage import find_linkage, find_order
 from tclose.attacks.minimality import find_minimality
 from tclose.attacks.uniqueness import find_uniqueness
@@ -48,6 +49,12 @@ def attack_release(
         progress(f"looking at {name} in every class, {at} of {len(names)}")
         findings += attack_attribute(release, name)
     findings += find_reidentification(release, population)
+    if release.policy.household is not None:
+        progress("looking at households")
+        together = find_households(release, original)
+        findings += together
+        if not together:
+            lacking.append("household: needs to know who lives together (the original, linked)")
     if population is None:
         lacking.append("journalist: needs a population table")
     if not only_risks:

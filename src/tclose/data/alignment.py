@@ -86,11 +86,23 @@ class Alignment:
     linked: LinkedRows | None
     in_order: bool = False
     """Whether the rows of the release stand in the original's order, as far as anybody can see."""
+    key: str | None = None
+    """The column by which rows are linked, if by one."""
+    order: Ints | None = None
+    """Which row of the original comes at each place, where the release was shuffled."""
+
+    def find_rows(self) -> Ints | None:
+        """The row of the original that each row of the release is, −1: none; None: not known."""
+        if self.linked is None:
+            return None
+        if self.key is not None:
+            return _find_keys(self.original.source, self.release.source, self.key)
+        return np.arange(self.release.cells.n_rows) if self.order is None else self.order
 
     @property
     def central(self) -> bool:
         """Whether classes are released by a central value rather than by what they cover."""
-        return self.release.policy.release.recoding != "local"
+        return not self.release.policy.release.covers_values
 
 
 def align(
@@ -111,13 +123,13 @@ def align(
     specs = {name: original.policy.columns[name].hierarchy for name in original.classes.quasi}
     names = ("prefix", "builtin")
     nominal = [name for name, spec in specs.items() if spec is not None and spec.kind in names]
-    central = release.policy.release.recoding != "local"
+    central = not release.policy.release.covers_values
     covering = cover_classes(
         release.classes, original.cells, original.hierarchies, central=central, nominal=nominal
     )
     placed = link_rows(original, release) if released == known else None
     linked = placed if key is None else link_rows(original, release, key)
-    found = Alignment(original, release, covering, linked)
+    found = Alignment(original, release, covering, linked, key=key)
     if placed is not None:
         found = replace(found, in_order=_belong_together(found, placed))
     if linked is None or (found.in_order if key is None else _belong_together(found, linked)):
@@ -134,7 +146,7 @@ def align(
     order = permute_rows(known, derive_order_key(table, json_hash(policy.to_json()), told))
     linked = link_rows(original, release, order=order)
     is_found = linked is not None and _belong_together(found, linked)
-    return replace(found, linked=linked if is_found else None)
+    return replace(found, linked=linked if is_found else None, order=order)
 
 
 def _belong_together(found: Alignment, linked: LinkedRows) -> bool:

@@ -164,6 +164,9 @@ class Policy(Displayable, PolicyRequirements):
     population_size: int | None = Field(
         None, ge=1, description="how many people the table was drawn from, for estimates"
     )
+    household: str | None = Field(
+        None, description="the identifier that says whose rows are of one household, for risks"
+    )
     context: ReleaseContext | None = Field(
         None, description="for the certificate and the report: recipient, purpose, controls"
     )
@@ -320,6 +323,13 @@ class Policy(Displayable, PolicyRequirements):
             columns = ", ".join(again.columns)
             what = f"joint: two promises are about {columns}, by the same distance"
             raise MisuseError(what, "keep the one with the smaller t, which implies the other")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_household(self) -> Policy:
+        if self.household is not None and self.household not in self.identifiers:
+            what = f"household: {self.household!r} is no identifier"
+            raise MisuseError(what, 'give the column that names households the role "identifier"')
         return self
 
     @model_validator(mode="after")

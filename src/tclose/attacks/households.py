@@ -1,0 +1,136 @@
+"""The risk of a household: that somebody of it is recognized, and that its members together are.
+
+Whoever recognizes one member knows which rows are the others', if the table says who lives
+together, and often enough without. The chance that nobody is recognized is Π (1 − 1/n) over the
+members, n the size of the class of each; a household of several is at higher risk than any of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tclose.arrays import Floats, Ints
+from tclose.attacks.classes import find_threshold
+from tclose.attacks.finding import Finding, Number, rank_worst
+from tclose.data.alignment import Alignment, encode_rows, locate_rows
+from tclose.data.binding import BoundTable
+from tclose.data.encode.labels import MASK
+from tclose.distance.histogram import group_codes
+from tclose.plain import rows_text
+
+
+def find_households(release: BoundTable, original: Alignment | None) -> list[Finding]:
+    """How likely somebody of a household is recognized; and whether members together stand out,
+    where the release says who belongs together. Nothing where nobody says who does."""
+    column = release.policy.household
+    assert column is not None
+    classes = release.classes
+    of_row = classes.cell_class[locate_rows(release)]
+    is_told = column in release.source.columns and not _is_masked(release, column)
+    if is_told:
+        home = _number_homes(release, column)
+        who = _number_persons(release)
+    else:
+        at = None if original is None else original.find_rows()
+        if at is None or original is None or column not in original.original.source.columns:
+            return []
+        of_row, at = of_row[at >= 0], at[at >= 0]
+        home = _number_homes(original.original, column)[at]
+        who = _number_persons(original.original)[at]
+    # A person with several rows is one member, as easy to find as in the smallest of the classes.
+    order = np.lexsort((classes.size[of_row], who, home))
+    first = np.unique(np.stack([home[order], who[order]]), axis=1, return_index=True)[1]
+    member = order[first]
+    risk = measure_risk(home[member], classes.size[of_row[member]].astype(np.int64))
+    found = [_report_risk(release, risk, home, of_row)]
+    return [*found, _report_structure(release, home, of_row)] if is_told else found
+
+
+def measure_risk(home: Ints, size: Ints) -> Floats:
+    """The chance that one of the members of each household is recognized, by their classes' sizes.
+
+    >>> measure_risk(np.array([0, 0, 1]), np.array([2, 4, 1])).tolist()
+    [0.625, 1.0]
+    """
+    hidden = np.ones(int(home.max(initial=-1)) + 1)
+    np.multiply.at(hidden, home, 1.0 - 1.0 / size)
+    return 1.0 - hidden
+
+
+def count_alike(home: Ints, of_row: Ints) -> Ints:
+    """How many households have rows in the same classes, as often, for each of them.
+
+    >>> count_alike(np.array([0, 0, 1, 1, 2]), np.array([3, 5, 5, 3, 3])).tolist()
+    [2, 2, 1]
+    """
+    order = np.lexsort((of_row, home))
+    start = np.searchsorted(home[order], np.arange(int(home.max(initial=-1)) + 2))
+    parts = np.split(of_row[order], start[1:-1])
+    number: dict[bytes, int] = {}
+    kind = np.array([number.setdefault(part.tobytes(), len(number)) for part in parts])
+    alike: Ints = np.bincount(kind)[kind]
+    return alike
+
+
+def _report_risk(release: BoundTable, risk: Floats, home: Ints, of_row: Ints) -> Finding:
+    k, rows = find_threshold(release), np.bincount(home)
+    high = risk > 1 / k + 1e-12
+    harmed = np.zeros(release.classes.count, dtype=bool)
+    harmed[of_row[high[home]]] = True
+    affected = int(rows[high].sum())
+    sentence = (
+        f"Somebody of a household is recognized with {risk.mean():.1%} on the average and "
+        f"{risk.max():.1%} at worst; with more than one in {k:,} in "
+        f"{np.count_nonzero(high):,} of {len(risk):,} households ({rows_text(affected)})."
+    )
+    numbers: dict[str, Number] = {
+        "households": len(risk),
+        "mean risk": float(risk.mean()),
+        "highest risk": float(risk.max()),
+        "expected households": float(risk.sum()),
+        "threshold": 1 / k,
+    }
+    worst = rank_worst(harmed, -release.classes.size)
+    return Finding("household", None, sentence, affected, len(home), worst, numbers)
+
+
+def _report_structure(release: BoundTable, home: Ints, of_row: Ints) -> Finding:
+    alike, rows, k = count_alike(home, of_row), np.bincount(home), find_threshold(release)
+    few = alike < k
+    affected = int(rows[few].sum())
+    harmed = np.zeros(release.classes.count, dtype=bool)
+    harmed[of_row[few[home]]] = True
+    sentence = (
+        f"The table says who lives together: {np.count_nonzero(few):,} of {len(alike):,} "
+        f"households ({rows_text(affected)}) have members in classes as fewer than {k:,} households have, and "
+        f"{np.count_nonzero(alike == 1):,} as no other has; whoever knows all members finds these."
+    )
+    numbers: dict[str, Number] = {
+        "households": len(alike),
+        "unique households": int(np.count_nonzero(alike == 1)),
+        "fewest alike": int(alike.min()),
+    }
+    worst = rank_worst(harmed, -release.classes.size)
+    return Finding("household structure", None, sentence, affected, len(home), worst, numbers)
+
+
+def _is_masked(table: BoundTable, column: str) -> bool:
+    """Whether the column has stars in place of households."""
+    return set(encode_rows(table.source, column)[0].labels) == {MASK}
+
+
+def _number_homes(table: BoundTable, column: str) -> Ints:
+    """The household of every row; who has none is one."""
+    dictionary, code = encode_rows(table.source, column)
+    alone = np.flatnonzero(code >= dictionary.known)
+    code = code.copy()
+    code[alone] = dictionary.known + np.arange(len(alone))
+    return group_codes([code])[0]
+
+
+def _number_persons(table: BoundTable) -> Ints:
+    """The person of every row: each row's own, unless a column names them."""
+    subject = table.policy.subject
+    if subject is None or subject not in table.source.columns:
+        return np.arange(table.cells.n_rows)
+    return encode_rows(table.source, subject)[1]
