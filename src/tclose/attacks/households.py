@@ -102,8 +102,9 @@ def _report_structure(release: BoundTable, home: Ints, of_row: Ints) -> Finding:
     harmed[of_row[few[home]]] = True
     sentence = (
         f"The table says who lives together: {np.count_nonzero(few):,} of {len(alike):,} "
-        f"households ({rows_text(affected)}) have members in classes as fewer than {k:,} households have, and "
-        f"{np.count_nonzero(alike == 1):,} as no other has; whoever knows all members finds these."
+        f"households ({rows_text(affected)}) have members in classes as fewer than {k:,} "
+        f"households have, and {np.count_nonzero(alike == 1):,} as no other has; whoever knows all "
+        "members finds these."
     )
     numbers: dict[str, Number] = {
         "households": len(alike),
