@@ -62,6 +62,16 @@ def anonymize(
         str, option("WHAT", "After Ctrl-C: ask, keep the best so far, or drop it.")
     ] = "ask",
     population: options.Population = None,
+    given: Annotated[
+        list[options.Place] | None,
+        options.table_option(
+            help="An earlier release about the same people, together with which the promise has "
+            "to hold, too (repeatable)."
+        ),
+    ] = None,
+    given_key: Annotated[
+        str | None, option("COLUMN", "Link rows with earlier releases by this column.")
+    ] = None,
     key_file: options.KeyFile = None,
     reading: options.ReadingOptions,
     force: options.Force = False,
@@ -75,13 +85,15 @@ def anonymize(
     from tclose.report.summaries import summarize_release
 
     written = (output, certificate, plan)
-    inputs = (file, policy, population, key_file)
+    inputs = (file, policy, population, key_file, *(given or ()))
     options.refuse_taken(written, force=force, inputs=inputs)
     refuse_report(report, edition, inputs, written)
     _refuse_dictionary(dictionary, inputs, (*written, report))
     options.refuse_taken((report, dictionary), force=force)
     if frontier and report is None:
         raise UsageError("--frontier is a part of the report", hint="name one with --report")
+    if frontier and given:
+        raise UsageError("--frontier knows no earlier releases", hint="leave it or --given out")
     if not attacks and report is None:
         raise UsageError("--no-attacks is about the report", hint="name one with --report")
     if on_interrupt not in ("ask", "keep", "drop"):
@@ -101,6 +113,8 @@ def anonymize(
             **search,
             fallback=True if fallback else None,
             polish=polish,
+            given=list(given) if given else None,
+            given_key=given_key,
             key=options.read_key(key_file),
             **display.watch,
             on_cancel=lambda outcome: _keep(outcome, on_interrupt, display),

@@ -146,7 +146,7 @@ def align(
     order = permute_rows(known, derive_order_key(table, json_hash(policy.to_json()), told))
     linked = link_rows(original, release, order=order)
     is_found = linked is not None and _belong_together(found, linked)
-    return replace(found, linked=linked if is_found else None, order=order)
+    return replace(found, linked=linked, order=order) if is_found else replace(found, linked=None)
 
 
 def _belong_together(found: Alignment, linked: LinkedRows) -> bool:
@@ -217,15 +217,19 @@ def _row_counts(bound: BoundTable) -> Ints:
 
 def _find_keys(first: Source, second: Source, key: str) -> Ints:
     """The row of the first table with each key of the second; −1 where there is none."""
-    known, keys = _read_keys(first, key), _read_keys(second, key)
-    at = pc.index_in(keys, value_set=known.combine_chunks()).fill_null(-1)
+    return find_keys(read_keys(first, key).combine_chunks(), read_keys(second, key), first.name)
+
+
+def find_keys(known: pa.Array, keys: pa.Array | pa.ChunkedArray, name: str) -> Ints:
+    """Where each key stands among those that are known; −1 where it does not."""
+    at = pc.index_in(keys, value_set=known).fill_null(-1)
     result: Ints = at.to_numpy().astype(np.int64)
     if (result < 0).all():
-        raise DataError("no key stands in both tables", where=first.name)
+        raise DataError("no key stands in both tables", where=name)
     return result
 
 
-def _read_keys(source: Source, key: str) -> pa.ChunkedArray:
+def read_keys(source: Source, key: str) -> pa.ChunkedArray:
     """The key of every row, as text."""
     if key not in source.columns:
         what = f"there is no column {key!r} to link rows by"

@@ -185,6 +185,8 @@ class BoundTable:
     classes: Classes
     hierarchies: dict[str, Hierarchy]
     """The quasi-identifiers' trees."""
+    further: tuple[str, ...] = ()
+    """Columns that tell cells apart and are no part of the table, such as groups of people."""
 
     @property
     def attributes(self) -> dict[str, Attribute]:
@@ -194,7 +196,7 @@ class BoundTable:
     @property
     def cell_columns(self) -> list[str]:
         """The columns that make a cell."""
-        return [*self.classes.quasi, *self.classes.attributes]
+        return [*self.classes.quasi, *self.classes.attributes, *self.further]
 
     def match_population(self, population: Cells) -> Ints:
         """How many people of the population fit each class."""

@@ -87,7 +87,7 @@ def find_failing_cells(
     if not kept.any():
         return kept
     try:
-        table = _table_as_released(bound, label, released)
+        table = build_released_table(bound, label, released)
     except PolicyError:
         return kept  # what is left cannot even be measured
     broken = failing_classes(state_requirements(table, population), table.classes)
@@ -96,7 +96,9 @@ def find_failing_cells(
     return result
 
 
-def _table_as_released(bound: BoundTable, label: Ints, released: Sequence[Released]) -> BoundTable:
+def build_released_table(
+    bound: BoundTable, label: Ints, released: Sequence[Released]
+) -> BoundTable:
     """The table of some cells as it would be released: class `label[cell]`, or −1 for left out."""
     kept = label >= 0
     sensitive = [bound.cells.codes[name] for name in bound.attributes]

@@ -141,6 +141,15 @@ class AttackRecord(Record):
     details: tuple[dict[str, bool | int | float | None], ...]
 
 
+class GivenRecord(Record):
+    """Earlier releases about the same people, together with which the promise holds as well."""
+
+    releases: tuple[str, ...] = Field(description="their hashes, as their own certificates say")
+    groups: int = Field(description="groups of people who are in the same classes of all releases")
+    smallest: int = Field(description="people in the smallest of them")
+    left_out: int = Field(description="rows of groups that could not be released")
+
+
 class Origin(Record):
     """How a release came about: what cannot be recounted from it."""
 
@@ -179,6 +188,7 @@ class Origin(Record):
     )
     left_out: LeftOutRecord | None = None
     leftover: LeftoverRecord | None = None
+    given: GivenRecord | None = None
 
     way: Literal["levels", "cuts", "classes"] | None = Field(
         None, description="of `apply`: how new rows found their classes"

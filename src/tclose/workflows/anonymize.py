@@ -36,6 +36,12 @@ from tclose.search.outcome import Trial
 from tclose.verify.certificate import LeftoverRecord, OptimalityRecord, TrialRecord
 from tclose.workflows.inputs import PolicyLike, budget_of, count_population, open_table
 from tclose.workflows.release.fragments import propose_in_parts
+from tclose.workflows.release.given import (
+    EarlierGroups,
+    describe_given,
+    find_earlier_groups,
+    refuse_given,
+)
 from tclose.workflows.release.publish import (
     Draft,
     Job,
@@ -74,6 +80,8 @@ def anonymize(
     fallback: bool | None = None,
     polish: bool | None = None,
     population: Any = None,
+    given: Any = None,
+    given_key: str | None = None,
     key: bytes | None = None,
     reading: Reading = AS_FOUND,
     progress: Callable[[Progress], None] = lambda step: None,
@@ -89,7 +97,9 @@ def anonymize(
     amount of work limits the search (`effort`, 20 if nothing else is said), so equal input, policy
     and seed give equal bytes on any machine; with `seconds` the clock does. What the recount does
     not prove is refused; with `fallback` a stricter promise is then searched, and `headline` says
-    so first. Without `polish` a method does what its paper says, and nothing after.
+    so first. Without `polish` a method does what its paper says, and nothing after. `given` is an
+    earlier release about the same people, or a list of them: groups of people who are in the same
+    classes of all then keep the promise, too. Rows are linked by the column `given_key`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})
@@ -100,6 +110,9 @@ def anonymize(
     """
     targets = Targets.parse(output, certificate, plan)
     reading.refuse_idle_query(data)
+    if given is None and given_key is not None:
+        what = "a column to link rows by is of use only with earlier releases"
+        raise UsageError(what, where="given_key", hint="name them, too (--given)")
     table = open_table(data, policy, reading)
     bound = table.bind_or_summarize()
     wishes = bound.policy.search
@@ -110,6 +123,8 @@ def anonymize(
         data, reading, table.source, bound.policy, targets, command, key=key,
         begin=lambda phase: progress(Progress(0.0, 0.0, None, "", phase)),
     )  # fmt: skip
+    if given is not None:
+        refuse_given(bound, targets, population)
     if isinstance(bound, TableSummary):
         targets.refuse(bound.example(), table.source.stream(), (data, policy))
         draft = propose_in_parts(job, bound, method or wishes.method, budget)
@@ -117,23 +132,30 @@ def anonymize(
     targets.refuse(bound, table.source.stream(), (data, policy, population))
     chosen = method_named(method or wishes.method)
     people = count_population(bound, population, reading)
+    groups = None
+    if given is not None:
+        own = None if key is None else job.pseudonyms
+        groups = find_earlier_groups(bound, given, given_key, own, reading)
+        bound = groups.divide_cells()
     problem = problem_of(bound, people)
     refuse_infeasible(problem)
+    if groups is not None:
+        problem = groups.keep_apart(problem, bound)
     foreseen = tuple(foresee_one_class(problem))
     for note in foreseen:
         progress(Progress(0.0, 0.0, None, "", note=note))
     job = replace(job, source=bound.source, people=people, notes=foreseen)
-    published = search_and_publish(job, bound, problem, chosen, budget, on_cancel)
+    published = search_and_publish(job, bound, problem, chosen, budget, on_cancel, groups)
     if isinstance(published, Release):
         return published
-    stricter = _make_stricter(bound, people, problem, budget)
+    stricter = None if groups is not None else _make_stricter(bound, people, problem, budget)
     if stricter is None:
         raise published
     if not (wishes.fallback if fallback is None else fallback):
         raise UsageError(published.what, where=f"method {chosen.name}", hint=FALLBACK)
     instead, (problem, budget) = _tell_fallback(chosen, problem, budget), stricter
     auto = method_named("auto")
-    return confirm(search_and_publish(job, bound, problem, auto, budget, on_cancel, instead))
+    return confirm(search_and_publish(job, bound, problem, auto, budget, on_cancel, None, instead))
 
 
 def search_and_publish(
@@ -143,14 +165,21 @@ def search_and_publish(
     method: Method,
     budget: Budget,
     on_cancel: Callable[[Outcome], bool],
+    groups: EarlierGroups | None = None,
     fallback: str | None = None,
 ) -> Release | UnprovenError:
     """Search, recode, write, recount, certify; what a recount does not confirm is not there."""
-    found = method.run(problem, budget)
+    if groups is None:
+        found = method.run(problem, budget)
+    else:
+        found = groups.search(method, bound, problem, budget)
     if found.stopped == "cancelled" and not on_cancel(found):
         raise nothing_kept()
     outcome, recoding = recode_and_repair(bound, job.people, problem, found)
     draft = draft_release(job, bound, outcome, recoding, budget, fallback)
+    if groups is not None:
+        draft = groups.complete(draft, bound, recoding)
+        job = replace(job, notes=(describe_given(draft.origin.given), *job.notes))
     return publish(job, draft, partial(_wants_nothing, outcome, budget, on_cancel))
 
 
