@@ -7,6 +7,7 @@ views; then every byte of the engine's release, and all that its catalogue says,
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,10 @@ POLICY: dict[str, Any] = {
 }
 
 
-def release(data: Any, **more: Any) -> tclose.Release:
-    made: tclose.Release = tclose.anonymize(data, POLICY, method="mondrian", **more)
+def release(data: Any, harmless: Sequence[str] = (), **more: Any) -> tclose.Release:
+    columns = POLICY["columns"] | dict.fromkeys(harmless, "insensitive")
+    policy = POLICY | {"columns": columns}
+    made: tclose.Release = tclose.anonymize(data, policy, method="mondrian", **more)
     return made
 
 
@@ -71,14 +74,17 @@ def test_spark_keeps_none_in_frames_folders_or_plans(spark: Any, tmp_path: Path)
 
     frame = spark.createDataFrame(TABLE)
     noted = functions.col("ill").alias("ill", metadata={"comment": f"{MARKER}-metadata"})
-    frame = frame.withColumns({"ill": noted})
-    assert MARKER in frame.schema.json()
-    made = release(frame)
+    inner = functions.struct(functions.lit(1).alias("x", metadata={"comment": f"{MARKER}-inner"}))
+    frame = frame.withColumns({"ill": noted, "more": functions.array(inner)})
+    assert frame.schema.json().count(MARKER) == 2
+    made = release(frame, ["more"])
+    assert made.data.toArrow().column("more").to_pylist() == [[{"x": 1}]] * ROWS
     refuse_marker(str(made), made.data.schema.json(), made.data.toArrow().to_pylist())
     plan = made.data._jdf.queryExecution()
     refuse_marker(plan.toString(), plan.optimizedPlan().stats().toString())
+    release(frame, ["more"], output=tmp_path / "out.parquet")
+    release(frame.drop("more"), output=tmp_path / "out.csv")
     for name in ("out.parquet", "out.csv"):
-        release(frame, output=tmp_path / name)
         search_folder(tmp_path / name)
 
 
@@ -88,7 +94,10 @@ def test_postgres_keeps_none_in_tables_comments_or_statistics(database: Any) -> 
     database.run(f"COMMENT ON COLUMN people.ill IS '{MARKER}-column'")
     database.run(f"CREATE TYPE sick AS ENUM ('flu', 'cough', '{MARKER}-enum')")
     database.run("ALTER TABLE people ALTER ill TYPE sick USING ill::sick")
-    made = release(url, output=database.url("released"))
+    database.run("ALTER TABLE people ADD more sick[] DEFAULT ARRAY['flu'::sick]")
+    database.run(f"CREATE DOMAIN place AS text CHECK (VALUE <> '{MARKER}-domain')")
+    database.run("ALTER TABLE people ADD whence place DEFAULT 'home'")
+    made = release(url, ["more", "whence"], output=database.url("released"))
     assert made.holds and database.run("SELECT count(*) FROM released") == [(ROWS,)]
     refuse_marker(str(made), database.run("SELECT * FROM released"))
     database.run("ANALYZE released")
@@ -103,10 +112,13 @@ def test_postgres_keeps_none_in_tables_comments_or_statistics(database: Any) -> 
         database.run("SELECT reloptions FROM pg_class WHERE relname = 'released'"),
     )
     kinds = database.run(
-        "SELECT enumlabel::text FROM pg_attribute JOIN pg_enum ON enumtypid = atttypid "
-        "WHERE attrelid = 'released'::regclass"
+        "SELECT enumlabel::text, typtype FROM pg_attribute JOIN pg_type t ON t.oid = atttypid "
+        "LEFT JOIN pg_enum ON enumtypid IN (t.oid, t.typelem) "
+        "WHERE attrelid = 'released'::regclass AND attnum > 0"
     )
     refuse_marker(kinds)
+    assert ("d" not in {kind for _, kind in kinds}) and len(kinds) >= 5
+    assert database.run("SELECT more[1], whence FROM released LIMIT 1") == [("flu", "home")]
 
 
 def open_backend(backend: str, folder: Path) -> Any:

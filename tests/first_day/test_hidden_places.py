@@ -12,7 +12,7 @@ import io
 import os
 import pickle
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,9 @@ def pandas_frame() -> pd.DataFrame:
     for name in ("town", "ill", "ward"):
         values = [*sorted(set(COLUMNS[name])), f"{MARKER}-category-{name}"]
         frame[name] = pd.Categorical(frame[name], categories=values)
+    named = pd.Index(["north", f"{MARKER}-unused"], name=f"{MARKER}-categories")
+    frame["ward"] = pd.Categorical.from_codes([0] * ROWS, named)
+    frame.columns = frame.columns.rename(f"{MARKER}-columns")
     frame.attrs["source"] = f"{MARKER}-attribute"
     return frame
 
@@ -210,7 +213,7 @@ def can_mark(path: Path) -> bool:
     return True
 
 
-def contains_marker(data: Any) -> bool:
+def contains_marker(data: Any, within: Sequence[str] = ("town", "ill", "ward")) -> bool:
     """Whether the marker is anywhere in a release, unpacked as far as it can be."""
     mark = MARKER.encode()
     if isinstance(data, pd.DataFrame | pl.DataFrame | pa.Table):
@@ -227,7 +230,7 @@ def contains_marker(data: Any) -> bool:
             parts += [book.read(name) for name in book.namelist()]
             parts += [book.comment, *(entry.filename.encode() for entry in book.infolist())]
     if path.suffix == ".parquet":
-        file = pq.ParquetFile(path, read_dictionary=["town", "ill", "ward"])
+        file = pq.ParquetFile(path, read_dictionary=[*within])
         parts += [repr(file.metadata.to_dict()).encode(), repr(file.metadata.metadata).encode()]
         parts.append(pickle.dumps(file.read()))
     if path.suffix.startswith(".arrow"):
@@ -255,6 +258,78 @@ def test_a_released_frame_keeps_no_raw_value_anywhere(kind: str, rows: str) -> N
     assert len(release.data) == ROWS
     assert not contains_marker(release.data)
     assert MARKER not in str(release)
+
+
+WORDS = pa.DictionaryArray.from_arrays([0] * ROWS, ["north", f"{MARKER}-inner"])
+NOTED = pa.field("x", WORDS.type, metadata={"comment": f"{MARKER}-note"})
+ENDS = pa.array(range(ROWS + 1), pa.int32())
+NESTED: dict[str, pa.Array] = {
+    "structure": pa.StructArray.from_arrays([WORDS], fields=[NOTED]),
+    "list": pa.ListArray.from_arrays(ENDS, WORDS),
+    "large list": pa.LargeListArray.from_arrays(ENDS.cast(pa.int64()), WORDS),
+    "even list": pa.FixedSizeListArray.from_arrays(WORDS, type=pa.list_(NOTED, 1)),
+    "map": pa.MapArray.from_arrays(ENDS, pa.array(["key"] * ROWS), WORDS),
+    "list of structures": pa.ListArray.from_arrays(
+        ENDS, pa.StructArray.from_arrays([WORDS], fields=[NOTED])
+    ),
+    "gaps": pa.ListArray.from_arrays(
+        pa.array([None, *range(1, ROWS), ROWS], pa.int32()), WORDS
+    ),
+    "views": pa.array(
+        ["longer than fits into a view"] * ROWS + [f"{MARKER}-beside"] * ROWS, pa.string_view()
+    )[:ROWS],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("output", [None, "out.parquet", "out.arrow"])
+@pytest.mark.parametrize("kind", NESTED)
+def test_lists_and_structures_keep_no_raw_value_within(
+    kind: str, output: str | None, tmp_path: Path
+) -> None:
+    given = pa.table(COLUMNS).set_column(4, "ward", NESTED[kind])
+    place = {} if output is None else {"output": tmp_path / output}
+    release = tclose.anonymize(given, POLICY, method="mondrian", **place)
+    data = tmp_path / output if output else release.data
+    assert not contains_marker(data, [])
+    if output != "out.parquet":
+        table = data if output is None else pa.ipc.open_file(data).read_all()
+        assert MARKER not in table.schema.to_string(show_field_metadata=True)
+        told = sorted(map(repr, table.column("ward").to_pylist()))
+        assert told == sorted(map(repr, NESTED[kind].to_pylist()))
+
+
+ENUM = pl.Enum(["north", f"{MARKER}-enum"])
+INNER: dict[str, Any] = {
+    "list": (["north"], pl.List(ENUM)),
+    "array": (["north", "north"], pl.Array(ENUM, 2)),
+    "structure": ({"x": "north", "y": 1}, pl.Struct({"x": ENUM, "y": pl.Int8})),
+    "lists of structures": ([{"x": "north"}], pl.List(pl.Struct({"x": ENUM}))),
+}
+
+
+@pytest.mark.parametrize("kind", INNER)
+@pytest.mark.parametrize("is_lazy", [False, True], ids=["eager", "lazy"])
+def test_lists_of_polars_tell_only_categories_that_occur(kind: str, is_lazy: bool) -> None:
+    value, dtype = INNER[kind]
+    frame = pl.DataFrame(COLUMNS).with_columns(pl.Series("ward", [value] * ROWS, dtype))
+    release = tclose.anonymize(frame.lazy() if is_lazy else frame, POLICY, method="mondrian")
+    made = release.data.collect() if is_lazy else release.data
+    assert not contains_marker(made) and MARKER not in str(made.schema)
+    assert made["ward"].to_list() == [value] * ROWS
+    assert type(made["ward"].dtype) is type(dtype)
+
+
+@pytest.mark.parametrize("kind", ["ENUM({})[]", "STRUCT(x ENUM({}))", "MAP(INT, ENUM({}))"])
+def test_lists_of_relations_tell_no_category(kind: str) -> None:
+    with duckdb.connect() as connection:
+        connection.register("arrow", pa.table(COLUMNS))
+        value = {"E": "['north']", "S": "{'x': 'north'}", "M": "MAP {1: 'north'}"}[kind[0]]
+        dtype = kind.format(f"'north', '{MARKER}''s'")
+        relation = connection.sql(f"SELECT * REPLACE (CAST({value} AS {dtype}) AS ward) FROM arrow")
+        assert MARKER in str(relation.types)
+        release = tclose.anonymize(relation, POLICY, method="mondrian")
+        assert MARKER not in str(release.data.types)
+        assert "north" in str(release.data.fetchall()[0][-1])
 
 
 def test_a_lazy_frame_tells_only_categories_that_occur() -> None:

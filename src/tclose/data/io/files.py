@@ -174,22 +174,69 @@ def compact_schema(schema: pa.Schema) -> pa.Schema:
     """Names and types, without what is noted beside them but a type that a database has for it."""
     noted = [(field, (field.metadata or {}).get(SQL_TYPE, b"")) for field in schema]
     return pa.schema(
-        field.with_metadata({SQL_TYPE: kind} if DATABASE_TYPE.fullmatch(kind) else None)
+        _compact_field(field).with_metadata(
+            {SQL_TYPE: kind} if DATABASE_TYPE.fullmatch(kind) else None
+        )
         for field, kind in noted
     )
 
 
+def _compact_field(field: pa.Field) -> pa.Field:
+    """A field without notes, its own or those of fields within it."""
+    return field.remove_metadata().with_type(_compact_type(field.type))
+
+
+def _compact_type(kind: pa.DataType) -> pa.DataType:
+    """A type without notes at the fields of lists and structures."""
+    if types.is_struct(kind):
+        return pa.struct([_compact_field(kind.field(at)) for at in range(kind.num_fields)])
+    if types.is_map(kind):
+        fields = (_compact_field(field) for field in (kind.key_field, kind.item_field))
+        return pa.map_(*fields, keys_sorted=kind.keys_sorted)
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_compact_field(kind.value_field), kind.list_size)
+    if types.is_large_list(kind):
+        return pa.large_list(_compact_field(kind.value_field))
+    return pa.list_(_compact_field(kind.value_field)) if types.is_list(kind) else kind
+
+
 def compact_array(column: pa.Array) -> pa.Array:
-    """A copy of the values alone; of a dictionary the values that occur, in their order."""
-    if types.is_dictionary(column.type):
+    """A copy of the values alone; of a dictionary the values that occur, in their order.
+
+    >>> words = pa.DictionaryArray.from_arrays([1, 1], ["never", "used"])
+    >>> compact_array(pa.ListArray.from_arrays([0, 2], words)).values.dictionary.to_pylist()
+    ['used']
+    """
+    kind = column.type
+    if types.is_dictionary(kind):
         code = column.indices.cast(pa.int64()).fill_null(-1).to_numpy()
         used = np.unique(code[code >= 0])
-        index = pa.array(np.searchsorted(used, code), column.type.index_type, mask=code < 0)
+        index = pa.array(np.searchsorted(used, code), kind.index_type, mask=code < 0)
         values = compact_array(column.dictionary.take(pa.array(used)))
-        return pa.DictionaryArray.from_arrays(index, values, ordered=column.type.ordered)
-    if column.type in VIEWS:
-        return compact_array(column.cast(VIEWS[column.type])).cast(column.type)
-    return column.take(pa.array(np.arange(len(column))))
+        return pa.DictionaryArray.from_arrays(index, values, ordered=kind.ordered)
+    if kind in VIEWS:
+        return compact_array(column.cast(VIEWS[kind])).cast(kind)
+    column = column.take(pa.array(np.arange(len(column))))
+    plain, missing = _compact_type(kind), column.is_null()
+    if types.is_struct(kind) and kind.num_fields:
+        parts = [compact_array(part) for part in column.flatten()]
+        return pa.StructArray.from_arrays(parts, fields=list(plain), mask=missing)
+    if types.is_map(kind):
+        parts = [compact_array(part) for part in (column.keys, column.items)]
+        return pa.MapArray.from_arrays(column.offsets, *parts, plain, mask=missing)
+    if types.is_list(kind) or types.is_large_list(kind):
+        make = pa.ListArray if types.is_list(kind) else pa.LargeListArray
+        return make.from_arrays(column.offsets, compact_array(column.values), plain, mask=missing)
+    if types.is_fixed_size_list(kind):
+        values = compact_array(column.values)
+        return pa.FixedSizeListArray.from_arrays(values, type=plain, mask=missing)
+    return column
+
+
+def take_rows(table: pa.Table, order: NDArray[np.int64]) -> pa.Table:
+    """Some rows in an order; Arrow itself does not take those of views of texts."""
+    plain = pa.schema(field.with_type(VIEWS.get(field.type, field.type)) for field in table.schema)
+    return table.cast(plain).take(pa.array(order)).cast(table.schema)
 
 
 class CsvText:

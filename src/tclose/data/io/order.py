@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from tclose.arrays import Ints
 from tclose.data.io.counting import Connection, connect
+from tclose.data.io.files import take_rows
 from tclose.data.io.paths import bytes_of
 from tclose.data.io.records import json_hash
 from tclose.data.io.scratch import Scratch
@@ -99,7 +100,7 @@ def _sort(
         if held:
             table = pa.concat_tables(held)
             order = np.lexsort([table.column(half).to_numpy() for half in (LOW, HIGH)])
-            yield table.take(pa.array(order))
+            yield take_rows(table, order)
         return
     if held:
         files.add(pa.concat_tables(held))
@@ -119,7 +120,7 @@ class DealtRows:
         """Puts rows aside."""
         bits = table.column(HIGH).to_numpy() >> self.shift & np.uint64((1 << BITS) - 1)
         order = np.argsort(bits, kind="stable")
-        dealt, ends = table.take(pa.array(order)), np.cumsum(np.bincount(bits, minlength=1 << BITS))
+        dealt, ends = take_rows(table, order), np.cumsum(np.bincount(bits, minlength=1 << BITS))
         for writer, start, end in zip(self.writers, [0, *ends], ends, strict=False):
             writer.write_table(dealt.slice(start, end - start))
 

@@ -339,11 +339,7 @@ def publish(
         left_out=draft.loss.left_out,
         leftover=draft.leftover,
         people=job.people,
-        notes=(
-            *job.notes,
-            *job.source.notes,
-            *(note for note in said if note not in audit.notes),
-        ),
+        notes=(*job.notes, *job.source.notes, *said),
         reporter=None if original is None else partial(_report, original, job.reading),
     )
 

@@ -23,6 +23,7 @@ from tclose.errors import DataError
 NAME, VALUE = "__tclose_name_{}", "__tclose_value_{}"
 VIEW, TABLE = "__tclose_nothing__", "SELECT * FROM __tclose_table__"
 LITERAL = re.compile(r"'((?:[^']|'')+)'")
+CATEGORIES = re.compile(r"ENUM\('(?:[^']|'')*'(?:, ?'(?:[^']|'')*')*\)")
 UNTOLD = ("UHUGEINT", "BIT", "BIGNUM", "VARINT", "TIME WITH TIME ZONE", "VARIANT", "UNION")
 """Types whose values change, or cannot be told, on the way to a file."""
 
@@ -101,10 +102,15 @@ class RelationSource(DuckSource):
         return rows.project(", ".join(map(self._narrow_column, translation.changes)))
 
     def _narrow_column(self, change: Change) -> str:
-        """A column; of categories, which the type tells, with those that occur only."""
-        name = quote_name(change.name)
-        if change.kind not in ("same", "hidden") or not self.types[change.name].startswith("ENUM"):
+        """A column; of categories, which the type tells, with those that occur only.
+
+        Categories within lists and structures become texts.
+        """
+        name, kind = quote_name(change.name), self.types[change.name]
+        if change.kind not in ("same", "hidden") or not CATEGORIES.search(kind):
             return name
+        if not CATEGORIES.fullmatch(kind):
+            return f"CAST({name} AS {CATEGORIES.sub('VARCHAR', kind)}) AS {name}"
         found = self.relation.project(name).filter(f"{name} IS NOT NULL").distinct().order(name)
         used = ", ".join(quote_text(value) for (value,) in found.fetchall())
         kind = f"ENUM({used})" if used else "VARCHAR"

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.files.source import Spooling, open_parquet
+from tclose.data.engines.frames.release import narrow_kind, write_out_kind
 from tclose.data.io.counting import coarsen_times, connect
 from tclose.data.io.paths import find_files, refuse_ambiguous
 from tclose.data.io.scratch import Scratch
@@ -85,10 +86,12 @@ class LazySource(Spooling):
         released = rows.select(_change_column(change, translation) for change in changes)
         kept = [change.name for change in changes if change.kind in ("same", "hidden")]
         for name in kept:
-            if self.kinds[name] == pl.Enum:  # its type tells all categories
-                used = set(self._run(self.frame.select(pl.col(name).unique())).get_column(name))
-                some = pl.Enum([value for value in self.kinds[name].categories if value in used])
-                released = released.with_columns(pl.col(name).cast(pl.String).cast(some))
+            kind = self.kinds[name]
+            if "Enum" in repr(kind):  # its type tells all categories
+                plain = pl.col(name).cast(write_out_kind(kind))
+                seen = plain.unique() if kind == pl.Enum else plain
+                some = narrow_kind(kind, self._run(self.frame.select(seen)).get_column(name))
+                released = released.with_columns(plain.cast(some))
         return released
 
     def replace_values(self, cleaned: Cleaned) -> Source:

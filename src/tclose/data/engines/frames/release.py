@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose.data.engines.frames.source import index_to_columns
-from tclose.data.io.files import compact_array, compact_table
+from tclose.data.io.files import compact_array, compact_table, take_rows
 from tclose.data.io.order import permute_rows
 
 HIDING = "tclose: has a value"
@@ -67,7 +67,7 @@ def make_frame(
     order = np.arange(recoded.num_rows)
     if order_key is not None:
         order = permute_rows(len(order), order_key)
-        recoded = recoded.take(pa.array(order))
+        recoded = take_rows(recoded, order)
     recoded = compact_table(recoded)
     if isinstance(data, pa.Table) or not is_frame(data):
         return convert_like(data, recoded) if is_dataset(data) else recoded
@@ -82,6 +82,7 @@ def _compact_frame(frame: Any) -> Any:
     """The frame with its own rows and nothing else: a fresh index, only categories that occur."""
     if nw.dependencies.is_pandas_dataframe(frame):
         frame = frame.reset_index(drop=True)
+        frame = frame.rename_axis(columns=None)
         frame.attrs = {}
         for name in frame.columns:
             frame[name] = _compact_pandas(frame[name])
@@ -95,7 +96,8 @@ def _compact_pandas(column: Any) -> Any:
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.cat.remove_unused_categories()
+        column = column.cat.remove_unused_categories()
+        return column.cat.rename_categories(column.cat.categories.rename(None))
     if isinstance(column.dtype, pd.ArrowDtype):
         values = pa.table([column.array.__arrow_array__()], ["column"])
         compact = pd.arrays.ArrowExtensionArray(compact_table(values).column(0))
@@ -108,13 +110,46 @@ def _compact_polars(column: Any) -> Any:
 
     if column.dtype.is_numeric() or column.dtype.is_temporal() or column.dtype == pl.Object:
         return column
-    kind = column.dtype
+    plain = column.cast(write_out_kind(column.dtype))
+    values = compact_array(plain.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return pl.Series(column.name, values).cast(narrow_kind(column.dtype, plain))
+
+
+def write_out_kind(kind: Any) -> Any:
+    """A type of polars with texts in place of categories."""
+    import polars as pl
+
+    if kind in (pl.Enum, pl.Categorical):
+        return pl.String()
+    return _map_inner(kind, lambda inner, _: write_out_kind(inner), None)
+
+
+def narrow_kind(kind: Any, values: Any) -> Any:
+    """A type of polars whose categories are those among the values, which are texts there."""
+    import polars as pl
+
     if kind == pl.Enum:
-        used = set(column.unique().to_list())
-        kind = pl.Enum([value for value in kind.categories if value in used])
-    values = column.cast(pl.String) if kind in (pl.Enum, pl.Categorical) else column
-    plain = compact_array(values.to_arrow(compat_level=pl.CompatLevel.oldest()))
-    return pl.Series(column.name, plain).cast(kind)
+        used = set(values.unique().to_list())
+        return pl.Enum([value for value in kind.categories if value in used])
+    return _map_inner(kind, narrow_kind, values)
+
+
+def _map_inner(kind: Any, change: Callable[[Any, Any], Any], values: Any) -> Any:
+    """A type of polars with the types within it changed, given the values within, if any."""
+    import polars as pl
+
+    if kind == pl.Struct:
+        parts = {
+            field.name: change(
+                field.dtype, None if values is None else values.struct.field(field.name)
+            )
+            for field in kind.fields
+        }
+        return pl.Struct(parts)
+    if kind in (pl.List, pl.Array):
+        inner = change(kind.inner, None if values is None else values.explode())
+        return pl.List(inner) if kind == pl.List else pl.Array(inner, kind.shape[0])
+    return kind
 
 
 def update_frame(

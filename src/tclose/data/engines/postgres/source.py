@@ -195,13 +195,19 @@ class PostgresSource(Spooling):
             return f"k.{quote_name(change.at)}"
         if change.kind == "hidden":
             kept = f"CASE WHEN NOT k.{quote_name(change.at)} THEN {column} END"
-            kind = "text" if self._tells_more(change.name) else self.types[change.name].declared
-            return f"CAST({kept} AS {kind})"
+            return f"CAST({kept} AS {self._released_type(change.name)})"
         if change.kind == "mask":
             return f"'{translation.mask}'::text"
         if change.kind == "pseudonym":
             return f"n{at}.{NEW}"
-        return f"{column}::text" if self._tells_more(change.name) else column
+        return f"CAST({column} AS {self._released_type(change.name)})"
+
+    def _released_type(self, name: str) -> str:
+        """The type of a column in a release: what names further values, a domain's conditions or an
+        enum's labels, does not go with it."""
+        if self.types[name].lists_enums:
+            return "text[]"
+        return "text" if self._tells_more(name) else self.types[name].declared
 
     def _tells_more(self, name: str) -> bool:
         """Whether the type of a column names values that do not occur."""

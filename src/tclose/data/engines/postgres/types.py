@@ -75,6 +75,8 @@ class PostgresColumn:
     is_scalar: bool
     is_enum: bool
     """Whether its type tells values, also those that do not occur."""
+    lists_enums: bool
+    """Whether its values are arrays of such."""
     known_everywhere: bool
     """Whether every database has that type and reads what another writes."""
 
@@ -94,17 +96,20 @@ def describe_columns(link: PostgresLink, query: str) -> list[PostgresColumn]:
             for at in range(result.nfields)
         ]
         cursor.execute(
-            "SELECT format_type(o, m), typcategory FROM unnest(%s::oid[], %s::int4[]) WITH "
-            "ORDINALITY AS u (o, m, n) JOIN pg_type ON pg_type.oid = o ORDER BY n",
+            "SELECT format_type(o, m), p.typcategory, coalesce(e.typcategory = 'E', false) "
+            "FROM unnest(%s::oid[], %s::int4[]) WITH ORDINALITY AS u (o, m, n) "
+            "JOIN pg_type p ON p.oid = o LEFT JOIN pg_type e ON e.oid = p.typelem ORDER BY n",
             ([oid for _, oid, _ in found], [modifier for _, _, modifier in found]),
         )
         types = cursor.fetchall()
     columns = []
-    for (name, oid, modifier), (declared, category) in zip(found, types, strict=True):
+    for (name, oid, modifier), (declared, category, lists) in zip(found, types, strict=True):
         told, kind = _express(f"t.{quote_name(name)}", oid, modifier)
         scalar, everywhere = category in SCALAR or oid == UUID, oid < FIRST_OWN and oid != MONEY
         columns.append(
-            PostgresColumn(name, told, kind, str(declared), scalar, category == "E", everywhere)
+            PostgresColumn(
+                name, told, kind, str(declared), scalar, category == "E", lists, everywhere
+            )
         )
     return columns
 

@@ -68,10 +68,27 @@ def get_column(column: str) -> Any:
     return functions.col(quote_name(column))
 
 
-def drop_notes(session: SparkSession, column: str) -> Any:
+def drop_notes(session: SparkSession, column: str, value: Any) -> Any:
     """A column without what is noted at it, also where it is written: Spark's own way to say so."""
-    value, nothing = get_column(column), session._jvm.org.apache.spark.sql.types.Metadata.empty()
+    nothing = session._jvm.org.apache.spark.sql.types.Metadata.empty()
     return type(value)(getattr(value._jc, "as")(column, nothing))
+
+
+def drop_inner_notes(column: str, kind: types.DataType) -> Any:
+    """A column without what is noted at the fields of its structures."""
+    plain = _without_notes(kind.jsonValue())
+    if plain == kind.jsonValue():
+        return get_column(column)
+    return get_column(column).cast(types._parse_datatype_json_value(plain))
+
+
+def _without_notes(kind: Any) -> Any:
+    """A type, as Spark writes it, without notes at fields within it."""
+    if isinstance(kind, list):
+        return [_without_notes(part) for part in kind]
+    if not isinstance(kind, dict):
+        return kind
+    return {key: {} if key == "metadata" else _without_notes(part) for key, part in kind.items()}
 
 
 def schema_of(frame: DataFrame, name: str) -> pa.Schema:
