@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import tclose
@@ -153,6 +154,43 @@ def test_values_of_another_form_are_counted_and_not_shown() -> None:
     assert "1950" not in str(found.value)
     with pytest.raises(PolicyError, match="a date format has a day"):
         policy_from(rules(date_format="%m/%Y"), ".")
+
+
+def test_values_of_another_form_may_count_as_missing(tmp_path: Path) -> None:
+    """Only where the policy says so; intervals and periods of a release stay what they are."""
+    days = ["04.03.1950", "17.11.1953", "4.3.50", "in May", "02.06.1971", "1976-12-25"] * 8
+    table = pd.DataFrame({"dob": days, "ill": ["a", "b"] * 24})
+    column: dict[str, Any] = {"role": "quasi", "date_format": ["%d.%m.%Y", "%Y-%m-%d"]}
+    column["unreadable"] = "missing"
+    policy = {"k": 9, "columns": {"dob": column, "ill": {"role": "sensitive", "t": 0.5}}}
+    gaps = table.assign(dob=table["dob"].replace({"4.3.50": None, "in May": None}))
+    release = tclose.anonymize(table, policy, method="mondrian")
+    expected = tclose.anonymize(gaps, policy, method="mondrian")
+    told, wanted = (sorted(made.data["dob"].fillna("")) for made in (release, expected))
+    assert told == wanted and "" in told
+    release.save(tmp_path / "out.csv")
+    again = tclose.audit(tmp_path / "out.csv", policy)
+    assert again.holds and again.classes == release.classes == len(set(told))
+    with pytest.raises(PolicyError, match="so that none is unreadable"):
+        policy_from({**policy, "columns": {"dob": {"role": "quasi", "unreadable": "missing"}}}, ".")
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "read"),
+    [
+        ({"decimal": ","}, ["1.234,50", "ca. 80", "[1, 9]"], ["1234.50", None, "[1, 9]"]),
+        ({"age_on": "2026-01-01"}, ["1950-03-04", "2027-01-01", "*"], ["75", None, "*"]),
+    ],
+)  # fmt: skip
+def test_amounts_and_births_of_another_form_may_count_as_missing(
+    rule: dict[str, Any], values: list[str], read: list[str | None]
+) -> None:
+    from tclose.data.cleaning import clean_values
+    from tclose.policy.cleaning import ColumnCleaning
+
+    cleaning = ColumnCleaning.model_validate({**rule, "unreadable": "missing"})
+    found = clean_values(pa.array(values), cleaning, "x")
+    assert found is not None and found.to_pylist() == read
 
 
 def test_the_transformer_reads_dates_by_their_format() -> None:

@@ -18,7 +18,8 @@ from typer.testing import Result
 import tclose
 from tclose.data.binding import open_source
 from tclose.data.profile import profile_columns
-from tclose.data.recognize import find_codes, find_date_formats, find_marks
+from tclose.data.recognize import find_codes, find_date_formats, find_marks, find_patterns
+from tclose.errors import PolicyError
 from tclose.policy.draft import Profile, choose_widths, draft, list_questions, suggest
 from tclose.sample import hospital
 
@@ -80,6 +81,11 @@ NAMES = {
     "cognome": "identifier", "data_nascita": "quasi", "leeftijd": "quasi", "ziekte": "sensitive",
     "medical_record_number": "identifier", "nativeCountry": "quasi", "wage": "sensitive",
     "HbA1c": "sensitive", "percentage": "quasi", "ICD10": "sensitive", "zip5": "quasi",
+    "Größe": "quasi", "décès": "sensitive", "prénom": "identifier", "Nebendiagnosen": "sensitive",
+    "Hauptdiagnose": "sensitive", "Familienname": "identifier", "Versicherungsnummer": "identifier",
+    "Grunderkrankung": "sensitive", "Wohnort": "quasi", "Patient": "identifier",
+    "patient_age": "quasi", "Todesdatum": "quasi", "befund": "sensitive", "Unnamed: 0": "quasi",
+    "Straße": "identifier", "Behandlungskosten": "sensitive", "Körpergewicht": "quasi",
 }  # fmt: skip
 
 
@@ -94,6 +100,7 @@ IDENTIFYING: dict[str, list[str]] = {
     "IBAN": ["DE89 3704 0044 0532 0130 00", "GB82 WEST 1234 5698 7654 32"] * 15,
     "national": [f"{row + 100}-12-{row + 1000}" for row in range(30)],
     "free text": [f"seen on ward {row}, went home with her son again" for row in range(30)],
+    "telephone numbers": [f"erreichbar unter 0171 {1234567 + row}" for row in range(30)],
     "names of people": [f"Ann {chr(65 + row % 26)}{'abel' * (1 + row // 26)}"
                         for row in range(30)],
 }  # fmt: skip
@@ -111,6 +118,7 @@ SENSITIVE: dict[str, list[str]] = {
     "ICD-10 codes": ["J45.901", "E11.9", "I10"] * 10,
     "ICD-9 codes": ["250.01", "401.9", "V58.69", "008.45"] * 10,
     "amounts of money": ["$1,250.00", "$80.10", "$1,999,000.00"] * 10,
+    "lists of ICD-10 codes": ["I10.90G", "E11.9, I10.90", "J44.19+;M54.5", "G35.1 F32.1"] * 10,
 }
 
 
@@ -118,6 +126,49 @@ SENSITIVE: dict[str, list[str]] = {
 def test_codes_of_diagnoses_and_money_are_sensitive_whatever_the_name(kind: str) -> None:
     (profile,) = profile_columns(open_source(pd.DataFrame({"x": SENSITIVE[kind]})))
     assert suggest(profile).role == "sensitive" and kind in suggest(profile).reason
+
+
+def test_names_that_repeat_are_names_and_words_in_capitals_are_not() -> None:
+    first, last = ("Jörg", "Anna", "Käthe", "Paul", "Olga"), ("Fuchs", "Nagel", "Eberle", "Dröge")
+    names = [f"{surname}, {given}" for given in first for surname in last] * 40
+    columns, _ = drafted({"x": names, "y": ["Heart Failure", "Chronic Asthma"] * 400})
+    assert columns["x"] == "identifier?" and role_of(columns["y"]) == "quasi?"
+    towns = ["Paris, France", "Bern, Schweiz", "San Diego, California", "Ulm", "Bad Aibling"]
+    assert not find_patterns([f"{town} {row % 7}" for row, town in enumerate(towns * 30)])
+
+
+def test_columns_that_are_mostly_dates_are_dates() -> None:
+    days = [f"{1 + row % 28:02d}.{1 + row % 12:02d}.{1930 + row % 70}" for row in range(100)]
+    days[7], days[21], days[35], days[49] = "4.3.50", "31.02.1980", "in May", "00.00.0000"
+    table = pd.DataFrame({"born": days, "ill": ["flu", "ulcer"] * 50})
+    draft = tclose.draft_policy(table)
+    born = tomllib.loads(draft.text)["columns"]["born"]
+    assert born["date_format"] == "%d.%m.%Y" and born["nulls"] == ["00.00.0000"]
+    assert born["unreadable"] == "missing" and "3 rows have no date in this form" in draft.text
+    kept = draft.answer({("born", "unreadable"): "no"})
+    assert "unreadable" not in tomllib.loads(kept.text)["columns"]["born"]
+    columns = {"born": draft.confirm().columns["born"], "ill": tclose.Column.sensitive(t=0.5)}
+    audit = tclose.audit(table, tclose.Policy.build(columns, k=2))
+    assert "values of another form counted as missing" in " ".join(audit.notes)
+    with pytest.raises(PolicyError, match="3 of 99 distinct values are no dates"):
+        tclose.audit(table, kept.confirm())
+
+
+def test_dates_whose_order_is_asked_about_keep_what_is_no_date_for_later() -> None:
+    days = [f"{1 + row % 12:02d}/{1 + row % 12:02d}/{1930 + row % 70}" for row in range(100)]
+    days[3] = "in May"
+    draft = tclose.draft_policy(pd.DataFrame({"born": days}))
+    assert '# unreadable = "missing"' in draft.text
+    answered = tomllib.loads(draft.answer({("born", "dates"): "day"}).text)["columns"]["born"]
+    assert answered["date_format"] == "%d/%m/%Y" and answered["unreadable"] == "missing"
+
+
+def test_spellings_and_postcodes_of_different_length_are_offered_their_cleaning() -> None:
+    _, text = drafted(
+        {"Geschlecht": ["m", "w", "M", " w", "W"] * 8, "plz": ["01067", "8001", "A-1010", "1"] * 10}
+    )
+    assert 'clean = { trim = true, case = "lower" }  # 5 spellings would become 2' in text
+    assert "# hierarchy = { prefix = [3, 2, 1] }" in text
 
 
 def test_rooms_and_plain_numbers_are_no_diagnoses() -> None:

@@ -58,6 +58,29 @@ def test_a_joint_promise_is_a_promise_of_each_of_its_columns() -> None:
     assert tclose.anonymize(table, policy, method="mondrian").holds
 
 
+def test_a_text_far_behind_the_first_rows_is_seen() -> None:
+    rows = 30_000
+    notes = ["nothing"] * (rows - 1) + ["reach me: ann@example.org"]
+    table = pd.DataFrame({"age": [20 + row % 9 for row in range(rows)], "note": notes})
+    table["ill"] = ["a", "b"] * (rows // 2)
+    columns: dict[str, Any] = {"age": "quasi", "note": "insensitive"}
+    policy = {"k": 5, "columns": columns | {"ill": {"role": "sensitive", "t": 0.5}}}
+    (warning,) = tclose.anonymize(table, policy, method="mondrian").certificate.warnings
+    assert "e-mail addresses in under 1 % of its values" in warning
+
+
+def test_sets_of_texts_that_are_each_ones_own_are_warned_of() -> None:
+    for note, is_told in (
+        ([f"R{row:05d}" for row in range(ROWS)], True),
+        ([f"{row % 7}-{row:04d}-{'xyz'[row % 3]}" for row in range(ROWS)], True),
+        ([f"ward {row % 5}" for row in range(ROWS)], False),
+        ([f"{row:05d}" for row in range(ROWS)], False),  # told in intervals
+        ([f"{1950 + row % 40}-03-{1 + row % 28:02d}" for row in range(ROWS)], False),
+    ):
+        made = tclose.anonymize(TABLE.assign(note=note), rules(T, "quasi"), method="mondrian")
+        assert ("most rows have a value of their own" in str(made)) == is_told, note[:2]
+
+
 def test_an_audit_without_a_promise_neither_holds_nor_fails() -> None:
     audit = tclose.audit(TABLE, {"columns": rules("sensitive")["columns"]})
     assert audit.holds is None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 import duckdb
 import numpy as np
@@ -27,6 +26,7 @@ from tclose.data.encode.columns import (
     widen_dictionary,
 )
 from tclose.data.encode.coverage import cover_classes
+from tclose.data.encode.forms import find_first_day, find_form
 from tclose.data.encode.labels import is_label, raw_values, read_interval
 from tclose.data.engines.duckdb.relation import open_relation
 from tclose.data.engines.files.csv import open_text
@@ -412,12 +412,15 @@ class _Checker:
 
     def _has_unread(self, name: str, column: Column, labels: Sequence[str]) -> bool:
         """Whether values are not of the form that cleaning reads; notes how many."""
-        form = next((form for form in FORMS if getattr(column, form.key)), None)
+        form = find_form(column)
         odd = 0 if form is None else sum(not form.fits(label) for label in labels)
         if form is None or not odd:
             return False
         what = f"{odd:,} of {len(labels):,} distinct values {form.what}"
-        hint = f'{form.hint}, or name marks of missing values: nulls = ["?"]'
+        hint = (
+            f'{form.hint}, or name marks of missing values: nulls = ["?"]; unreadable = "missing" '
+            "counts all of them as missing"
+        )
         self._note(f"columns.{name}.{form.key}", what, hint)
         return True
 
@@ -510,46 +513,4 @@ def _leaves(value: str, spec: HierarchySpec) -> list[str]:
     if interval is not None and interval.low is None and interval.high is not None:
         return [write_number(interval.high - 1)]  # its end lies beyond it
     named = [value for value in raw_values(value) if "*" not in value]
-    return [_first_day(value) for value in named] if spec.dates is not None else named
-
-
-def _is_date(value: str) -> bool:
-    """Whether a text is an ISO date, a period, or a label that may cover dates."""
-    try:
-        datetime.fromisoformat(_first_day(value))
-    except ValueError:
-        return is_label(value)
-    return True
-
-
-def _is_number(value: str) -> bool:
-    return NUMBER.match(value) is not None or is_label(value)
-
-
-class ReadForm(NamedTuple):
-    """What values are once they are read by a key of the policy, and what to say where not."""
-
-    key: str
-    fits: Callable[[str], bool]
-    what: str
-    hint: str
-
-
-FORMS = (
-    ReadForm("age_on", _is_number, "give no age", "say how births are written (date_format)"),
-    ReadForm("date_format", _is_date, "are no dates of this form", "add their form to the list"),
-    ReadForm("decimal", _is_number, "are no numbers of this form", "mend them"),
-)
-
-
-def _first_day(value: str) -> str:
-    """The first day of a period that a date hierarchy's label names, or the value itself."""
-    if len(value) == 7 and value[5] == "Q":
-        return f"{value[:4]}-{3 * int(value[6]) - 2:02d}-01"
-    if len(value) == 7 and value[4] == "-":
-        return f"{value}-01"
-    if len(value) == 12 and value[4:8] == " to ":
-        return f"{value[:4]}-01-01"
-    if (len(value) == 4 and value.isdigit()) or (len(value) == 5 and value.endswith("0s")):
-        return f"{value[:4]}-01-01"
-    return value
+    return [find_first_day(value) for value in named] if spec.dates is not None else named

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose.data.encode.forms import find_form
 from tclose.data.source import ROWS, CleanedColumn, Source, plain_values
 from tclose.errors import DataError, PolicyError, Problem, UsageError
 from tclose.policy.cleaning import ColumnCleaning
@@ -88,7 +89,10 @@ def clean_values(values: pa.Array, rule: ColumnCleaning, name: str) -> pa.Array 
         return None
     found = [None if value is None else rule.clean_value(value) for value in values.to_pylist()]
     if is_date:
-        return _refuse_ageless(values, pa.array(found, pa.int64()), where)
+        ages = pa.array(found, pa.int64())
+        return ages if rule.unreadable else _refuse_ageless(values, ages, where)
+    if rule.unreadable and types.is_string(kind) and (form := find_form(rule)):
+        found = [text if text is None or form.fits(text) else None for text in found]
     try:
         return pa.array([_fit_type(value, kind) for value in found], kind)
     except (pa.ArrowException, ValueError, OverflowError):

@@ -14,11 +14,13 @@ from tclose.data.engines.duckdb.source import DuckSource
 from tclose.data.engines.frames.source import open_frame
 from tclose.data.recognize import (
     LONGEST,
+    MOSTLY,
     find_codes,
     find_date_formats,
     find_decimal_marks,
     find_marks,
     find_patterns,
+    list_dates,
     sample_columns,
 )
 from tclose.data.source import ROWS, Source, quote_name
@@ -32,6 +34,8 @@ MANY = 2_000_000
 WIDE = 200
 AT_ONCE = 100
 SHORTEST_CODE = 4
+SPELLINGS = 1_000
+"""Different texts of a column among which spellings are looked for."""
 
 
 class _Counts(NamedTuple):
@@ -62,6 +66,10 @@ class _Forms:
     spread: tuple[float, float] | None = None
     """The numbers between which nine tenths lie."""
     builtin: str = ""
+    is_mostly: bool = False
+    """Whether some values are no dates in these formats."""
+    folded: int = 0
+    """How many values are left once case and spaces around them are, if fewer."""
 
 
 def profile_columns(source: Source) -> list[Profile]:
@@ -113,9 +121,21 @@ def _look(values: pa.ChunkedArray) -> _Forms:
         return _Forms(codes, nulls, tuple(formats), both, None, _find_spread(numbers))
     if formats := find_date_formats(known):
         return _Forms((), nulls, tuple(formats))
+    if formats := find_date_formats(list_dates(known)):
+        return _Forms((), nulls, tuple(formats), is_mostly=True)
     looks = [*find_patterns(known), *find_codes(known)]
     shares = tuple((look.kind, look.share) for look in looks)
-    return _Forms(shares, nulls, builtin=_find_builtin_list(known))
+    folded = _count_folded(known)
+    return _Forms(shares, nulls, builtin=_find_builtin_list(known), folded=folded)
+
+
+def _count_folded(texts: Sequence[str]) -> int:
+    """How many of a few different texts are left once case and spaces around them are; 0: all."""
+    different = set(texts)
+    if len(different) > SPELLINGS:
+        return 0
+    folded = len({text.strip().lower() for text in different})
+    return folded if folded < len(different) else 0
 
 
 def _find_spread(numbers: Sequence[float]) -> tuple[float, float]:
@@ -146,14 +166,17 @@ def _profile(
         low, high = islice(row, 2)
         counts = _Counts(*(int(value or 0) for value in islice(row, len(_Counts._fields))))
         known = source.n_rows - counts.missing
-        fits = [known > 0 and rows == known for rows in (counts.first_form, counts.second_form)]
+        least = MOSTLY * known if form.is_mostly else known
+        fits = [known > 0 and rows >= least for rows in (counts.first_form, counts.second_form)]
         formats = tuple(form for form, fit in zip(form.formats, fits, strict=False) if fit)
+        unread = known - max(counts.first_form, counts.second_form) if formats else 0
         decimals = form.decimals if all(fits[: len(form.decimals)]) and not formats else ()
         kind = _kind(values.types[name], counts, known, formats)
         is_plain = kind == "number"
         if kind == "text" and decimals:
             kind = "number"
         needs_format = kind == "date" and counts.iso_dates < known
+        has_unread = needs_format and form.is_mostly
         found[name] = Profile(
             name,
             kind,
@@ -167,6 +190,8 @@ def _profile(
             span=(float(low), float(high)) if is_plain and low is not None else form.span,
             spread=form.spread,
             is_whole=counts.whole == known,
+            unread=unread if has_unread else 0,
+            folded=form.folded if kind == "text" else 0,
             builtin=form.builtin,
         )
     return found
@@ -181,9 +206,11 @@ def _query(name: str, form: _Forms, weight: str, *, guess: bool) -> str:
         number = f"TRY_CAST({text} AS DOUBLE)"
     distinct = f"approx_count_distinct({column})" if guess else f"count(DISTINCT {column})"
     orders = [", ".join(map(_quote, order)) for order in form.formats]
-    read = [f"try_strptime(trim({text}), [{order}]) IS NOT NULL" for order in orders] or [
-        f"regexp_full_match(trim({text}), {_quote(AMOUNTS[mark])})" for mark in form.decimals
-    ]
+    # The engine also takes years of two digits, which Python does not.
+    year = f"regexp_matches({text}, '[0-9]{{4}}')"
+    read = [
+        f"{year} AND try_strptime(trim({text}), [{order}]) IS NOT NULL" for order in orders
+    ] or [f"regexp_full_match(trim({text}), {_quote(AMOUNTS[mark])})" for mark in form.decimals]
     counted = (
         f"{number} IS NOT NULL",
         f"regexp_full_match({text}, '[+-]?[0-9]+')",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -25,6 +25,9 @@ SAMPLE = 10_000
 """Rows that are looked at."""
 LONGEST = 300
 """Characters of a value that are looked at."""
+TEXTS = 200_000
+"""Different texts of a column that are looked at."""
+TEXT_BYTES = 1 << 26
 FEWEST = 20
 """Values from which on a share says something."""
 MOSTLY = 0.9
@@ -32,8 +35,11 @@ FREE_TEXT_WORDS = 5.0
 
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
 TELEPHONE = re.compile(
-    r"(?<![\w.,-])(\+\d{1,3}([ ()/.-]{0,2}\d{2,8}){2,5}|\(?\d{2,5}\)?([ ()/.-]{1,2}\d{2,8}){2,5})"
-    r"(?![\w-])"
+    r"(?<![\w.,-])(\+\d{1,3}([ ()/.-]{0,2}\d{2,8}){2,5}|\(?\d{2,5}\)?([ ()/.-]{1,2}\d{2,8}){2,5}"
+    r"|\(?0\d{1,4}\)?( ?[/-] ?| )\d{5,9}|0\d{9,11})(?![\w-])"
+)
+DATE_WITHIN = re.compile(
+    r"(?<![\w.,/-])(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))(?![-/.]?\d)"
 )
 GROUPED_NUMBER = re.compile(r"\d{1,3}([ ,.]\d{3})+([.,]\d+)?")
 ADDRESS_OF_WEB = re.compile(r"https?://\S+", re.IGNORECASE)
@@ -43,9 +49,12 @@ NATIONAL_ID = re.compile(
     r"(?<![\w-])(\d{3}-\d{2}-\d{4}|756\.\d{4}\.\d{4}\.\d{2}|\d{6}[-+]\d{4}|\d{8}-?[A-HJ-NP-TV-Z])"
     r"(?![\w-])"
 )
-DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D.*)?$")
-ICD_10 = re.compile(r"[A-Z]\d[0-9AB]\.?[0-9A-Z]{0,4}")
+ORDERED = re.compile(r"\d+|[+-]?\d+\.\d+|\d{4}-\d{2}-\d{2}([T ][\d:.]+)?")
+"""Texts that are told in intervals."""
+ICD_10 = re.compile(r"[A-Z]\d[0-9AB]\.?[0-9A-Z]{0,4}-?[*+!†]?")
 ICD_9 = re.compile(r"\d{3}(\.\d{1,2})?|V\d{2}(\.\d{1,2})?|E\d{3}(\.\d)?")
+BETWEEN_CODES = re.compile(r"\s*[,;|/]\s*|\s+")
+"""What parts the codes of a list."""
 SURE_ICD_9 = re.compile(r"[VE]\d+(\.\d+)?|0\d{2}\.\d+")
 """Those that are no number."""
 MONEY = re.compile(
@@ -58,6 +67,8 @@ MARKS = frozenset(
     "desconhecido sconosciuto onbekend".split()
 ) | {"not known", "not available", "not stated", "not reported", "keine angabe", "non renseigné"}
 """What people write where they know nothing."""
+ZERO_DATE = re.compile(r"0{1,4}([-/.])0{1,2}\1(?:0{1,4})( 0+:0+(:0+)?)?")
+"""A date of zeros, which some exports write where there is none."""
 NUMBER_MARKS = frozenset(("-9", "-99", "-999", "-9999", "-9.0", "-99.0", "-999.0"))
 """The same among numbers that are otherwise not negative."""
 DAYS = (
@@ -93,6 +104,59 @@ NAME = re.compile(
     r"[^\W\d_a-z][^\W\d_]+(?:, ?| |-| [^\W\d_]\. ?)[^\W\d_a-z][^\W\d_]+(?: [^\W\d_]+)?"
 )
 
+GIVEN_NAMES = frozenset(
+    "aaron adam adrian agnes ahmed alan albert alejandro alessandro alex alexander alexandra "
+    "alfred ali alice alicia amanda amelia amy ana andré andrea andreas andrew angela anita ann "
+    "anna anne annette antonio arthur astrid axel barbara beatrice ben benjamin bernd bernhard "
+    "betty birgit bob brian brigitte bruno camille carl carla carlos carmen carol carolina "
+    "caroline catherine cecilia chantal charles charlotte chloé chris christian christina "
+    "christine christoph claire clara claudia claus cristina daniel daniela david deborah denise "
+    "diana diego dieter dirk dominik donald dora doris dorothea edith eduardo edward elena elisa "
+    "elisabeth elizabeth ella ellen elsa emil emily emma eric erich erika ernst esther eugen eva "
+    "fabian fatima felix fernando florian francesca francesco francisco françois frank franz fred "
+    "friedrich gabriel gabriela gabriele george georg gerald gerd gerda gerhard gianni gisela "
+    "giorgio giovanni giulia giuseppe grace greta guido guillermo gustav hannah hanna hannes hans "
+    "harald harry hassan heike heinrich heinz helen helena helga henri henry herbert hermann "
+    "horst hugo ian ibrahim ida ignacio ilse ines ingrid irene iris isabel isabella ivan jack "
+    "jacob jacqueline jakob james jan jana jane janet jean jennifer jens jeremy jessica joachim "
+    "joan joana joão johan johann johanna johannes john jonas jonathan jorge jörg josé josef "
+    "joseph josephine juan juana judith julia julian julie jürgen karen karin karl katarzyna "
+    "kate katharina katherine kathrin käthe katrin kenneth kevin khadija klaus klara konrad "
+    "krzysztof kurt lara larry lars laura laurent lea leila lena leon leonardo leonie lili lina "
+    "linda lisa liam logan lorenzo louis louise luca lucas lucia lucie luigi luis luisa lukas "
+    "lutz magdalena maja manfred manuel marc marcel marcin marco marcus margaret margarete maria "
+    "mariam marianne marie mario marion mark markus marta martha martin martina mary mateo "
+    "matteo matthew matthias maurice max maximilian mehmet mélanie mia michael michaela michel "
+    "michele miguel mike mila milan mohamed mohammed monica monika monique mustafa nadia nancy "
+    "natalia natalie nathalie nicholas nicola nicolas nicole niklas nils nina noah nora norbert "
+    "oliver olivia olga omar oscar otto pablo pamela paolo patricia patrick paul paula paulo "
+    "pedro peer peggy peter petra philip philipp philippe pierre pietro piotr rachel rafael "
+    "rainer ralf ramón raquel raul rebecca renate ricardo richard rita robert roberta roberto "
+    "robin roger roland rolf roman ronald rosa rudolf ruth ryan sabine sally salvatore sam samuel "
+    "sandra sara sarah sebastian sergio silke silvia simon simone sofia sofie sonia sophia sophie "
+    "stefan stefanie stefano stephanie stephen steven susan susanna susanne svetlana sven sylvia "
+    "tamara tanja tatiana teresa theo theodor theresa thierry thomas tim timothy tobias tom tomás "
+    "ulrich ulrike ursula ute valentina vera verena veronica victor victoria viktor vincent "
+    "vivian vladimir walter werner wilhelm william wolfgang xavier yasmin yvonne yusuf zoe".split()
+)
+"""Common given names, written down by hand from everyday knowledge of several languages."""
+GIVEN = 0.3
+"""The share of values with a common given name from which on a column seems to name people."""
+SUSPECT = re.compile(r"@|://|[A-Z]{2}\d{2}|(\d[^\w,]{0,3}){7}|(\d{1,3}\.){3}\d|\d{6}[-+]\d{4}")
+"""What every value has that `ANYWHERE` could find something in."""
+
+
+def has_given_name(text: str) -> bool:
+    """Whether a text of few capitalized words has a common given name among them.
+
+    >>> [has_given_name(text) for text in ("Köhler, Jörg", "Maria", "Heart Failure", "maria")]
+    [True, True, False, False]
+    """
+    words = re.findall(r"[^\W\d_]+", text)
+    if not 1 <= len(words) <= 4:
+        return False
+    return any(word[0].isupper() and word.casefold() in GIVEN_NAMES for word in words)
+
 
 def has_iban(text: str) -> bool:
     """Whether an account number with right check digits is in the text.
@@ -111,11 +175,12 @@ def has_iban(text: str) -> bool:
 def has_telephone(text: str) -> bool:
     """Whether a telephone number is in the text; a date is none, nor a number of thousands.
 
-    >>> [has_telephone(text) for text in ("call 0171 555 12 34", "2023-01-24", "1 234 567")]
+    >>> [has_telephone(text) for text in ("call 0171 555 12 34", "seen 24.10.2023", "1 234 567")]
     [True, False, False]
     """
-    if DATE.match(text) or GROUPED_NUMBER.fullmatch(text.strip()) or NATIONAL_ID.search(text):
+    if GROUPED_NUMBER.fullmatch(text.strip()) or NATIONAL_ID.search(text):
         return False
+    text = DATE_WITHIN.sub(" ", text)
     return any(
         sum(letter.isdigit() for letter in found[0]) >= 7 for found in TELEPHONE.finditer(text)
     )
@@ -130,6 +195,9 @@ ANYWHERE: dict[str, Callable[[str], object]] = {
     "addresses of machines (IP)": ADDRESS_OF_MACHINE.search,
 }
 """What is found also within longer texts."""
+
+
+NAMES = "names of people"
 
 
 @dataclass(frozen=True)
@@ -156,8 +224,9 @@ def find_patterns(values: Iterable[str] | Mapping[str, int]) -> list[ColumnPatte
     occurrences = Counter(values)
     n_values = occurrences.total()
     found = []
+    suspect = {value: n for value, n in occurrences.items() if SUSPECT.search(value)}
     for kind, test in ANYWHERE.items():
-        rows = sum(count for value, count in occurrences.items() if test(value))
+        rows = sum(count for value, count in suspect.items() if test(value))
         if rows:
             found.append(ColumnPattern(kind, rows / n_values))
     distinct = len(occurrences) / max(n_values, 1)
@@ -168,7 +237,11 @@ def find_patterns(values: Iterable[str] | Mapping[str, int]) -> list[ColumnPatte
         if words >= FREE_TEXT_WORDS:
             found.append(ColumnPattern("free text", 1.0))
         elif named > MOSTLY and distinct > 0.5:
-            found.append(ColumnPattern("names of people", named))
+            found.append(ColumnPattern(NAMES, named))
+    if n_values >= FEWEST and len(occurrences) >= FEWEST and not found:
+        given = sum(n for value, n in occurrences.items() if has_given_name(value)) / n_values
+        if given >= GIVEN:
+            found.append(ColumnPattern(NAMES, 1.0))
     return found
 
 
@@ -183,16 +256,24 @@ def find_codes(values: Sequence[str]) -> list[ColumnPattern]:
     """
     occurrences = Counter(values)
 
+    lists = {value: BETWEEN_CODES.split(value.strip()) for value in occurrences}
+
     def share(pattern: re.Pattern[str]) -> float:
-        rows = sum(n for value, n in occurrences.items() if pattern.fullmatch(value.strip()))
+        rows = sum(
+            n for value, n in occurrences.items() if all(map(pattern.fullmatch, lists[value]))
+        )
         return rows / max(len(values), 1)
 
-    found = {"ICD-10 codes": share(ICD_10), "ICD-9 codes": share(ICD_9)}
-    if not any(ICD_10.fullmatch(value.strip()) and len(value.strip()) > 3 for value in occurrences):
-        del found["ICD-10 codes"]
-    if not any(SURE_ICD_9.fullmatch(value.strip()) for value in occurrences):
-        del found["ICD-9 codes"]
-    found["amounts of money"] = share(MONEY)
+    parts = {part for listed in lists.values() for part in listed}
+    found = {}
+    if any(ICD_10.fullmatch(part) and len(part) > 3 for part in parts):
+        found["ICD-10 codes"] = share(ICD_10)
+    if any(map(SURE_ICD_9.fullmatch, parts)):
+        found["ICD-9 codes"] = share(ICD_9)
+    if any(len(listed) > 1 for listed in lists.values()):
+        found = {f"lists of {kind}": much for kind, much in found.items()}
+    money = sum(n for value, n in occurrences.items() if MONEY.fullmatch(value.strip()))
+    found["amounts of money"] = money / max(len(values), 1)
     return [ColumnPattern(kind, much) for kind, much in found.items() if much >= MOSTLY]
 
 
@@ -203,7 +284,11 @@ def find_marks(values: Iterable[str]) -> tuple[str, ...]:
     (('?', 'N/A'), ('-9',), ())
     """
     occurrences = Counter(values)
-    marks = [value for value in occurrences if value.strip().casefold() in MARKS]
+    marks = [
+        value
+        for value in occurrences
+        if value.strip().casefold() in MARKS or ZERO_DATE.fullmatch(value.strip())
+    ]
     others = [value for value in occurrences if value not in marks]
     numbers = [value for value in others if value not in NUMBER_MARKS]
     if len(numbers) < len(others) and all(value[:1].isdigit() for value in numbers):
@@ -241,8 +326,7 @@ def find_date_formats(values: Iterable[str]) -> list[tuple[str, ...]]:
     """
     families: dict[int, list[str]] = {}
     for value in dict.fromkeys(values):
-        shapes = (at for at, (shape, _) in enumerate(SHAPES) if shape.fullmatch(value.strip()))
-        at = next(shapes, None)
+        at = _find_shape(value)
         if at is None:
             return []
         families.setdefault(at, []).append(value.strip())
@@ -252,6 +336,27 @@ def find_date_formats(values: Iterable[str]) -> list[tuple[str, ...]]:
         if all(_is_date(text, form) for form, texts in formats.items() for text in texts):
             found.append(tuple(form for form in formats if not _is_in_other(form, formats)))
     return list(dict.fromkeys(found)) if families else []
+
+
+def list_dates(values: Sequence[str]) -> list[str]:
+    """The values that are dates in a common form; none where they are not nearly all.
+
+    >>> list_dates(["04.03.1950"] * 19 + ["4.3.50"])[0], list_dates(["04.03.1950", "x"])
+    ('04.03.1950', [])
+    """
+    dates = set()
+    for value in dict.fromkeys(values):
+        at = _find_shape(value)
+        if at is not None and any(_is_date(value.strip(), form) for form in SHAPES[at][1]):
+            dates.add(value)
+    found = [value for value in values if value in dates]
+    return found if len(found) >= MOSTLY * len(values) else []
+
+
+def _find_shape(value: str) -> int | None:
+    """The place of the first form of dates that a text has."""
+    text = value.strip()
+    return next((at for at, (shape, _) in enumerate(SHAPES) if shape.fullmatch(text)), None)
 
 
 def _is_in_other(form: str, formats: dict[str, list[str]]) -> bool:
@@ -318,18 +423,54 @@ def describe_exposed(
     ]
     warnings = []
     for name, sample in (sample_columns(source, shown) if shown else {}).items():
-        values = _write_out(sample)
-        told = [str(found) for found in find_patterns(_count_texts(values))]
-        if is_nearly_unique(values) and policy.columns[name].role != "quasi":
+        values, in_sets = (
+            _write_out(sample),
+            policy.columns[name].role == "quasi" and not exact_quasi,
+        )
+        texts = _count_all_texts(source, name, values)
+        told = [str(found) for found in find_patterns(texts)]
+        if is_nearly_unique(values) and not in_sets:
             told.append("nearly every value occurs once, so it finds a person again")
+        if in_sets and _names_each(texts):
+            told.append(
+                "most rows have a value of their own, and every set lists those of its rows"
+            )
         if told:
-            in_sets = policy.columns[name].role == "quasi" and not exact_quasi
             how = "told in sets" if in_sets else "released as they are"
             warnings.append(
                 f"values of column {name!r} are {how}: {'; '.join(told)}. Make it an identifier, "
                 'or say why it may be released: accept = "…"'
             )
     return tuple(warnings)
+
+
+def _names_each(texts: Counter[str]) -> bool:
+    """Whether sets of these texts tell nearly as much as the texts: intervals of numbers and dates
+    do not."""
+    if texts.total() < FEWEST or 2 * len(texts) < texts.total():
+        return False
+    return not all(map(ORDERED.fullmatch, texts))
+
+
+def _count_all_texts(source: Source, name: str, sample: pa.ChunkedArray) -> Counter[str]:
+    """The texts of the whole column, where they are not too much to look at; else the sample's."""
+    first = _count_texts(sample)
+    if not first or len(sample) < SAMPLE:
+        return first
+    each = sample.nbytes / len(sample)
+    within = replace(source, max_cells=min(source.max_cells, TEXTS, int(TEXT_BYTES / each)))
+    try:
+        counted = within.group_within_limit([name])
+    except DataError:
+        counted = None
+    if counted is None:
+        return first
+    texts = pc.utf8_slice_codeunits(_write_out(counted.column(name)), 0, LONGEST).to_pylist()
+    found: Counter[str] = Counter()
+    for text, rows in zip(texts, counted.column(ROWS).to_pylist(), strict=True):
+        if text:
+            found[text] += rows
+    return found
 
 
 def sample_columns(source: Source, columns: Sequence[str]) -> dict[str, pa.ChunkedArray]:

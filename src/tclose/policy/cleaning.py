@@ -233,6 +233,16 @@ class ColumnCleaning(Part):
         None, description="dates of birth become ages in whole years on this day"
     )
     clean: Cleaning | None = Field(None, description="how values are cleaned before they count")
+    unreadable: Literal["missing"] | None = Field(
+        None, description="values that are not written as the column says count as missing"
+    )
+
+    @model_validator(mode="after")
+    def _refuse_unread(self) -> Self:
+        if self.unreadable and not (self.date_format or self.decimal or self.age_on):
+            what = "nothing says how values are written, so that none is unreadable"
+            raise MisuseError(what, "say date_format, decimal or age_on, or leave unreadable out")
+        return self
 
     def without_cleaning(self) -> Self:
         """The same column of a table that is clean."""
@@ -294,6 +304,8 @@ class ColumnCleaning(Part):
             yield f"age in whole years on {self.age_on.isoformat()}"
         if self.clean:
             yield self.clean.describe()
+        if self.unreadable:
+            yield "values of another form counted as missing"
 
 
 def read_date(text: str, formats: tuple[str, ...]) -> str | None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from unicodedata import normalize
 
 from tclose.errors import PolicyError, UsageError
 from tclose.hierarchy.build import write_number
@@ -25,10 +26,17 @@ SUGGESTED = re.compile(r"""(["'])(identifier|quasi|sensitive|insensitive)\?\1"""
 DRAFTED_T = re.compile(r"^# t = [0-9.]+", flags=re.MULTILINE)
 
 
-def _words(text: str) -> re.Pattern[str]:
-    """Finds words of a name: short ones whole, longer ones as a beginning."""
+def _words(text: str, endings: str, *, alone: str = "-") -> re.Pattern[str]:
+    """Finds words of a name: short ones whole, longer ones as a beginning, some at the end of a
+    compound word, some only where they are all of the name."""
     parts = [word if len(word) > 3 else f"{word}(?=_|$)" for word in text.split()]
-    return re.compile(rf"(?:^|_)({'|'.join(parts)})")
+    alone = "|".join(alone.split())
+    return re.compile(rf"(?:^|_)({'|'.join(parts)})|{_endings(endings)}|^({alone})$")
+
+
+def _endings(text: str) -> str:
+    """Finds the last part of a compound word, perhaps in the plural."""
+    return rf"({'|'.join(text.split())})(?=(s|n|en)?(_|$))"
 
 
 # English, German, French, Spanish, Italian, Portuguese, Dutch.
@@ -39,7 +47,9 @@ IDENTIFIER = _words(
     "fax address adress direccion indirizzo endereco adres street strasse passport pasaporte "
     "license licence iban account konto mrn patient_no record record_no patnr fallnr fallnummer "
     "versichertennummer url ip website kennzeichen signature note notes comment remark free_text "
-    "freitext bemerkung notiz commentaire observacion"
+    "freitext bemerkung notiz commentaire observacion anschrift adresse familienname kennung",
+    "name nummer kennung anschrift telefon naam",
+    alone="patient patients patientin person client kunde",
 )
 SENSITIVE = _words(
     "diagnos disease illness condition icd dx drug medic hiv hba hb_a procedure surgery treatment "
@@ -49,7 +59,9 @@ SENSITIVE = _words(
     "krankheit erkrank befund gehalt lohn einkommen kosten betrag verstorben behandlung eingriff "
     "medikament konfession maladie salaire revenu cout deces decede traitement enfermedad salario "
     "sueldo coste costo fallecid tratamiento malattia stipendio reddito decedut doenca renda custo "
-    "obito ziekte loon inkomen overleden"
+    "obito ziekte loon inkomen overleden symptom allerg infe",
+    "diagnose diagnosis diagnostic krankheit erkrankung befund medikament behandlung therapie "
+    "therapy kosten einkommen gehalt operation symptom",
 )
 QUASI = _words(
     "age ages dob birth born sex gender zip zipcode postcode postal post city town county region "
@@ -59,11 +71,17 @@ QUASI = _words(
     "alter geburt geschlecht plz stadt ort gemeinde land bundesland kanton familienstand bildung "
     "beruf sprache groesse gewicht aufnahme entlassung datum jahr naissance sexe ville pays "
     "codepostal edad nacimiento sexo ciudad pais provincia eta nascita sesso citta paese idade "
-    "nascimento cidade leeftijd geboorte geslacht gemeente beroep"
+    "nascimento cidade leeftijd geboorte geslacht gemeente beroep wohnort postleit station ward "
+    "department abteilung insur versicher kasse payer taille poids",
+    "datum date jahr alter wohnort leitzahl beruf stand groesse gewicht sprache staat kasse",
 )
+POSTCODE = re.compile(r"(^|_)(zip|plz|post_?code|post_?leitzahl|postal|code_?postal|cap(_|$))")
+UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 BIRTH = re.compile("birth|dob|geburt|naissance|nacimiento|nascita|nascimento|geboorte")
 MONEY = "amounts of money"
-CODED = ("ICD-10 codes", "ICD-9 codes", MONEY)
+CODED = (
+    "ICD-10 codes", "ICD-9 codes", "lists of ICD-10 codes", "lists of ICD-9 codes", MONEY
+)  # fmt: skip
 """What values may look like that tell what people keep to themselves."""
 FEW = 0.2
 """A share of distinct values under which something that should name people hardly does."""
@@ -96,6 +114,10 @@ class Profile:
     spread: tuple[float, float] | None = None
     """The numbers between which nine tenths of the first rows lie."""
     is_whole: bool = False
+    unread: int = 0
+    """Rows whose value is no date in these formats."""
+    folded: int = 0
+    """How many values the first rows have once spaces around and case are left out, if fewer."""
     builtin: str = ""
     """The built-in hierarchy that knows its values."""
 
@@ -113,8 +135,9 @@ class Profile:
     @property
     def words(self) -> str:
         """Its name in small letters, words divided by underscores."""
-        parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
-        return re.sub(r"[^a-z]+", "_", parted.lower()).strip("_")
+        parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name).lower().translate(UMLAUTS)
+        plain = normalize("NFKD", parted).encode("ascii", "ignore").decode()
+        return re.sub(r"[^a-z]+", "_", plain).strip("_")
 
 
 @dataclass(frozen=True)
@@ -132,7 +155,7 @@ class Question:
 
     column: str
     topic: str
-    """role, dates, decimal or nulls."""
+    """role, dates, unreadable, decimal or nulls."""
     text: str
     answers: tuple[str, ...]
 
@@ -218,6 +241,9 @@ def list_questions(profiles: Sequence[Profile]) -> list[Question]:
         if len(profile.date_formats) > 1:
             text = "its dates do not tell which comes first, the month or the day"
             asked.append(Question(profile.name, "dates", text, ("month", "day")))
+        if profile.unread:
+            text = f"{_tell_unread(profile)}: do they count as missing?"
+            asked.append(Question(profile.name, "unreadable", text, YES_NO))
         if len(profile.decimals) > 1:
             text = "its amounts do not tell whether a mark parts thousands or decimals: decimals?"
             asked.append(Question(profile.name, "decimal", text, tuple(DECIMAL_WORDS)))
@@ -283,8 +309,14 @@ def _table(profile: Profile, role: str, reason: str, answers: Answers) -> list[s
         f'role = "{role}"  # {reason}',
         *_nulls_line(profile, answers.get((profile.name, "nulls"), "")),
         *_dates_line(profile, answers.get((profile.name, "dates"), "")),
+        *_unread_line(profile, answers),
         *_decimal_line(profile, answers.get((profile.name, "decimal"), "")),
     ]
+    if profile.folded:
+        lines.append(
+            '# clean = { trim = true, case = "lower" }  '
+            f"# {profile.distinct:,} spellings would become {profile.folded:,}"
+        )
     if role.startswith("quasi"):
         return lines + suggest_hierarchy(profile)
     distance, others = "equal", "ordered (needs order = [lowest, …, highest])"
@@ -340,13 +372,30 @@ def _dates_line(profile: Profile, answer: str) -> list[str]:
     if not formats:
         return []
     if len(formats) == 1:
-        return [f"date_format = {formats[0]}  # no other order of day and month fits"]
+        why = "no other order of day and month fits" if not profile.unread else "fits most values"
+        return [f"date_format = {formats[0]}  # {why}"]
     if answer:
         return [f"date_format = {formats[answer == 'day']}  # the {answer} first, as answered"]
     return [
         "# DOUBTFUL: its dates do not tell which comes first, the month or the day; choose one:",
         *(f"# date_format = {form}" for form in formats),
     ]
+
+
+def _tell_unread(profile: Profile) -> str:
+    rows = "1 row has" if profile.unread == 1 else f"{profile.unread:,} rows have"
+    is_one = len(profile.date_formats[0]) == 1
+    return f"{rows} no date in {'this form' if is_one else 'these forms'}"
+
+
+def _unread_line(profile: Profile, answers: Answers) -> list[str]:
+    """What becomes of values that are no dates, offered; with a question as long as there is."""
+    answer = answers.get((profile.name, "unreadable"), "")
+    if not profile.unread or answer == "no":
+        return []
+    why = "as answered" if answer else "correct them instead if they matter"
+    mark = "# " if _is_undecided(profile, answers) else ""
+    return [f'{mark}unreadable = "missing"  # {_tell_unread(profile)}; {why}']
 
 
 def suggest_hierarchy(profile: Profile) -> list[str]:
@@ -366,6 +415,9 @@ def suggest_hierarchy(profile: Profile) -> list[str]:
         if re.search(r"(^|_)zip", profile.words):
             return ['# hierarchy = { builtin = "us_zip" }  # three digits, small areas as 000']
         return ["# hierarchy = { prefix = [3, 2, 0] }  # characters kept at each level"]
+    if profile.kind == "text" and POSTCODE.search(profile.words):
+        kept = "characters kept; of different lengths, so what is cut off is one star"
+        return [f"# hierarchy = {{ prefix = [3, 2, 1] }}  # {kept}"]
     if profile.kind == "number" and profile.distinct > 10:
         widths = ", ".join(choose_widths(profile))
         return [f"# hierarchy = {{ intervals = [{widths}] }}  # widths, finest first"]
