@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FOR_USERS = ("excel", "spark", "postgres", "learn", "sign", "studio")
+FOR_USERS = ("excel", "statistics", "spark", "postgres", "learn", "sign", "studio")
 """Extras whose packages count; those of the tests and tools may be as new as they like."""
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[[^\]]*\])?>=(?P<least>[\d.]+)")
 

@@ -303,7 +303,7 @@ def test_a_single_file_has_no_columns_from_its_folders(tmp_path: Path, suffix: s
 
 
 FOREIGN = {
-    "t.xls": ".xlsx", "t.sas7bdat": "export", "t.sav": "export", "t.json": "export",
+    "t.xls": ".xlsx", "t.sas7bdat": "export", "t.rds": "export", "t.json": "export",
     "t.zip": "unpack", "t.csv.bz2": "unpack", "t.parquet.gz": "unpack", "t.tar.gz": "unpack",
     "t.sqlite": "export", "policy.toml": "name a table", "t.ods": ".xlsx",
 }  # fmt: skip

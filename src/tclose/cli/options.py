@@ -51,8 +51,8 @@ Table = Annotated[
     Place,
     table_argument(
         metavar="FILE",
-        help="The table: a CSV, Parquet, Arrow or Excel file, a folder or a quoted pattern of "
-        "them, or postgresql://host/database#table.",
+        help="The table: a CSV, Parquet, Arrow, Excel, Stata or SPSS file, a folder or a quoted "
+        "pattern of files, or postgresql://host/database#table.",
     ),
 ]
 of_policy = option("POLICY", "The policy (TOML or JSON).", "--policy", "-p")
@@ -62,7 +62,7 @@ Output = Annotated[
     Place,
     option(
         "OUT",
-        "The release: .csv, .csv.gz, .parquet, .arrow or .xlsx, or a new table, "
+        "The release: .csv, .csv.gz, .parquet, .arrow, .xlsx, .dta or .sav, or a new table, "
         "postgresql://…#table.",
         "--output",
         "-o",

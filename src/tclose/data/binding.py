@@ -127,6 +127,10 @@ def _open_path(path: str | Path, reading: Reading) -> Source:
             return open_arrow(files, connection)
         if files.kind == "excel":
             return open_excel(files, reading.sheet, connection)
+        if files.kind == "statistics":
+            from tclose.data.engines.files.statistics import open_statistics
+
+            return open_statistics(files, reading.encoding, connection)
         return open_text(files, reading, connection)
     except OSError as error:
         if error.errno in FULL:

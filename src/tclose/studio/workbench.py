@@ -174,7 +174,8 @@ class Workbench:
         """What a release is called: of the kind that the table is, where that can be written."""
         data = self.project.data
         suffix = data.suffix.lower() if isinstance(data, Path) else ".csv"
-        return f"release{suffix if suffix in ('.parquet', '.arrow', '.xlsx') else '.csv'}"
+        same = suffix in (".parquet", ".arrow", ".xlsx", ".dta", ".sav")
+        return f"release{suffix if same else '.csv'}"
 
     # --- the same by the command line
 

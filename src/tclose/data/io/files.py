@@ -26,6 +26,12 @@ from tclose.data.io.excel_writer import (
     refuse_too_large,
 )
 from tclose.data.io.paths import PACKED, is_read_from, refuse_address, suffix_of
+from tclose.data.io.statistics_writer import (
+    StatisticsWriter,
+    can_write_statistics,
+    needs_pyreadstat,
+    refuse_in_statistics,
+)
 from tclose.data.io.transaction import not_written, refuse_locked, write_part
 from tclose.errors import DataError, UsageError
 
@@ -92,9 +98,11 @@ def write_checked_table(
 ) -> T:
     """The same after `check` has read it back, and what that found; nothing where it raises."""
     open_writer = writer_for(path)
+    # What is noted beside a column goes nowhere but labels of values that are there.
+    told = schema if open_writer is StatisticsWriter else compact_schema(schema)
 
     def write(part: Path) -> T:
-        with closing(open_writer(part, compact_schema(schema), delimiter)) as writer:
+        with closing(open_writer(part, told, delimiter)) as writer:
             for batch in batches:
                 writer.write(compact_batch(batch))
         return check(part)
@@ -369,6 +377,7 @@ WRITERS: dict[str, Writer] = {
     **dict.fromkeys((".parquet", ".pq"), lambda path, schema, _: pq.ParquetWriter(path, schema)),
     **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), ArrowWriter),
     ".xlsx": SheetWriter,
+    **dict.fromkeys((".dta", ".sav", ".zsav"), StatisticsWriter),
 }
 
 
@@ -376,7 +385,7 @@ def writer_for(path: str | Path) -> Writer:
     """What writes a file of this name; raises where its end names no kind of table."""
     writer = WRITERS.get(suffix_of(path))
     if writer is None:
-        hint = "end it in .csv, .tsv, .parquet, .arrow or .xlsx; text also in .csv.gz, .csv.zst"
+        hint = "end it in .csv, .tsv, .parquet, .arrow, .xlsx, .dta or .sav; text also in .csv.gz"
         raise DataError("unknown kind of file", where=str(path), hint=hint)
     return writer
 
@@ -385,6 +394,8 @@ def refuse_unknown_kind(path: str | Path) -> None:
     """Raises where the end of a name says no kind of table that can be written here."""
     if writer_for(path) is SheetWriter and find_spec("openpyxl") is None:
         raise needs_openpyxl(path)
+    if writer_for(path) is StatisticsWriter and not can_write_statistics():
+        raise needs_pyreadstat(path)
 
 
 def refuse_unholdable(
@@ -403,13 +414,15 @@ def refuse_unholdable(
     elif writer is SheetWriter:
         refuse_too_large(rows(), len(schema), str(path))
         refuse_in_sheet(schema)
+    elif writer is StatisticsWriter:
+        refuse_in_statistics(path, schema)
     elif writer is not ArrowWriter:
         _refuse_in_parquet(schema)
 
 
 def tells_gaps_from_texts(path: str | Path) -> bool:
     """Whether files of this kind tell an empty text from a missing value."""
-    return writer_for(path) not in (CsvWriter, SheetWriter)
+    return writer_for(path) not in (CsvWriter, SheetWriter, StatisticsWriter)
 
 
 def _refuse_in_text(schema: pa.Schema) -> None:

@@ -19,18 +19,19 @@ from urllib.parse import unquote
 
 from tclose.errors import DataError, UsageError, nearest
 
-Kind = Literal["text", "parquet", "arrow", "excel"]
+Kind = Literal["text", "parquet", "arrow", "excel", "statistics"]
 PACKED = (".gz", ".zst")
 KINDS: dict[str, Kind] = {
     ".csv": "text", ".tsv": "text", ".txt": "text", ".dat": "text", "": "text",
     ".parquet": "parquet", ".pq": "parquet",
     ".arrow": "arrow", ".arrows": "arrow", ".feather": "arrow", ".ipc": "arrow",
     ".xlsx": "excel", ".xlsm": "excel",
+    ".dta": "statistics", ".sav": "statistics", ".zsav": "statistics", ".por": "statistics",
 }  # fmt: skip
 UNPACK = "unpack it first; text files may be .csv.gz or .csv.zst"
 HINTS = {
     ".xls .xlsb .ods .numbers": "open it in a spreadsheet program and save it as .xlsx or .csv",
-    ".sas7bdat .xpt .sav .zsav .por .dta .rds .rdata .json .jsonl .ndjson .xml .html .orc .avro "
+    ".sas7bdat .xpt .rds .rdata .json .jsonl .ndjson .xml .html .orc .avro "
     ".db .sqlite .sqlite3 .duckdb .mdb .accdb .pkl .pickle .npy .npz .h5 .hdf5":
         "export it as .csv or .parquet",
     ".zip .7z .rar .tar .tgz .bz2 .xz": UNPACK,
@@ -120,12 +121,14 @@ def _check_several(name: str, root: Path, paths: Sequence[Path]) -> Files:
         hint = "names that begin with a dot or an underscore do not count"
         raise DataError("there is no file in this folder", where=str(root), hint=hint)
     kinds = {kind_of(path): suffix_of(path) for path in reversed(paths)}
-    if len(kinds) > 1 or ("excel" in kinds and len(paths) > 1):
+    single = {"excel": "several spreadsheets", "statistics": "several Stata or SPSS files"}
+    found = next(iter(kinds))
+    if len(kinds) > 1 or (found in single and len(paths) > 1):
         suffixes = " and ".join(sorted(suffix or "no suffix" for suffix in kinds.values()))
-        what = f"files of several kinds ({suffixes})" if len(kinds) > 1 else "several spreadsheets"
+        what = f"files of several kinds ({suffixes})" if len(kinds) > 1 else single[found]
         hint = f"name some of them, such as '{root / '*.parquet'}', or one"
         raise DataError(f"{what} are not one table", where=str(root), hint=hint)
-    return Files(name, root, tuple(paths), next(iter(kinds)), single=False)
+    return Files(name, root, tuple(paths), found, single=False)
 
 
 def _list_files(path: Path) -> list[Path]:

@@ -162,7 +162,7 @@ def refuse_empty_texts(
     for name in columns:
         if "" in bound.cells.dictionaries[name].labels:
             raise UsageError(
-                "CSV and Excel files cannot tell its empty texts from missing values",
+                "such files cannot tell its empty texts from missing values",
                 where=f"column {name!r}",
                 hint=f"write {instead}, or make them missing",
             )

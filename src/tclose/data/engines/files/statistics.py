@@ -1,0 +1,161 @@
+"""Stata and SPSS files: read once into a file of typed columns that DuckDB counts.
+
+Such files store codes, and say in value labels what each code means. A column whose values all have
+labels of their own is read as these labels, and remembers its codes: written to such a file again,
+it has both. What the file declares to be missing is missing, and so is an empty text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tclose.data.engines.duckdb.source import DuckSource
+from tclose.data.engines.files.source import open_dataset
+from tclose.data.io.counting import Connection, file_hash
+from tclose.data.io.paths import Files, refuse_ambiguous, suffix_of
+from tclose.data.io.scratch import Scratch
+from tclose.data.io.statistics_writer import CODES, EXACT, LABEL, needs_pyreadstat
+from tclose.errors import DataError
+
+ROWS = 65_536
+KINDS: dict[type, str] = {
+    bool: "whole", int: "whole", str: "text", datetime: "moment", date: "day", time: "time",
+}  # fmt: skip
+TYPES = {
+    frozenset({"whole"}): pa.int64(), frozenset({"number"}): pa.float64(),
+    frozenset({"whole", "number"}): pa.float64(), frozenset({"day"}): pa.date32(),
+    frozenset({"moment"}): pa.timestamp("us"), frozenset({"time"}): pa.time64("us"),
+    frozenset({"text"}): pa.string(), frozenset(): pa.string(),
+}  # fmt: skip
+"""The type of a column, from the kinds of values that it has."""
+
+Chunk = dict[str, list[Any]]
+
+
+def open_statistics(files: Files, encoding: str | None, connection: Connection) -> DuckSource:
+    """The table in a Stata or SPSS file."""
+    path, scratch = files.paths[0], Scratch()
+    chunks, metadata = _open(path, encoding)
+    refuse_ambiguous(metadata.column_names, path.name)
+    columns = {
+        name: _Column(name, metadata.variable_value_labels.get(name) or {}, label or "")
+        for name, label in metadata.column_names_to_labels.items()
+    }
+    for chunk in chunks():
+        for name, values in chunk.items():
+            columns[name].look_at(values)
+    target = scratch.place("table.arrow")
+    schema = pa.schema([column.field() for column in columns.values()])
+    with pa.ipc.new_file(target, schema) as file:
+        for chunk in chunks():
+            arrays = [column.convert(chunk[name]) for name, column in columns.items()]
+            file.write(pa.record_batch(arrays, schema=schema))
+    import pyarrow.dataset as ds  # slow to import: it looks for pandas
+
+    return open_dataset(
+        ds.dataset([str(target)], format="ipc"), connection, files.name,
+        hashed=lambda: file_hash(path), scratch=scratch, files=files.paths,
+        notes=tuple(note for column in columns.values() for note in column.notes()),
+    )  # fmt: skip
+
+
+@dataclass
+class _Column:
+    """What is known of a column once all of its values were looked at."""
+
+    name: str
+    labels: dict[Any, str]
+    label: str
+    kinds: set[str] = field(default_factory=set)
+    unlabelled: bool = False
+
+    def look_at(self, values: list[Any]) -> None:
+        """Notes the kinds of some values, and whether all of them have a label."""
+        seen = {value for value in values if value is not None and value != ""}
+        self.kinds |= {_classify(value) for value in seen}
+        self.unlabelled |= not seen <= self.labels.keys()
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether labels tell the values apart."""
+        told = list(self.labels.values())
+        return bool(told) and not self.unlabelled and len(set(told)) == len(told) and all(told)
+
+    def notes(self) -> list[str]:
+        """What a reader should know of labels that were not used."""
+        if not self.labels or self.is_labelled or not self.kinds:
+            return []
+        why = "not all of its values have one" if self.unlabelled else "they do not differ"
+        return [f"column {self.name!r} is read as its codes, not its labels: {why}"]
+
+    def field(self) -> pa.Field:
+        """Its name and type, and beside them labels, for files that can have them."""
+        beside = {LABEL: self.label} if self.label else {}
+        if not self.is_labelled:
+            kind = TYPES.get(frozenset(self.kinds))
+            if kind is None:
+                what, hint = "the column holds values of several kinds", "write or fetch it again"
+                raise DataError(what, where=f"column {self.name!r}", hint=hint)
+            return pa.field(self.name, kind, metadata=beside)
+        codes = json.dumps([[told, code] for code, told in self.labels.items()])
+        return pa.field(self.name, pa.string(), metadata={CODES: codes, **beside})
+
+    def convert(self, values: list[Any]) -> pa.Array:
+        """Some values, in the type of the column."""
+        if self.is_labelled:
+            return pa.array([self.labels.get(value) for value in values], pa.string())
+        kind = self.field().type
+        if pa.types.is_integer(kind):
+            values = [None if value is None else int(value) for value in values]
+        return pa.array([None if value == "" else value for value in values], kind)
+
+
+def _classify(value: object) -> str:
+    if isinstance(value, float):
+        return "whole" if value.is_integer() and abs(value) <= EXACT else "number"
+    return KINDS.get(type(value), type(value).__name__)
+
+
+def _open(path: Path, encoding: str | None) -> tuple[Callable[[], Iterator[Chunk]], Any]:
+    """The rows some at a time, from the first again at every call, and what is said of them."""
+    try:
+        import pyreadstat
+    except ModuleNotFoundError:
+        raise needs_pyreadstat(path) from None
+    read = {".dta": pyreadstat.read_dta, ".por": pyreadstat.read_por}.get(
+        suffix_of(path), pyreadstat.read_sav
+    )
+    options = {} if encoding is None else {"encoding": encoding}
+
+    def load(**more: Any) -> Any:
+        try:
+            return read(str(path), output_format="dict", **options, **more)
+        except (OSError, MemoryError):
+            raise
+        except Exception:  # its own words may quote what stands in the file
+            what = "not a Stata or SPSS file, damaged, or in another encoding"
+            hint = "name its encoding (--encoding), or save it again"
+            raise DataError(what, where=path.name, hint=hint) from None
+
+    def chunks() -> Iterator[Chunk]:
+        start = 0
+        while True:
+            chunk, _ = load(row_offset=start, row_limit=ROWS)
+            rows = len(next(iter(chunk.values()), []))
+            if rows:
+                yield chunk
+            start += rows
+            if rows < ROWS:
+                return
+
+    _, metadata = load(metadataonly=True)
+    if not metadata.column_names:
+        raise DataError("the file has no columns", where=path.name)
+    return chunks, metadata
