@@ -89,5 +89,11 @@ def test_no_picture_dictionary_repr_or_message_holds_one(table: Path) -> None:
         tclose.audit(table, {"k": 2, "columns": {"to\x1bwn": "quasi"}})
     texts = [why.svg(), str(why), repr(why), release.dictionary().to_markdown()]
     texts += [str(tclose.audit(table, POLICY)), why._repr_html_(), str(refused.value)]
+    texts += [str(release), str(release.certificate), str(tclose.attack(table, POLICY, effort=0.1))]
     for text in texts:
         assert not CONTROLS.search(text)
+
+
+def test_names_are_printed_as_they_are_written(run: Run, tmp_path: Path) -> None:
+    told = run("audit", tmp_path / "a:x:b.csv", "-p", tmp_path / "p:x:.toml").stderr
+    assert "p:x:.toml" in "".join(told.split())

@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
+from tclose.data.binding import open_source
+from tclose.errors import DataError
 
 COLUMNS = ("age", "zip", "salary", "illness")
 ROWS = [
@@ -201,3 +203,40 @@ def test_a_parquet_column_of_nothing_but_missing_values_is_counted(tmp_path: Pat
     pq.write_table(table, tmp_path / "empty.parquet")
     counted = tclose.audit(tmp_path / "empty.parquet", quasi="zip", sensitive="ill")
     assert (counted.classes, counted.k) == (1, 4)
+
+
+@pytest.mark.parametrize("column", ["age", "ill", "note"])
+def test_texts_that_are_no_utf8_are_refused_by_their_column(column: str) -> None:
+    ends = b"".join(end.to_bytes(4, "little") for end in (0, 2, 4, 5, 6))
+    texts = pa.StringArray.from_buffers(4, pa.py_buffer(ends), pa.py_buffer(b"ab\xff\xfecd"))
+    table = pa.table({"age": ["1"] * 4, "ill": ["a", "b"] * 2, "note": ["x"] * 4})
+    table = table.set_column(table.column_names.index(column), column, texts)
+    rules = {"age": "quasi", "ill": {"role": "sensitive", "t": 1}, "note": "insensitive"}
+    for verb in (tclose.audit, tclose.anonymize):
+        with pytest.raises(DataError, match=f"column '{column}'"):
+            verb(table, {"k": 2, "columns": rules})
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view(), pa.large_string()])
+@pytest.mark.parametrize("suffix", ["arrow", "parquet", ""])
+def test_columns_of_any_kind_of_text_are_shuffled(
+    kind: pa.DataType, suffix: str, tmp_path: Path
+) -> None:
+    note = pa.array([f"a longer text, number {at}" for at in range(8)], pa.string()).cast(kind)
+    table = pa.table({"age": [1, 2] * 4, "ill": ["a", "b"] * 4, "note": note})
+    rules = {"age": "quasi", "ill": {"role": "sensitive", "t": 1}, "note": "insensitive"}
+    place = tmp_path / f"t.{suffix}" if suffix else None
+    release = tclose.anonymize(table, {"k": 4, "columns": rules}, effort=0, output=place)
+    made = release.data if place is None else open_source(place).read_first(["note"], 9)
+    assert sorted(map(str, made.column("note").to_pylist())) == sorted(map(str, note.to_pylist()))
+
+
+def test_numbers_of_thousands_of_digits_are_no_numbers() -> None:
+    ills = ["1", "2", "9" * 5000, "3"]
+    table = pa.table({"age": ["1", "1", "2", "2"], "ill": ills})
+    rules: dict[str, Any] = {"age": "quasi", "ill": {"role": "sensitive", "t": 1}}
+    assert tclose.anonymize(table, {"k": 1, "columns": rules}, effort=0).audit.holds
+    rules["ill"]["distance"] = "numeric"
+    with pytest.raises(tclose.TcloseError) as refused:
+        tclose.anonymize(table, {"k": 1, "columns": rules}, effort=0)
+    assert "999" not in str(refused.value)

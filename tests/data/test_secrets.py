@@ -14,7 +14,7 @@ import pytest
 import tclose
 from tclose import TcloseError
 from tclose.cli.console import command_line
-from tclose.data.io.paths import hide_passwords
+from tclose.data.io.paths import conceal, hide_passwords
 
 SECRET = "zQ7-hidden-Xy"
 NO_MATRIX = f"v,{SECRET}\n{SECRET},{SECRET}\n"
@@ -148,6 +148,10 @@ ADDRESSES = [
     "https://host/x.csv?access_token=HUSH",
     "s3a://ann:HUSH@bucket/x.parquet",
     "https://ann:HU@SH@host/HUSH@x.csv",
+    "ann:HUSH@db:5432/clinic",
+    "host=db user=ann password=HUSH",
+    "dbname=clinic password='HUSH SH@'",
+    "jdbc:oracle:thin:ann/HUSH@db:1521:x",
 ]
 
 
@@ -185,3 +189,17 @@ def test_no_query_is_in_a_certificate(form: list[str], monkeypatch: pytest.Monke
     )
     told = command_line()
     assert "SECRET" not in told and "123456" not in told and told.endswith("-p p.toml")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["a:b@c.csv"],
+        ["--person=user=ann"],
+        ["--query=SELECT 'x:y@z/' FROM t WHERE user = 1"],
+        ["--query", "SELECT * FROM t WHERE page = 'http://ann:x@host/'"],
+        ["--query=SELECT * FROM t WHERE page = 'http://ann:x@host/?key=1'"],
+    ],
+)
+def test_what_is_no_address_stays_as_it_is(words: list[str]) -> None:
+    assert conceal(words) == words

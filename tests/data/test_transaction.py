@@ -228,3 +228,28 @@ def test_a_folder_is_switched_whole(tmp_path: Path) -> None:
         write_folder(tmp_path / "split", fill)
         assert not (tmp_path / "split").exists()
     assert sorted(path.name for path in (tmp_path / "split").iterdir()) == ["a.txt", "b.txt"]
+
+
+def test_a_journal_does_not_reach_through_a_link(tmp_path: Path) -> None:
+    """Whoever may write beside an output must not have another's files moved or removed."""
+    private, bait = tmp_path / "private", tmp_path / "bait"
+    private.mkdir()
+    bait.mkdir()
+    (private / "diary").write_text("mine")
+    (bait / ".diary.00.part").symlink_to(private)
+    for end in ('"switch"\n', ""):
+        (tmp_path / ".a.csv.journal").write_text(f'["{bait / "diary"}", "00"]\n{end}')
+        write_text(tmp_path / "a.csv", "x")
+        assert (private / "diary").read_text() == "mine" and not (bait / "diary").exists()
+
+
+@forking
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs two users")
+def test_a_journal_of_another_user_is_refused(tmp_path: Path) -> None:
+    journal = tmp_path / ".a.csv.journal"
+    journal.write_text("")
+    os.chown(journal, 65534, 65534)
+    with pytest.raises(DataError, match="another user"):
+        write_text(tmp_path / "a.csv", "x")
+    journal.unlink()
+    write_text(tmp_path / "a.csv", "x")

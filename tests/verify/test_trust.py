@@ -227,3 +227,9 @@ def test_what_is_no_key_is_refused(run: Run, made: Made, keys: tuple[Path, Path]
     for wrong in (made["table"], keys[1], Path("none.pem")):
         result = run("sign", made["certificate"], "--key", wrong)
         assert result.exit_code == 2 and "openssl genpkey" in result.stderr
+    for endless in ("/dev/zero", "/dev/null"):
+        result = run("sign", made["certificate"], "--key", endless)
+        assert result.exit_code == 2 and "a device" in result.stderr
+        given = ("--certificate", made["certificate"], "--key", endless)
+        result = run("verify", made["table"], *given)
+        assert result.exit_code == 2 and "a device" in result.stderr

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tclose.arrays import Flags
 from tclose.notebook import Tabular
-from tclose.plain import rows_text, to_plain
+from tclose.plain import escape_controls, rows_text, to_plain
 from tclose.requirements.classes import Classes
 
 MOST_CLASSES = 10
@@ -118,7 +118,8 @@ class AttackReport(Tabular):
 
     def __str__(self) -> str:
         head = f"{self.source}: {rows_text(self.rows)} in {self.classes:,} classes"
-        return "\n".join([head, *(f"  {finding.sentence}" for finding in self.findings)])
+        told = [f"  {finding.sentence}" for finding in self.findings]
+        return escape_controls("\n".join([head, *told]))
 
 
 def report_classes(

@@ -72,6 +72,7 @@ def stdout(*, was_asked: bool = False) -> Console:
 
     how: dict[str, Any] = {
         "highlight": False,
+        "emoji": False,
         "no_color": SETTINGS.no_color or None,
         "quiet": SETTINGS.quiet and not was_asked,
     }
@@ -84,7 +85,7 @@ def stderr() -> Console:
     from tclose.report.render.terminal import SafeConsole
 
     plain = SETTINGS.no_color or None
-    return SafeConsole(stderr=True, highlight=False, soft_wrap=True, no_color=plain)
+    return SafeConsole(stderr=True, highlight=False, emoji=False, soft_wrap=True, no_color=plain)
 
 
 def say(text: str) -> None:
@@ -141,14 +142,12 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str
 
 def command_line() -> str:
     """What was typed, for certificates: without passwords, nor queries, which name values."""
-    from tclose.data.io.paths import hide_passwords
+    from tclose.data.io.paths import hide_passwords, is_query
 
     words = hide_passwords(sys.argv[1:])
     for at, word in enumerate(words):
-        if word.startswith("--query="):
-            words[at] = "--query=…"
-        elif at and words[at - 1] == "--query":
-            words[at] = "…"
+        if is_query(word, words[at - 1] if at else ""):
+            words[at] = "--query=…" if word.startswith("--query=") else "…"
     return shlex.join(["tclose", *words])
 
 

@@ -19,6 +19,7 @@ from tclose.data.io.records import (
     SupersetRecord,
     VersionedRecord,
 )
+from tclose.plain import escape_controls
 from tclose.policy.model import Policy
 from tclose.verify.audit import Audit
 from tclose.verify.verdict import RequirementRecord
@@ -254,7 +255,7 @@ class Certificate(Origin, CertifiedCounts):
                 f"{each.requirement} of {each.attribute}" if each.attribute else each.requirement
             )
             lines.append(f"  {about}: {each.required} asked, {each.achieved} attained")
-        return "\n".join(lines)
+        return escape_controls("\n".join(lines))
 
 
 def certify(

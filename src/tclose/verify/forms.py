@@ -18,6 +18,7 @@ from tclose.data.io.counting import file_hash
 from tclose.data.io.records import Form, JsonObject, Layout, LayoutFile
 from tclose.data.source import Source
 from tclose.errors import DataError, UsageError
+from tclose.plain import escape_controls
 from tclose.policy.columns import Column
 from tclose.policy.model import Policy, SearchSettings
 from tclose.requirements.identity.k_map import PopulationRequirement
@@ -122,7 +123,8 @@ class Recount:
         for file, audit in self.audits.items():
             lines += [f"  {file}: {judged}" for judged in audit.requirements]
         wrong = [check for check in self.checks if check.confirmed is False]
-        return "\n".join([*lines, *(f"  {check.line}: {check.counted}" for check in wrong)])
+        lines += [f"  {check.line}: {check.counted}" for check in wrong]
+        return escape_controls("\n".join(lines))
 
 
 def refuse_unjudged(policy: Policy, form: Form) -> None:

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tclose.errors import DataError, UsageError
+from tclose.small_files import read_small_file
 from tclose.verify.certificate import Certificate, SignatureRecord
 from tclose.verify.recheck import Check
 
@@ -18,6 +19,8 @@ MAKE = (
     "openssl pkey -in steward.pem -pubout -out steward.pub"
 )
 LINE = "signature"
+MOST_BYTES = 1 << 20
+"""The largest file that is read as a key."""
 
 
 def sign_certificate(certificate: Certificate, key: str | Path) -> Certificate:
@@ -69,7 +72,7 @@ def _write(raw: bytes) -> str:
 
 def _read_key(path: str | Path, parse: Any) -> Any:
     try:
-        return parse(Path(path).read_bytes())
+        return parse(read_small_file(path, MOST_BYTES))
     except OSError as error:
         what = f"the key cannot be read ({error.strerror})"
         raise DataError(what, where=str(path), hint=f"make one: {MAKE}") from None

@@ -19,12 +19,14 @@ from tclose.data.binding import BoundTable, open_source
 from tclose.data.engines.frames.release import convert_like
 from tclose.data.io.counting import file_hash
 from tclose.data.io.files import refuse_folder, write_folder, write_table
+from tclose.data.io.order import pick_rows
 from tclose.data.io.paths import AS_FOUND, Reading, find_files
 from tclose.data.io.records import FORMS, Form, Layout, LayoutFile
 from tclose.data.recognize import describe_exposed
 from tclose.data.source import Source
 from tclose.errors import InternalError, UnprovenError, UsageError, nearest
 from tclose.notebook import show_progress
+from tclose.plain import escape_controls
 from tclose.recode import Pseudonyms
 from tclose.recode.forms import group_rows, shuffle_within_groups
 from tclose.search import Budget, Progress, method_named, problem_of
@@ -91,7 +93,8 @@ class Split:
 
     def __str__(self) -> str:
         warnings = [f"  warning: {warning}" for warning in self.certificate.warnings or ()]
-        return "\n".join([str(self.recount), *warnings, *(f"  note: {n}" for n in self.notes)])
+        notes = [f"  note: {note}" for note in self.notes]
+        return escape_controls("\n".join([str(self.recount), *warnings, *notes]))
 
 
 @show_progress
@@ -271,7 +274,7 @@ def _project(
         projections.append(Projection(part.columns, label))
         nobody = np.zeros(len(label), dtype=np.int64)
         order = shuffle_within_groups(release.data, nobody, [budget.seed, at])
-        tables[part.file] = release.data.take(pa.array(order))
+        tables[part.file] = pick_rows(release.data, order)
         records.append(
             ProjectionRecord(
                 file=part.file,

@@ -25,7 +25,7 @@ from tclose.distance.numbers import to_integers
 from tclose.distance.registry import Attribute, DeclaredReference
 from tclose.errors import DataError, HierarchyError, UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.plain import exact
+from tclose.plain import LONGEST, exact
 from tclose.policy.columns import Column
 from tclose.requirements.closeness.t_closeness import refuse_shares
 from tclose.small_files import read_small_file
@@ -34,8 +34,9 @@ Kind = Literal["number", "date", "text"]
 MISSING = "(missing)"
 HUGE = 10**300
 """A number as good as infinite: widths of intervals cannot be told with it."""
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$")
-UNIT = re.compile(r"((?:[^\d*]*[^\w+*-])?)([+-]?\d+(?:\.\d+)?)([^\d*]*)$")
+NUMBER = re.compile(rf"(?=.{{1,{LONGEST}}}$)[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{{1,3}})?$")
+"""A number; thousands of digits are no quantity, and no exact share of them can be written."""
+UNIT = re.compile(rf"(?=.{{1,{LONGEST}}}$)((?:[^\d*]*[^\w+*-])?)([+-]?\d+(?:\.\d+)?)([^\d*]*)$")
 """A number with a unit. Letters directly before it make it a code: C34 is no amount of anything."""
 EPOCH = date(1970, 1, 1).toordinal()
 FIRST_DAY, LAST_DAY = date.min.toordinal() - EPOCH, date.max.toordinal() - EPOCH

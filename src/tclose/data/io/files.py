@@ -46,6 +46,7 @@ DATABASE_TYPE = re.compile(
     rb"[a-z][a-z0-9_ ]{1,30}(\([0-9, -]{1,12}\))?( with(out)? time zone)?(\[\])*"
 )
 VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+"""Types whose rows Arrow does not pick out, and those that they are put into meanwhile."""
 TELLABLE = (
     types.is_null, types.is_boolean, types.is_integer, types.is_floating, types.is_decimal,
     types.is_date, types.is_time, types.is_timestamp, types.is_string, types.is_large_string,

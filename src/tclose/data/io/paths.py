@@ -191,6 +191,13 @@ OTHER_ADDRESS = re.compile(
 """Addresses that tclose neither reads nor writes."""
 CREDENTIALS = re.compile(r"(:/+[^:@/\s]*):.*@", re.DOTALL)
 """A user and, up to the last @, a password in any address."""
+OPTION = r"(?:--[\w-]+=|-[a-z])?"
+BARE = re.compile(rf"^({OPTION}[^\s:@/=]+):[^\s@/]+@(?=[\w.\[\]-]+(?::\d+)?/)")
+"""The same without a scheme: ann:password@host:5432/database."""
+PAIR = r"(?:host|hostaddr|port|dbname|user|service|sslmode|password)\s*=\s*(?:'[^']*'|\S+)"
+CONNECTION = re.compile(rf"{OPTION}(?=.*password){PAIR}(?:\s+{PAIR})+\s*", re.IGNORECASE)
+"""What PostgreSQL's own programs take in place of an address: host=db user=ann password=…"""
+JDBC = re.compile(rf"^({OPTION}jdbc:\w*).*", re.IGNORECASE | re.DOTALL)
 SECRET_OPTION = re.compile(
     r"([?&;][\w.-]*(?:pass|pwd|secret|token|key|credential)[\w.-]*=)[^&;\s]*", re.IGNORECASE
 )
@@ -291,7 +298,9 @@ class Address:
 
 def refuse_foreign(path: str | Path) -> None:
     """Raises where a path is an address that tclose cannot use, without showing it."""
-    if OTHER_ADDRESS.match(str(path)) or CREDENTIALS.search(str(path)):
+    text = str(path)
+    is_address = OTHER_ADDRESS.match(text) or CREDENTIALS.search(text) or BARE.match(text)
+    if is_address or CONNECTION.fullmatch(text):
         raise UsageError(
             "this is an address, and neither a file nor a table that tclose can use",
             hint="name a file, or a table as postgresql://host/database#table; passwords of other "
@@ -314,16 +323,29 @@ def hide_passwords(arguments: Sequence[str]) -> list[str]:
 def conceal(arguments: Sequence[str]) -> list[str]:
     """The same; from now on `Address.of` knows which URL stood in the place of each."""
     _concealed.clear()
-    parts = [_split_url(argument) for argument in arguments]
+    before = ("", *arguments)
+    parts = [
+        # What a database is asked is not shown anywhere, and must stay what it is.
+        (argument, "") if is_query(argument, before[at]) else _split_url(argument)
+        for at, argument in enumerate(arguments)
+    ]
     _concealed.update((str(Address(url)), url) for _, url in parts if url)
     return [shown for shown, _ in parts]
+
+
+def is_query(argument: str, before: str) -> bool:
+    """Whether a command's argument is what a database is asked, given the argument before it."""
+    return before == "--query" or argument.startswith("--query=")
 
 
 def _split_url(argument: str) -> tuple[str, str]:
     """An argument as it may be shown, and the URL in it, if there is one."""
     start = ARGUMENT.match(argument)
     if start is None:
-        shown = CREDENTIALS.sub(r"\1:…@", argument)
+        if CONNECTION.fullmatch(argument):
+            return f"{argument.partition('=')[0]}=…", ""
+        shown = JDBC.sub(r"\1:…", argument)
+        shown = BARE.sub(r"\1:…@", CREDENTIALS.sub(r"\1:…@", shown), count=1)
         return SECRET_OPTION.sub(r"\1…", shown) if "/" in argument else shown, ""
     url = argument[start.end() :]
     return f"{start[0]}{Address(url)}", url

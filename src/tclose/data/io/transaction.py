@@ -112,6 +112,7 @@ class FileTransaction:
                     raise DataError(what, where=str(self.first), hint=hint)
                 # Whoever had the lock may have removed the file that was opened here.
                 if _is_file(self.place, file):
+                    _refuse_foreign(file, self.place)
                     self.journal = file
                     self._recover(file)
             finally:
@@ -214,7 +215,7 @@ class FileTransaction:
         """Finishes what a process that was killed had decided, or removes what it had written."""
         content = journal.read()
         entries = [_parse(line) for line in content.splitlines(keepends=True) if line != DECIDED]
-        known = [(target, folder) for target, folder in filter(None, entries) if folder.is_dir()]
+        known = [(target, folder) for target, folder in filter(None, entries) if _is_own(folder)]
         known.sort(key=lambda entry: entry[0] == self.first)
         for target, folder in known if content.endswith(DECIDED) else ():
             if (folder / target.name).exists():
@@ -264,6 +265,22 @@ def _parse(line: bytes) -> tuple[Path, Path] | None:
     except (ValueError, TypeError):
         pass
     return None
+
+
+def _refuse_foreign(file: IO[bytes], place: Path) -> None:
+    """Raises where somebody else made the journal: it says which files are moved and removed."""
+    if os.name == "posix" and os.fstat(file.fileno()).st_uid != os.geteuid():
+        what = "a journal of another user is in the way"
+        raise DataError(what, where=str(place), hint="have it removed, or name another folder")
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether a private folder is there, is no link to another, and is this user's."""
+    try:
+        known = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(known.st_mode) and (os.name != "posix" or known.st_uid == os.geteuid())
 
 
 def _remove(folder: Path, name: str) -> None:

@@ -86,7 +86,12 @@ def write_plain_text(document: Document, width: int = 110) -> str:
     """The whole document without colours."""
     page = io.StringIO()
     console = SafeConsole(
-        file=page, width=width, highlight=False, no_color=True, force_terminal=False
+        file=page,
+        width=width,
+        highlight=False,
+        emoji=False,
+        no_color=True,
+        force_terminal=False,
     )
     console.print(render_document(document))
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"

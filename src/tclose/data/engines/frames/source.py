@@ -135,7 +135,11 @@ def _table(frame: nw.DataFrame[Any]) -> pa.Table:
             if str(native[name].dtype).startswith("interval")
         }
         return pa.Table.from_pandas(native.assign(**texts), preserve_index=False)
-    return frame.to_arrow().select(frame.columns)
+    table = frame.to_arrow().select(frame.columns)
+    if isinstance(native, pa.Table):
+        # Texts that are no UTF-8 and offsets beyond the end would fail, or crash, anywhere later.
+        table.validate(full=True)
+    return table
 
 
 def _unreadable(name: str, why: str) -> DataError:
