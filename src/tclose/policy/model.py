@@ -84,6 +84,11 @@ class ReleaseSettings(Part):
         "shuffle", description="the order of the rows; kept, it tells whoever knows the table's"
     )
     identifiers: Literal["drop", "mask", "pseudonym"] = "drop"
+    formulas: Literal["keep", "quote"] = Field(
+        "keep",
+        description="CSV: texts that a spreadsheet program takes for formulas (=, +, -, @ first) "
+        "stay as they are, or get an apostrophe before them",
+    )
     recoding: Literal["local", "suppress-cells", "mean", "median", "mode"] = Field(
         "local",
         description="local: intervals, ancestors, sets; suppress-cells: * in the single cells in "

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from tclose.arrays import Ints
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import locate_batches
-from tclose.data.io.order import pick_rows
+from tclose.data.io.files import take_rows
 from tclose.data.source import Rows
 from tclose.distance.histogram import group_codes
 from tclose.recode.rewrite import Pseudonyms, list_released_columns, mask_values
@@ -41,7 +41,7 @@ class GroupedRows:
         kept = [name for name in self.table.column_names if name not in self.bound.attributes]
         table = self.table.select(kept)
         order = shuffle_within_groups(table, self.group, [self.seed, 0])
-        return pick_rows(table, order).add_column(0, group, pa.array(self.group[order]))
+        return take_rows(table, order).add_column(0, group, pa.array(self.group[order]))
 
     def sensitive_table(self, names: Sequence[str], group: str, count: str) -> pa.Table:
         """Anatomy's ST of one set of sensitive attributes: group, values, how many rows."""
@@ -61,7 +61,7 @@ class GroupedRows:
         for at, names in enumerate([*sets, *alone]):
             held = self.table.select(list(names))
             order = shuffle_within_groups(held, self.group, [self.seed, at + 1])
-            held = pick_rows(held, order)
+            held = take_rows(held, order)
             columns |= {name: held.column(name) for name in names}
         table = pa.table({name: columns[name] for name in self.table.column_names})
         return table.add_column(0, group, pa.array(np.sort(self.group, kind="stable")))

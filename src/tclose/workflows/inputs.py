@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from tclose.data.binding import BoundTable, UnknownValues, bind, bind_within_limit, open_source
 from tclose.data.cleaning import apply_cleanings
 from tclose.data.encode.cells import Cells, count_cells
+from tclose.data.formulas import unquote_formulas
 from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.data.io.records import SupersetRecord
 from tclose.data.profile import profile_columns
@@ -96,8 +97,9 @@ def open_table(
     source = open_source(data, reading, declared)
     if policy is None:
         checked = _name_columns(source, _split(quasi), _split(sensitive), thresholds)
-    if checked is not None and not is_clean:
-        source = apply_cleanings(source, checked)
+    if checked is not None:
+        source = unquote_formulas(source, checked)
+        source = source if is_clean else apply_cleanings(source, checked)
     progress("counting the classes")
     return OpenTable(checked, tuple(problems), source)
 

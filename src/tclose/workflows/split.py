@@ -18,8 +18,7 @@ from tclose.data.alignment import locate_rows
 from tclose.data.binding import BoundTable, open_source
 from tclose.data.engines.frames.release import convert_like
 from tclose.data.io.counting import file_hash
-from tclose.data.io.files import refuse_folder, write_folder, write_table
-from tclose.data.io.order import pick_rows
+from tclose.data.io.files import refuse_folder, take_rows, write_folder, write_table
 from tclose.data.io.paths import AS_FOUND, Reading, find_files
 from tclose.data.io.records import FORMS, Form, Layout, LayoutFile
 from tclose.data.recognize import describe_exposed
@@ -141,6 +140,10 @@ def split(
     if bound.policy.release.add:
         hint = "leave it out, or release one table with anonymize"
         raise UsageError("no columns are added to several tables", where="release.add", hint=hint)
+    if bound.policy.release.formulas == "quote":
+        hint = "write .parquet or .arrow files, which no program takes for formulas"
+        what = "nothing is quoted in several tables"
+        raise UsageError(what, where="release.formulas", hint=hint)
     wishes = bound.policy.search
     budget = budget_of(wishes, seconds, effort, seed, 0, cancelled=cancelled, progress=progress)
     layout = _lay_out(bound, form, _choose_sets(bound, form, sets), suffix)
@@ -274,7 +277,7 @@ def _project(
         projections.append(Projection(part.columns, label))
         nobody = np.zeros(len(label), dtype=np.int64)
         order = shuffle_within_groups(release.data, nobody, [budget.seed, at])
-        tables[part.file] = pick_rows(release.data, order)
+        tables[part.file] = take_rows(release.data, order)
         records.append(
             ProjectionRecord(
                 file=part.file,

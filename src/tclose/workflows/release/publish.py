@@ -22,6 +22,7 @@ from tclose.data.binding import BoundTable, hash_hierarchy, open_source, write_r
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.frames.release import make_frame
 from tclose.data.engines.postgres.source import refuse_taken
+from tclose.data.formulas import find_formulas, is_text_file, quote_formulas, unquote_formulas
 from tclose.data.io.counting import file_hash
 from tclose.data.io.files import (
     refuse_overwriting,
@@ -34,7 +35,7 @@ from tclose.data.io.order import derive_order_key, shuffle_rows
 from tclose.data.io.paths import Address, Reading
 from tclose.data.io.records import SupersetRecord, json_hash
 from tclose.data.io.transaction import find_part, switch_now, write_together
-from tclose.data.recognize import describe_exposed
+from tclose.data.recognize import describe_exposed, sample_columns
 from tclose.data.source import CellStore, Rows, Source, Translation
 from tclose.errors import UnprovenError, UsageError
 from tclose.policy.model import Policy
@@ -116,6 +117,9 @@ class Targets:
             return
         refuse_unholdable(self.output, schema, lambda: bound.source.n_rows)
         if bound.source.can_store(self.output):
+            if policy.release.formulas == "quote" and is_text_file(self.output):
+                hint = "name a .parquet folder, or a file that is written without the engine"
+                raise UsageError("engines quote no formulas", where="release.formulas", hint=hint)
             bound.source.refuse_taken(self.output)
         refuse_empty_texts(bound, bound.attributes, self.output, "a .parquet file")
 
@@ -287,7 +291,8 @@ def publish(
 
     def check(written: Source) -> Checked:
         job.begin("recounting")
-        audit = recount(job.policy, written, job.people, partial(_name_supersets, draft.plan))
+        counted = unquote_formulas(written, job.policy)
+        audit = recount(job.policy, counted, job.people, partial(_name_supersets, draft.plan))
         job.source.refuse_edited()
         if not audit.holds:
             raise UnprovenError(f"the written release does not keep its promise ({audit.broken})")
@@ -296,7 +301,8 @@ def publish(
         if stopped():
             raise nothing_kept()
         kept = (ORDER_KEPT,) if job.policy.release.rows == "keep" else ()
-        warnings = (*kept, *describe_exposed(job.policy, job.source)) or None
+        exposed = describe_exposed(job.policy, job.source)
+        warnings = (*kept, *exposed, *_find_formulas(job, audit)) or None
         told = {
             "command": job.command,
             "warnings": warnings,
@@ -342,6 +348,28 @@ def publish(
         notes=(*job.notes, *job.source.notes, *said),
         reporter=None if original is None else partial(_report, original, job.reading),
     )
+
+
+def _find_formulas(job: Job, audit: Audit) -> tuple[str, ...]:
+    """What is said of texts that a spreadsheet program takes for formulas, unless they are quoted.
+
+    Columns that nobody counted are looked at in the table's first rows.
+    """
+    output = job.targets.output
+    if job.policy.release.formulas == "quote" or not is_text_file(output):
+        return ()
+    counted = {} if audit.in_parts else audit.bound.cells.dictionaries
+    texts: dict[str, Any] = {name: words.labels for name, words in counted.items()}
+    roles = {name: column.role for name, column in job.policy.columns.items()}
+    rest = [
+        name
+        for name in job.source.columns
+        if name not in texts and roles.get(name) != "identifier" and job.source.is_scalar(name)
+    ]
+    for name, sample in (sample_columns(job.source, rest) if rest else {}).items():
+        if pa.types.is_string(sample.type) or pa.types.is_large_string(sample.type):
+            texts[name] = sample.to_pylist()
+    return find_formulas(texts, output)
 
 
 def _name_supersets(plan: Plan | None, written: BoundTable) -> Sequence[SupersetRecord]:
@@ -401,6 +429,8 @@ def _write(
     batches = until_stopped()
     if order_key is not None:
         batches = shuffle_rows(batches, rows.schema(), order_key, reading.memory)
+    if job.policy.release.formulas == "quote" and is_text_file(output):
+        batches = quote_formulas(batches)
     return None, write_rows(output, rows.schema(), batches, check, source.delimiter, reading)
 
 
