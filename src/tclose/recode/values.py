@@ -25,7 +25,14 @@ from tclose.utility.loss import ColumnLoss, LossReport, Quasi, ends, weigh_loss
 class Released:
     """One column's released value for every class (None: missing)."""
 
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+    __pydantic_config__ = ConfigDict(
+        extra="forbid",
+        strict=True,
+        # Older versions of pydantic do not take it from the docstring.
+        json_schema_extra={
+            "description": "One column's released value for every class (None: missing)."
+        },
+    )
 
     column: str
     kind: str

@@ -119,6 +119,7 @@ class DealtRows:
     def add(self, table: pa.Table) -> None:
         """Puts rows aside."""
         bits = table.column(HIGH).to_numpy() >> self.shift & np.uint64((1 << BITS) - 1)
+        bits = bits.astype(np.int64)  # older versions of NumPy do not count others
         order = np.argsort(bits, kind="stable")
         dealt, ends = take_rows(table, order), np.cumsum(np.bincount(bits, minlength=1 << BITS))
         for writer, start, end in zip(self.writers, [0, *ends], ends, strict=False):

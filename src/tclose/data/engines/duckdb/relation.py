@@ -22,7 +22,8 @@ from tclose.errors import DataError
 
 NAME, VALUE = "__tclose_name_{}", "__tclose_value_{}"
 VIEW, TABLE = "__tclose_nothing__", "SELECT * FROM __tclose_table__"
-LITERAL = re.compile(r"'((?:[^']|'')+)'")
+QUOTED = re.compile(r"""'((?:[^']|'')+)'|"((?:[^"]|"")+)\"""")
+"""A text, and a name: older engines write a file that is read by its name alone as a name."""
 CATEGORIES = re.compile(r"ENUM\('(?:[^']|'')*'(?:, ?'(?:[^']|'')*')*\)")
 UNTOLD = ("UHUGEINT", "BIT", "BIGNUM", "VARINT", "TIME WITH TIME ZONE", "VARIANT", "UNION")
 """Types whose values change, or cannot be told, on the way to a file."""
@@ -138,8 +139,8 @@ class RelationSource(DuckSource):
 
 def _files(relation: Relation) -> Iterator[Path]:
     """The files that the relation's query names, as far as they can be told from other texts."""
-    for text in LITERAL.findall(relation.sql_query()):
-        path = text.replace("''", "'")
+    for text, name in QUOTED.findall(relation.sql_query()):
+        path = text.replace("''", "'") or name.replace('""', '"')
         if os.path.isfile(path) or (has_magic(path) and suffix_of(path) in KINDS):
             yield Path(path)
 
