@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
+from tclose.arrays import Floats
 from tclose.data.engines.frames.release import is_frame, update_frame
 from tclose.learn.roles import RefusedError
 
@@ -122,5 +123,5 @@ def _values(values: pa.Array) -> NDArray[Any]:
     return np.array(values.to_pylist(), dtype=object)
 
 
-def _floats(values: pa.Array) -> NDArray[np.float64]:
+def _floats(values: pa.Array) -> Floats:
     return values.to_numpy(zero_copy_only=False).astype(np.float64)  # type: ignore[no-any-return]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.data.binding import BoundTable, is_fixed, make_hierarchy, open_source
 from tclose.data.cleaning import apply_cleanings
 from tclose.data.encode.cells import RowIndex, count_cells, form_classes
@@ -22,8 +22,6 @@ from tclose.recode.values import LabelWriter
 from tclose.utility.loss import code_quasi
 from tclose.verify.audit import Audit
 from tclose.workflows.verify import verify
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Ints
 from tclose.data.encode.cells import Cells, bin_codes
 from tclose.errors import UsageError
 from tclose.kernels.base.random import RandomStream
@@ -30,7 +30,7 @@ from tclose.search.by_construction.construct import split_into_rows
 from tclose.search.kernel_arrays import select_cells
 from tclose.search.merging import merge_failing
 from tclose.search.outcome import Budget, Clock, Stopped, Trial
-from tclose.search.problem import Ints, SearchProblem, number_classes
+from tclose.search.problem import SearchProblem, number_classes
 
 Sets = tuple[tuple[str, ...], ...]
 
@@ -134,7 +134,7 @@ class _Dealing:
         label[self.along[order]] = np.arange(self.problem.n_cells) % groups
         return label
 
-    def find_failing(self, label: Ints) -> NDArray[np.bool_]:
+    def find_failing(self, label: Ints) -> Flags:
         """Which groups fail by the constraints."""
         groups = int(label.max()) + 1
         first = np.append(0, np.cumsum(np.bincount(label, minlength=groups)))

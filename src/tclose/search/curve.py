@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.data.encode.cells import split_evenly
 from tclose.kernels.records.filling import hilbert_keys
-
-Ints = NDArray[np.int64]
 
 KEY_BITS = 62
 MOST_BITS = 16
@@ -42,10 +40,10 @@ def rank_along_curve(codes: Ints, rows: Ints) -> Ints:
     return np.argsort(np.argsort(hilbert_keys(grid, bits), kind="stable"))
 
 
-def find_quantiles(codes: Ints, rows: Ints) -> NDArray[np.float64]:
+def find_quantiles(codes: Ints, rows: Ints) -> Floats:
     """The share of the rows below the middle of each cell's code."""
     count = np.bincount(codes, weights=rows)
-    middle: NDArray[np.float64] = (np.cumsum(count) - count / 2) / max(count.sum(), 1)
+    middle: Floats = (np.cumsum(count) - count / 2) / max(count.sum(), 1)
     return middle[codes]
 
 
@@ -95,7 +93,7 @@ def divide_into_strata(rows: Sequence[Ints], fragments: int) -> list[Ints]:
     return [split_evenly(count, min(each, max(len(count), 1))) for count in rows]
 
 
-def merge_fragments(fragments: int, find_failing: Callable[[Ints], NDArray[np.bool_]]) -> Ints:
+def merge_fragments(fragments: int, find_failing: Callable[[Ints], Flags]) -> Ints:
     """Which fragments become one, so that none fails: a failing one joins its next neighbour.
 
     `find_failing` says of fragments that are merged by a label which of these break the promise.

@@ -11,13 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.kernels.base.table import CodedTable
 from tclose.requirements.constraint import Constraint, ConstraintKind, Constraints, JudgedAttribute
 from tclose.search.curve import find_quantiles, interleave_bits
 from tclose.utility.loss import ColumnLoss
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 FITS = 1 << 62
 """Products below this fit 64 bits."""
@@ -385,7 +383,7 @@ def _choose_form(column: ColumnLoss, weight: float) -> _ColumnForm:
     return _make_climb(column, weight)
 
 
-def _forbid(losses: Floats, too_far: NDArray[np.bool_], reach: Ints | None) -> Floats:
+def _forbid(losses: Floats, too_far: Flags, reach: Ints | None) -> Floats:
     """The losses, with far more for what a column's limit does not allow, if it has one."""
     return losses if reach is None else np.where(too_far, FORBIDDEN * (1 + losses), losses)
 

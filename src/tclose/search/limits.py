@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose.arrays import Flags
+from tclose.arrays import Flags, Ints
 from tclose.errors import UsageError
 from tclose.plain import rows_text
-from tclose.search.problem import Ints, SearchProblem, number_classes
+from tclose.search.problem import SearchProblem, number_classes
 
 HINT = "allow wider classes there, promise less, or allow rows to be left out (search.suppression)"
 

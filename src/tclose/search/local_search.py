@@ -19,6 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tclose.arrays import Ints
 from tclose.kernels.base.random import RandomStream
 from tclose.kernels.base.table import CodedTable
 from tclose.kernels.partition.local_search import CellSuppression, CellSwaps, DestroyAndRepair
@@ -30,7 +31,7 @@ from tclose.search.full_domain.covering import cover_cells
 from tclose.search.merging import merge_failing
 from tclose.search.mondrian import mondrian, read_cuts, split_all
 from tclose.search.outcome import Budget, Clock, Cuts, Outcome, Trial, finalize
-from tclose.search.problem import Ints, SearchProblem, number_classes
+from tclose.search.problem import SearchProblem, number_classes
 from tclose.search.supersets import (
     REGIONS,
     Region,

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Ints
 from tclose.kernels.base.table import CodedTable
 from tclose.kernels.partition.state import ClassMerger, PartitionState
-from tclose.search.problem import Ints, number_classes
+from tclose.search.problem import number_classes
 
 IsHurried = Callable[[int], bool]
 """Is told how many looks at classes were taken; says whether the rest has to be brief."""
@@ -80,7 +80,7 @@ def merge_farthest(
     return _read_off(merger, total)
 
 
-def merge_marked(label: Ints, marked: NDArray[np.bool_], curve: Ints, table: CodedTable) -> Ints:
+def merge_marked(label: Ints, marked: Flags, curve: Ints, table: CodedTable) -> Ints:
     """The labelling with every marked class merged with one neighbour, whatever comes of it. The
     cheapest that mends it by the constraints, else the cheapest."""
     merger = _line_up(label, curve, table)

@@ -17,9 +17,10 @@ from typing import Literal
 
 import numpy as np
 
+from tclose.arrays import Ints
 from tclose.kernels.splitting.split import NodeWorkspace, SplitTree
 from tclose.search.outcome import Budget, Clock, Cuts, Outcome, finalize
-from tclose.search.problem import Ints, SearchProblem, number_classes
+from tclose.search.problem import SearchProblem, number_classes
 from tclose.search.supersets import (
     Region,
     can_search_regions,

@@ -14,11 +14,12 @@ from typing import Literal
 
 import numpy as np
 
+from tclose.arrays import Ints
 from tclose.errors import UsageError
 from tclose.search.curve import rank_along_curve
 from tclose.search.limits import keep_limits
 from tclose.search.merging import merge_marked
-from tclose.search.problem import Ints, NamedSupersets, SearchProblem, number_classes
+from tclose.search.problem import NamedSupersets, SearchProblem, number_classes
 
 Stopped = Literal["finished", "budget", "clock", "cancelled"]
 """Nothing was left to try; the effort was spent (equal seeds stop alike); time was up; by hand."""

@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells
 from tclose.distance.histogram import Counts, group_codes
@@ -37,7 +37,6 @@ from tclose.search.curve import rank_along_curve
 from tclose.search.kernel_arrays import FORBIDDEN, ConstraintArrays, TableArrays, count_slots
 from tclose.utility.loss import ColumnLoss, LossReport, code_quasi, ends, partition_loss
 
-Ints = NDArray[np.int64]
 Climbs = list[list[Ints]] | None
 """The codes of every class at each level of each column: the supersets of (n, t)-closeness."""
 NamedSupersets = Mapping[str, Supersets]
@@ -120,7 +119,7 @@ class SearchProblem:
         return partition_loss(self.columns, self.codes, self.rows, label)
 
     @cached_property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """What each column counts, 1 on the average."""
         given = self.objective.weights
         each = [given.get(column.name, Fraction(1)) for column in self.columns]
@@ -144,7 +143,7 @@ class SearchProblem:
         """The columns that may not be generalized at will."""
         return [at for at, column in enumerate(self.columns) if column.reach is not None]
 
-    def find_too_wide(self, label: Ints) -> NDArray[np.bool_]:
+    def find_too_wide(self, label: Ints) -> Flags:
         """[classes, columns]: which classes are wider than their columns may be."""
         kept = np.flatnonzero(label >= 0)
         classes = int(label.max(initial=-1)) + 1
@@ -214,7 +213,7 @@ class SearchProblem:
 
     def find_failing(
         self, label: Ints, climbs: Climbs = None, supersets: NamedSupersets | None = None
-    ) -> NDArray[np.bool_]:
+    ) -> Flags:
         """Which classes of a labelling break a requirement; cells labelled −1 are not released.
         Without `climbs` or `supersets`, (n, t)-closeness is not judged."""
         proposed = self._propose(label, climbs, supersets)

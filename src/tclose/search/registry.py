@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from tclose.arrays import Ints
 from tclose.errors import UsageError, nearest
 from tclose.requirements.constraint import ConstraintKind
 from tclose.search.by_construction import baselines, fragments, microaggregation
@@ -24,7 +25,7 @@ from tclose.search.local_search import cover, hybrid
 from tclose.search.merging import merge_farthest
 from tclose.search.mondrian import mondrian
 from tclose.search.outcome import Budget, Outcome, Trial
-from tclose.search.problem import Ints, SearchProblem
+from tclose.search.problem import SearchProblem
 
 MANY_CELLS = 2_000_000
 MOST_ROWS = 50_000_000

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tclose.arrays import Ints
 from tclose.requirements.closeness.supersets import (
     NOTHING,
     ClassExtents,
@@ -19,7 +20,7 @@ from tclose.requirements.closeness.supersets import (
 )
 from tclose.requirements.constraint import JudgedAttribute
 from tclose.search.outcome import Clock, Cuts
-from tclose.search.problem import Ints, NamedSupersets, SearchProblem, number_classes
+from tclose.search.problem import NamedSupersets, SearchProblem, number_classes
 from tclose.utility.loss import ColumnLoss, partition_loss
 
 CUTS = 12

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.data.binding import BoundTable, bind_within_limit
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.labels import ANYTHING
@@ -372,7 +372,7 @@ def _rank_part(
     ]
 
 
-def _count_before(summary: TableSummary, keys: Sequence[Key], table: pa.Table) -> NDArray[np.int64]:
+def _count_before(summary: TableSummary, keys: Sequence[Key], table: pa.Table) -> Ints:
     """How many classes of a part come before each key, column by column."""
     mine = summary.part(table).classes.key
     counts = np.zeros(len(keys), dtype=np.int64)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from tclose.arrays import Floats
 from tclose.data.io.records import JsonObject, Record
 from tclose.plain import number_text
 from tclose.requirements import Evaluation, Measurement, Requirement
@@ -259,7 +259,7 @@ def rank_classes(
     ]
 
 
-def largest_margin(margin: NDArray[np.float64]) -> float:
+def largest_margin(margin: Floats) -> float:
     """The largest finite margin, whatever its sign."""
     finite = margin[np.isfinite(margin)]
     return float(abs(finite).max()) if len(finite) else 0.0

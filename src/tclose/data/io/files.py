@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.data.io.excel_writer import (
     SheetWriter,
     needs_openpyxl,
@@ -294,7 +294,7 @@ class CsvText:
         )
 
 
-def _join_bytes(text: pa.Array) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64]]:
+def _join_bytes(text: pa.Array) -> tuple[bytes, Ints, Ints]:
     """All bytes of a column of texts, and where each text that is not empty begins and ends."""
     if not len(text):
         return b"", np.zeros(0, np.int64), np.zeros(0, np.int64)

@@ -15,21 +15,16 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tclose.arrays import Floats, Ints
 from tclose.kernels.records.filling import allot_rows
 from tclose.search.by_construction.construct import Construction
-from tclose.search.by_construction.emd_bounds import (
-    EmdAttribute,
-    EmdConstraints,
-    Floats,
-    make_emd_bounds,
-)
+from tclose.search.by_construction.emd_bounds import EmdAttribute, EmdConstraints, make_emd_bounds
 from tclose.search.by_construction.quotas import (
     count_most_classes,
     count_subset_rows,
     deal_rows,
     take_one_of_each,
 )
-from tclose.search.problem import Ints
 
 Group = Callable[[Construction, int], Ints]
 

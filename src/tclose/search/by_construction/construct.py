@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tclose.arrays import Ints
 from tclose.kernels.records.filling import MatchingFilling, QuotaFilling
 from tclose.search.by_construction.emd_bounds import EmdConstraints, find_emd_constraints
 from tclose.search.by_construction.quotas import Quotas
@@ -21,7 +22,7 @@ from tclose.search.curve import rank_along_curve
 from tclose.search.local_search import LocalSearch
 from tclose.search.merging import Merge, merge_failing
 from tclose.search.outcome import Budget, Clock, Outcome
-from tclose.search.problem import Ints, SearchProblem, number_classes
+from tclose.search.problem import SearchProblem, number_classes
 
 GOLDEN = 0.6180339887498949
 LEAST_REACH = 16

@@ -19,13 +19,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.arrays import Floats, Ints
 from tclose.distance.histogram import group_codes
 from tclose.kernels.records.bounds import least_bounds
 from tclose.requirements.constraint import Constraints
 from tclose.search.kernel_arrays import ConstraintArrays
-from tclose.search.problem import Ints, SearchProblem
-
-Floats = NDArray[np.float64]
+from tclose.search.problem import SearchProblem
 
 ROUNDING = 1e-12
 """Bounds are planned in floats and kept this far below t; classes are accepted exactly."""

@@ -27,8 +27,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.kernels.records.bounds import CutBounds
 from tclose.search.by_construction.construct import Construction
 from tclose.search.by_construction.emd_bounds import (
@@ -36,7 +36,6 @@ from tclose.search.by_construction.emd_bounds import (
     EmdAttribute,
     EmdBound,
     EmdConstraints,
-    Floats,
     make_emd_bounds,
 )
 from tclose.search.by_construction.quotas import (
@@ -48,7 +47,6 @@ from tclose.search.by_construction.quotas import (
     halve_rows,
 )
 from tclose.search.outcome import Clock
-from tclose.search.problem import Ints
 
 Plan = tuple["Fragmentation", Quotas]
 Sizing = Callable[[Ints, Sequence[EmdBound], int], Quotas]
@@ -238,14 +236,14 @@ class _Cutting:
                 self._push(half, beyond)
         return self._finish()
 
-    def _push(self, at: int, beyond: NDArray[np.bool_]) -> None:
+    def _push(self, at: int, beyond: Flags) -> None:
         node = self.nodes[at]
         if node.halves is None and len(node.along):
             gain, best = self._best(node, beyond)
             saved = float((node.bound - node.after[best]).sum())
             heapq.heappush(self.heap, (-gain, -saved, at))
 
-    def _best(self, node: _Node, beyond: NDArray[np.bool_]) -> tuple[float, int]:
+    def _best(self, node: _Node, beyond: Flags) -> tuple[float, int]:
         """The cut that lowers the bounds beyond their targets most; of several, all bounds most."""
         saved = node.bound - node.after
         gain = np.minimum(saved[:, beyond], (self.bound - self.limit)[beyond]).sum(axis=1)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tclose.arrays import Ints
 from tclose.search.by_construction.emd_bounds import (
     ROUNDING,
     EmdAttribute,
@@ -26,7 +27,6 @@ from tclose.search.by_construction.emd_bounds import (
     are_within,
     make_emd_bound,
 )
-from tclose.search.problem import Ints
 
 Bounds = Sequence[EmdBound]
 

@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.notebook import Drawable, Tabular
 
-Ints = NDArray[np.int64]
 Place = tuple[Fraction | None, int | None]
 """A t and a k."""
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from tclose.arrays import Ints
 from tclose.errors import InternalError, UsageError
 from tclose.plain import exact
 from tclose.requirements import Requirement
@@ -21,7 +22,7 @@ from tclose.requirements.identity.k_anonymity import KAnonymity
 from tclose.search.frontier.curves import Frontier, Place, Point, place_text
 from tclose.search.local_search import hybrid
 from tclose.search.outcome import Budget, Outcome, Progress
-from tclose.search.problem import Ints, SearchProblem, compile_constraints, infeasible
+from tclose.search.problem import SearchProblem, compile_constraints, infeasible
 from tclose.search.registry import choose_method, method_named
 
 Value = Callable[[Outcome], float]

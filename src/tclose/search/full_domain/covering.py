@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tclose.search.full_domain.lattice import Ints, Ladder, Lattice, Levels, ladders_of
+from tclose.arrays import Ints
+from tclose.search.full_domain.lattice import Ladder, Lattice, Levels, ladders_of
 from tclose.search.full_domain.measures import weigh_columns
 from tclose.search.full_domain.rollup import Roller
 from tclose.search.outcome import Clock

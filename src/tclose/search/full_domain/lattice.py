@@ -14,16 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Floats, Ints
 from tclose.errors import UsageError
 from tclose.kernels.partition.grouping import KeyLayout
 from tclose.search.kernel_arrays import make_record
 from tclose.search.problem import SearchProblem
 from tclose.utility.loss import ColumnLoss
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Levels = tuple[int, ...]
 
 WORD = 62

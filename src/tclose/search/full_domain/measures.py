@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Floats
 from tclose.errors import UsageError, nearest
 from tclose.search.full_domain.lattice import Ladder, Levels
 from tclose.search.problem import SearchProblem
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

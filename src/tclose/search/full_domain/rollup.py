@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tclose.arrays import Floats, Ints
 from tclose.errors import InternalError, UsageError
 from tclose.kernels.base.constraints import ConstraintSet
 from tclose.kernels.partition.grouping import Grouping, NodeGrouping
 from tclose.search.full_domain.lattice import (
-    Ints,
     Ladder,
     Levels,
     ladders_of,
@@ -62,7 +61,7 @@ class Roller:
         self,
         problem: SearchProblem,
         ladders: Sequence[Ladder],
-        price: NDArray[np.float64],
+        price: Floats,
         clock: Clock,
         room: int = 0,
         *,

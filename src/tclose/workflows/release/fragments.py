@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Ints
 from tclose.data.source import FRAGMENT, ROWS, PartResult
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
@@ -29,9 +29,6 @@ from tclose.verify.audit import list_part_requirements
 from tclose.verify.certificate import LeftOutRecord, Origin
 from tclose.workflows.release.partition_plan import CELLS, CellSketch, PartitionPlan
 from tclose.workflows.release.publish import Draft, Job, TranslatedRows, describe_loss, hash_promise
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 FRAGMENT_CELLS = 500_000
 """Cells of a fragment, more or less: a search on so many takes seconds."""

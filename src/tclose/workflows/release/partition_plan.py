@@ -12,16 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.data.encode.cells import merge_equal, split_evenly
 from tclose.data.source import ROWS, CellPositions
 from tclose.data.summary import TableSummary
 from tclose.distance.histogram import lexicographic
 from tclose.search import Budget, method_named, problem_of
 from tclose.search.curve import divide_into_strata, find_coordinates, interleave_coordinates
-
-Ints = NDArray[np.int64]
 
 LEAST, MOST = 2**16, 2**22
 """Cells of a sketch at least and at most, more or less, however many are taken into one place."""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags
 from tclose.data.binding import BoundTable, hash_hierarchy, open_source, write_rows
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.frames.release import make_frame
@@ -487,9 +487,7 @@ def list_versions() -> dict[str, str]:
     }
 
 
-def count_by_part(
-    bound: BoundTable, quasi: Quasi, some: NDArray[np.bool_]
-) -> dict[str, dict[str, int]]:
+def count_by_part(bound: BoundTable, quasi: Quasi, some: Flags) -> dict[str, dict[str, int]]:
     """From which coarse parts of each quasi-identifier the rows of some cells are."""
     rows = bound.cells.rows[some].tolist()
     found = {}

@@ -8,8 +8,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tclose.arrays import Flags, Floats, Ints
 from tclose.data.engines.frames.source import index_to_columns
 from tclose.data.io.files import compact_array, compact_table, take_rows
 from tclose.data.io.order import permute_rows
@@ -53,7 +53,7 @@ def convert_like(data: Any, table: pa.Table) -> Any:
 def make_frame(
     data: Any,
     recoded: pa.Table,
-    kept: Callable[[], NDArray[np.int64]],
+    kept: Callable[[], Ints],
     texts: Sequence[str],
     hidden: Sequence[str],
     *,
@@ -154,10 +154,10 @@ def _map_inner(kind: Any, change: Callable[[Any, Any], Any], values: Any) -> Any
 
 def update_frame(
     data: Any,
-    keep: NDArray[np.int64],
-    replaced: Mapping[str, Sequence[str | None] | NDArray[np.float64] | pa.ChunkedArray],
+    keep: Ints,
+    replaced: Mapping[str, Sequence[str | None] | Floats | pa.ChunkedArray],
     columns: Sequence[str],
-    hidden: Mapping[str, NDArray[np.bool_]] | None = None,
+    hidden: Mapping[str, Flags] | None = None,
 ) -> Any:
     """The caller's own frame with some rows (in the order asked for), columns and new values.
 
@@ -184,7 +184,7 @@ def update_frame(
     return chosen.__finalize__(data) if hasattr(chosen, "__finalize__") else chosen
 
 
-def _hide(frame: Any, name: str, gone: NDArray[np.bool_], backend: Any) -> Any:
+def _hide(frame: Any, name: str, gone: Flags, backend: Any) -> Any:
     """The frame without some values of a column, which keeps its type and its categories.
 
     Numbers of numpy, which knows no missing ones, become nullable ones of the same width.

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyspark.sql import functions
 
+from tclose.arrays import Flags, Ints
 from tclose.data.engines.files.csv import SAMPLE, Dialect, copy_as_utf8, sniff_sample
 from tclose.data.engines.spark.frames import explain_errors, get_column, map_batches, quote_name
 from tclose.data.engines.spark.session import SparkPath, get_session
@@ -197,9 +197,7 @@ def list_steps(delimiter: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def follow_lines(
-    lines: pa.Array, steps: list[tuple[int, int, str]]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def follow_lines(lines: pa.Array, steps: list[tuple[int, int, str]]) -> tuple[Ints, Flags]:
     """Where a run of lines leads from each state, and whether it is ever inside a quoted field.
 
     >>> follow_lines(pa.array(['a,"b', 'c",d']), list_steps(","))[0].tolist()
