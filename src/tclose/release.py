@@ -21,7 +21,7 @@ from tclose.errors import UnprovenError, UsageError
 from tclose.notebook import Displayable
 from tclose.plain import escape_controls
 from tclose.recode import Plan, SuppressedRows
-from tclose.recode.plan import Way
+from tclose.recode.insertion import Applied
 from tclose.utility.loss import LossReport
 from tclose.verify.audit import Audit, recount
 from tclose.verify.certificate import Certificate, SizesRecord
@@ -29,21 +29,6 @@ from tclose.verify.certificate import Certificate, SizesRecord
 if TYPE_CHECKING:
     from tclose.search import Outcome
     from tclose.search.frontier.curves import Frontier
-
-
-@dataclass(frozen=True)
-class Applied:
-    """How new rows found their classes in a plan, and how many rows and classes that concerned."""
-
-    way: Way
-    outside: int
-    """Rows with values beyond everything that the plan covers."""
-    held_back: int
-    """Rows that have a class but would break the promise there."""
-    widened: int
-    """Classes that are released as more than the plan says, so that they cover their rows."""
-    changed: tuple[str, ...] = ()
-    """The columns whose hierarchy is not the one that the plan was made with."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,7 +17,7 @@ from tclose.data.io.counting import file_hash
 from tclose.errors import UsageError
 from tclose.policy.load import policy_from
 from tclose.recode import Plan
-from tclose.release import Applied
+from tclose.recode.insertion import Applied
 from tclose.verify.recheck import recheck
 
 pytestmark = pytest.mark.slow

@@ -27,20 +27,23 @@ MOST_ROUNDS = 40
 
 
 @dataclass(frozen=True)
-class Insertion:
-    """New rows recoded by a plan, and how many were not released, and why."""
+class Applied:
+    """How new rows found their classes in a plan, and how many rows and classes that concerned."""
 
-    recoding: Recoding
     way: Way
     outside: int
-    """Rows with values beyond everything that was released."""
+    """Rows with values beyond everything that the plan covers."""
     held_back: int
     """Rows that have a class but would break the promise there."""
     widened: int
-    """Classes that cover more than the plan says, so as to take new rows."""
+    """Classes that are released as more than the plan says, so that they cover their rows."""
+    changed: tuple[str, ...] = ()
+    """The columns whose hierarchy is not the one that the plan was made with."""
 
 
-def insert_cells(bound: BoundTable, plan: Plan, population: Cells | None = None) -> Insertion:
+def insert_cells(
+    bound: BoundTable, plan: Plan, population: Cells | None = None
+) -> tuple[Recoding, Applied]:
     """Puts each new row into a class of the plan that keeps the promise, as far as there is one."""
     _refuse_unfit(bound, plan)
     own = plan.own_rows.recall(bound) if plan.own_rows is not None else None
@@ -51,7 +54,7 @@ def insert_cells(bound: BoundTable, plan: Plan, population: Cells | None = None)
         everyone = np.arange(len(own))
         as_planned = IncomingRows(bound, population, shapes, plan.columns, everyone, own[:, None])
         recoding = as_planned.recode(shapes, own)
-        return Insertion(recoding, plan.way, 0, recoding.loss.left_out, 0)
+        return recoding, Applied(plan.way, 0, recoding.loss.left_out, 0)
     everyone, fixed = np.arange(len(bound.cells.rows)), bound.policy.limited
     if plan.cuts:
         label = follow_cuts(plan.cuts, shapes)
@@ -73,7 +76,7 @@ def insert_cells(bound: BoundTable, plan: Plan, population: Cells | None = None)
     recoding = incoming.recode(wide, label)
     outside = int(bound.cells.rows[choice[:, 0] < 0].sum())
     held_back = recoding.loss.left_out - outside
-    return Insertion(recoding, plan.way, outside, held_back, int(changed[used].sum()))
+    return recoding, Applied(plan.way, outside, held_back, int(changed[used].sum()))
 
 
 def _insert_by_levels(
@@ -82,7 +85,7 @@ def _insert_by_levels(
     levels: Mapping[str, int],
     population: Cells | None,
     own: Ints | None,
-) -> Insertion:
+) -> tuple[Recoding, Applied]:
     """Holding a class back changes what the others are compared with, so that is repeated."""
     recoding = recode_by_levels(bound, plan.columns, levels)
     label = recoding.label if own is None else np.where(own < 0, -1, recoding.label)
@@ -91,7 +94,7 @@ def _insert_by_levels(
     rows = bound.cells.rows
     outside = int(rows[recoding.label < 0].sum())
     kept = recoding.with_label(label, rows)
-    return Insertion(kept, "levels", outside, kept.loss.left_out - outside, 0)
+    return kept, Applied("levels", outside, kept.loss.left_out - outside, 0)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.errors import UsageError
 from tclose.recode import Plan, insert_cells
 from tclose.recode.plan import find_changed_hierarchies
-from tclose.release import Applied, Release
+from tclose.release import Release
 from tclose.workflows.inputs import PolicyLike, check, count_population, parse_embedded_policy
 from tclose.workflows.release.publish import Job, Targets, confirm, draft_recoding, publish
 
@@ -54,22 +54,23 @@ def apply(
     bound = check(data, rules, reading=reading, unknown_values="keep")
     targets.refuse(bound, bound.source.stream(), (data, policy, population))
     people = count_population(bound, population, reading)
-    found = insert_cells(bound, plan, people)
-    if not (found.recoding.label >= 0).any():
+    recoding, applied = insert_cells(bound, plan, people)
+    if not (recoding.label >= 0).any():
         what = "no row fits a class of the plan and keeps the promise; nothing was written"
         raise UsageError(what, where=bound.source.name, hint="anonymize the new table by itself")
-    names = ("way", "outside", "held_back", "widened")
-    placed: dict[str, Any] = {name: getattr(found, name) for name in names}
-    changed = find_changed_hierarchies(plan, bound)
+    applied = replace(applied, changed=find_changed_hierarchies(plan, bound))
     job = Job(data, reading, bound.source, bound.policy, targets, command, people, key)
     draft = draft_recoding(
         bound,
-        found.recoding,
+        recoding,
         plan,
         job.pseudonyms,
         method=f"apply ({plan.method})",
         seed=plan.seed,
-        changed_hierarchies=changed,
-        **placed,
+        way=applied.way,
+        outside=applied.outside,
+        held_back=applied.held_back,
+        widened=applied.widened,
+        changed_hierarchies=applied.changed,
     )
-    return replace(confirm(publish(job, draft)), applied=Applied(**placed, changed=changed))
+    return replace(confirm(publish(job, draft)), applied=applied)
