@@ -175,6 +175,8 @@ def describe_treatment(
     name: str,
     values: ReleasedValues | None = None,
     levels: Mapping[str, int] | None = None,
+    *,
+    with_cleaning: bool = True,
 ) -> str:
     """What was done to a column, in words; `values` are those of a quasi-identifier, if counted."""
     policy, column = bound.policy, bound.policy.columns[name]
@@ -190,7 +192,8 @@ def describe_treatment(
         done = policy.name_level(name, levels[name])
     elif column.role == "quasi":
         done = "made coarser" if values is None else values.describe()
-    return f"{column.describe_cleaning()}; then {done}" if column.cleaning_keys else done
+    is_told = with_cleaning and column.cleaning_keys
+    return f"{column.describe_cleaning()}; then {done}" if is_told else done
 
 
 def _describe_column(

@@ -58,7 +58,7 @@ def test_the_answer_is_that_of_the_policy_with_these_thresholds() -> None:
         ("k=5,k=6", "at most once"),
         ("tt=0.2", "did you mean 't'"),
         ("t=2", "[0, 1]"),
-        ("k=many", "valid integer"),
+        ("k=many", "a whole number is needed"),
     ],
 )
 def test_what_makes_no_sense_is_a_usage_error(

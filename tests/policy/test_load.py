@@ -227,3 +227,20 @@ def test_a_policy_survives_being_written_and_read_again() -> None:
     assert Policy.model_validate(policy.model_dump()) == policy
     assert Policy.model_validate_json(policy.model_dump_json()) == policy
     assert parse_policy(json.loads(policy.model_dump_json())) == (policy, [])
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ({"context": {"controls": "a contract"}}, "a list is needed"),
+        ({"context": {"purpose": 5}}, "a text is needed"),
+        ({"context": {"review_date": "soon"}}, "a day is needed"),
+        ({"columns": ["age"]}, "a table of keys and values is needed"),
+        ({"k": "many"}, "a whole number is needed"),
+        ({"columns": {"x": {"role": "quasi", "clean": {"trim": "maybe"}}}}, "true or false"),
+    ],
+)
+def test_kinds_of_values_are_told_in_plain_words(raw: dict[str, Any], told: str) -> None:
+    _, problems = parse_policy({"columns": {"age": "quasi"}, **raw})
+    said = " ".join(problem.what for problem in problems)
+    assert told in said and "Input should" not in said

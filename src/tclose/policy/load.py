@@ -20,6 +20,22 @@ from tclose.policy.model import Policy
 from tclose.small_files import read_small_file
 
 A = TypeVar("A", bound=Part)
+KINDS = {
+    "tuple_type": 'a list is needed, such as ["…"]',
+    "list_type": 'a list is needed, such as ["…"]',
+    "dict_type": "a table of keys and values is needed",
+    "model_type": "a table of keys and values is needed",
+    "string_type": 'a text is needed, in quotes: "…"',
+    "bool_type": "true or false is needed",
+    "bool_parsing": "true or false is needed",
+    "int_type": "a whole number is needed",
+    "int_parsing": "a whole number is needed",
+    "int_from_float": "a whole number is needed",
+    "string_too_short": "this is empty",
+    "date_from_datetime_parsing": "a day is needed, such as 2026-01-31",
+    "date_type": "a day is needed, such as 2026-01-31",
+}
+"""What pydantic finds, in plain words."""
 SCHEMA = "`tclose policy schema` lists every key and what it takes"
 
 
@@ -196,7 +212,8 @@ def _problem(item: Any) -> Problem:
         return Problem(where, "is required", SCHEMA)
     if isinstance(error := item.get("ctx", {}).get("error"), MisuseError):
         return Problem(where, error.what, error.hint)
-    return Problem(where, str(item["msg"]).removeprefix("Value error, "), SCHEMA)
+    told = KINDS.get(item["type"], str(item["msg"]).removeprefix("Value error, "))
+    return Problem(where, told, SCHEMA)
 
 
 def _keys_beside(loc: tuple[Any, ...]) -> list[str]:

@@ -90,7 +90,9 @@ def _describe_column(subject: Subject, name: str) -> Card:
     treatment = "as it was read"
     if subject.kind != "audit":
         levels = None if subject.certificate is None else subject.certificate.levels
-        treatment = describe_treatment(bound, name, values, levels)
+        treatment = describe_treatment(bound, name, values, levels, with_cleaning=False)
+        if values is not None and column.cleaning_keys:
+            facts.append(Fact("cleaned before", column.describe_cleaning()))
     empty = any(fact.tone == "bad" for fact in more)
     headline = f"{treatment}: nothing left" if empty else treatment
     return Card(subject.show(name), headline, "bad" if empty else "plain",
