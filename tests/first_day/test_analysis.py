@@ -154,6 +154,16 @@ def test_a_frame_of_pandas_has_intervals_and_ordered_categories() -> None:
     assert plain["age"].tolist() == release.data["age"].tolist()
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_numbers_among_texts_of_any_kind_become_numbers(kind: pa.DataType) -> None:
+    cost = [f"{row % 5},5" for row in range(ROWS)]
+    texts = {"age": list(map(str, TABLE["age"])), "cost": cost}
+    table = pa.table({name: pa.array(values, kind) for name, values in texts.items()})
+    columns = {"age": "quasi", "cost": {"role": "sensitive", "t": 0.5, "decimal": ","}}
+    ready = tclose.anonymize(table, {"k": 4, "columns": columns}, method="mondrian").to_pandas()
+    assert ready["cost"].dtype == "float64" and set(ready["cost"]) == {0.5, 1.5, 2.5, 3.5, 4.5}
+
+
 def test_categories_are_only_those_that_occur() -> None:
     table = TABLE.assign(stage=TABLE["stage"].replace("middle", "high"))
     ready = anonymize(table, Policy.build(COLUMNS, k=4)).to_pandas()

@@ -58,6 +58,14 @@ def test_a_joint_promise_is_a_promise_of_each_of_its_columns() -> None:
     assert tclose.anonymize(table, policy, method="mondrian").holds
 
 
+def test_what_can_be_rounded_is_told_to_be_rounded() -> None:
+    for cost in ([1.25 * row for row in range(ROWS)], [f"{row}.25" for row in range(ROWS)]):
+        for role, is_told in ((T | {"t": 1}, True), ("insensitive", False)):  # not cleaned
+            made = tclose.anonymize(TABLE.assign(note=cost), rules(T, role), method="mondrian")
+            (warning,) = made.certificate.warnings or ()
+            assert ("Round it (clean = { round = … })" in warning) == is_told
+
+
 def test_a_text_far_behind_the_first_rows_is_seen() -> None:
     rows = 30_000
     notes = ["nothing"] * (rows - 1) + ["reach me: ann@example.org"]

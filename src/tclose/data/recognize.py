@@ -423,10 +423,8 @@ def describe_exposed(
     ]
     warnings = []
     for name, sample in (sample_columns(source, shown) if shown else {}).items():
-        values, in_sets = (
-            _write_out(sample),
-            policy.columns[name].role == "quasi" and not exact_quasi,
-        )
+        values = _write_out(sample)
+        in_sets = policy.columns[name].role == "quasi" and not exact_quasi
         texts = _count_all_texts(source, name, values)
         told = [str(found) for found in find_patterns(texts)]
         if is_nearly_unique(values) and not in_sets:
@@ -437,11 +435,23 @@ def describe_exposed(
             )
         if told:
             how = "told in sets" if in_sets else "released as they are"
+            remedy = "Make it an identifier"
+            if policy.columns[name].role == "sensitive" and _are_numbers(values):
+                remedy = "Round it (clean = { round = … }), make it an identifier"
+            elif in_sets:
+                remedy = "Give it a hierarchy or a date_format, make it an identifier"
             warnings.append(
-                f"values of column {name!r} are {how}: {'; '.join(told)}. Make it an identifier, "
-                'or say why it may be released: accept = "…"'
+                f"values of column {name!r} are {how}: {'; '.join(told)}. {remedy}, or say why it "
+                'may be released: accept = "…"'
             )
     return tuple(warnings)
+
+
+def _are_numbers(values: pa.ChunkedArray) -> bool:
+    """Whether all values are numbers that can be rounded."""
+    if values.type != pa.large_string():
+        return bool(pa.types.is_floating(values.type) or pa.types.is_decimal(values.type))
+    return bool(pc.all(pc.match_substring_regex(values, r"^[+-]?\d+\.\d+$")).as_py())
 
 
 def _names_each(texts: Counter[str]) -> bool:

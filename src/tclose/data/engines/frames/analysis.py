@@ -10,6 +10,8 @@ import pyarrow as pa
 from tclose.data.encode.ranges import Ranges, read_ranges
 from tclose.errors import UsageError
 
+TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+
 
 def make_ready(
     table: pa.Table,
@@ -33,7 +35,7 @@ def make_ready(
         hint = "pip install pandas, or use release.data"
         raise UsageError("pandas is not installed", where="to_pandas", hint=hint) from None
     frame = table.to_pandas(date_as_object=False)
-    untyped = all(pa.types.is_string(field.type) for field in table.schema)
+    untyped = all(field.type in TEXTS for field in table.schema)
     for name in frame.columns:
         column = table.column(name).combine_chunks().dictionary_encode()
         labels = [None if value is None else str(value) for value in column.dictionary.to_pylist()]
