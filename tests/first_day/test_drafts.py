@@ -73,6 +73,43 @@ def test_the_messy_hospitals_draft_leads_to_a_release_that_holds(
     assert released["dob"].str.startswith(("[19", "[20", "19", "20", "*")).all()
 
 
+def test_a_german_export_is_understood_and_its_release_names_nobody(
+    klinik: Path, run: Callable[..., Result], elsewhere: Path
+) -> None:
+    """Names that repeat, a column named `befund` of free text, amounts with commas, odd dates."""
+    assert run("init", str(klinik), "-o", "p.toml").exit_code == 0
+    columns = tomllib.loads(Path("p.toml").read_text(encoding="utf-8"))["columns"]
+    assert {name: role_of(column) for name, column in columns.items()} == {
+        "Fallnummer": "identifier?",
+        "Patient": "identifier?",
+        "befund": "identifier?",
+        "Tel.": "identifier?",
+        "geburtsdatum": "quasi?",
+        "plz": "quasi?",
+        "Geschlecht": "quasi?",
+        "Größe": "quasi?",
+        "Aufnahmedatum": "quasi?",
+        "Hauptdiagnose": "sensitive?",
+        "Nebendiagnosen": "sensitive?",
+        "Kosten (€)": "sensitive?",
+        "HbA1c": "sensitive?",
+        "Verstorben": "sensitive?",
+    }
+    assert columns["geburtsdatum"]["unreadable"] == "missing"
+    assert columns["Kosten (€)"]["decimal"] == columns["HbA1c"]["decimal"] == ","
+    text = Path("p.toml").read_text(encoding="utf-8")
+    assert "so many values without an order" in text.partition("Nebendiagnosen")[2][:600]
+    assert run("policy", "confirm", "p.toml", "--t", "0.5").exit_code == 0
+    assert run("policy", "check", "p.toml", str(klinik)).exit_code == 0
+    made = run("anonymize", str(klinik), "-p", "p.toml", "-o", "r.csv", "--effort", "1")
+    assert made.exit_code == 0 and "'Kosten (€)' are released as they are" in made.output
+    released = Path("r.csv").read_text(encoding="utf-8")
+    raw = pd.read_csv(klinik, sep=";", dtype=str, encoding="cp1252").fillna("")
+    for name in ("Fallnummer", "Patient", "befund", "Tel."):
+        assert not any(value in released for value in {*raw[name]} - {""}), name
+    assert run("verify", "r.csv", "-p", "p.toml").exit_code == 0
+
+
 NAMES = {
     "primary_dx": "sensitive", "dx_code": "sensitive", "procedure": "sensitive",
     "deceased": "sensitive", "discharge_ts": "quasi", "Gehalt": "sensitive",

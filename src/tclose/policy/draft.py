@@ -85,6 +85,7 @@ CODED = (
 """What values may look like that tell what people keep to themselves."""
 FEW = 0.2
 """A share of distinct values under which something that should name people hardly does."""
+MANY = 100
 UNIQUE = 0.95
 BANDS = 12
 """Into about how many intervals the finest level divides nine tenths of the rows."""
@@ -325,6 +326,16 @@ def _table(profile: Profile, role: str, reason: str, answers: Answers) -> list[s
         distance, others = "ordered", "numeric, equal"
     if "ICD-10 codes" in dict(profile.looks):
         lines.append('# hierarchy = { builtin = "icd10" }  # for distance = "hierarchical"')
+    if (
+        distance == "equal"
+        and profile.distinct > MANY
+        and profile.distinct > FEW * profile.rows / 5
+    ):
+        lines.append(
+            "# so many values without an order are close only in very large classes: group them"
+            " (hierarchy),"
+        )
+        lines.append("# shorten them beforehand, or leave the column out (identifier)")
     if profile.kind == "number" and profile.is_nearly_unique:
         unit = choose_widths(profile)[0]
         lines.append(f"# clean = {{ round = {unit} }}  # nearly every value finds its row again")
@@ -400,7 +411,7 @@ def _unread_line(profile: Profile, answers: Answers) -> list[str]:
 
 def suggest_hierarchy(profile: Profile) -> list[str]:
     """A hierarchy that would suit the column, as a comment: intervals and sets of a class's own
-    values lose less (tests/first_day/test_suggested_hierarchies.py measures it).
+    values lose less (tests/first_day/test_drafts.py measures it).
     """
     if profile.builtin:
         return [f'# hierarchy = {{ builtin = "{profile.builtin}" }}']
