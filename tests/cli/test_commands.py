@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
+import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -391,6 +393,29 @@ def test_a_hierarchy_file_is_read_one_way(refused: Any, option: tuple[str, str])
 def test_an_edition_needs_a_report_for_folders_too(refused: Any) -> None:
     Path("release").mkdir()
     refused("verify", "release", "--edition", "internal", says=("an edition of what?", "--report"))
+
+
+def test_a_certificate_names_no_folder_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tclose.cli.console import command_line
+
+    words = ["anonymize", f"{tmp_path}/raw.csv", "-o", "out/r.csv", f"--report={tmp_path}/r.html"]
+    address = "postgresql://host/data#people"
+    monkeypatch.setattr(sys, "argv", ["tclose", *words, address, "/"])
+    told = command_line()
+    assert str(tmp_path) not in told and tmp_path.name not in told
+    expected = [
+        "tclose",
+        "anonymize",
+        "raw.csv",
+        "-o",
+        "out/r.csv",
+        "--report=r.html",
+        address,
+        "/",
+    ]
+    assert shlex.split(told) == expected
 
 
 @pytest.mark.parametrize("command", ["audit", "anonymize", "frontier", "split", "lattice"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -141,13 +142,15 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str
 
 
 def command_line() -> str:
-    """What was typed, for certificates: without passwords, nor queries, which name values."""
+    """What was typed, for certificates: without passwords, nor queries, which name values, nor
+    the folders of this machine, which name its users."""
     from tclose.data.io.paths import hide_passwords, is_query
 
     words = hide_passwords(sys.argv[1:])
     for at, word in enumerate(words):
         if is_query(word, words[at - 1] if at else ""):
             words[at] = "--query=…" if word.startswith("--query=") else "…"
+    words = [re.sub(r"^(--[\w-]+=)?/(?:[^/]*/)*(?=[^/])", r"\1", word) for word in words]
     return shlex.join(["tclose", *words])
 
 

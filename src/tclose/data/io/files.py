@@ -242,7 +242,7 @@ def compact_array(column: pa.Array) -> pa.Array:
     return column
 
 
-def take_rows(table: pa.Table, order: NDArray[np.int64]) -> pa.Table:
+def take_rows(table: pa.Table, order: Ints) -> pa.Table:
     """Some rows in an order; Arrow itself does not take those of views of texts."""
     plain = pa.schema(field.with_type(VIEWS.get(field.type, field.type)) for field in table.schema)
     return table.cast(plain).take(pa.array(order)).cast(table.schema)
