@@ -110,6 +110,23 @@ def test_a_german_export_is_understood_and_its_release_names_nobody(
     assert run("verify", "r.csv", "-p", "p.toml").exit_code == 0
 
 
+def test_what_is_confirmed_though_it_was_doubtful_is_named(
+    run: Callable[..., Result], elsewhere: Path
+) -> None:
+    number = [17 * row % 1009 for row in range(60)]
+    table = {
+        "a b": ["x", "y"] * 30,
+        "sex": ["f", "m"] * 30,
+        "seen": ["01/02/2023", "03/04/2023"] * 30,
+        "n": number,
+    }
+    pd.DataFrame(table).to_csv("raw.csv", index=False)
+    assert run("init", "raw.csv", "-o", "p.toml").exit_code == 0
+    said = run("policy", "confirm", "p.toml").output
+    assert 'something was doubtful at n, "a b", seen:' in " ".join(said.split())
+    assert "doubtful" not in run("policy", "confirm", "p.toml").output
+
+
 NAMES = {
     "primary_dx": "sensitive", "dx_code": "sensitive", "procedure": "sensitive",
     "deceased": "sensitive", "discharge_ts": "quasi", "Gehalt": "sensitive",

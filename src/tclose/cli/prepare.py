@@ -276,13 +276,17 @@ def confirm(
     `anonymize` needs a promise of every sensitive column: name a t here, or write one at each.
     """
     from tclose.data.io.files import write_text
-    from tclose.policy.draft import confirm_roles
+    from tclose.policy.draft import confirm_roles, list_doubtful
     from tclose.policy.load import parse_policy, read_raw
 
     read_raw(policy)
-    text, count = confirm_roles(policy.read_text(encoding="utf-8"), t)
+    drafted = policy.read_text(encoding="utf-8")
+    text, count = confirm_roles(drafted, t)
     write_text(policy, text)
     console.say(f"{policy}: {count} suggested role{'' if count == 1 else 's'} confirmed")
+    if count and (doubtful := list_doubtful(drafted)):
+        names = ", ".join(doubtful)
+        console.say(f"something was doubtful at {names}: read what stands beside before you go on")
     confirmed, problems = parse_policy(read_raw(policy))
     if problems or confirmed is None:
         raise PolicyError(problems)

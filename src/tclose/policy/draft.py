@@ -491,6 +491,22 @@ def confirm_roles(text: str, t: Written | None = None) -> tuple[str, int]:
     return text, count
 
 
+def list_doubtful(text: str) -> list[str]:
+    """The columns of a draft at which something is said to be doubtful, as they are written there.
+
+    >>> list_doubtful('a = "identifier?"  # text: x. DOUBTFUL: y')
+    ['a']
+    """
+    found, column = [], ""
+    for line in text.splitlines():
+        if header := re.match(r"\[columns\.(.+)\]  #", line):
+            column = header[1]
+        if "DOUBTFUL" in line:
+            named = re.match(r"""("[^"]*"|[\w-]+) = ["'](identifier|insensitive)\b""", line)
+            found.append(column if named is None else named[1])
+    return list(dict.fromkeys(found))
+
+
 @dataclass(frozen=True, repr=False)
 class PolicyDraft:
     """A suggested policy: nothing runs by it before it is confirmed."""
