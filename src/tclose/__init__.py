@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tclose.policy import PolicyDraft as PolicyDraft
     from tclose.recode import Plan as Plan
     from tclose.release import Release as Release
+    from tclose.search.by_construction.matrix import FragmentMatrix as FragmentMatrix
     from tclose.search.frontier.curves import Frontier as Frontier
     from tclose.search.full_domain.survey import Survey as Survey
     from tclose.utility.pair import Measure as Measure
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from tclose.workflows.audit import audit as audit
     from tclose.workflows.compose import compose as compose
     from tclose.workflows.explain import explain as explain
+    from tclose.workflows.explain import explain_fragments as explain_fragments
     from tclose.workflows.frontier import frontier as frontier
     from tclose.workflows.inputs import assess as assess
     from tclose.workflows.inputs import check as check
@@ -82,6 +84,7 @@ else:
             "tclose.policy": ["Column", "Policy", "PolicyDraft"],
             "tclose.recode": ["Plan"],
             "tclose.release": ["Release"],
+            "tclose.search.by_construction.matrix": ["FragmentMatrix"],
             "tclose.search.frontier.curves": ["Frontier"],
             "tclose.search.full_domain.survey": ["Survey"],
             "tclose.utility.pair": ["Measure", "Utility"],
@@ -89,6 +92,7 @@ else:
             "tclose.verify.explanation": ["Explanation"],
             "tclose.verify.verdict": ["Verdict"],
             "tclose.workflows.attack": ["attack", "attack_person"],
+            "tclose.workflows.explain": ["explain", "explain_fragments"],
             "tclose.workflows.inputs": ["assess", "check", "draft_policy"],
             "tclose.workflows.report": ["audit_report"],
             "tclose.workflows.split": ["Split", "split"],
@@ -96,7 +100,7 @@ else:
         }
         | {
             f"tclose.workflows.{verb}": [verb]
-            for verb in "anonymize apply audit compose explain frontier lattice measure".split()
+            for verb in "anonymize apply audit compose frontier lattice measure".split()
         },
     )
     __all__ += ["__version__"]

@@ -291,6 +291,10 @@ def explain(
     arcs: Annotated[
         bool, option("", "Draw the moves of mass as arcs instead of bars.", "--arcs")
     ] = False,
+    fragments: Annotated[
+        bool,
+        option("", "Show the matrix of two sensitive columns and its fragments.", "--fragments"),
+    ] = False,
     reading: options.ReadingOptions,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -303,6 +307,7 @@ def explain(
     from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
     from tclose.report import draw_differences, draw_flow
     from tclose.report.explanation import summarize_explanation
+    from tclose.report.fragments import draw_matrix, summarize_matrix
 
     if arcs and svg is None:
         raise UsageError("arcs of what?", where="arcs", hint="name a picture with --svg")
@@ -311,6 +316,18 @@ def explain(
         refuse_unwritable(svg)
         refuse_overwriting(svg, (file, declared["policy"]), "the picture")
         options.refuse_taken((svg,), force=force)
+    if fragments:
+        if class_number is not None or attribute is not None or arcs:
+            what = "fragments are of the whole table and of two columns"
+            raise UsageError(what, where="fragments", hint="leave out the class, column and arcs")
+        with console.progress() as step:
+            found = tclose.explain_fragments(
+                file, declared["policy"], reading=reading, progress=step
+            )
+        if svg is not None:
+            write_text(svg, draw_matrix(found))
+            console.say(f"picture: {svg}")
+        return console.show(found, summarize_matrix, as_json=as_json)
     with console.progress() as step:
         why = tclose.explain(
             file,

@@ -409,3 +409,41 @@ def closeness(
     table = tabulate_closeness(runs)
     console.print_table(table.caption, table.headings, table.rows)
     console.stdout().print(f"\nPage: {written[0]} (its numbers beside it)", markup=False)
+
+
+@experiments.command("thesis")
+@console.guard
+def thesis(
+    adult: Annotated[
+        Path | None, option("DIR", "A folder with adult-full.csv; without, the figures only.")
+    ] = None,
+    output: Annotated[Path, option("FOLDER", "The folder to write to.", "--output", "-o")] = Path(
+        "tclose-thesis"
+    ),
+    force: options.Force = False,
+) -> None:
+    """Fragments of several sensitive attributes: Figures 15, 18 and 19, and both bounds.
+
+    Writes a page with pictures, and the numbers as CSV files: the published bound against the
+    corrected one for hours and education, and how closeness diminishes as attributes are added.
+    """
+    from tclose.reproduce.thesis import (
+        refuse_thesis_folder,
+        run_thesis,
+        tabulate_added,
+        tabulate_adult,
+        tabulate_figures,
+        write_thesis,
+    )
+
+    options.refuse_taken((output, *(output.iterdir() if output.is_dir() else ())), force=force)
+    refuse_thesis_folder(output)
+    with console.progress() as step:
+        run = run_thesis(adult, progress=step)
+        step("writing the page")
+        written = write_thesis(run, output)
+    tables = [tabulate_figures(run)]
+    tables += [tabulate_adult(run), tabulate_added(run)] if run.adult else []
+    for table in tables:
+        console.print_table(table.caption, table.headings, table.rows)
+    console.stdout().print(f"\nPage: {written[0]} (its numbers beside it)", markup=False)

@@ -21,6 +21,7 @@ from tclose.release import Release
 from tclose.report.charts.plots import draw_chart
 from tclose.report.document import Paragraph, Part, Picture, Table
 from tclose.report.explanation import choose_shares, draw_differences, summarize_explanation
+from tclose.report.fragments import draw_matrix, summarize_matrix
 from tclose.report.frontier import draw_frontier, make_frontier_section
 from tclose.report.lattice import draw_lattice, summarize_lattice
 from tclose.report.render.saving import render_template
@@ -33,6 +34,7 @@ from tclose.report.summaries import (
     summarize_release,
     summarize_utility,
 )
+from tclose.search.by_construction.matrix import FragmentMatrix
 from tclose.search.frontier.curves import Frontier
 from tclose.search.full_domain.survey import Survey
 from tclose.utility.pair import Utility
@@ -74,6 +76,8 @@ def draw_result(result: object) -> str:
         return draw_differences(result)
     if isinstance(result, Frontier):
         return draw_frontier(result)
+    if isinstance(result, FragmentMatrix):
+        return draw_matrix(result)
     drawn = draw_lattice(result) if isinstance(result, Survey) else None
     if drawn is None:
         raise UsageError("there are too many nodes to draw", where="svg", hint="print it instead")
@@ -133,6 +137,7 @@ CARDS: dict[type, Callable[[Any], Sequence[Part]]] = {
     Release: summarize_release,
     Explanation: _summarize_explanation,
     Frontier: _summarize_frontier,
+    FragmentMatrix: lambda found: [Paragraph(SHOWS_VALUES, "note"), *summarize_matrix(found)],
     Survey: summarize_lattice,
     Utility: summarize_utility,
     AttackReport: summarize_attacks,

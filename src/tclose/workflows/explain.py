@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from tclose.data.io.paths import AS_FOUND, Reading
 from tclose.errors import UsageError
 from tclose.notebook import show_progress
 from tclose.verify.explanation import RANGES, Explanation, explain_class
-from tclose.workflows.inputs import PolicyLike, Progress, open_table
+from tclose.workflows.inputs import PolicyLike, Progress, open_table, require_policy
+
+if TYPE_CHECKING:
+    from tclose.search.by_construction.matrix import FragmentMatrix
 
 
 @show_progress
@@ -54,3 +57,44 @@ def explain(
             hint="name one with --sensitive, or in the policy",
         )
     return explain_class(bound, class_number, attribute, ranges)
+
+
+@show_progress
+def explain_fragments(
+    data: Any,
+    policy: PolicyLike | None = None,
+    *,
+    reading: Reading = AS_FOUND,
+    progress: Progress = lambda step: None,
+) -> FragmentMatrix:
+    """Two sensitive attributes as a matrix, the fragments that keep their t, and the classes that
+    follow: as many in exact proportion (q, of r rows each), as many dealt.
+
+    `data` is a path, a frame, or a `Release`, which has a policy of its own.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"zip": list("aabb"), "pay": [1, 1, 2, 2], "age": [3, 4, 3, 4]})
+    >>> promised = {"role": "sensitive", "distance": "ordered", "t": 0}
+    >>> rules = {"columns": {"zip": "quasi", "pay": promised, "age": promised}}
+    >>> found = explain_fragments(table, rules)
+    >>> len(found.fragments), found.q, found.r
+    (4, 1, 4)
+    """
+    from tclose.requirements import state_requirements
+    from tclose.search.by_construction.matrix import make_matrix
+    from tclose.search.problem import compile_constraints
+
+    reading.refuse_idle_query(data)
+    rules = require_policy(data, policy)
+    bound = open_table(data, rules, reading, progress=progress).bind()
+    bound.source.close()
+    constraints = compile_constraints(state_requirements(bound), bound.classes)
+    found = make_matrix(bound.classes, constraints, bound.attributes)
+    if found is None:
+        raise UsageError(
+            "fragments are of two sensitive columns whose t is promised by ordered or numeric "
+            "distances, without missing values or weights",
+            where="policy",
+            hint="state t of two columns of numbers, and of no other",
+        )
+    return found

@@ -30,6 +30,7 @@ from tclose.report.document import (
 )
 from tclose.report.explanation import choose_shares, draw_differences, draw_flow
 from tclose.report.subject import Subject
+from tclose.requirements import state_requirements
 from tclose.verify.audit import Audit
 from tclose.verify.explanation import explain_class
 from tclose.verify.verdict import ClassReport, Verdict
@@ -216,7 +217,24 @@ def make_worst_section(subject: Subject) -> Section:
             parts.append(_tabulate_worst(audit.worst[:MOST_CLASSES], subject))
         for name in list(audit.bound.attributes)[:MOST_FLOWS]:
             parts += _draw_farthest(subject, name)
+        parts += _draw_fragments(audit)
     return Section("worst", "The classes that are worst off", tuple(parts))
+
+
+def _draw_fragments(audit: Audit) -> Iterator[Part]:
+    """The matrix of two sensitive attributes, where closeness of both along lines is promised."""
+    bound = audit.bound
+    if audit.in_parts or len(bound.attributes) < 2:
+        return
+    from tclose.report.fragments import describe_bounds, make_picture
+    from tclose.search.by_construction.matrix import make_matrix
+    from tclose.search.problem import compile_constraints
+
+    constraints = compile_constraints(state_requirements(bound), bound.classes)
+    found = make_matrix(bound.classes, constraints, bound.attributes)
+    if found is not None:
+        yield make_picture(found)
+        yield Paragraph(" ".join(describe_bounds(found)[1:]), "aside")
 
 
 def _tabulate_worst(reports: tuple[ClassReport, ...], subject: Subject) -> Table:

@@ -147,6 +147,8 @@ class Fragmentation:
     """For each attribute the partitions that bound it: the group of each fragment."""
     attained: tuple[float, ...]
     """For each attribute its bound for classes in proportion."""
+    ends: Ints
+    """[fragments, attributes, 2]: the first and the last rank of each attribute's run."""
 
     @property
     def count(self) -> int:
@@ -310,7 +312,8 @@ class _Cutting:
                 different.setdefault(group.tobytes(), group)
             coarser.append(tuple(different.values()))
         attained = tuple((self.attained / self.closeness.total).tolist())
-        return Fragmentation(of_tuple, rows.astype(np.int64), tuple(coarser), attained)
+        ends = np.stack([self.nodes[at].ends for at in order])
+        return Fragmentation(of_tuple, rows.astype(np.int64), tuple(coarser), attained, ends)
 
     def _ancestors(self, order: list[int], when: int) -> Ints:
         """For each fragment, what it was part of after so many cuts, numbered in order."""

@@ -1,0 +1,359 @@
+"""What the thesis on several numerical sensitive attributes draws, computed again: its Figures 15,
+18 and 19, its bounds beside the corrected ones, and how closeness diminishes as attributes are
+added.
+
+The thesis has no experiment. On the Adult table its bound is compared with the corrected one for
+hours × education; Figure 15's matrix, which the text does not print, follows from its sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+
+from tclose.data.binding import BoundTable, bind, open_source
+from tclose.data.io.files import refuse_unwritable, write_text
+from tclose.errors import DataError
+from tclose.policy.model import Policy
+from tclose.report.charts.plots import PlottedPoint, draw_plain_curves
+from tclose.report.document import Document, Paragraph, Part, Picture, Section, Table
+from tclose.report.fragments import describe_bounds, draw_blocks, make_picture
+from tclose.report.render.saving import render_page
+from tclose.reproduce.page import write_csv
+from tclose.requirements import state_requirements
+from tclose.search.by_construction.emd_bounds import (
+    EmdConstraints,
+    find_emd_constraints,
+    make_emd_bounds,
+)
+from tclose.search.by_construction.fragments import cut_into_fragments
+from tclose.search.by_construction.matrix import (
+    Fragment,
+    FragmentMatrix,
+    MatrixBounds,
+    bound_fragments,
+    count_dealt,
+    make_matrix,
+)
+from tclose.search.by_construction.quotas import count_in_proportion, deal_rows
+from tclose.search.problem import compile_constraints, problem_of
+
+Progress = Callable[[str], None]
+TABLE = "adult-full.csv"
+PAGE, FIGURES, ADULT, ADDED = "thesis.html", "figures.csv", "adult.csv", "added.csv"
+SENSITIVE = ("hours-per-week", "education-num", "capital-gain", "capital-loss")
+"""Numbers of the Adult table, in the order in which they are added."""
+K = 5
+TS = ("0.05", "0.1", "0.15", "0.2", "0.3")
+SIZES = (10, 20, 50)
+SHARES = (0.3, 0.5, 0.7)
+"""Of t that a fragmentation uses up, where many t are tried."""
+STEPS = 8
+"""Of bisection, when the least t is looked for."""
+FIGURE_15 = ((2, 3), (1, 4))
+"""In tenths: rows of ½ and ½, columns of 0.3 and 0.7; but for the order of its rows no other matrix
+has these sums and the bounds after the split."""
+FIGURE_18, FIGURE_19 = (250, 100, 350, 300), (250, 100, 350, 301)
+INTRODUCTION = (
+    "The thesis cuts the matrix of two sensitive attributes into fragments until the bounds X̂ and "
+    "Ŷ are within t, and gives every class the same share of every fragment. Here its figures are "
+    "computed again, its bounds beside those with one common scale, and class sizes in exact "
+    "proportion beside those of dealing rows in turn."
+)
+CLOSING = "The numbers are in the CSV files beside this page, and the same on any machine."
+
+
+@dataclass(frozen=True)
+class FigureLine:
+    """One number of a figure: what the thesis says, and what comes out."""
+
+    figure: str
+    about: str
+    stated: str
+    here: str
+
+
+@dataclass(frozen=True)
+class AdultLine:
+    """What one t takes on hours × education."""
+
+    t: str
+    published_fragments: int
+    corrected_fragments: int
+    published_classes: int
+    """In exact proportion to the published fragments."""
+    dealt_classes: int
+    dealt_rows: float
+    """Per class, on the average."""
+
+
+@dataclass(frozen=True)
+class AddedLine:
+    """The least t for which classes of some size are guaranteed, for so many attributes."""
+
+    attributes: int
+    rows: int
+    t: float
+
+
+@dataclass(frozen=True)
+class ThesisRun:
+    """Everything that is shown."""
+
+    figures: tuple[FigureLine, ...]
+    matrix: FragmentMatrix | None = None
+    """Hours × education."""
+    adult: tuple[AdultLine, ...] = ()
+    added: tuple[AddedLine, ...] = ()
+
+
+def split_figure_15() -> tuple[MatrixBounds, MatrixBounds]:
+    """The bounds of Figure 15 before its split between the columns, and after."""
+    counts, line = np.array(FIGURE_15), (Fraction(0), Fraction(1))
+    whole = [Fragment((0, 1), (0, 1), int(counts.sum()))]
+    halves = [Fragment((0, 1), (at, at), int(counts[:, at].sum())) for at in (0, 1)]
+    before, after = (bound_fragments(counts, some, (line, line)) for some in (whole, halves))
+    return before, after
+
+
+def find_deviation(rows: Sequence[int], classes: int) -> Fraction:
+    """The largest share of a class's rows that are in other fragments than in exact proportion,
+    where rows are dealt to so many classes in turn.
+
+    >>> find_deviation([2, 2], 2), find_deviation([3, 2], 2)
+    (Fraction(0, 1), Fraction(1, 10))
+    """
+    total, worst = sum(rows), Fraction(0)
+    for counts in deal_rows(np.array(rows), classes).counts.tolist():
+        pairs = zip(counts, rows, strict=True)
+        apart = (abs(Fraction(held, sum(counts)) - Fraction(all_, total)) for held, all_ in pairs)
+        worst = max(worst, sum(apart, Fraction(0)) / 2)
+    return worst
+
+
+def list_figures() -> Iterator[FigureLine]:
+    """What the figures say beside what comes out."""
+    before, after = split_figure_15()
+    for about, stated, bounds in (
+        ("before the split", ("0.5", "0.7"), before),
+        ("after the split", ("0.6", "0"), after),
+    ):
+        for name, said, here in zip(("X̂", "Ŷ"), stated, bounds.published, strict=True):
+            yield FigureLine("15", f"{name} {about}", said, f"{float(here):g}")
+    kept = min(before.corrected[0], after.corrected[0])
+    yield FigureLine("15", "X after the split, least on the way", "not in it", f"{float(kept):g}")
+    for figure, rows, stated in (("18", FIGURE_18, ("50", "20")), ("19", FIGURE_19, ("1", "1001"))):
+        q = math.gcd(*rows)
+        yield FigureLine(figure, "q, classes in exact proportion", stated[0], f"{q}")
+        yield FigureLine(figure, "r, rows of each", stated[1], f"{sum(rows) // q}")
+        share = f"{float(find_deviation(rows, 50)):.4f}"
+        about = "largest share in other fragments, dealt to 50 classes"
+        yield FigureLine(figure, about, "not in it", share)
+
+
+def run_thesis(folder: Path | None, progress: Progress = lambda step: None) -> ThesisRun:
+    """The figures and, where there is a folder with the Adult table, what is found on it."""
+    figures = tuple(list_figures())
+    if folder is None:
+        return ThesisRun(figures)
+    progress("reading the table")
+    table = read_complete(folder)
+    bound = bind_numbers(table, 2, "0.2")
+    constraints = compile_constraints(state_requirements(bound), bound.classes)
+    matrix = make_matrix(bound.classes, constraints, bound.attributes)
+    lines = []
+    for t in TS:
+        progress(f"fragments for t = {t}")
+        lines.append(compare_bounds(lay_out(table, 2, t), t))
+    added = []
+    for number in range(1, len(SENSITIVE) + 1):
+        progress(f"{number} sensitive attributes")
+        closeness = lay_out(table, number, "1")
+        added += [AddedLine(number, rows, find_least_t(closeness, rows)) for rows in SIZES]
+    return ThesisRun(figures, matrix, tuple(lines), tuple(added))
+
+
+def read_complete(folder: Path) -> pa.Table:
+    """The rows of the Adult table without missing values."""
+    place = folder / TABLE
+    if not place.is_file():
+        hint = "name the folder that holds the table with all numbers, or leave --adult out"
+        raise DataError(f"there is no {TABLE}", where=str(folder), hint=hint)
+    table = csv.read_csv(place)
+    lacking = [name for name in (*SENSITIVE, "sex") if name not in table.column_names]
+    if lacking:
+        columns = ", ".join(map(repr, lacking))
+        raise DataError(f"the table has no column {columns}", where=str(place))
+    complete = pa.array(np.ones(len(table), dtype=bool))
+    for column in table.columns:
+        if pa.types.is_string(column.type):
+            known = pc.not_equal(pc.utf8_trim_whitespace(column), "?")
+            complete = pc.and_(complete, known.combine_chunks())
+    return table.filter(complete).select([*SENSITIVE, "sex"])
+
+
+def bind_numbers(table: pa.Table, number: int, t: str) -> BoundTable:
+    """The first so many numbers as sensitive attributes, by the ordered distance."""
+    promised = {"role": "sensitive", "distance": "ordered", "t": t}
+    columns = {
+        name: promised if at < number else "insensitive" for at, name in enumerate(SENSITIVE)
+    }
+    return bind(Policy.build(columns | {"sex": "quasi"}, k=K), open_source(table))
+
+
+def lay_out(table: pa.Table, number: int, t: str) -> EmdConstraints:
+    """The closeness of the first so many numbers, laid out for fragments."""
+    problem = problem_of(bind_numbers(table, number, t))
+    return find_emd_constraints(problem, problem.make_coded_table(ordered=False).constraints.arrays)
+
+
+def compare_bounds(closeness: EmdConstraints, t: str) -> AdultLine:
+    """Fragments and classes by the published bounds and by the corrected ones."""
+    limits = [each.t for each in closeness.attributes]
+    published = cut_into_fragments(closeness, limits, own_width=True)
+    corrected = cut_into_fragments(closeness, limits)
+    dealt = count_dealt(closeness, K)
+    return AdultLine(
+        t,
+        published.count,
+        corrected.count,
+        count_in_proportion(published.rows, (), K),
+        dealt,
+        closeness.total / dealt,
+    )
+
+
+def find_least_t(closeness: EmdConstraints, rows: int) -> float:
+    """The least t of all attributes alike for which classes of so many rows are close, whichever
+    rows they take from their fragments: a bound on the best, and better fragments may be lower."""
+    low, high = 0.0, 1.0
+    for _ in range(STEPS):
+        t = (low + high) / 2
+        low, high = (low, t) if _is_guaranteed(closeness, t, rows) else (t, high)
+    return high
+
+
+def _is_guaranteed(closeness: EmdConstraints, t: float, rows: int) -> bool:
+    tight = replace(
+        closeness, attributes=tuple(replace(each, t=t) for each in closeness.attributes)
+    )
+    classes = closeness.total // rows
+    for share in SHARES:
+        found = cut_into_fragments(tight, [share * t] * len(tight.attributes))
+        bounds = make_emd_bounds(tight, found.of_tuple, found.coarser)
+        counts = deal_rows(found.rows, classes).counts
+        if all(float(bound.evaluate(counts).max()) <= t for bound in bounds):
+            return True
+    return False
+
+
+# --- the page
+
+
+def make_thesis_document(run: ThesisRun) -> Document:
+    """The page."""
+    sections = [Section("figures", "Figures 15, 18 and 19", tuple(_show_figures(run)))]
+    if run.matrix is not None:
+        sections.append(Section("adult", "Hours × education", tuple(_show_adult(run, run.matrix))))
+        sections.append(Section("added", "More attributes", tuple(_show_added(run))))
+    title = "Fragments of several numerical sensitive attributes"
+    return Document(title, INTRODUCTION, None, tuple(sections), CLOSING)
+
+
+def tabulate_figures(run: ThesisRun) -> Table:
+    """Every number of the figures."""
+    rows = tuple((line.figure, line.about, line.stated, line.here) for line in run.figures)
+    return Table("The figures", ("figure", "number", "thesis", "here"), rows, (2, 3))
+
+
+def tabulate_adult(run: ThesisRun) -> Table:
+    """A line for every t."""
+    headings = (
+        "t", "fragments, published bound", "corrected bound", "classes in exact proportion",
+        "classes dealt", "rows per class",
+    )  # fmt: skip
+    rows = tuple(
+        (line.t, f"{line.published_fragments:,}", f"{line.corrected_fragments:,}",
+         f"{line.published_classes:,}", f"{line.dealt_classes:,}", f"{line.dealt_rows:.1f}")
+        for line in run.adult
+    )  # fmt: skip
+    people = "" if run.matrix is None else f", {run.matrix.rows:,} people"
+    return Table(f"Hours × education{people}", headings, rows, (1, 2, 3, 4, 5))
+
+
+def tabulate_added(run: ThesisRun) -> Table:
+    """A line for every number of attributes."""
+    numbers = sorted({line.attributes for line in run.added})
+    by_place = {(line.attributes, line.rows): line.t for line in run.added}
+    rows = tuple(
+        (", ".join(SENSITIVE[:number]), *(f"{by_place[number, size]:.3f}" for size in SIZES))
+        for number in numbers
+    )
+    headings = ("sensitive attributes", *(f"classes of {size}" for size in SIZES))
+    return Table("The least t that is guaranteed", headings, rows, (1, 2, 3))
+
+
+def _show_figures(run: ThesisRun) -> Iterator[Part]:
+    yield Paragraph(
+        "A split lowers one bound and may raise the other (Figure 15): the rows' bound rises from "
+        "0.5 to 0.6. A class that is right on the halves is right on the whole as well, so the "
+        "least bound met on the way counts, and nothing rises. Class sizes in exact proportion "
+        "hang on a common divisor (Figure 18), and one row more leaves a single class (Figure 19); "
+        "dealt in turn, every class differs from its proportion by less than a row per fragment."
+    )
+    numbers = tabulate_figures(run)
+    for figure, rows in (("18", FIGURE_18), ("19", FIGURE_19)):
+        q = math.gcd(*rows)
+        title = f"Figure {figure}: four fragments"
+        described = f"q = {q}, r = {sum(rows) // q}; where each lies in the matrix is not printed"
+        yield Picture(title, draw_blocks(rows, title, described, inline=True), numbers)
+
+
+def _show_adult(run: ThesisRun, matrix: FragmentMatrix) -> Iterator[Part]:
+    yield make_picture(matrix)
+    yield Paragraph(" ".join(describe_bounds(matrix)), "aside")
+    yield tabulate_adult(run)
+
+
+def _show_added(run: ThesisRun) -> Iterator[Part]:
+    yield Paragraph(
+        "Closeness diminishes as sensitive attributes are added: classes of the same size are "
+        "guaranteed to be within a larger and larger t. The best that there is can never fall, "
+        "since whatever keeps all attributes keeps the first ones; what is shown is guaranteed "
+        "whichever rows a class takes, by fragments that are cut greedily."
+    )
+    curves = [
+        (f"classes of {size}", [
+            PlottedPoint(line.attributes, line.t, f"{line.attributes}: {line.t:.3f}")
+            for line in run.added if line.rows == size
+        ])
+        for size in SIZES
+    ]  # fmt: skip
+    drawn = draw_plain_curves("The least t", "sensitive attributes", "t", curves)
+    yield Picture("The least t that is guaranteed", drawn, tabulate_added(run))
+
+
+def refuse_thesis_folder(folder: Path) -> None:
+    """Raises where the files could not be written, before any work is done for them."""
+    for name in (PAGE, FIGURES, ADULT, ADDED):
+        refuse_unwritable(folder / name)
+
+
+def write_thesis(run: ThesisRun, folder: Path) -> tuple[Path, ...]:
+    """Writes the page and its numbers to a folder, which is made if it is not there yet."""
+    texts = {PAGE: render_page(make_thesis_document(run)), FIGURES: _write(tabulate_figures(run))}
+    if run.adult:
+        texts |= {ADULT: _write(tabulate_adult(run)), ADDED: _write(tabulate_added(run))}
+    return tuple(write_text(folder / name, text) for name, text in texts.items())
+
+
+def _write(table: Table) -> str:
+    return write_csv((table.headings, *table.rows))
