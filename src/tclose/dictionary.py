@@ -212,7 +212,10 @@ def _describe_column(
     if role == "quasi":
         told = _describe_levels(bound.policy, name, levels)
         return ColumnEntry(name, role, treatment, told, loss.columns.get(name))
-    if role == "sensitive" and leftover is not None:
+    if (masked := bound.classes.masked.get(name)) is not None:
+        count = int(bound.cells.rows[masked.group >= 0].sum())
+        treatment += f"; hidden or told as a group in {count:,} rows"
+    elif role == "sensitive" and leftover is not None:
         if leftover.hidden:
             treatment += f"; hidden in {leftover.hidden:,} rows"
         if leftover.generalized:

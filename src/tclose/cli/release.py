@@ -170,7 +170,7 @@ def _save_dictionary(release: Release, path: Path | None) -> None:
 
 def _to_plain(release: Release) -> dict[str, Any]:
     content = release.certificate.to_json()
-    stated = "way held_back widened changed_hierarchies levels optimality leftover".split()
+    stated = "way held_back widened changed_hierarchies levels optimality leftover masked".split()
     return {
         **{key: content[key] for key in stated if key in content},
         "output": str(release.path),

@@ -170,6 +170,8 @@ def values_agree(first: BoundTable, second: BoundTable, linked: LinkedRows) -> b
 
 def _is_coarser(bound: BoundTable, mine: Attribute, a: int, theirs: Attribute, b: int) -> bool:
     """Whether one of two values can be the other, hidden or generalized."""
+    if any(code < 0 and each.masks is not None for code, each in ((a, mine), (b, theirs))):
+        return True  # hidden, or told as a group of which the other is one
     how = bound.policy.release.leftover
     value = MISSING if a < 0 else mine.labels[a]
     other = MISSING if b < 0 else theirs.labels[b]

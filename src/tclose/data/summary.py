@@ -120,6 +120,8 @@ def summarize_table(
     reasons = [] if policy.counting is None else [f"a {policy.counting[0]} column"]
     if any(policy.columns[name].missing == "any" for name in policy.quasi):
         reasons.append('quasi-identifiers with missing = "any"')
+    if any(policy.columns[name].masked == "spread" for name in policy.sensitive):
+        reasons.append('sensitive columns with masked = "spread"')
     _refuse(reasons)
     dictionaries, value_rows = {}, {}
     roomy = replace(source, max_cells=max(source.max_cells, VALUES))

@@ -109,6 +109,9 @@ class Attribute:
     """The distance that the policy asks for."""
     reference: DeclaredReference | None = None
     """What classes are to be close to, where the policy declares it."""
+    masks: tuple[Ints, tuple[Ints, ...]] | None = None
+    """Where hidden values and groups count as what they may be: for every dictionary code the
+    number of its mask (−1: none), and for every mask the places of the values that it may be."""
 
     @property
     def values(self) -> int:

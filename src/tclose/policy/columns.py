@@ -212,6 +212,11 @@ class Column(ColumnRequirements, ColumnCleaning):
         description="quasi-identifiers with a hierarchy: the highest level, as a number (0 is the "
         'value itself) or, of dates, by its name, such as "decade"',
     )
+    masked: Literal["apart", "spread"] = Field(
+        "apart",
+        description="sensitive, with t: how a missing value or a group of the hierarchy counts: as "
+        "a value of its own, or as the values that it may be, in their shares of the table",
+    )
     accept: str | None = Field(
         None, min_length=1, description="why the column may be released though nothing protects it"
     )
@@ -273,6 +278,19 @@ class Column(ColumnRequirements, ColumnCleaning):
             raise MisuseError("the hierarchical distance needs a hierarchy", hint)
         if self.domain == "declared" and self.order is None and self.hierarchy is None:
             raise ValueError("a declared domain needs an order or a hierarchy")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_masked(self) -> Column:
+        if self.masked == "apart":
+            return self
+        others = [kind.key for kind in self.stated if kind.key != "t"]
+        if self.role != "sensitive" or self.t is None or others or self.declares_reference:
+            what = 'masked = "spread" is about t-closeness to the table, and nothing else'
+            raise MisuseError(what, "state t of the column, and no other promise or reference")
+        if self.missing == "any":
+            what = 'missing = "any" and masked = "spread" say two things of missing values'
+            raise MisuseError(what, "leave one of them out")
         return self
 
     @property

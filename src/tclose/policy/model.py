@@ -58,6 +58,19 @@ class SearchSettings(Part):
         True,
         description="false: exactly the steps that a method's paper describes, and nothing after",
     )
+    masking: Literal["none", "generalize", "hide"] = Field(
+        "none",
+        description="whether a class may be divided further by telling some sensitive values one "
+        "or more levels up, or not at all",
+    )
+    masking_cost: Amount = Field(
+        Fraction(1),
+        description="what hiding a sensitive value costs, in rows whose quasi-identifiers are all "
+        "hidden; a group costs its share of that",
+    )
+    masking_share: Share = Field(
+        Fraction(1, 20), description="largest share of the rows with a masked sensitive value"
+    )
     fallback: bool = Field(
         False,
         description="where a release is not proved, search again for closeness to the whole table "
@@ -328,6 +341,25 @@ class Policy(Displayable, PolicyRequirements):
             columns = ", ".join(again.columns)
             what = f"joint: two promises are about {columns}, by the same distance"
             raise MisuseError(what, "keep the one with the smaller t, which implies the other")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_masked(self) -> Policy:
+        spread = [name for name in self.sensitive if self.columns[name].masked == "spread"]
+        joint = {name for each in self.joint for name in each.columns}
+        if spread and (self.subject or joint & {*spread} or "knows_others" in self.adversaries):
+            what = f'masked = "spread" of {spread[0]!r} is about rows, each attribute by itself'
+            raise MisuseError(what, "leave out the subject, joint promises and cross readings")
+        if self.search.masking != "none" and not spread:
+            what = "search.masking: no column says how masked values count"
+            raise MisuseError(what, 'say masked = "spread" at a sensitive column that promises t')
+        if self.search.masking == "generalize":
+            bare = [name for name in spread if self.columns[name].hierarchy is None]
+            if bare:
+                what = f"search.masking: {bare[0]!r} has no hierarchy to generalize its values by"
+                raise MisuseError(what, 'give it one, or say masking = "hide"')
+        if self.search.masking != "none" and self.release.leftover not in ("drop", "root"):
+            raise ValueError("release.leftover: values are masked by the search already")
         return self
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ from tclose.recode.insertion import insert_cells
 from tclose.recode.plan import Plan, Provenance, build_plan
 from tclose.recode.recoding import recode_and_repair, recode_outcome
 from tclose.recode.rewrite import Pseudonyms, Rewriter
-from tclose.recode.suppressed import SuppressedRows, treat_suppressed
+from tclose.recode.suppressed import SuppressedRows, mask_recoding, treat_suppressed
 from tclose.recode.values import Recoding, write_values
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "SuppressedRows",
     "build_plan",
     "insert_cells",
+    "mask_recoding",
     "recode_and_repair",
     "recode_outcome",
     "treat_suppressed",

@@ -7,6 +7,7 @@ are dropped after all. A full-domain release merges nothing: a row's class is th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -59,6 +60,15 @@ class SuppressedRows:
 
 
 Treated = tuple[Recoding, SuppressedRows]
+
+
+def mask_recoding(bound: BoundTable, outcome: Outcome, recoding: Recoding) -> Recoding:
+    """The same release with the sensitive values masked that the search masked."""
+    if outcome.masked is None:
+        return recoding
+    hide = bound.policy.search.masking == "hide"
+    masked = MaskedSensitive.make(bound, outcome.masked, hide=hide)
+    return replace(recoding, sensitive=masked.columns(np.ones(len(recoding.label), dtype=bool)))
 
 
 def treat_suppressed(
@@ -225,15 +235,21 @@ class MaskedSensitive:
     masks: dict[str, SensitiveColumn]
 
     @classmethod
-    def make(cls, bound: BoundTable, level: Ints, *, hide: bool) -> MaskedSensitive:
-        """Hides every cell whose level is not 0, or generalizes it to that level."""
+    def make(
+        cls, bound: BoundTable, level: Ints | Mapping[str, Ints], *, hide: bool
+    ) -> MaskedSensitive:
+        """Hides every cell whose level is not 0, or generalizes it to that level; of all attributes
+        alike, or of each that has levels of its own."""
         masks = {}
         dictionaries, codes = dict(bound.cells.dictionaries), dict(bound.cells.codes)
         for name, attribute in bound.attributes.items():
+            own = level.get(name) if isinstance(level, Mapping) else level
+            if own is None:
+                continue
             if hide:
-                masks[name] = SensitiveColumn(np.where(level > 0, -1, codes[name]))
+                masks[name] = SensitiveColumn(np.where(own > 0, -1, codes[name]))
             elif attribute.hierarchy is not None:
-                masks[name] = _generalize(bound, attribute, level)
+                masks[name] = _generalize(bound, attribute, own)
                 dictionaries[name] = Dictionary(pa.array(masks[name].texts, pa.string()), False)
         for name, mask in masks.items():
             codes[name] = np.where(mask.code < 0, dictionaries[name].known, mask.code)

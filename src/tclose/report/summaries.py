@@ -191,6 +191,10 @@ def _list_notices(release: Release) -> Iterator[str]:
             yield f"Widened to cover their new rows: {classes_text(applied.widened)}."
         for name in applied.changed:
             yield f"The hierarchy of {name} is not the one that the plan was made with."
+    if (masked := release.certificate.masked) is not None:
+        for name, count in masked.rows.items():
+            done = "hidden" if masked.how == "hide" else "told as a group"
+            yield f"{rows_text(count)}: {name} {done}, at a cost of {masked.cost:.4f}."
     if (leftover := release.leftover) is not None:
         for count, what in (
             (leftover.rooted, "have their quasi-identifiers at the root"),

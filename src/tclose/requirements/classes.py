@@ -13,6 +13,7 @@ just the class. Two choices of `missing = "any"` add views, and the worst of a c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -42,6 +43,57 @@ class Tally:
     with two values counts for both of them, so that counts may add up to more."""
     total: int
     """Of how many a count in the table is a share."""
+
+
+@dataclass(frozen=True)
+class MaskedValues:
+    """The cells whose value of an attribute is hidden, or told as a group, and what it may be.
+
+    Such a value counts as the values that it may be, in the shares that these have among the exact
+    values of the table: that is what is believed of it by whoever knows the table and the group.
+    """
+
+    group: Ints
+    """[cells]: the number of the group; −1 where the value is told."""
+    members: tuple[Ints, ...]
+    """By group, the codes of the values that it may be."""
+
+    def of_cells(self, cells: Ints) -> MaskedValues:
+        """The same of some cells."""
+        return replace(self, group=self.group[cells])
+
+    def spread(self, owner: Ints, code: Ints, mass: Counts) -> tuple[Ints, Ints, Counts]:
+        """Class, value and mass of the cells, those that are masked once for each value.
+
+        Masses are multiplied by a common number, so that all of them are whole.
+
+        >>> masked = MaskedValues(np.array([-1, -1, 0]), (np.array([0, 1]),))
+        >>> cells = np.zeros(3, np.int64), np.array([0, 1, -1]), np.array([1, 2, 3])
+        >>> [each.tolist() for each in masked.spread(*cells)]
+        [[0, 0, 0, 0], [0, 1, 0, 1], [3, 6, 3, 6]]
+        """
+        told = np.flatnonzero(self.group < 0)
+        values = max((int(each.max(initial=-1)) for each in self.members), default=-1)
+        count = [0] * (max(values, int(code.max(initial=-1))) + 1)
+        for value, rows in zip(code[told].tolist(), mass[told].tolist(), strict=True):
+            count[value] += rows
+        used = np.unique(self.group[self.group >= 0]).tolist()
+        shares = {at: [count[value] for value in self.members[at].tolist()] for at in used}
+        shares = {at: some if any(some) else [1] * len(some) for at, some in shares.items()}
+        common = math.lcm(*(sum(some) for some in shares.values()), 1)
+        parts = [(owner[told], code[told], mass[told].astype(object) * common)]
+        for at, some in shares.items():
+            cells, seen = np.flatnonzero(self.group == at), np.flatnonzero(some)
+            times = np.array([common // sum(some) * some[which] for which in seen], dtype=object)
+            each = np.repeat(cells, len(seen))
+            parts.append((
+                owner[each],
+                np.tile(self.members[at][seen], len(cells)),
+                mass[each].astype(object) * np.tile(times, len(cells)),
+            ))  # fmt: skip
+        owners, codes, masses = (np.concatenate(column) for column in zip(*parts, strict=True))
+        small = common * sum(mass.tolist()) < 2**62
+        return owners, codes, masses.astype(np.int64) if small else masses
 
 
 class Labels(Protocol):
@@ -74,6 +126,8 @@ class Classes:
     """What each cell weighs in histograms, where that is not its number of rows."""
     persons: Persons | None = None
     """Whose the rows of the cells are, where several may be of one person."""
+    masked: Mapping[str, MaskedValues] = field(default_factory=dict)
+    """By attribute, the values that are hidden or told as groups and count as what they may be."""
     whole: Mapping[str, Counts] | None = None
     """Where these are not all classes of a table: the counts of each attribute in all of it."""
     _histograms: dict[str, Histogram] = field(default_factory=dict, init=False, repr=False)
@@ -147,7 +201,11 @@ class Classes:
     def histogram(self, attribute: str) -> Histogram:
         """An attribute's plain histogram per class; a missing value that may be any is last."""
         if attribute not in self._histograms:
-            self._histograms[attribute] = self._count(*self._codes(attribute))
+            self._histograms[attribute] = (
+                self._spread(attribute)
+                if attribute in self.masked
+                else self._count(*self._codes(attribute))
+            )
         return self._histograms[attribute]
 
     def merge_histogram(self, attribute: str, label: Ints, groups: int) -> Histogram:
@@ -163,6 +221,13 @@ class Classes:
         values, code = self.attributes[name].values, self.cell_codes[name]
         hidden = bool((code < 0).any())
         return np.where(code < 0, values, code), values + hidden
+
+    def _spread(self, name: str) -> Histogram:
+        """The histogram in which masked values count as what they may be."""
+        mass = self.cell_rows if self.cell_weight is None else self.cell_weight
+        owner, code, counts = self.masked[name].spread(self.cell_class, self.cell_codes[name], mass)
+        values = self.attributes[name].values
+        return Histogram.from_cells(owner, code, counts, classes=self.count, values=values)
 
     def _count(self, code: Ints, values: int) -> Histogram:
         """The histogram per class of whatever has a code in each cell."""
@@ -240,6 +305,7 @@ class Classes:
             cell_rows=self.cell_rows[cells],
             cell_weight=None if mass is None else mass[cells],
             persons=None if persons is None else persons.of_cells(cells, len(self.cell_rows)),
+            masked={name: each.of_cells(cells) for name, each in self.masked.items()},
         )
 
 

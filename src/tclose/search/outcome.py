@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -235,6 +235,8 @@ class Outcome:
     """Why this method's outcome was chosen, where there was a choice."""
     supersets: NamedSupersets | None = None
     """For (n, t)-closeness: the superset of each class, by attribute."""
+    masked: Mapping[str, Ints] | None = None
+    """By sensitive attribute, the level that each cell's value is told at; 0: as it is."""
 
     @property
     def gap(self) -> float | None:

@@ -119,6 +119,14 @@ class LeftoverRecord(Record):
     parts: CountsByPart = Field(alias="from")
 
 
+class MaskedRecord(Record):
+    """Which sensitive values a search hid, or told as a group, to divide classes further."""
+
+    how: Literal["generalize", "hide"]
+    rows: dict[str, int] = Field(description="by attribute, the rows with a masked value")
+    cost: float = Field(description="what that costs, as a share of losing every row")
+
+
 class ProjectionRecord(Record):
     """One of several projections of a table, which was searched by itself."""
 
@@ -190,6 +198,7 @@ class Origin(Record):
     left_out: LeftOutRecord | None = None
     leftover: LeftoverRecord | None = None
     given: GivenRecord | None = None
+    masked: MaskedRecord | None = None
 
     way: Literal["levels", "cuts", "classes"] | None = Field(
         None, description="of `apply`: how new rows found their classes"

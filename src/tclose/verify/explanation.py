@@ -191,6 +191,11 @@ def explain_class(
     if classes.view_size[view] != classes.size[at]:
         notes.append("counted with the rows whose missing quasi-identifiers match this class")
     column = bound.policy.columns[chosen.name]
+    if chosen.name in classes.masked:
+        notes.append(
+            "hidden values and groups count as what they may be, in their shares of the table; "
+            "rows are those with exact values"
+        )
     if column.missing == "any":
         notes.append("missing values are taken to be the value that makes the class worst")
     return Explanation(
@@ -288,7 +293,7 @@ def _unite_steps(steps: tuple[Step, ...], label: dict[str, str]) -> tuple[Step, 
 
 def _rows(classes: Classes, attribute: Attribute, at: int, counts: Counts) -> Counts:
     """How many rows of a class have each value: what was counted, unless that was weighed."""
-    if classes.cell_weight is None:
+    if classes.cell_weight is None and attribute.name not in classes.masked:
         return counts
     code = classes.cell_codes[attribute.name]
     inside = np.flatnonzero((classes.cell_class == at) & (code >= 0))

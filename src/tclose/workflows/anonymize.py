@@ -19,7 +19,13 @@ from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.data.summary import TableSummary
 from tclose.errors import UnprovenError, UsageError
 from tclose.notebook import show_progress
-from tclose.recode import Recoding, build_plan, recode_and_repair, treat_suppressed
+from tclose.recode import (
+    Recoding,
+    build_plan,
+    mask_recoding,
+    recode_and_repair,
+    treat_suppressed,
+)
 from tclose.release import Release
 from tclose.search import (
     Budget,
@@ -32,8 +38,14 @@ from tclose.search import (
     problem_of,
 )
 from tclose.search.feasibility import foresee_one_class
+from tclose.search.masking import Masking, count_masked, find_cost, mask_values
 from tclose.search.outcome import Trial
-from tclose.verify.certificate import LeftoverRecord, OptimalityRecord, TrialRecord
+from tclose.verify.certificate import (
+    LeftoverRecord,
+    MaskedRecord,
+    OptimalityRecord,
+    TrialRecord,
+)
 from tclose.workflows.inputs import PolicyLike, budget_of, count_population, open_table
 from tclose.workflows.release.fragments import propose_in_parts
 from tclose.workflows.release.given import (
@@ -175,8 +187,20 @@ def search_and_publish(
         found = groups.search(method, bound, problem, budget)
     if found.stopped == "cancelled" and not on_cancel(found):
         raise nothing_kept()
+    wishes = bound.policy.search
+    masking = Masking(wishes.masking, float(wishes.masking_cost), float(wishes.masking_share))
+    if wishes.masking != "none":
+        found = mask_values(problem, found, masking, budget)
     outcome, recoding = recode_and_repair(bound, job.people, problem, found)
+    recoding = mask_recoding(bound, outcome, recoding)
     draft = draft_release(job, bound, outcome, recoding, budget, fallback)
+    if outcome.masked is not None and wishes.masking != "none":
+        told = MaskedRecord(
+            how=wishes.masking,
+            rows=count_masked(problem, outcome.masked),
+            cost=find_cost(problem, outcome.masked, masking),
+        )
+        draft = replace(draft, origin=draft.origin.model_copy(update={"masked": told}))
     if groups is not None:
         draft = groups.complete(draft, bound, recoding)
         job = replace(job, notes=(describe_given(draft.origin.given), *job.notes))

@@ -27,7 +27,7 @@ from tclose.distance.histogram import Counts, add_by_group, group_codes
 from tclose.distance.numbers import to_integers
 from tclose.distance.registry import Attribute
 from tclose.errors import DataError, TooManyCells
-from tclose.requirements.classes import Classes, find_views
+from tclose.requirements.classes import Classes, MaskedValues, find_views
 from tclose.requirements.persons import Persons
 
 LARGEST = 2**62
@@ -313,9 +313,14 @@ def form_classes(
     unknown = (key == missing) & np.array([name in wild for name in quasi])
     view_of, class_of = find_views(key, unknown)
     codes = {name: attribute.recode[cells.codes[name]] for name, attribute in attributes.items()}
+    masked = {}
+    for name, attribute in attributes.items():
+        if attribute.masks is not None and (codes[name] < 0).any():
+            of_code, members = attribute.masks
+            masked[name] = MaskedValues(of_code[cells.codes[name]], members)
     return Classes(
         tuple(quasi), cells.dictionaries, attributes, key, label, codes, cells.rows,
-        view_of, class_of, np.arange(len(first)), cells.weight, cells.persons,
+        view_of, class_of, np.arange(len(first)), cells.weight, cells.persons, masked,
     )  # fmt: skip
 
 

@@ -299,10 +299,11 @@ def make_attribute(
         hint = "give the share of every value in them"
         raise UsageError("the reference has groups of the hierarchy, not values", hint=hint)
     known = _ordering(name, column, dictionary, hierarchy, natural=not groups)
-    if column.missing != "any":  # else they may be any value, at least of those below them
+    spread = column.masked == "spread"
+    if column.missing != "any" and not spread:  # else they may be values below them
         known = (*known, *groups)
     place = {label: at for at, label in enumerate(known)}
-    counted = dictionary.has_missing and column.missing != "any"
+    counted = dictionary.has_missing and column.missing != "any" and not spread
     missing_code = len(known) if counted else -1
     recode = [place.get(label, -1) for label in observed.labels] + [missing_code]
     positions = None
@@ -323,7 +324,31 @@ def make_attribute(
         has_declared_order=column.order is not None,
         asked=column.distance,
         reference=_make_reference(column, labels, shares),
+        masks=_number_masks(observed, known, groups, hierarchy) if spread else None,
     )
+
+
+def _number_masks(
+    dictionary: Dictionary,
+    known: Sequence[str],
+    groups: Sequence[str],
+    hierarchy: Hierarchy | None,
+) -> tuple[Ints, tuple[Ints, ...]]:
+    """For every dictionary code the number of its mask, a missing value last; and for every mask
+    the places of the values below it, all of them for a missing value."""
+    number = {label: at for at, label in enumerate(groups)}
+    code = [number.get(label, -1) for label in dictionary.labels]
+    members = []
+    if hierarchy is not None and groups:
+        leaf = hierarchy.indices(known).astype(np.int64)
+        for label in groups:
+            node = hierarchy.index(label)
+            members.append(np.flatnonzero((hierarchy.ancestors[leaf] == node).any(axis=1)))
+    if not all(len(below) for below in members):
+        hint = "such a group tells nothing by which it could be counted"
+        raise UsageError("a group has no exact value below it in the table", hint=hint)
+    members.append(np.arange(len(known)))
+    return np.array([*code, len(groups)], dtype=np.int64), tuple(members)
 
 
 def read_reference(column: Column, name: str, base: Path) -> dict[str, Fraction] | None:

@@ -192,6 +192,11 @@ def describe_left_out(subject: Subject) -> Iterator[Part]:
                 for at, count in parts.items()
             )
             yield Table("Where they came from", ("column", "part", "rows"), rows, (2,))
+    if certificate.masked is not None:
+        done = "hidden" if certificate.masked.how == "hide" else "told as a group of values"
+        for name, count in certificate.masked.rows.items():
+            words = f"In {rows_text(count)} the value of {subject.show(name)} is {done}, so that "
+            yield Paragraph(f"{words}classes could be smaller.", "note")
     if leftover is not None:
         kept = {
             "with every identifying column blank": leftover.rooted,

@@ -27,7 +27,6 @@ from tclose.search.by_construction.emd_bounds import (
     EmdConstraints,
     find_emd_constraints,
     lie_on_lines,
-    select_emd_constraints,
 )
 from tclose.search.by_construction.fragments import (
     Fragmentation,
@@ -182,7 +181,7 @@ def make_matrix(
 ) -> FragmentMatrix | None:
     """The matrix of a table that promises closeness of two attributes by ordered or numeric
     distances, cut until both bounds are kept; None where it promises another thing."""
-    chosen = list(select_emd_constraints(constraints).values())
+    chosen = list(constraints.closeness.values())
     fields = [constraints.fields[each.field] for each in chosen]
     names = [each.name for each in fields]
     if len(chosen) != 2 or len(set(names)) < 2 or not set(names) <= set(attributes):

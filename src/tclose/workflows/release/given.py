@@ -193,6 +193,8 @@ def refuse_given(bound: BoundTable | TableSummary, targets: Targets, population:
         hint = "give a file or a frame in memory, and write a file"
     elif population is not None or policy.population is not None:
         wrong, hint = "promises about a population say nothing of groups", "leave it out"
+    elif policy.search.masking != "none":
+        wrong, hint = "masked values are not judged group by group", 'say masking = "none"'
     elif policy.release.leftover != "drop":
         wrong = "rows that are left out would be told from those that are not"
         hint = 'say leftover = "drop" in [release]'

@@ -1,0 +1,202 @@
+"""Sensitive values masked by the search: what a masked value counts as, and what is won by it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as csv
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import tclose
+from tclose.cli import app
+from tclose.errors import PolicyError, UsageError
+
+GROUPS = {"lung": ["flu", "cough", "asthma"], "belly": ["ulcer", "gastritis"]}
+GROUP = {value: group for group, values in GROUPS.items() for value in values}
+F = Fraction
+
+
+def spread(rows: list[str | None], exact: Counter[str]) -> dict[str, Fraction]:
+    """What some values count as, told ones as themselves, by the table's exact values."""
+    found = {value: F(0) for value in exact}
+    for value in rows:
+        if value in exact:
+            found[str(value)] += 1
+            continue
+        fits = [each for each in exact if value is None or value == "*" or GROUP[each] == value]
+        total = sum(exact[each] for each in fits)
+        for each in fits:
+            found[each] += F(exact[each], total)
+    return found
+
+
+def measure(rows: list[str | None], table: list[str | None], by: str) -> Fraction:
+    """The distance of some rows from the table: equal, or hierarchical in the tree of height 2."""
+    exact = Counter(value for value in table if value in GROUP)
+    mine, whole = spread(rows, exact), spread(table, exact)  # type: ignore[arg-type]
+    gap = {value: mine[value] / len(rows) - whole[value] / len(table) for value in whole}
+    if by == "equal":
+        return sum((abs(each) for each in gap.values()), F(0)) / 2
+    groups = [sum((gap[v] for v in gap if GROUP[v] == group), F(0)) for group in GROUPS]
+    return (sum(map(abs, gap.values()), F(0)) + sum(map(abs, groups), F(0))) / 4
+
+
+def make_policy(by: str, t: Any = 1, **search: Any) -> dict[str, Any]:
+    ill = {"role": "sensitive", "t": t, "distance": by, "hierarchy": {"groups": GROUPS}}
+    return {
+        "k": 2,
+        "columns": {"age": "quasi", "zip": "quasi", "ill": {**ill, "masked": "spread"}},
+        "search": search,
+    }
+
+
+@given(data=st.data(), by=st.sampled_from(["equal", "hierarchical"]))
+@settings(max_examples=60, deadline=None)
+def test_masked_values_count_as_what_they_may_be(data: Any, by: str) -> None:
+    words = [*GROUP, *GROUPS, None]
+    told = data.draw(st.lists(st.sampled_from(words), min_size=4, max_size=30))
+    values = [*GROUP, *told]  # every value is told once, so that every group has members
+    places = data.draw(st.lists(st.sampled_from("ab"), min_size=len(values), max_size=len(values)))
+    table = pa.table({"age": [1] * len(values), "zip": places, "ill": values})
+    audit = tclose.audit(table, make_policy(by))
+    worst = max(
+        measure([v for v, at in zip(values, places, strict=True) if at == place], values, by)
+        for place in set(places)
+    )
+    found = next(each for each in audit.requirements if each.requirement == "t-closeness")
+    assert found.achieved_exact == worst
+
+
+def test_a_hidden_value_counts_nothing_by_itself() -> None:
+    """Hiding what a class has too much of brings it nearer; a value of its own would not."""
+    values = ["flu"] * 3 + ["ulcer"] + ["flu"] + ["ulcer"] * 3
+    table = pa.table({"age": [1] * 8, "zip": list("aaaabbbb"), "ill": values})
+    hidden = table.set_column(2, "ill", pa.array([None, *values[1:]]))
+    apart, counted = make_policy("equal"), make_policy("equal")
+    apart["columns"]["ill"]["masked"] = "apart"
+
+    def attain(data: pa.Table, policy: dict[str, Any]) -> Fraction:
+        audit = tclose.audit(data, policy)
+        (found,) = [each for each in audit.requirements if each.requirement == "t-closeness"]
+        assert found.achieved_exact is not None
+        return found.achieved_exact
+
+    assert attain(hidden, counted) < attain(table, counted) == F(1, 4)
+    assert attain(hidden, apart) >= F(1, 4)
+
+
+def make_table(seed: int, count: int = 300) -> pa.Table:
+    """Ages lean on the disease, so that classes by age are far from the table."""
+    chance = random.Random(seed)
+    rows = []
+    for _ in range(count):
+        age = chance.randrange(20, 60)
+        lean = [6, 2, 2, 1, 1] if age < 40 else [1, 2, 2, 5, 2]
+        rows.append({
+            "age": age, "zip": chance.choice("abcd"), "ill": chance.choices(list(GROUP), lean)[0],
+        })  # fmt: skip
+    return pa.Table.from_pylist(rows)
+
+
+@pytest.mark.parametrize("by", ["equal", "hierarchical"])
+@pytest.mark.parametrize("how", ["generalize", "hide"])
+def test_masks_divide_classes_and_keep_the_promise(how: str, by: str) -> None:
+    table, t = make_table(3), "0.1"
+    plain = tclose.anonymize(table, make_policy(by, t, effort=1))
+    policy = make_policy(by, t, effort=1, masking=how, masking_cost="1/10", masking_share="1/5")
+    release = tclose.anonymize(table, policy)
+    told = release.certificate.masked
+    assert told is not None and told.how == how and told.cost > 0
+    assert release.certificate.loss.overall + told.cost < plain.certificate.loss.overall
+    rows = release.data.to_pylist()
+    values = [row["ill"] for row in rows]
+    masked = [value for value in values if value not in GROUP]
+    assert len(masked) == told.rows["ill"] <= 60 and masked
+    assert {*masked} <= ({None} if how == "hide" else {*GROUPS, "*"})
+    price = {"*": F(1), None: F(1), "lung": F(2, 4), "belly": F(1, 4)}
+    cost = sum((price[value] for value in masked), F(0)) / 10 / len(rows)
+    assert told.cost == pytest.approx(float(cost))
+    classes: dict[tuple[str, str], list[str | None]] = {}
+    for row in rows:
+        classes.setdefault((row["age"], row["zip"]), []).append(row["ill"])
+    assert min(map(len, classes.values())) >= 2
+    assert max(measure(part, values, by) for part in classes.values()) <= F(t)
+    assert tclose.verify(release).holds
+    stricter = make_policy(by, "0.05")
+    assert not tclose.verify(release.data, stricter).holds
+
+
+def test_values_that_are_not_masked_are_those_of_the_table() -> None:
+    table = make_table(5)
+    policy = make_policy("equal", "0.15", effort=1, masking="generalize", masking_cost="1/4")
+    policy["release"] = {"rows": "keep"}
+    release = tclose.anonymize(table, policy)
+    for before, after in zip(table.to_pylist(), release.data.to_pylist(), strict=True):
+        assert after["ill"] in (before["ill"], GROUP[before["ill"]], "*")
+    report = tclose.attack(release, original=table)
+    assert report.of("linkage")
+    utility = tclose.measure(original=table, release=release)
+    assert utility["loss"].overall is not None and math.isfinite(utility["loss"].overall)
+
+
+def test_nothing_is_masked_that_costs_more_than_it_saves() -> None:
+    table = make_table(7)
+    dear = make_policy("equal", "0.15", effort=1, masking="hide", masking_cost=100)
+    plain = tclose.anonymize(table, make_policy("equal", "0.15", effort=1))
+    release = tclose.anonymize(table, dear)
+    assert release.certificate.masked is None
+    assert release.certificate.loss == plain.certificate.loss
+    none = make_policy("equal", "0.15", effort=1, masking="hide", masking_cost=0, masking_share=0)
+    assert tclose.anonymize(table, none).certificate.masked is None
+
+
+def test_a_masked_value_that_is_planted_is_refuted(tmp_path: Path) -> None:
+    source, policy = tmp_path / "table.csv", tmp_path / "policy.toml"
+    csv.write_csv(make_table(3), source)
+    rules = make_policy("equal", "0.15", effort=1, masking="generalize", masking_cost="1/2")
+    policy.write_text(tclose.Policy.build(**rules).to_toml(), encoding="utf-8")
+    release, certificate = tmp_path / "release.csv", tmp_path / "release.json"
+    words = ["anonymize", source, "--policy", policy, "-o", release, "--certificate", certificate]
+    made = CliRunner().invoke(app, list(map(str, words)))
+    assert made.exit_code == 0, made.stderr
+    check = ["verify", release, "--certificate", certificate, "--policy", policy]
+    assert CliRunner().invoke(app, list(map(str, check))).exit_code == 0
+    text = release.read_text(encoding="utf-8")
+    release.write_text(text.replace("lung", "flu"), encoding="utf-8")
+    assert CliRunner().invoke(app, list(map(str, check))).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "search", "says"),
+    [
+        ({"masked": "apart"}, {"masking": "hide"}, "how masked values count"),
+        ({"hierarchy": None, "distance": "equal"}, {"masking": "generalize"}, "no hierarchy"),
+        ({"l": 2}, {}, "nothing else"),
+        ({"t": None}, {}, "nothing else"),
+        ({"missing": "any"}, {}, "two things"),
+        ({"n": 50}, {}, "nothing else"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(column: Any, search: Any, says: str) -> None:
+    policy = make_policy("equal", "0.2", **search)
+    policy["columns"]["ill"] |= column
+    policy["columns"]["ill"] = {
+        key: value for key, value in policy["columns"]["ill"].items() if value is not None
+    }
+    with pytest.raises(PolicyError, match=says):
+        tclose.audit(make_table(1, 20), policy)
+
+
+def test_whole_columns_cannot_be_divided() -> None:
+    policy = make_policy("equal", "0.2", masking="hide")
+    with pytest.raises(UsageError, match="whole columns"):
+        tclose.anonymize(make_table(1), policy, method="optimal")
