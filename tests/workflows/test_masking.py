@@ -148,6 +148,22 @@ def test_values_that_are_not_masked_are_those_of_the_table() -> None:
     assert utility["loss"].overall is not None and math.isfinite(utility["loss"].overall)
 
 
+def test_a_table_that_has_masked_values_is_released_attacked_and_explained() -> None:
+    table = make_table(3)
+    values = table["ill"].to_pylist()
+    values[5], values[17], values[30] = None, None, "lung"
+    holed = table.set_column(2, "ill", pa.array(values))
+    release = tclose.anonymize(holed, make_policy("equal", "0.2", effort=0.5))
+    assert release.holds
+    assert {"minimality", "deFinetti"} <= {
+        each.attack for each in tclose.attack(release, original=holed).findings
+    }
+    assert "count as what they may be" in tclose.explain(release).note
+    assert "in 3 rows" in release.dictionary().to_markdown()
+    with pytest.raises(UsageError, match="all told"):
+        tclose.anonymize(holed, make_policy("equal", "0.2", effort=0.5, masking="hide"))
+
+
 def test_nothing_is_masked_that_costs_more_than_it_saves() -> None:
     table = make_table(7)
     dear = make_policy("equal", "0.15", effort=1, masking="hide", masking_cost=100)

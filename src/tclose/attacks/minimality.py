@@ -114,7 +114,9 @@ class _CutJudge:
         self.people, self.number, self.classes = people, number, classes
         self.k, self.promised = k, promised
         self.possible, self.harmless = (np.zeros(classes, dtype=bool) for _ in range(2))
-        self.alike, self.first = group_codes(list(people.cell_codes.values()))
+        self.alike, self.first = group_codes([
+            *people.cell_codes.values(), *(each.group for each in people.masked.values())
+        ])  # fmt: skip
         self.whole = add_by_group(people.cell_rows, self.alike, len(self.first))
         self.waiting: list[tuple[Ints, Ints]] = []
         self.tried: list[Flags] = []
@@ -171,6 +173,7 @@ def _repeat_cells(classes: Classes, cells: Ints, weight: Ints) -> Classes:
         cell_class=classes.cell_class[cells],
         cell_codes={name: codes[cells] for name, codes in classes.cell_codes.items()},
         cell_rows=weight,
+        masked={name: each.of_cells(cells) for name, each in classes.masked.items()},
     )
 
 
