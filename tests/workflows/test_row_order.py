@@ -55,6 +55,8 @@ def test_equal_tables_policies_and_seeds_are_shuffled_alike_and_no_others() -> N
     assert read_ills(anonymize()) == first
     assert read_ills(anonymize(seed=2)) != first
     assert read_ills(anonymize(policy={**rules(), "k": 5})) != first
+    signed = {**rules(), "context": {"recipient": "a university"}}
+    assert read_ills(anonymize(policy=signed)) == first, "who gets it does not matter"
     other = TABLE.set_column(0, "name", pa.array(["Another", *TABLE["name"].to_pylist()[1:]]))
     assert read_ills(anonymize(other)) != first, "it takes the whole table, names too"
     assert read_ills(anonymize(key=b"a key of the steward's own")) != first

@@ -15,7 +15,6 @@ from tclose.data.encode.cells import locate_batches
 from tclose.data.encode.columns import MISSING, Dictionary
 from tclose.data.encode.coverage import Covering, cover_classes
 from tclose.data.io.order import derive_order_key, permute_rows
-from tclose.data.io.records import json_hash
 from tclose.data.source import Source
 from tclose.distance.histogram import add_by_group, group_codes
 from tclose.distance.registry import Attribute
@@ -143,7 +142,7 @@ def align(
         )
     table = (original.source.original or original.source).digest()
     policy, told = original.policy, original.policy.search.seed if seed is None else seed
-    order = permute_rows(known, derive_order_key(table, json_hash(policy.to_json()), told))
+    order = permute_rows(known, derive_order_key(table, policy.to_json(), told))
     linked = link_rows(original, release, order=order)
     is_found = linked is not None and _belong_together(found, linked)
     return replace(found, linked=linked, order=order) if is_found else replace(found, linked=None)

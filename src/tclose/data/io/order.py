@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
+from pydantic import JsonValue
 
 from tclose.arrays import Ints
 from tclose.data.io.counting import Connection, connect
@@ -24,13 +25,17 @@ HIGH, LOW = "__tclose_high__", "__tclose_low__"
 """The halves of the hash of a row's place."""
 
 
-def derive_order_key(table: str, policy: str, seed: int, secret: bytes = b"") -> bytes:
+def derive_order_key(
+    table: str, policy: Mapping[str, JsonValue], seed: int, secret: bytes = b""
+) -> bytes:
     """What rows are shuffled by, from the hashes of the table and of its policy, and the seed.
 
-    Equal tables, policies and seeds are shuffled alike. Only whoever has the whole table can derive
-    the key; with a secret of the steward's own, nobody else.
+    Equal tables, policies and seeds are shuffled alike, whoever gets the release and whoever signs
+    it off. Only whoever has the whole table can derive the key; with a secret of the steward's own,
+    nobody else.
     """
-    return hmac.digest(secret, json_hash([table, policy, seed]).encode(), "sha256")
+    rules = json_hash({name: part for name, part in policy.items() if name != "context"})
+    return hmac.digest(secret, json_hash([table, rules, seed]).encode(), "sha256")
 
 
 def write_order(place: str, key: bytes) -> str:

@@ -404,7 +404,7 @@ def choose_order(job: Job, draft: Draft) -> bytes | None:
     made = None if draft.plan is None else draft.plan.provenance
     is_own = made is not None and made.output is None  # a plan may have been made from other rows
     table = made.input if made and is_own else (job.source.original or job.source).digest()
-    return derive_order_key(table, draft.hashes.policy, draft.origin.seed, job.key or b"")
+    return derive_order_key(table, job.policy.to_json(), draft.origin.seed, job.key or b"")
 
 
 def _write(
