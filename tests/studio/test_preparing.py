@@ -85,6 +85,48 @@ def test_an_upload_is_private_and_gone_at_the_end_unless_it_is_kept(
     assert not studio.private.exists() and kept.exists()
 
 
+def test_a_file_with_the_same_columns_keeps_the_policy_and_another_does_not(
+    make: Make, enter: Enter, settle: Settle
+) -> None:
+    studio = make(table=None)
+    client = enter(studio)
+    content = b"age,ill\n" + b"".join(b"%d,flu\n" % age for age in range(20, 60))
+    client.post("/open", files={"file": ("people.csv", content)})
+    settle(client, "/columns")
+    client.post("/columns", data={"what": "set", "role": "insensitive", "column": ["ill"]})
+    client.post("/open", files={"file": ("april.csv", content[:-7])})
+    assert "39 rows" in settle(client, "/open")
+    assert studio.bench.project.columns["ill"]["role"] == "insensitive"
+    client.post("/open", files={"file": ("other.csv", content.replace(b"ill", b"is"))})
+    settle(client, "/columns")
+    assert sorted(studio.bench.project.columns) == ["age", "is"]
+
+
+def test_a_pattern_stands_for_several_files(
+    make: Make, enter: Enter, settle: Settle, tmp_path: Path
+) -> None:
+    for month in ("april", "may"):
+        (tmp_path / f"{month}.csv").write_text("age,ill\n20,flu\n30,flu\n", encoding="utf-8")
+    client = enter(make(table=None))
+    client.post("/open", data={"path": str(tmp_path / "*.csv")})
+    assert "4 rows" in settle(client, "/open")
+    (tmp_path / "june.csv").write_text("age,ill\n20,flu\n", encoding="utf-8")
+    assert "5 rows" in settle(client, "/open")
+
+
+def test_all_columns_that_the_filter_shows_are_set_at_once(
+    make: Make, enter: Enter, settle: Settle
+) -> None:
+    studio = make()
+    client = enter(studio)
+    page = settle(client, "/columns", filter="date")
+    shown = re.findall(r'name="shown" value="([^"]+)"', page)
+    assert shown == ["birth_date", "admission_date"] and "all 2 shown" in page
+    client.post("/columns", data={"what": "set-shown", "role": "insensitive", "shown": shown})
+    roles = {name: column["role"] for name, column in studio.bench.project.columns.items()}
+    assert {name for name in roles if roles[name] == "insensitive"} == set(shown)
+
+
 def test_roles_are_suggested_confirmed_changed_and_taken_back(
     make: Make, enter: Enter, settle: Settle
 ) -> None:
@@ -186,6 +228,69 @@ def test_groups_are_edited_value_by_value(
     assert re.findall(r'name="group" value="([^"]*)"', again) == groups
 
 
+def test_groups_within_groups_are_edited(
+    make: Make, enter: Enter, settle: Settle, hospital: Path
+) -> None:
+    studio = make(policy=hospital / "policy.toml")
+    client = enter(studio)
+    page = settle(client, "/values", column="ethnicity")
+    values = re.findall(r'aria-label="Group of ([^"]+)"', page)
+    groups = ["all > many", "all > few", "all", *["" for _ in values[3:]]]
+    form = {"column": "ethnicity", "kind": "groups", "group": groups, "what": "column"}
+    client.post("/values", data={**form, "revision": str(studio.bench.project.revision)})
+    spec = studio.bench.project.columns["ethnicity"]["hierarchy"]["groups"]
+    first, second, third, *others = values
+    assert spec["all"] == {"many": [first], "few": [second], f"only {third}": [third]}
+    assert all(spec[f"only {value}"] == [value] for value in others)
+    again = settle(client, "/values", column="ethnicity")
+    assert re.findall(r'name="group" value="([^"]*)"', again) == groups
+    levels = re.findall(r'data-label="level">(\d)</th><td[^>]*>(\d+)<', again)
+    assert levels == [("0", "5"), ("1", "5"), ("2", "3"), ("3", "1")]
+
+
+def test_what_t_and_the_distance_mean_is_told_while_one_types(
+    make: Make, enter: Enter, hospital: Path
+) -> None:
+    studio = make(policy=hospital / "policy.toml")
+    client = enter(studio)
+    counts = studio.bench.count_column("length_of_stay")
+    asked = {"column": "length_of_stay", "kind": "", "t": "0.5", "distance": "ordered"}
+    page = client.post("/values/meaning", data=asked).text
+    places = (len(counts.labels) - 1) / 2
+    assert f"no more than {places:.1f} places" in page and "t = 0.5: people may have to" in page
+    assert 'role="alert"' in client.post("/values/meaning", data={**asked, "t": "7"}).text
+    tree = {"column": "diagnosis", "kind": "file", "t": "0.1", "distance": "hierarchical"}
+    page = client.post("/values/meaning", data=tree).text
+    assert "of level 1 1/3 apart, of level 2 2/3 apart" in page and "diagnosis: its groups" in page
+    assert str(read_policy(studio).columns["length_of_stay"].t) == "1/5"
+
+
+def test_saving_a_column_keeps_what_its_form_does_not_show(
+    make: Make, enter: Enter, tmp_path: Path
+) -> None:
+    table, policy = tmp_path / "pay.csv", tmp_path / "policy.toml"
+    rows = "".join(f"{age},{age % 7}\n" for age in range(20, 60))
+    table.write_text(f"age,pay\n{rows}", encoding="utf-8")
+    policy.write_text(
+        "k = 3\n[columns]\nage = {role = 'quasi', hierarchy = {intervals = [10], origin = 5}}\n"
+        "pay = {role = 'sensitive', t = 0.1, distance = 'js'}\n", "utf-8",
+    )  # fmt: skip
+    studio = make(table=str(table), policy=policy)
+    client = enter(studio)
+    for name, form in (
+        ("age", {"kind": "intervals", "of-intervals": "10"}),
+        ("pay", {"kind": "", "t": "0.2", "distance": ""}),
+    ):
+        assert "as the policy says" in client.get("/values", params={"column": "pay"}).text
+        sent = {"column": name, "what": "column", "revision": str(studio.bench.project.revision)}
+        assert 'role="alert"' not in client.post("/values", data={**sent, **form}).text
+    columns = studio.bench.project.columns
+    assert columns["age"]["hierarchy"] == {"intervals": [10], "origin": 5}
+    assert columns["pay"]["distance"] == "js" and columns["pay"]["t"] == "0.2"
+    page = client.get("/values", params={"column": "pay"}).text
+    assert "may be farther than 0.2 from the whole table" in page
+
+
 def test_a_hierarchy_file_is_reviewed_before_it_is_taken(
     make: Make, enter: Enter, settle: Settle, hospital: Path
 ) -> None:
@@ -201,6 +306,7 @@ def test_a_hierarchy_file_is_reviewed_before_it_is_taken(
     assert "line 2" in send("female;person;*\nmale;person;*;x;y\nmale;other;*\n")
     page = send("female;person;*\nunicorn;beast;*\n")
     assert "are not in it" in page and "disabled>Take sex.csv" in page
+    assert "Not in it: male" in page
     values = [value for value, _ in studio.bench.count_column("sex").ranked]
     page = send("".join(f"{value};any;*\n" for value in (*values, "unicorn")))
     assert "every value of the table is in it" in page and "1 of its values do not occur" in page
@@ -236,6 +342,9 @@ def test_closing_and_opening_continues(
     assert again.bench.project.raw["k"] == 9
     page = settle(enter(again), "/open")
     assert "hospital.csv" in page and "k = 9" in page
+    with pytest.raises(tclose.UsageError, match="another studio works in this folder"):
+        Studio(ServerSettings(folder))
+    end(again)
     with pytest.raises(tclose.UsageError, match="about another table"):
         Studio(ServerSettings(folder, str(hospital / "other.csv")))
 

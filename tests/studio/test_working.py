@@ -86,8 +86,19 @@ def test_runs_stand_side_by_side_with_their_settings(client: httpx.Client, settl
     assert 'suppression = "5/100"' in page and "tclose anonymize" in page
 
 
+def reproduce(client: httpx.Client, number: int, folder: Path, *table: str) -> None:
+    """Downloads a run, and has its script make the same bytes once more."""
+    archive = zipfile.ZipFile(io.BytesIO(client.get(f"/runs/{number}/all.zip").content))
+    archive.extractall(folder)
+    was = (folder / "release.csv").read_bytes()
+    (folder / "release.csv").unlink()
+    words = [sys.executable, "script.py", *table]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    assert (folder / "release.csv").read_bytes() == was
+
+
 def test_a_search_is_stopped_and_kept_or_dropped(
-    make: Make, enter: Enter, settle: Settle, hospital: Path
+    make: Make, enter: Enter, settle: Settle, hospital: Path, tmp_path: Path
 ) -> None:
     studio = make(policy=hospital / "policy.toml")
     soften(studio, "0.4")
@@ -108,8 +119,11 @@ def test_a_search_is_stopped_and_kept_or_dropped(
         assert len(studio.bench.project.runs) == runs
     run = studio.bench.project.runs[0]
     assert run.certificate.stopped == "cancelled" and run.certificate.holds
-    assert "was stopped by hand" in client.get(f"/runs/{run.number}/script.py").text
     assert client.get(f"/jobs/{job.name}").headers["hx-refresh"] == "true"
+    assert [at for at, _ in job.curve] == sorted(at for at, _ in job.curve)
+    assert job.seconds >= job.curve[-1][0]
+    assert "tclose apply plan.json" in settle(client, "/release", run=str(run.number))
+    reproduce(client, run.number, tmp_path)
 
 
 def test_the_frontier_is_clicked_and_taken_into_the_policy(
@@ -173,7 +187,8 @@ def test_rows_stand_beside_what_became_of_them(
         before = list(csv.DictReader(file))
     with run.release.open(encoding="utf-8", newline="") as file:
         after = list(csv.DictReader(file))
-    numbers = json.loads((run.folder / "rows.json").read_text(encoding="utf-8"))
+    gone = json.loads((run.folder / "left-out.json").read_text(encoding="utf-8"))
+    numbers = [number for number in range(len(before)) if number not in gone]
     assert len(numbers) == len(after) < len(before)
     for number, row in zip(numbers, after, strict=True):
         assert before[number]["diagnosis"] == row["diagnosis"]
@@ -240,6 +255,123 @@ def test_every_edition_of_the_report_is_written(
     assert f"{edition.title()} edition" in report.text or "edition" in report.text
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A table whose rows are told apart by a column that is released, and a policy that cleans."""
+    folder = tmp_path_factory.mktemp("small")
+    table, policy = folder / "small.csv", folder / "policy.toml"
+    ages = [f"{at * 7 % 60 + 20},5" if at % 9 else "?" for at in range(240)]
+    rows = [f"{at};{age};{'abc'[at % 3]}\n" for at, age in enumerate(ages)]
+    table.write_text("ticket;age;ill\n" + "".join(rows), encoding="utf-8")
+    policy.write_text(
+        'k = 3\n[columns]\nticket = "insensitive"\n'
+        'age = {role = "quasi", decimal = ",", nulls = ["?"]}\n'
+        'ill = {role = "sensitive", t = 0.3}\n'
+        '[search]\nmethod = "mondrian"\neffort = 1\n', "utf-8",
+    )  # fmt: skip
+    return table, policy
+
+
+def test_shuffled_rows_stand_beside_what_became_of_them_and_a_signed_run_is_reproduced(
+    make: Make, enter: Enter, settle: Settle, small: tuple[Path, Path], tmp_path: Path
+) -> None:
+    table, policy = small
+    studio = make(table=str(table), policy=policy)
+    client = enter(studio)
+    assert "attacks found something" in settle(client, "/risk")
+    client.post("/search", data={"method": "hybrid", "effort": "1", "suppression": "10%"})
+    settle(client, "/search")
+    run = studio.bench.project.runs[0]
+    assert run.certificate.row_order == "shuffle"
+    tickets = [line.split(";")[0] for line in run.release.read_text("utf-8").splitlines()[1:]]
+    for page, first in (("1", 0), ("2", 20)):
+        shown = settle(client, "/before-after", page=page)
+        rows = re.findall(r'<tr><th scope="row" class="number">([\d,]+)</th>', shown)
+        assert [str(int(row) - 1) for row in rows] == tickets[first : first + 20] != sorted(tickets)
+    assert "Worst classes: nearest to breaking a promise" in shown
+    client.post("/release/sign", data={"run": "1", "recipient": "a university"})
+    assert "a university" in settle(client, "/release")
+    reproduce(client, 1, tmp_path)
+
+
+def test_a_run_stays_with_the_table_that_it_was_made_from(
+    make: Make, enter: Enter, settle: Settle, small: tuple[Path, Path], hospital: Path,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    table, policy = small
+    studio = make(table=None)
+    client = enter(studio)
+    client.post("/open", files={"file": ("people.csv", table.read_bytes())})
+    raw = studio.bench.project.adopt_policy(policy)
+    studio.bench.project.change(lambda own: own.update(raw))
+    for method in ("mondrian", "hybrid"):
+        client.post("/search", data={"method": method, "effort": "1"})
+        settle(client, "/search")
+    client.post("/open", data={"path": str(hospital / "hospital.csv")})
+    assert "how its values are spread" in settle(client, "/before-after", run="1")
+    assert "homogeneity of ill" in settle(client, "/explore", first="1", second="2")
+    command = client.get("/runs/1/command.txt").text
+    assert "people.csv" in command and "hospital" not in command and "/" not in command
+    reproduce(client, 1, tmp_path, str(table))
+
+
+def test_a_form_that_is_out_of_date_starts_no_search(
+    make: Make, enter: Enter, small: tuple[Path, Path]
+) -> None:
+    table, policy = small
+    studio = make(table=str(table), policy=policy)
+    client = enter(studio)
+    revision = str(studio.bench.project.revision)
+    client.post("/values", data={"what": "k", "k": "4", "revision": revision})
+    settings = {"method": "mondrian", "effort": "3.25", "revision": revision}
+    page = client.post("/search", data=settings).text
+    assert "changed meanwhile" in page and 'value="3.25"' in page
+    assert studio.bench.search_job is None
+    other = client.post("/columns", data={"what": "confirm", "about": "another"}).text
+    assert "changed meanwhile" in other
+
+
+def test_exploring_is_stopped_and_begun_anew(
+    make: Make, enter: Enter, settle: Settle, hospital: Path
+) -> None:
+    studio = make(policy=hospital / "policy.toml")
+    soften(studio, "0.4")
+    studio.bench.project.change(lambda raw: raw.update(search={"effort": "900"}))
+    client = enter(studio)
+    name = re.search(r"/jobs/(\w+)", client.get("/explore", params={"what": "t"}).text)
+    assert name is not None
+    job = studio.bench.jobs.find(name[1])
+    assert job is not None and "Stop and show what was found" in client.get(f"/jobs/{name[1]}").text
+    while job.at is None:
+        job.wait(0.05)
+    answer = client.post(f"/jobs/{name[1]}/stop", data={"what": "keep"})
+    assert answer.url.path == "/explore" and answer.url.params["what"] == "t"
+    while not job.is_done:
+        job.wait(0.05)
+    assert "Stopped before the last point" in settle(client, "/explore", what="t")
+    anew = client.get("/explore", params={"what": "t", "anew": "1"})
+    again = re.search(r"/jobs/(\w+)", anew.text)
+    assert again is not None and again[1] != name[1]
+    client.post(f"/jobs/{again[1]}/stop", data={"what": "keep"})
+
+
+def test_a_run_that_leads_elsewhere_is_not_shown(
+    make: Make, enter: Enter, settle: Settle, small: tuple[Path, Path], tmp_path: Path
+) -> None:
+    table, policy = small
+    studio = make(table=str(table), policy=policy)
+    client = enter(studio)
+    client.post("/search", data={"method": "mondrian", "effort": "1"})
+    settle(client, "/search")
+    run = studio.bench.project.runs[0]
+    (tmp_path / "secret.csv").write_text("secret\n", encoding="utf-8")
+    place = run.release
+    place.unlink()
+    place.symlink_to(tmp_path / "secret.csv")
+    assert client.get("/runs/1/release.csv").status_code == 404
+    assert "There is no run yet" in settle(client, "/release")
+
+
 def test_a_release_that_was_tampered_with_is_not_offered(
     make: Make, enter: Enter, settle: Settle, studio: Studio, client: httpx.Client
 ) -> None:
@@ -249,6 +381,9 @@ def test_a_release_that_was_tampered_with_is_not_offered(
     try:
         page = settle(client, "/release", run="1")
         assert "it is not offered" in page and "all.zip" not in page
+        signed = client.post("/release/sign", data={"run": "1", "recipient": "everybody"}).text
+        assert "can be signed off" in signed
+        assert "everybody" not in str(run.certificate.context)
     finally:
         run.release.write_text(text, encoding="utf-8")
 

@@ -24,6 +24,8 @@ from tclose.report.subject import Subject
 
 BINS = 10
 MOST_VALUES = 8
+MONTH = 31
+"""Days; bins that are longer are told by their months."""
 FEW = 5
 """Shares of fewer rows of the table before are not told outside, unless k says otherwise."""
 
@@ -171,7 +173,8 @@ def _name_bins(edges: Floats, *, dates: bool, inside: bool) -> list[str]:
         ends = [f"{100 * at / (len(edges) - 1):.0f}" for at in range(len(edges))]
         return [f"{low}–{high}% of the range" for low, high in pairwise(ends)]
     if dates:
-        ends = [date.fromordinal(max(int(edge), 1)).isoformat() for edge in edges]
+        days = [date.fromordinal(max(int(edge), 1)).isoformat() for edge in edges]
+        ends = [day[:7] for day in days] if edges[1] - edges[0] >= MONTH else days
     else:
         ends = [f"{edge:,.0f}" if abs(edge) >= 1000 else f"{edge:.3g}" for edge in edges]
     return [f"{low} to {high}" for low, high in pairwise(ends)]

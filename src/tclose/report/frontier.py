@@ -92,14 +92,15 @@ def list_points(curve: Curve) -> Iterator[tuple[str, ...]]:
 
 
 def draw_frontier(
-    frontier: Frontier, *, inline: bool = False, link: Callable[[Point], str] | None = None
-) -> str:
+    frontier: Frontier, *, inline: bool = False, link: Callable[[Point], str] | None = None,
+    current: Point | None = None,
+) -> str:  # fmt: skip
     """The picture as an SVG file, or for a page that has a title and sentences of its own, where
-    a click on a point may lead somewhere.
+    a click on a point may lead somewhere; the `current` one is larger.
     """
     notes, title = list(describe_frontier(frontier)), name_frontier(frontier)
     plot = plots.lay_out(0 if inline else HEADING)
-    parts, bottom = list(_draw_plot(frontier, plot, link)), plot.floor + plots.BELOW
+    parts, bottom = list(_draw_plot(frontier, plot, link, current)), plot.floor + plots.BELOW
     if not inline:
         first = bottom + 12
         parts = [
@@ -114,7 +115,7 @@ def draw_frontier(
 
 
 def _draw_plot(
-    frontier: Frontier, plot: Plot, link: Callable[[Point], str] | None
+    frontier: Frontier, plot: Plot, link: Callable[[Point], str] | None, current: Point | None
 ) -> Iterator[str]:
     places = [_place(frontier, point) for point in frontier.points]
     losses = [point.loss for point in frontier.points if point.loss is not None]
@@ -137,7 +138,9 @@ def _draw_plot(
             at, loss = _place(frontier, point), float(point.loss or 0)
             words, knee = describe_point(frontier, point), point is curve.knee
             leads = "" if link is None else link(point)
-            points.append(plots.PlottedPoint(at, loss, words, point.chosen, knee, leads))
+            points.append(
+                plots.PlottedPoint(at, loss, words, point.chosen, knee, leads, point is current)
+            )
         curves.append((curve.name, points))
     yield from plots.draw_curves(curves, plot, across, up)
     x, y = plot.right + 35, plot.top + 18 + 22 * len(frontier.curves)

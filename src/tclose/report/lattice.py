@@ -11,6 +11,7 @@ from tclose.report.charts.colours import INK, PAPER, RULE, SOFT, mix_losses
 from tclose.report.charts.svg import (
     MarkShape,
     box,
+    draw_hit_area,
     draw_mark,
     element,
     link_mark,
@@ -160,9 +161,12 @@ def _list_minimal(survey: Survey) -> Iterator[Part]:
 Link = Callable[[LatticePoint], str]
 
 
-def draw_lattice(survey: Survey, *, inline: bool = False, link: Link | None = None) -> str | None:
+def draw_lattice(
+    survey: Survey, *, inline: bool = False, link: Link | None = None,
+    current: LatticePoint | None = None,
+) -> str | None:  # fmt: skip
     """The picture as the text of an SVG file, or for a page, where a click on a node may lead
-    somewhere; None where there are too many nodes to draw.
+    somewhere, and the `current` one is in a ring; None where there are too many nodes to draw.
     """
     if not 0 < len(survey.points) <= MOST_DRAWN:
         return None
@@ -186,8 +190,10 @@ def draw_lattice(survey: Survey, *, inline: bool = False, link: Link | None = No
         *plot.draw_upward(up, heights, lambda height: f"{height:g}", ruled=False),
         text(8, bottom - 12, "height: levels added up; 0 is the raw table", fill=SOFT),
         *_draw_links(survey, places),
-        *_draw_nodes(survey, places, min(max(gap * 0.28, 1.6), 9.0), link),
+        *_draw_nodes(survey, places, gap, link),
     ]
+    if current is not None:
+        parts.append(draw_mark("circle", *places[current.levels], 14, thick=2))
     return picture(
         name_lattice(survey), describe_lattice(survey), (width, bottom), parts,
         inline=inline, links=link is not None,
@@ -228,8 +234,9 @@ def _draw_links(survey: Survey, places: Places) -> Iterator[str]:
     yield element("path", d="".join(links), stroke=RULE, stroke_width=0.7, fill="none")
 
 
-def _draw_nodes(survey: Survey, places: Places, size: float, link: Link | None) -> list[str]:
+def _draw_nodes(survey: Survey, places: Places, gap: float, link: Link | None) -> list[str]:
     """The nodes; those that matter are drawn last, above all others."""
+    size = min(max(gap * 0.28, 1.6), 9.0)
     low, high = _find_ends(survey)
     parts: list[str] = []
     last: list[str] = []
@@ -242,7 +249,9 @@ def _draw_nodes(survey: Survey, places: Places, size: float, link: Link | None) 
         words += f"; rows left out: {point.left_out:,}" if point.left_out else ""
         reach = max(size * mark.growth, mark.least_size)
         node = _draw_node(x, y, reach, fill, mark, "" if link is not None else words)
-        node = node if link is None else link_mark(node, words, link(point))
+        if link is not None:
+            around = draw_hit_area(x, y, min(max(gap / 2, reach), 14.0))
+            node = link_mark(around + node, words, link(point))
         (last if mark in (BEST, MINIMAL) else parts).append(node)
         if len(survey.points) <= MOST_NAMED:
             names = [",".join(map(str, point.levels))]

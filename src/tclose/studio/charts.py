@@ -1,13 +1,26 @@
-"""Small pictures of the pages: a column's values at a glance."""
+"""Pictures of the pages: a column's values at a glance, and how its distance sees them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tclose.arrays import Floats
+from tclose.hierarchy import Hierarchy
 from tclose.plain import share_text
-from tclose.report.charts.colours import BLUE
-from tclose.report.charts.svg import box, picture
-from tclose.report.document import HistogramChart, Picture
+from tclose.report.charts.axes import Axis
+from tclose.report.charts.colours import BLUE, INK, SKY, SOFT
+from tclose.report.charts.svg import box, line, picture, shorten, text
+from tclose.report.document import HistogramChart, Picture, Table
+from tclose.studio.table import ColumnCounts, show_value
 
 WIDE, TALL, GAP = 132, 30, 2
+WIDEST, NARROW = 760, 420
+ROW = 22
+MOST_NODES = 44
+MOST_LISTED = 100
+LONGEST_NAME = 22
 LEAST_BARS = 10
 """As wide as if there were so many: a few bars are no blocks."""
 
@@ -25,3 +38,135 @@ def draw_spark(chart: HistogramChart | None) -> Picture | None:
     ]  # fmt: skip
     drawn = picture(chart.title, chart.across, (WIDE, TALL), bars, inline=True)
     return Picture(chart.title, drawn, chart.table())
+
+
+def draw_line(
+    counts: ColumnCounts, order: Sequence[str], places: Sequence[float], t: float | None
+) -> Picture:
+    """Values where the distance has them, as tall as their rows, and how far t is on that line."""
+    rows = dict(counts.ranked)
+    total = sum(rows.values()) or 1
+    shares = [rows.get(value, 0) / total for value in order]
+    title, across = f"{counts.name}: from the lowest value to the highest", "share of rows"
+    drawn = [_draw_line(title, order, places, shares, t, wide) for wide in (WIDEST, NARROW)]
+    listed = list(zip(order, shares, strict=True))[:MOST_LISTED]
+    cells = tuple((show_value(value), share_text(share)) for value, share in listed)
+    return Picture(title, drawn[0], Table(title, ("value", across), cells, (1,)), drawn[1])
+
+
+def _draw_line(
+    title: str, order: Sequence[str], places: Sequence[float], shares: Sequence[float],
+    t: float | None, wide: int,
+) -> str:  # fmt: skip
+    thick = max(min(wide / max(len(order), 1) * 0.7, 26.0), 1.5)
+    left, right, floor = 4 + thick / 2, wide - 4 - thick / 2, 130
+    low, high = min(places), max(places)
+    across = Axis(low, high if high > low else low + 1, left, right)
+    most = max(shares, default=0.0) or 1.0
+    parts = [line(0, floor, wide, floor, INK)]
+    for value, at, share in zip(order, places, shares, strict=True):
+        tall, x = max(share / most * 100, 1.0), across.place(at)
+        words = f"{show_value(value)}: {share_text(share)}"
+        parts.append(box(x - thick / 2, floor - tall, thick, tall, BLUE, words))
+    parts += _name_places(order, [across.place(at) for at in places], floor + 18, wide)
+    tall = floor + 34
+    if t is not None:
+        far, y = (right - left) * min(t, 1.0), floor + 44
+        parts += [
+            line(left, y, left + far, y, INK, thick=2),
+            line(left, y - 5, left, y + 5, INK, thick=2),
+            line(left + far, y - 5, left + far, y + 5, INK, thick=2),
+        ]
+        words = f"t = {t:g}: people may have to move this far, on average"
+        beside = left + far + 10
+        fits = beside + 7 * len(words) < right
+        under = (beside, y + 4) if fits else (left, y + 20)
+        parts.append(text(under[0], under[1], words, fill=SOFT))
+        tall = y + (14 if fits else 30)
+    about = f"{len(order)} values in their order" + ("" if t is None else f", t = {t:g}")
+    return picture(title, about, (wide, tall), parts, letters=13, inline=True)
+
+
+def _name_places(
+    order: Sequence[str], places: Sequence[float], y: float, wide: int
+) -> Iterator[str]:
+    """The names of values below their places, as many as have room; the first and the last do."""
+    ends = {0, len(order) - 1}
+    reach = -1.0
+    last = places[-1] - _measure(order[-1]) if len(order) > 1 else float(wide)
+    for at, (value, x) in enumerate(zip(order, places, strict=True)):
+        long, anchor = _measure(value), "middle"
+        start, end = x - long / 2, x + long / 2
+        if at in ends:
+            anchor = "start" if at == 0 else "end"
+            start, end = (x - 8, x + long) if at == 0 else (x - long, x)
+        if start > reach and (at in ends or end < last - 8):
+            yield text(x, y, shorten(value, LONGEST_NAME), anchor=anchor, fill=SOFT, title=value)
+            reach = end + 8
+
+
+def _measure(value: str) -> float:
+    return 7.2 * min(len(value), LONGEST_NAME)
+
+
+def draw_tree(counts: ColumnCounts, tree: Hierarchy) -> Picture:
+    """The groups of a tree below each other, each as long as its rows, finer ones indented."""
+    title = f"{counts.name}: its groups"
+    nodes = tree.find(counts.labels)
+    below = np.zeros(len(tree.labels))
+    np.add.at(below, nodes[nodes >= 0], counts.rows[:-1][nodes >= 0])
+    for node in range(len(tree.labels) - 1):  # a parent's number is larger than its child's
+        below[tree.parent[node]] += below[node]
+    total = below[-1] or 1.0
+    shown = _list_nodes(tree, below)
+    drawn = [_draw_tree(title, tree, shown, below / total, wide) for wide in (WIDEST, NARROW)]
+    cells = tuple(
+        (" " * 2 * depth + show_value(tree.labels[node]), share_text(below[node] / total))
+        for node, depth in shown
+    )
+    return Picture(title, drawn[0], Table(title, ("group", "share of rows"), cells, (1,)), drawn[1])
+
+
+def _list_nodes(tree: Hierarchy, below: Floats) -> list[tuple[int, int]]:
+    """Groups that occur, the largest first among their like, down to where they are too many."""
+    for least in range(tree.levels):
+        found = list(_walk(tree, below, tree.root, 0, least))
+        if len(found) <= MOST_NODES:
+            return found
+    return found[:MOST_NODES]
+
+
+def _walk(
+    tree: Hierarchy, below: Floats, node: int, depth: int, least: int
+) -> Iterator[tuple[int, int]]:
+    if depth:
+        yield node, depth - 1
+    for child in sorted(tree.children(node).tolist(), key=lambda child: -below[child]):
+        if below[child] and tree.height[child] >= least:
+            yield from _walk(tree, below, child, depth + 1, least)
+
+
+def _draw_tree(
+    title: str, tree: Hierarchy, shown: Sequence[tuple[int, int]], shares: Floats, wide: int
+) -> str:
+    longest = 34 if wide > NARROW else 20
+    left = min(26 + max((_indent(tree, each, longest) for each in shown), default=0), wide / 2)
+    most = max((shares[node] for node, _ in shown), default=1.0) or 1.0
+    parts = []
+    for at, (node, depth) in enumerate(shown):
+        y, name = ROW * at + 4, tree.labels[node]
+        weight = "600" if depth == 0 and tree.height[node] else ""
+        short = shorten(name, longest)
+        parts.append(text(18 * depth, y + 14, short, weight=weight, title=name))
+        long = max(shares[node] / most * (wide - left - 70), 1.0)
+        words = f"{show_value(name)}: {share_text(shares[node])}"
+        parts.append(box(left, y + 3, long, ROW - 8, BLUE if tree.height[node] else SKY, words))
+        parts.append(text(left + long + 6, y + 14, share_text(shares[node]), fill=SOFT))
+    described = f"{len(shown)} groups and values with their shares of the rows"
+    size = (wide, ROW * max(len(shown), 1) + 8)
+    return picture(title, described, size, parts, letters=13, inline=True)
+
+
+def _indent(tree: Hierarchy, each: tuple[int, int], longest: int) -> float:
+    node, depth = each
+    return 18 * depth + 7.4 * min(len(tree.labels[node]), longest)

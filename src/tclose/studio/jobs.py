@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from tclose.errors import TcloseError
@@ -19,14 +19,18 @@ MOST_POINTS = 400
 class BackgroundJob:
     """One piece of work: how far it is, whether somebody wants it stopped, what it gave."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, *, page: str = "", stops: Sequence[str] = ()) -> None:
         self.title, self.name = title, secrets.token_hex(8)
+        self.page, self.stops = page, stops
+        """Where it was begun, and what buttons say that stop it: to keep the best, and to drop."""
         self.result: Any = None
         self.problem: str | None = None
         self.keeps: bool | None = None
         """Whether, once stopped, the best so far is wanted; None while nobody stops it."""
         self.at: Progress | None = None
         self.step = ""
+        self.seconds = 0.0
+        """How long the search has worked."""
         self.curve: list[tuple[float, float]] = []
         """Seconds, and the best loss then."""
         self._done = threading.Event()
@@ -48,8 +52,8 @@ class BackgroundJob:
         threading.Thread(target=self._run, args=(work,), daemon=True).start()
         return self
 
-    def wait(self, seconds: float = PATIENCE) -> bool:
-        """Whether it is done, after so long at most."""
+    def wait(self, seconds: float | None = PATIENCE) -> bool:
+        """Whether it is done, after so long at most, or however long it takes."""
         return self._done.wait(seconds)
 
     def _run(self, work: Callable[[BackgroundJob], Any]) -> None:
@@ -69,8 +73,9 @@ class BackgroundJob:
     def report(self, at: Progress) -> None:
         """Notes where a search is."""
         self.at, self.step = at, at.step or at.phase
+        self.seconds = max(self.seconds, at.seconds_used)  # what follows the search counts from 0
         if at.loss is not None and (not self.curve or self.curve[-1][1] != at.loss):
-            self.curve.append((at.seconds_used, at.loss))
+            self.curve.append((self.seconds, at.loss))
             if len(self.curve) > MOST_POINTS:
                 del self.curve[1:-1:2]
 
@@ -110,13 +115,14 @@ class Jobs:
         return self._by_name.get(name)
 
     def compute(
-        self, key: Hashable, title: str, work: Callable[[BackgroundJob], Any]
-    ) -> BackgroundJob:
+        self, key: Hashable, title: str, work: Callable[[BackgroundJob], Any], *,
+        page: str = "", stops: Sequence[str] = (),
+    ) -> BackgroundJob:  # fmt: skip
         """The job for a key: the one that was begun before, or a new one."""
         with self._lock:
             job = self._by_key.pop(key, None)
             if job is None:
-                job = BackgroundJob(title).begin(work)
+                job = BackgroundJob(title, page=page, stops=stops).begin(work)
                 self._by_name[job.name] = job
             self._by_key[key] = job  # the last one used is the last one dropped
             self._drop_oldest()

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from tclose.data.io.files import write_text
-from tclose.data.io.paths import Address, Reading
+from tclose.data.io.paths import Address, Reading, find_files
 from tclose.errors import DataError, PolicyError, Problem, UsageError
 from tclose.policy.load import parse_policy, read_raw, write_toml
 from tclose.policy.model import Policy
 from tclose.verify.certificate import Certificate
 
-STATE, POLICY = "studio.json", "policy.toml"
+STATE, POLICY, TABLE = "studio.json", "policy.toml", "table.json"
 MOST_UNDONE = 100
 READS = ("delimiter", "encoding", "nulls", "sheet", "query")
 """What a page can say about how a table is read."""
@@ -35,6 +35,67 @@ STALE = (
 )
 
 Raw = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TablePlace:
+    """A table and how it is read."""
+
+    table: str | Address
+    reading: Reading
+
+    @classmethod
+    def load(cls, path: Path) -> TablePlace | None:
+        """What a file says; None where it says that no table is open."""
+        try:
+            state = json.loads(path.read_text(encoding="utf-8"))
+            table, read = state["table"], state["reading"]
+            reading = Reading(**{**read, "nulls": tuple(read.get("nulls", ("",)))})
+            if not isinstance(table, str | None):
+                raise TypeError
+        except (ValueError, KeyError, TypeError, AttributeError):
+            what, hint = "this is not the state of a studio", "remove it, or choose another folder"
+            raise UsageError(what, where=str(path), hint=hint) from None
+        return None if table is None else cls(Address.of(table) or table, reading)
+
+    def save(self, path: Path) -> None:
+        """Writes it; an address of a database without its password."""
+        reading = {key: getattr(self.reading, key) for key in READS}
+        state = {"table": str(self.table), "reading": reading}
+        write_text(path, json.dumps(state, indent=2) + "\n")
+
+    @property
+    def data(self) -> Path | Address:
+        """What the workflows are given."""
+        return self.table if isinstance(self.table, Address) else Path(self.table)
+
+    @property
+    def name(self) -> str:
+        """What the table is called where its folder does not matter."""
+        return str(self.table) if isinstance(self.table, Address) else Path(self.table).name
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its files are there; of a database nothing else is known."""
+        try:
+            return isinstance(self.data, Address) or bool(find_files(self.data).paths)
+        except DataError:
+            return False
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What tells the table as it is now from any other."""
+        if isinstance(data := self.data, Address):
+            return (data, self.reading)
+        try:
+            states = [(path, path.stat()) for path in find_files(data).paths]
+        except (DataError, OSError):
+            raise DataError(
+                "the table is not there any more",
+                where=str(data),
+                hint="open it again; an upload that was not kept goes when the studio ends",
+            ) from None
+        return (data, self.reading, *((at, st.st_mtime_ns, st.st_size) for at, st in states))
 
 
 @dataclass(frozen=True)
@@ -59,6 +120,11 @@ class Run:
         """The released table."""
         return next(path for path in sorted(self.folder.iterdir()) if path.stem == "release")
 
+    @property
+    def place(self) -> TablePlace | None:
+        """The table that it was made from, where it was when the search began."""
+        return TablePlace.load(self.folder / TABLE) if (self.folder / TABLE).is_file() else None
+
 
 class Project:
     """The state of a studio, saved with every change; safe to be changed from several tabs."""
@@ -75,14 +141,9 @@ class Project:
             self._load()
 
     def _load(self) -> None:
-        try:
-            state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
-            table, read = state["table"], state["reading"]
-            self.reading = Reading(**{**read, "nulls": tuple(read.get("nulls", ("",)))})
-        except (ValueError, KeyError, TypeError, AttributeError):
-            what, hint = "this is not the state of a studio", "remove it, or choose another folder"
-            raise UsageError(what, where=str(self.folder / STATE), hint=hint) from None
-        self.table = Address.of(table) or table
+        place = TablePlace.load(self.folder / STATE)
+        if place is not None:
+            self.table, self.reading = place.table, place.reading
         if (self.folder / POLICY).is_file():
             self.raw = to_plain_values(read_raw(self.folder / POLICY))
             for file in filter(None, map(_name_file, self.columns.values())):
@@ -91,42 +152,51 @@ class Project:
                     raise UsageError(what, where=str(self.folder / POLICY), hint=hint)
 
     def save(self) -> None:
-        """Writes the state; an address of a database without its password."""
+        """Writes the state."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        reading = {key: getattr(self.reading, key) for key in READS}
-        state = {"table": None if self.table is None else str(self.table), "reading": reading}
-        write_text(self.folder / STATE, json.dumps(state, indent=2) + "\n")
+        if self.table is None:
+            write_text(self.folder / STATE, json.dumps({"table": None, "reading": {}}) + "\n")
+        else:
+            self.place.save(self.folder / STATE)
         if self.raw:
             write_text(self.folder / POLICY, write_toml(self.raw))
 
     # --- the table
 
     @property
-    def data(self) -> str | Path | Address:
-        """What the workflows are given; raises where no table is open."""
+    def place(self) -> TablePlace:
+        """The table that is open; raises where none is."""
         if self.table is None:
             raise UsageError("no table is open yet", where="table", hint="open one first")
-        return self.table if isinstance(self.table, Address) else Path(self.table)
+        return TablePlace(self.table, self.reading)
+
+    @property
+    def mark(self) -> str:
+        """Tells the table that a page is about from any other that was opened meanwhile."""
+        return hashlib.sha256(f"{self.table} {self.reading}".encode()).hexdigest()[:12]
+
+    @property
+    def data(self) -> Path | Address:
+        """What the workflows are given; raises where no table is open."""
+        return self.place.data
 
     @property
     def identity(self) -> tuple[object, ...]:
         """What tells the table as it is now from any other."""
-        if not isinstance(data := self.data, Path):
-            return (data, self.reading)
-        try:
-            state = data.stat()
-        except OSError:
-            raise DataError(
-                "the table is not there any more",
-                where=str(data),
-                hint="open it again; an upload that was not kept goes when the studio ends",
-            ) from None
-        return (data, state.st_mtime_ns, state.st_size, self.reading)
+        return self.place.identity
 
-    def open(self, table: str | Address, reading: Reading, raw: Raw | None = None) -> None:
-        """Takes another table, with a policy of its own; the same table again keeps its policy."""
+    def open(
+        self, table: str | Address, reading: Reading, raw: Raw | None = None, *,
+        columns: Iterable[str] | None = None,
+    ) -> None:  # fmt: skip
+        """Takes another table, with a policy of its own.
+
+        The same table again keeps its policy, and so does one that is known to have its columns: a
+        file that is uploaded once more, or next month's.
+        """
         with self._lock:
-            if raw is not None or str(table) != str(self.table):
+            is_alike = columns is not None and set(columns) == set(self.columns)
+            if raw is not None or not (str(table) == str(self.table) or is_alike):
                 self._remember()
                 self.raw = raw or {}
             self.table, self.reading = table, reading
@@ -147,6 +217,13 @@ class Project:
     def problems(self) -> tuple[Problem, ...]:
         """What keeps the policy from running."""
         return tuple(parse_policy(self.raw)[1]) if self.raw else ()
+
+    @property
+    def unstated(self) -> list[str]:
+        """The sensitive attributes of which nothing is promised; none where nothing can run yet."""
+        policy = parse_policy(self.raw)[0] if self.raw else None
+        names = () if policy is None else policy.sensitive
+        return [name for name in names if policy and not policy.columns[name].stated]
 
     @property
     def columns(self) -> dict[str, Raw]:
@@ -220,7 +297,7 @@ class Project:
     def runs(self) -> list[Run]:
         """The runs that were kept, the first one first."""
         found = [path for path in (self.folder / "runs").glob("*") if path.name.isdigit()]
-        kept = [path for path in found if (path / "certificate.json").is_file()]
+        kept = [path for path in found if _is_whole(path)]
         return [Run(int(path.name), path) for path in sorted(kept, key=lambda p: int(p.name))]
 
     def find_run(self, number: str | None) -> Run | None:
@@ -238,9 +315,16 @@ class Project:
             run = Run(number, self.folder / "runs" / str(number))
             run.folder.mkdir(parents=True)
             write_text(run.folder / POLICY, write_toml(self.raw))
+            self.place.save(run.folder / TABLE)
         for name in filter(None, map(_name_file, self.columns.values())):
             write_text(run.folder / name, (self.folder / name).read_text(encoding="utf-8"))
         return run
+
+
+def _is_whole(run: Path) -> bool:
+    """Whether a run was kept, and all of it lies in its folder, wherever the project is from."""
+    kept = (run / "certificate.json").is_file()
+    return kept and not any(path.is_symlink() for path in (run, *run.rglob("*")))
 
 
 def expand(column: Any) -> Raw:

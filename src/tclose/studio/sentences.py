@@ -14,6 +14,31 @@ from tclose.studio.table import ColumnCounts, show_value
 NO_T = "t says how far a group of people who look alike may be from the whole table. It is yours."
 
 
+def read_t(column: Raw) -> float | None:
+    """The t of a column as a number, if it has one."""
+    try:
+        return float(exact(str(column["t"])))
+    except (KeyError, ValueError):
+        return None
+
+
+def explain_distance(column: Raw, tree: Hierarchy | None) -> str:
+    """How far apart two values are by the distance of a column."""
+    distance = column.get("distance", "equal")
+    if distance == "ordered":
+        return "Neighbours in the order are one place apart; the first and the last are 1 apart."
+    if distance == "numeric":
+        return "Two numbers are as far apart as they differ; the smallest and largest are 1 apart."
+    if distance == "hierarchical" and tree is not None:
+        top = tree.levels - 1
+        steps = [f"of level {level} {Fraction(level, top)} apart" for level in range(1, top)]
+        within = f"Values of one group {', '.join(steps)}; " if steps else ""
+        return f"{within}values that share no group 1 apart."
+    if distance == "equal":
+        return "Any two values are 1 apart: none is nearer to one than to another."
+    return ""
+
+
 def explain_t(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> str:
     """What the t of a column allows, whatever class somebody is in."""
     try:
@@ -34,8 +59,17 @@ def explain_t(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> str:
         shares = np.bincount(top, weights=rows[nodes >= 0])
         at = int(shares.argmax())
         return _explain_share(tree.labels[at], shares[at] / rows.sum(), t, "the group ")
-    at = int(rows.argmax())
-    return _explain_share(counts.labels[at], rows[at] / rows.sum(), t, "")
+    if distance == "equal":
+        at = int(rows.argmax())
+        return _explain_share(counts.labels[at], rows[at] / rows.sum(), t, "")
+    return (
+        f"No group of rows that look alike may be farther than {float(t):g} from the whole table, "
+        f"by the distance “{_name(distance)}”."
+    )
+
+
+def _name(distance: object) -> str:
+    return str(next(iter(distance), "") if isinstance(distance, dict) else distance)
 
 
 def _explain_share(label: str, share: float, t: Fraction, kind: str) -> str:

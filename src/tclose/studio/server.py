@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import socket
-import tempfile
 import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from pathlib import Path
 import uvicorn
 
 from tclose.data.io.paths import AS_FOUND, Address, Reading
+from tclose.data.io.scratch import Scratch
+from tclose.data.io.transaction import try_lock
 from tclose.errors import UsageError
 from tclose.studio.app import build_app
 from tclose.studio.guard import Guard
@@ -21,6 +22,7 @@ from tclose.studio.workbench import Workbench
 
 LOCAL = "127.0.0.1"
 MOST_UPLOADED = 4 << 30
+LOCK = ".lock"
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,18 @@ class Studio:
     """A server that is ready to run."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        project = Project(settings.project)
-        if settings.table is not None or settings.policy is not None:
-            _take(project, settings)
-        project.save()
-        self.private = Path(tempfile.mkdtemp(prefix="tclose-studio-"))
-        self.socket = _listen(settings)
+        self.lock = _lock(settings.project)
+        try:
+            project = Project(settings.project)
+            if settings.table is not None or settings.policy is not None:
+                _take(project, settings)
+            project.save()
+            self.socket = _listen(settings)
+        except BaseException:
+            os.close(self.lock)
+            raise
+        self.scratch = Scratch()
+        self.private = self.scratch.path
         port = int(self.socket.getsockname()[1])
         hosts = {settings.host, LOCAL, "localhost"} if settings.host == LOCAL else {settings.host}
         self.bench = Workbench(project, self.private)
@@ -80,7 +88,8 @@ class Studio:
             job.stop(keep=False)
             job.wait(10)
         self.socket.close()
-        shutil.rmtree(self.private, ignore_errors=True)
+        os.close(self.lock)
+        self.scratch.close()
 
 
 def _take(project: Project, settings: ServerSettings) -> None:
@@ -97,6 +106,21 @@ def _take(project: Project, settings: ServerSettings) -> None:
     raw = None if settings.policy is None else project.adopt_policy(settings.policy)
     reading = project.reading if settings.table is None else settings.reading
     project.open(table, reading, raw)
+
+
+def _lock(project: Path) -> int:
+    """Keeps other studios out of a project's folder while this process has it open."""
+    try:
+        project.mkdir(parents=True, exist_ok=True)
+        file = os.open(project / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        what, hint = f"cannot keep a project there ({error.strerror})", "choose another --project"
+        raise UsageError(what, where=str(project), hint=hint) from None
+    if not try_lock(file):
+        os.close(file)
+        what, hint = "another studio works in this folder", "end it, or choose another --project"
+        raise UsageError(what, where=str(project), hint=hint)
+    return file
 
 
 def _listen(settings: ServerSettings) -> socket.socket:

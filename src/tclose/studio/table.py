@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tclose.data.binding import make_hierarchy, open_source
 from tclose.data.cleaning import apply_cleanings
 from tclose.data.encode.cells import Cells, count_cells
 from tclose.data.encode.columns import Dictionary, as_text
-from tclose.data.io.paths import Address, Reading
+from tclose.data.io.paths import Address, Reading, find_files
 from tclose.data.profile import profile_columns
 from tclose.data.source import Source
 from tclose.errors import DataError
@@ -23,6 +24,7 @@ from tclose.policy.cleaning import ColumnCleaning
 from tclose.policy.columns import HierarchySpec
 from tclose.policy.draft import Profile, draft
 from tclose.policy.load import parse_toml, policy_from
+from tclose.policy.model import Policy
 from tclose.report.distributions import Spread, chart_spread, count_values
 from tclose.report.document import HistogramChart
 from tclose.studio.project import Raw, to_plain_values
@@ -51,6 +53,9 @@ class TableView:
     notes: tuple[str, ...]
     profiles: dict[str, Profile]
     charts: dict[str, HistogramChart | None]
+
+    is_text: bool = False
+    """Whether it is read from text, whose cells something divides."""
 
     def draft(self) -> Raw:
         """A first policy, every role with a question mark."""
@@ -89,18 +94,46 @@ def read_rows(source: Source, limit: int) -> list[tuple[str, ...]]:
     return list(zip(*shown, strict=True))
 
 
+def take_rows(source: Source, numbers: Sequence[int]) -> list[tuple[str, ...]]:
+    """Rows of a table by their numbers from 0, as text, in the order of the numbers."""
+    found: dict[int, tuple[str, ...]] = {}
+    wanted, start = np.unique(np.array(numbers, dtype=np.int64)), 0
+    for batch in source.stream().batches():
+        here = wanted[(wanted >= start) & (wanted < start + batch.num_rows)]
+        rows = batch.take(pa.array(here - start)).select(list(source.columns))
+        shown = [[show_value(value) for value in column.to_pylist()] for column in rows.columns]
+        found.update(zip(here.tolist(), zip(*shown, strict=True), strict=True))
+        start += batch.num_rows
+        if len(wanted) == 0 or start > wanted[-1]:
+            break
+    return [found[number] for number in numbers]
+
+
 def look_at_table(data: Path | Address, reading: Reading) -> TableView:
     """Opens a table and counts what the first screens show."""
     source = open_source(data, reading)
     first = tuple(read_rows(source, FIRST_ROWS))
     profiles = {profile.name: profile for profile in profile_columns(source)}
-    charts = {name: _chart(source, profile) for name, profile in profiles.items()}
     view = TableView(
         source.name, source.n_rows, source.columns, first, source.delimiter, source.notes,
-        profiles, charts,
+        profiles, {}, isinstance(data, Path) and find_files(data).kind == "text",
     )  # fmt: skip
+    # Drawn as they will be counted: amounts with a comma and dates of any form in their order.
+    cleaned = apply_cleanings(source, read_cleaning(view.draft()["columns"]))
+    view.charts.update({name: _chart(cleaned, profile) for name, profile in profiles.items()})
     source.close()
     return view
+
+
+def read_cleaning(columns: Mapping[str, Any]) -> Policy:
+    """A policy that says of columns how their values are cleaned, and nothing else."""
+    parts = {name: dict(part) for name, part in columns.items() if isinstance(part, Mapping)}
+    cleaned = {
+        name: {"role": "quasi", **{key: part[key] for key in CLEANING if key in part}}
+        for name, part in parts.items()
+    }
+    others = {name: "quasi" for name in columns if name not in parts}
+    return policy_from({"columns": {**others, **cleaned}}, ".")
 
 
 def _chart(source: Source, profile: Profile) -> HistogramChart | None:
@@ -126,9 +159,7 @@ def _count(name: str, cells: Cells) -> ColumnCounts:
 
 def count_column(data: Path | Address, reading: Reading, name: str, column: Raw) -> ColumnCounts:
     """The values of a column, cleaned as the policy says, with their rows."""
-    cleaning = {key: column[key] for key in CLEANING if key in column}
-    policy = policy_from({"columns": {name: {"role": "quasi", **cleaning}}}, ".")
-    source = apply_cleanings(open_source(data, reading), policy)
+    source = apply_cleanings(open_source(data, reading), read_cleaning({name: column}))
     if name not in source.columns:
         raise DataError(f"the table has no column {name!r}", where=source.name)
     counts = _count(name, count_cells(source, [name]))

@@ -13,9 +13,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tclose.errors import TcloseError
+from tclose.errors import TcloseError, UsageError
 from tclose.report.render.saving import load_templates
 from tclose.studio.jobs import PATIENCE, BackgroundJob
+from tclose.studio.project import STALE
 from tclose.studio.workbench import Workbench
 
 SCREENS = (
@@ -51,6 +52,16 @@ class Visit:
     def texts(self, name: str) -> list[str]:
         """Every text of that name, as they were written."""
         return [value for value in self.form.getlist(name) if isinstance(value, str)]
+
+    @property
+    def revision(self) -> str | None:
+        """The state of the policy that the page has shown, if it says so."""
+        return self.text("revision") or None
+
+    def refuse_other_table(self) -> None:
+        """Raises where the page is about a table that is not open any more."""
+        if self.text("about") not in ("", self.bench.project.mark):
+            raise UsageError(STALE, where="table")
 
     def upload(self, name: str) -> UploadFile | None:
         """A file of the form, if one was chosen."""

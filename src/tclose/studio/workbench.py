@@ -7,20 +7,26 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 import tclose
-from tclose.data.alignment import locate_rows
+from tclose.arrays import Ints
+from tclose.attacks.finding import AttackReport
+from tclose.attacks.suite import attack_release
+from tclose.data.alignment import Alignment, align, locate_rows
 from tclose.data.binding import BoundTable
 from tclose.data.io.files import write_text
-from tclose.data.io.paths import Address
+from tclose.data.io.order import derive_order_key, permute_rows
+from tclose.data.io.paths import Address, Reading
 from tclose.errors import UsageError
+from tclose.recode import Plan
 from tclose.release import Release
 from tclose.studio.jobs import BackgroundJob, Jobs
-from tclose.studio.project import POLICY, Project, Run
+from tclose.studio.project import POLICY, Project, Run, TablePlace
 from tclose.studio.table import (
     CLEANING,
     ColumnCounts,
@@ -30,10 +36,22 @@ from tclose.studio.table import (
     refuse_bomb,
 )
 from tclose.verify.audit import Audit
+from tclose.workflows.inputs import count_population
 
 CHUNK = 1 << 20
 FIRST_RELEASED = 1_000
 """Rows that are shown beside what became of them."""
+LEFT_OUT = "left-out.json"
+"""Which rows of the table a run has left out; stays in the project."""
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """A release beside the table that it was made from, both counted."""
+
+    before: Audit
+    after: Audit
+    alignment: Alignment
 
 
 class Workbench:
@@ -117,19 +135,71 @@ class Workbench:
 
         return self.jobs.compute(key, "Counting the classes", work), key
 
-    def attack(self, run: Run | None = None) -> tuple[BackgroundJob, Hashable]:
-        """What attacks find in the table as it stands, or in a release."""
-        project = self.project
-        data, reading = project.data, project.reading
-        key: Hashable = ("attack", self.stand if run is None else (run.number, run.folder))
-        policy = project.policy if run is None else run.policy
+    def attack(self) -> tuple[BackgroundJob, Hashable]:
+        """What attacks find in the table as it stands."""
+        counting, counted = self.audit()
+        reading, key = self.project.reading, ("attack", self.stand)
 
-        def work(job: BackgroundJob) -> Any:
-            if run is None:
-                return tclose.attack(data, policy, reading=reading, progress=job.tell)
-            return tclose.attack(run.release, policy, original=data, progress=job.tell)
+        def work(job: BackgroundJob) -> AttackReport:
+            counting.wait(None)
+            bound = self.require(counting, counted).bound
+            people = count_population(bound, None, reading)
+            return attack_release(bound, population=people, progress=job.tell)
 
         return self.jobs.compute(key, "Trying attacks", work), key
+
+    # --- runs
+
+    def locate(self, run: Run) -> TablePlace:
+        """The table of a run, where it is now: the one that is open may have the password, or be an
+        upload that had to be sent again.
+        """
+        kept = run.place
+        if self.project.table is None:
+            if kept is None:
+                raise UsageError("nothing says which table this run is of", hint="open the table")
+            return kept
+        own = self.project.place
+        if kept is None:
+            return own
+        is_same = str(kept.table) == str(own.table)
+        if is_same or (kept.name == own.name and not kept.is_there):
+            return TablePlace(own.table, kept.reading)
+        return kept
+
+    def judge_run(self, run: Run) -> tuple[BackgroundJob, Hashable]:
+        """The release of a run and the table that it was made from, counted and held together."""
+        place = self.locate(run)
+        key: Hashable = ("judge", run.folder, run.release.stat().st_mtime_ns, place.identity)
+
+        def work(job: BackgroundJob) -> JudgedRun:
+            policy, data = run.policy, place.data
+            before = tclose.audit(data, policy, reading=place.reading, progress=job.tell)
+            after = tclose.verify(run.release, policy, progress=job.tell)
+            for audit in (before, after):
+                if audit.in_parts:
+                    what = "the table has too many cells to be held against a release"
+                    raise UsageError(what, where=audit.source)
+            seed = run.certificate.seed
+            return JudgedRun(before, after, align(before.bound, after.bound, seed=seed))
+
+        return self.jobs.compute(key, "Holding the release against the table", work), key
+
+    def attack_run(self, run: Run) -> tuple[BackgroundJob, Hashable]:
+        """What attacks find in a release, by somebody who has the table's quasi-identifiers."""
+        judging, judged = self.judge_run(run)
+        reading, key = self.locate(run).reading, ("attack run", judged)
+
+        def work(job: BackgroundJob) -> AttackReport:
+            judging.wait(None)
+            found: JudgedRun = self.require(judging, judged)
+            bound = found.after.bound
+            people = count_population(bound, None, reading)
+            return attack_release(
+                bound, original=found.alignment, population=people, progress=job.tell
+            )
+
+        return self.jobs.compute(key, f"Trying attacks on run {run.number}", work), key
 
     # --- searching
 
@@ -151,38 +221,45 @@ class Workbench:
         project = self.project
         data, reading = project.data, project.reading
         run = project.start_run()
-        command = self.release_command()
+        command = self.release_command(run)
+        name = f"release{_choose_suffix(data)}"
 
         def work(job: BackgroundJob) -> Release:
             try:
                 release = tclose.anonymize(
-                    data, run.folder / POLICY, output=run.folder / self.release_name(),
+                    data, run.folder / POLICY, output=run.folder / name,
                     certificate=run.folder / "certificate.json", plan=run.folder / "plan.json",
                     reading=reading, command=command, **job.watch,
                 )  # fmt: skip
-                note_rows(run, release, lambda: tclose.check(data, run.policy, reading=reading))
+                note_left_out(run, release, lambda: tclose.check(data, run.policy, reading=reading))
                 return release
             finally:
                 if not (run.folder / "certificate.json").is_file():
                     shutil.rmtree(run.folder, ignore_errors=True)
 
         self.jobs.forget(("search", run.number))  # a run that was dropped had the same number
-        self._search = self.jobs.compute(("search", run.number), "Searching", work)
+        self._search = self.jobs.compute(
+            ("search", run.number), "Searching", work, page="/search",
+            stops=("Stop and keep the best so far", "Stop and drop it"),
+        )  # fmt: skip
         return self._search
-
-    def release_name(self) -> str:
-        """What a release is called: of the kind that the table is, where that can be written."""
-        data = self.project.data
-        suffix = data.suffix.lower() if isinstance(data, Path) else ".csv"
-        same = suffix in (".parquet", ".arrow", ".xlsx", ".dta", ".sav")
-        return f"release{suffix if same else '.csv'}"
 
     # --- the same by the command line
 
     def command(self, verb: str, *words: object) -> str:
         """A command of the command line on the table as it is read here."""
-        reading, table = self.project.reading, self.project.table
-        told: list[object] = [table if table is not None else "TABLE"]
+        if self.project.table is None:
+            return self._command(verb, "TABLE", self.project.reading, *words)
+        place = self.project.place
+        return self._command(verb, self.name_table(place), place.reading, *words)
+
+    def name_table(self, place: TablePlace) -> str:
+        """The table as a command names it: an upload that goes with the studio, as it was sent."""
+        is_private = self.private in Path(str(place.table)).parents
+        return place.name if is_private or not place.is_there else str(place.table)
+
+    def _command(self, verb: str, table: str, reading: Reading, *words: object) -> str:
+        told: list[object] = [table]
         for name in ("delimiter", "encoding", "sheet", "query"):
             if (value := getattr(reading, name)) is not None:
                 told += [f"--{name}", "tab" if value == "\t" else value]
@@ -191,54 +268,103 @@ class Workbench:
         parts = verb.split()
         return shlex.join(["tclose", *parts, *map(str, told), *map(str, words)])
 
-    def release_command(self) -> str:
-        """The command that makes a release by the policy file in the current folder."""
-        return self.command(
-            "anonymize", "--policy", POLICY, "--output", self.release_name(),
-            "--certificate", "certificate.json", "--plan", "plan.json",
-        )  # fmt: skip
+    def release_command(self, run: Run | None = None) -> str:
+        """The command that makes a release by the policy file in the current folder; that of a run,
+        or one by the policy as it stands.
+        """
+        place = self.project.place if run is None else self.locate(run)
+        written = ("--output", f"release{_choose_suffix(place.data)}")
+        words = ("--policy", POLICY, *written, "--certificate", "certificate.json")
+        stopped = run is not None and tell_stopped(run)
+        verb, more = ("apply plan.json", ()) if stopped else ("anonymize", ("--plan", "plan.json"))
+        return self._command(verb, self.name_table(place), place.reading, *words, *more)
 
 
-def note_rows(run: Run, release: Release, bind: Callable[[], BoundTable]) -> None:
-    """Writes which rows of the table the first released ones are, by their numbers from 0."""
-    settings = run.policy.release
-    if settings.rows != "keep" or settings.leftover != "drop" or release.outcome is None:
-        return
-    numbers = list(range(min(FIRST_RELEASED, release.audit.rows)))
-    if release.left_out:
-        kept = np.flatnonzero(release.outcome.label[locate_rows(bind())] >= 0)
-        numbers = kept[:FIRST_RELEASED].tolist()
-    write_text(run.folder / "rows.json", json.dumps(numbers) + "\n")
+def _choose_suffix(data: Path | Address) -> str:
+    """What the name of a release ends in: like the table's, where that can be written."""
+    suffix = data.suffix.lower() if isinstance(data, Path) else ".csv"
+    return suffix if suffix in (".parquet", ".arrow", ".xlsx", ".dta", ".sav") else ".csv"
+
+
+def note_left_out(run: Run, release: Release, bind: Callable[[], BoundTable]) -> None:
+    """Writes which rows of the table were left out, by their numbers from 0."""
+    if release.left_out and release.outcome is not None:
+        gone = np.flatnonzero(release.outcome.label[locate_rows(bind())] < 0)
+        write_text(run.folder / LEFT_OUT, json.dumps(gone.tolist()) + "\n")
+
+
+def number_released(run: Run, found: JudgedRun) -> Ints | None:
+    """Of the first released rows: which rows of the table they are, from 0; None if unknown."""
+    kept = np.arange(found.before.rows)
+    if (run.folder / LEFT_OUT).is_file():
+        gone = json.loads((run.folder / LEFT_OUT).read_text(encoding="utf-8"))
+        kept = np.setdiff1d(kept, np.array(gone, dtype=np.int64))
+    policy = run.policy
+    if len(kept) != found.after.rows or policy.release.leftover != "drop":
+        return None
+    if policy.release.rows == "shuffle":
+        if not (run.folder / "plan.json").is_file():
+            return None
+        made = Plan.load(run.folder / "plan.json").provenance
+        if made is None:
+            return None
+        key = derive_order_key(made.input, policy.to_json(), run.certificate.seed)
+        kept = kept[permute_rows(len(kept), key)]
+    return kept[:FIRST_RELEASED]
+
+
+SCRIPT = """\
+\"\"\"{about}
+
+python script.py [TABLE]
+\"\"\"
+
+import sys
+from pathlib import Path
+
+import tclose
+
+here = Path(__file__).parent
+table = sys.argv[1] if len(sys.argv) > 1 else {table}
+release = {call}
+if release.certificate.hashes.output != "{digest}":
+    sys.exit("this is another release: is it the same table, read in the same way?")
+print(release)
+"""
+SEARCHES = "Makes this release again: equal bytes for the equal table and policy."
+APPLIES = "Makes this release again, by its classes: its search was stopped {how}."
+
+
+def tell_stopped(run: Run) -> str:
+    """How a search was stopped that would not end there again, if its classes are known."""
+    if not all((run.folder / name).is_file() for name in ("certificate.json", "plan.json")):
+        return ""
+    stopped = run.certificate.stopped or ""
+    return {"cancelled": "by hand", "clock": "by the clock"}.get(stopped, "")
 
 
 def script_for(bench: Workbench, run: Run) -> str:
-    """A Python script that makes a run's release again."""
-    reading = bench.project.reading
+    """A Python script that makes a run's release again, and says so if another one comes out."""
+    place, certificate = bench.locate(run), run.certificate
+    named = bench.name_table(place)
     said = ", ".join(
-        f"{name}={getattr(reading, name)!r}"
+        f"{name}={getattr(place.reading, name)!r}"
         for name in ("delimiter", "encoding", "nulls", "sheet", "query")
-        if getattr(reading, name) not in (None, ("",))
+        if getattr(place.reading, name) not in (None, ("",))
     )
-    stopped = run.certificate.stopped
-    notes = ['"""Makes this release again: equal bytes for the equal table and policy."""']
-    if stopped in ("cancelled", "clock"):
-        how = "by hand" if stopped == "cancelled" else "by the clock"
-        notes = [
-            f'"""Searches by the same policy again. The search was stopped {how}, so that another',
-            'one may find another release; apply plan.json to get this one\'s classes."""',
-        ]
-    return "\n".join(
-        [
-            *notes, "", "from pathlib import Path", "", "import tclose", "",
-            "here = Path(__file__).parent",
-            "release = tclose.anonymize(",
-            f"    {str(bench.project.table)!r},",
-            f'    here / "{POLICY}",',
-            f'    output=here / "{run.release.name}",',
-            '    certificate=here / "certificate.json",',
-            '    plan=here / "plan.json",',
-            *([f"    reading=tclose.Reading({said}),"] if said else []),
-            ")",
-            "print(release)", "",
-        ]
+    lines = [f'output=here / "{run.release.name}"', 'certificate=here / "certificate.json"']
+    lines += [f"reading=tclose.Reading({said})"] if said else []
+    stopped = tell_stopped(run)
+    if not stopped:
+        about, lines = SEARCHES, ["table", f'here / "{POLICY}"', *lines, 'plan=here / "plan.json"']
+        verb = "anonymize"
+    else:
+        about, verb = APPLIES.format(how=stopped), "apply"
+        plan = 'tclose.Plan.load(here / "plan.json")'
+        lines = [plan, "table", f'policy=here / "{POLICY}"', *lines]
+    call = "".join(f"\n    {line}," for line in lines)
+    is_upload = named != str(place.table)
+    return SCRIPT.format(
+        about=about, table=f"here / {named!r}" if is_upload else repr(named),
+        call=f"tclose.{verb}({call}\n)", digest=certificate.hashes.output,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from tclose.report.charts.colours import AREAS, BAD, BAD_GROUND, CURVES, DASHES,
 from tclose.report.charts.svg import (
     CURVE_MARKS,
     box,
+    draw_hit_area,
     draw_mark,
     element,
     line,
@@ -174,6 +175,8 @@ class PlottedPoint:
     suggested: bool = False
     link: str = ""
     """Where a click on it leads, if it leads anywhere."""
+    current: bool = False
+    """Whether it is the one that was clicked last."""
 
 
 draw_ring = partial(draw_mark, "circle", size=8, thick=2)
@@ -229,7 +232,9 @@ def draw_curves(
             stroke_width=2, stroke_dasharray=DASHES[order % len(DASHES)],
         )  # fmt: skip
         for point, (x, y) in zip(points, places, strict=True):
-            yield link_mark(_draw_point(x, y, order), point.words, point.link)
+            mark = _draw_point(x, y, order, size=8.5 if point.current else 4.5)
+            around = draw_hit_area(x, y, 12) if point.link else ""
+            yield link_mark(around + mark, point.words, point.link)
             if point.chosen:
                 yield draw_ring(x, y)
             if point.suggested:
@@ -242,6 +247,6 @@ def draw_curves(
         yield text(x + 40, y + 4, name)
 
 
-def _draw_point(x: float, y: float, order: int) -> str:
+def _draw_point(x: float, y: float, order: int, *, size: float = 4.5) -> str:
     colour, mark = CURVES[order % len(CURVES)], CURVE_MARKS[order % len(CURVE_MARKS)]
-    return draw_mark(mark, x, y, 4.5, fill=colour, edge=colour, thick=1.5)
+    return draw_mark(mark, x, y, size, fill=colour, edge=colour, thick=1.5)

@@ -77,6 +77,15 @@ def link_mark(mark: str, words: str, link: str) -> str:
     return element("g", mark, words=words)
 
 
+def draw_hit_area(x: float, y: float, reach: float) -> str:
+    """What can be clicked around a mark that is too small for a finger.
+
+    >>> draw_hit_area(3, 4, 12)
+    '<circle cx="3" cy="4" r="12" fill="none" stroke="none" pointer-events="all"/>'
+    """
+    return element("circle", cx=x, cy=y, r=reach, fill="none", stroke="none", pointer_events="all")
+
+
 def text(
     x: float, y: float, words: str, *, size: int = 0, weight: str = "", anchor: str = "",
     fill: str = INK, turned: int = 0, halo: bool = False, title: str = "",

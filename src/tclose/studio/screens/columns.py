@@ -36,7 +36,7 @@ def show_columns(visit: Visit, problem: str = "") -> Response:
         line = {
             "at": at, "name": name, "profile": profile, "spark": draw_spark(view.charts[name]),
             "role": role.rstrip("?"), "is_suggested": role.endswith("?"),
-            "reason": suggest(profile).reason, "doubt": suggest(profile).doubt,
+            "suggestion": suggest(profile),
         }  # fmt: skip
         if all(word in f"{name} {profile.kind} {role}".lower() for word in words.split()):
             lines.append(line)
@@ -48,12 +48,13 @@ def show_columns(visit: Visit, problem: str = "") -> Response:
 
 
 def change_roles(visit: Visit) -> str:
-    """Sets the role of one column or of all that are ticked, confirms, or takes back."""
+    """Sets the role of one column, of those that are ticked or shown, confirms, or takes back."""
     bench = visit.bench
     what = visit.text("what")
     if what == "undo":
         bench.project.undo()
         return "/columns"
+    visit.refuse_other_table()
     view = bench.find_view()
     if view is None:
         raise UsageError("the table is still being counted", hint="wait a moment")
@@ -61,7 +62,8 @@ def change_roles(visit: Visit) -> str:
     if what == "confirm":
         bench.project.change(_confirm)
         return "/columns"
-    role, names = visit.text("role"), visit.texts("column")
+    role = visit.text("role")
+    names = visit.texts("shown" if what == "set-shown" else "column")
     # A single column's own choice is named after its place, so that one form holds all of them.
     for at, name in enumerate(profiles):
         if what == f"one-{at}":

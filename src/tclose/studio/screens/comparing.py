@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from collections.abc import Hashable
 from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-import tclose
 from tclose.attacks.finding import AttackReport
-from tclose.data.alignment import align
 from tclose.data.binding import open_source
+from tclose.plain import number_text
+from tclose.policy.columns import Column
 from tclose.report.distributions import chart_distribution
-from tclose.report.document import HistogramChart
+from tclose.report.document import HistogramChart, Table
 from tclose.report.subject import CountedTable, Subject
 from tclose.report.summaries import summarize_audit
 from tclose.studio.jobs import BackgroundJob
-from tclose.studio.project import Run
+from tclose.studio.project import Run, TablePlace
 from tclose.studio.screens.search import describe_run
-from tclose.studio.table import read_rows
+from tclose.studio.table import read_rows, take_rows
 from tclose.studio.visit import Visit, show
-from tclose.studio.workbench import FIRST_RELEASED
+from tclose.studio.workbench import JudgedRun, number_released
 from tclose.verify.audit import Audit
 
 PAGE = 20
+MOST_CLASSES = 10
 
 
 def show_comparison(visit: Visit, problem: str = "") -> Response:
@@ -34,12 +35,14 @@ def show_comparison(visit: Visit, problem: str = "") -> Response:
     run = bench.project.find_run(visit.text("run"))
     values: dict[str, Any] = {
         "run": run, "runs": [describe_run(each) for each in bench.project.runs], "charts": [],
-        "parts": [], "rows": None, "page": 0, "pages": 0, "columns": [], "command": "",
+        "parts": [], "worst": None, "rows": None, "page": 0, "pages": 0, "columns": [],
+        "command": "",
     }  # fmt: skip
     if run is None or problem:
         return visit.page("before-after.html", problem=problem, **values)
-    words = ("--original", bench.project.table, "--policy", "policy.toml")
-    values["command"] = f"tclose measure {run.release.name} " + " ".join(map(str, words))
+    original = shlex.quote(bench.name_table(bench.locate(run)))
+    words = f"--original {original} --policy policy.toml"
+    values["command"] = f"tclose measure {run.release.name} {words}"
     job, key = compare(visit, run)
     found = visit.settle(job, key)
     if found is None:
@@ -50,55 +53,79 @@ def show_comparison(visit: Visit, problem: str = "") -> Response:
         at = int(visit.text("page")) if visit.text("page").isdigit() else 1
         values["page"] = min(max(at, 1), values["pages"])
         values["rows"] = pairs[PAGE * (values["page"] - 1) : PAGE * values["page"]]
-    values |= {name: found[name] for name in ("charts", "parts", "columns")}
+    values |= {name: found[name] for name in ("charts", "parts", "worst", "columns")}
     return visit.page("before-after.html", **values)
 
 
 def compare(visit: Visit, run: Run) -> tuple[BackgroundJob, Hashable]:
     """Everything that the page shows of a run, counted once."""
-    project = visit.bench.project
-    data, reading = project.data, project.reading
-    key: Hashable = ("compare", run.number, run.folder, project.identity)
+    bench = visit.bench
+    judging, judged = bench.judge_run(run)
+    place, key = bench.locate(run), ("compare", judged)
 
     def work(job: BackgroundJob) -> dict[str, Any]:
-        policy = run.policy
-        before = tclose.audit(data, policy, reading=reading, progress=job.tell)
-        after = tclose.verify(run.release, policy, progress=job.tell)
+        job.tell("counting both tables")
+        judging.wait(None)
+        found: JudgedRun = bench.require(judging, judged)
         subject = Subject(
-            kind="release", now=_count(after), before=_count(before), edition="internal",
-            certificate=run.certificate, alignment=align(before.bound, after.bound),
+            kind="release", now=_count(found.after), before=_count(found.before),
+            edition="internal", certificate=run.certificate, alignment=found.alignment,
         )  # fmt: skip
+        policy = run.policy
         names = (*policy.quasi, *policy.sensitive)
         charts = [chart_distribution(subject, name) for name in names]
-        shown, columns = pair_rows(run, data, reading)
+        shown, columns = pair_rows(run, found, place)
         return {
             "charts": [chart for chart in charts if isinstance(chart, HistogramChart)],
-            "parts": summarize_audit(after, details=None, values=False),
-            "rows": shown, "columns": columns,
+            "parts": summarize_audit(found.after, details=None, values=False),
+            "worst": list_nearest(found.after), "rows": shown, "columns": columns,
         }  # fmt: skip
 
-    return visit.bench.jobs.compute(key, "Holding the release against the table", work), key
+    return bench.jobs.compute(key, "Holding the release against the table", work), key
 
 
 def _count(audit: Audit) -> CountedTable:
     return CountedTable(audit, AttackReport(audit.source, audit.rows, audit.classes, (), (), ()))
 
 
-def pair_rows(run: Run, data: Any, reading: Any) -> tuple[list[list[Any]] | None, list[str]]:
+def list_nearest(audit: Audit) -> Table:
+    """The released classes that come nearest to breaking a promise, and what is left."""
+    rows = []
+    for report in audit.worst[:MOST_CLASSES]:
+        who = ", ".join(f"{name} {value}" for name, value in report.label.items())
+        left = "; ".join(f"{name}: {number_text(far)}" for name, far in report.margins.items())
+        rows.append((f"{report.number:,}", f"{report.size:,}", who, left))
+    headings = ("class", "rows", "who", "how far from breaking a promise")
+    return Table("Worst classes: nearest to breaking a promise", headings, tuple(rows), (0, 1))
+
+
+def pair_rows(
+    run: Run, found: JudgedRun, place: TablePlace
+) -> tuple[list[list[Any]] | None, list[str]]:
     """The first released rows beside what they were; None where nothing tells which they are."""
     released = open_source(run.release)
     names = list(released.columns)
-    if not (run.folder / "rows.json").is_file():
+    numbers = number_released(run, found)
+    if numbers is None:
         return None, names
-    numbers = json.loads((run.folder / "rows.json").read_text(encoding="utf-8"))
-    original = open_source(data, reading)
-    rows = read_rows(original, max(numbers, default=-1) + 1)
+    original = open_source(place.data, place.reading)
+    rows = take_rows(original, numbers.tolist())
     where = [original.columns.index(name) if name in original.columns else -1 for name in names]
-    pairs = []
-    for number, now in zip(numbers, read_rows(released, FIRST_RELEASED), strict=True):
-        was = [rows[number][at] if at >= 0 else "" for at in where]
-        pairs.append([number + 1, list(zip(was, now, strict=True))])
-    return pairs, names
+    pairs: list[list[Any]] = []
+    for number, old, now in zip(numbers, rows, read_rows(released, len(numbers)), strict=True):
+        was = [old[at] if at >= 0 else "" for at in where]
+        pairs.append([int(number) + 1, list(zip(was, now, strict=True))])
+    columns = run.policy.columns
+    same = [at for at, name in enumerate(names) if _stays(columns.get(name))]
+    agree = all(cells[at][0] == cells[at][1] for _, cells in pairs for at in same)
+    return (pairs if agree else None), names
+
+
+def _stays(column: Column | None) -> bool:
+    """Whether a column's values are released as they are written."""
+    return column is not None and not (
+        column.role not in ("sensitive", "insensitive") or column.cleaning_keys
+    )
 
 
 def list_routes() -> list[Route]:

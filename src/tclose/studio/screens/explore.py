@@ -20,8 +20,9 @@ from tclose.search.full_domain.survey import LatticePoint, Survey
 from tclose.studio.jobs import BackgroundJob
 from tclose.studio.project import Raw, Run
 from tclose.studio.screens.search import describe_run
-from tclose.studio.visit import Visit, act, show
+from tclose.studio.visit import Visit, act, go, show
 
+WHATS = ("t", "k", "lattice")
 POINTS = 8
 EFFORT = 10.0
 """What a frontier may spend if the policy says nothing."""
@@ -31,13 +32,18 @@ def show_explore(visit: Visit, problem: str = "") -> Response:
     """The pictures that were asked for, the mark that was clicked, and two runs compared."""
     bench, what = visit.bench, visit.text("what")
     runs = bench.project.runs
+    if visit.text("anew") and what in WHATS and not problem:
+        job, key = explore(visit, what)
+        if job.keeps is not None:
+            bench.jobs.forget(key)
+        return go(f"/explore?what={what}")
     values: dict[str, Any] = {
         "what": what, "parts": [], "chosen": None, "waiting": None,
         "runs": [describe_run(run) for run in reversed(runs)], "compared": None,
     }  # fmt: skip
     verb, told = ("lattice", ()) if what == "lattice" else ("frontier", _choose_range(what))
     command = bench.command(verb, "--policy", "policy.toml", *told)
-    if not problem and what in ("t", "k", "lattice"):
+    if not problem and what in WHATS:
         job, key = explore(visit, what)
         found = visit.settle(job, key)
         values["waiting"] = None if found is not None else job
@@ -74,23 +80,25 @@ def explore(visit: Visit, what: str) -> tuple[BackgroundJob, Hashable]:
         )
 
     title = "Looking at the lattice" if what == "lattice" else f"Trying other values of {what}"
-    return bench.jobs.compute(key, title, work), key
+    stops, page = ("Stop and show what was found",), f"/explore?what={what}"
+    return bench.jobs.compute(key, title, work, page=page, stops=stops), key
 
 
 def _describe_frontier(visit: Visit, found: Frontier, what: str) -> dict[str, Any]:
     def link(point: Point) -> str:
         return f"/explore?what={what}&point={found.points.index(point)}#chosen"
 
+    at, chosen, point = visit.text("point"), None, None
+    if at.isdigit() and int(at) < len(found.points):
+        point = found.points[int(at)]
+        chosen = {"words": describe_point(found, point), "t": point.t, "k": point.k}
     section = make_frontier_section(found)
     parts: list[Part] = []
     for part in section.parts:
         if isinstance(part, Picture):
-            part = Picture(part.title, draw_frontier(found, inline=True, link=link), part.numbers)
+            drawn = draw_frontier(found, inline=True, link=link, current=point)
+            part = Picture(part.title, drawn, part.numbers)
         parts.append(part)
-    at, chosen = visit.text("point"), None
-    if at.isdigit() and int(at) < len(found.points):
-        point = found.points[int(at)]
-        chosen = {"words": describe_point(found, point), "t": point.t, "k": point.k}
     return {"parts": parts, "chosen": chosen}
 
 
@@ -98,20 +106,21 @@ def _describe_lattice(visit: Visit, found: Survey) -> dict[str, Any]:
     def link(point: LatticePoint) -> str:
         return f"/explore?what=lattice&levels={'-'.join(map(str, point.levels))}#chosen"
 
-    parts = summarize_lattice(found)
-    drawn = draw_lattice(found, inline=True, link=link)
+    parts, asked = summarize_lattice(found), visit.text("levels")
+    named = {"-".join(map(str, point.levels)): point for point in found.points}
+    current = named.get(asked)
+    drawn = draw_lattice(found, inline=True, link=link, current=current)
     if drawn is not None:
         table = next(part for part in parts if getattr(part, "caption", "") == "Levels")
         assert isinstance(table, Table)
         parts.remove(table)
         parts.insert(1, Picture("The lattice", drawn, table))
     chosen = None
-    for point in found.points:
-        if visit.text("levels") == "-".join(map(str, point.levels)):
-            kept = "keeps the promise" if point.holds else "breaks the promise"
-            words = f"{found.name_node(point.levels)}: {kept}; loss {point.loss:.4f}; "
-            words += f"classes: {point.classes:,}; rows left out: {point.left_out:,}"
-            chosen = {"words": words, "levels": visit.text("levels")}
+    if current is not None:
+        kept = "keeps the promise" if current.holds else "breaks the promise"
+        words = f"{found.name_node(current.levels)}: {kept}; loss {current.loss:.4f}; "
+        words += f"classes: {current.classes:,}; rows left out: {current.left_out:,}"
+        chosen = {"words": words, "levels": asked, "holds": current.holds}
     return {"parts": parts, "chosen": chosen}
 
 
@@ -126,7 +135,9 @@ def take_chosen(visit: Visit) -> str:
             raise UsageError("the lattice is still being looked at")
         wanted = [int(level) for level in levels.split("-") if level.isdigit()]
         ranges = {name: [level, level] for name, level in zip(found.columns, wanted, strict=True)}
-        bench.project.change(lambda raw: _set_search(raw, levels=ranges, method="optimal"))
+        bench.project.change(
+            lambda raw: _set_search(raw, levels=ranges, method="optimal"), visit.revision
+        )
         return "/search"
     t, k = visit.text("t"), visit.text("k")
     own = [column.t for column in policy.columns.values() if column.t is not None]
@@ -139,7 +150,7 @@ def take_chosen(visit: Visit) -> str:
             if t and stated is not None and max(own) > 0:
                 column["t"] = str(Fraction(exact(t) * stated / max(own)))
 
-    bench.project.change(edit)
+    bench.project.change(edit, visit.revision)
     return "/search"
 
 
@@ -154,15 +165,16 @@ def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) 
     certificates = [run.certificate for run in pair]
     losses = [{} if found.loss is None else found.loss.columns for found in certificates]
     names = list(dict.fromkeys(name for loss in losses for name in loss))
-    rows = [("loss of " + name, *(_write(loss.get(name)) for loss in losses)) for name in names]
+    rows = [(name, *(_write(loss.get(name)) for loss in losses)) for name in names]
     attained: dict[str, list[str]] = {}
     for at, found in enumerate(certificates):
         for requirement in found.requirements:
-            line = attained.setdefault(requirement.name, ["–", "–"])
-            line[at] = f"{_write(requirement.achieved)} ({requirement.required} asked)"
+            line = attained.setdefault(requirement.name.removesuffix(" separate"), ["–", "–"])
+            reached = f"{requirement.achieved:.4f}".rstrip("0").rstrip(".")
+            line[at] = f"{reached} ({requirement.required} asked)"
     attacks: dict[str, list[str]] = {}
     for at, run in enumerate(pair):
-        job, key = visit.bench.attack(run)
+        job, key = visit.bench.attack_run(run)
         report = visit.settle(job, key)
         if report is None:
             values["waiting"] = job
@@ -170,7 +182,7 @@ def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) 
         for finding in report.findings:
             words = finding.attack + (f" of {finding.attribute}" if finding.attribute else "")
             line = attacks.setdefault(words, ["–", "–"])
-            line[at] = f"{finding.affected:,} of {finding.total:,} rows"
+            line[at] = f"{finding.affected:,}"
     counts = [
         (key, *(_write(each[name]) for each in told))
         for key, name in (
@@ -183,7 +195,7 @@ def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) 
         "groups": [
             ("Classes and loss", counts), ("Loss per column", rows),
             ("Attained", [(name, *line) for name, line in attained.items()]),
-            ("Attacks", [(name, *line) for name, line in attacks.items()]),
+            ("Attacks: rows that each concerns", [(n, *line) for n, line in attacks.items()]),
         ],
     }  # fmt: skip
 

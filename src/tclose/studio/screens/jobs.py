@@ -26,17 +26,18 @@ def show_job(visit: Visit, problem: str = "") -> Response:
 def stop_job(visit: Visit) -> str:
     """Stops a search, with the best so far or with nothing."""
     job = visit.bench.jobs.find(visit.path["name"])
-    if job is not None:
-        job.stop(keep=visit.text("what") == "keep")
-        job.wait(3)
-    return "/search"
+    if job is None or not job.stops:
+        return "/search"
+    job.stop(keep=visit.text("what") == "keep")
+    job.wait(3)
+    return job.page
 
 
 def draw_curve(job: BackgroundJob) -> Picture | None:
     """The best loss of a search over the work that was done."""
     if len(job.curve) < 2 or job.at is None:
         return None
-    title, points = "Best loss so far", [*job.curve, (job.at.seconds_used, job.curve[-1][1])]
+    title, points = "Best loss so far", [*job.curve, (job.seconds, job.curve[-1][1])]
     plot, losses = plots.lay_out(), [loss for _, loss in points]
     ticks = ticks_to(max(losses), 5)
     up = Axis(0.0, ticks[-1], plot.floor, plot.top)

@@ -62,17 +62,18 @@ def open_table(visit: Visit) -> str:
         delimiter or None, visit.text("encoding") or None, ("", *marks),
         sheet=visit.text("sheet") or None, query=visit.text("query") or None,
     )  # fmt: skip
-    if isinstance(table, str):
-        look_first(Path(table), reading)
-    bench.project.open(table, reading)
+    columns = look_first(Path(table), reading) if isinstance(table, str) else None
+    bench.project.open(table, reading, columns=columns)
     return "/open"
 
 
-def look_first(path: Path, reading: Reading) -> None:
-    """Raises where a file cannot be opened at all, before the project is about it."""
+def look_first(path: Path, reading: Reading) -> tuple[str, ...]:
+    """The columns of a file; raises where it cannot be opened, before the project is about it."""
     source = open_source(path, reading)
     source.read_first(source.columns, 1)
+    columns = source.columns
     source.close()
+    return columns
 
 
 def list_routes() -> list[Route]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,17 @@ from tclose.errors import UsageError
 from tclose.policy.load import build_part, read_raw, write_toml
 from tclose.policy.model import ReleaseContext
 from tclose.release import Release
-from tclose.report.document import EDITIONS
+from tclose.report.document import EDITIONS, Folded, Part
 from tclose.report.summaries import summarize_audit, summarize_checks
 from tclose.studio.jobs import BackgroundJob
-from tclose.studio.project import POLICY, Run, to_plain_values
+from tclose.studio.project import POLICY, TABLE, Run, to_plain_values
 from tclose.studio.screens.search import describe_run
 from tclose.studio.visit import Visit, act, show
-from tclose.studio.workbench import script_for
+from tclose.studio.workbench import LEFT_OUT, script_for
 from tclose.utility.loss import LossReport
+from tclose.verify.audit import Audit
 from tclose.verify.certificate import Origin, certify
-from tclose.verify.recheck import recheck
+from tclose.verify.recheck import Check, recheck
 from tclose.workflows.report import release_report
 
 CONTEXT = (
@@ -53,16 +55,16 @@ def show_release(visit: Visit, problem: str = "") -> Response:
     if run is None:
         return visit.page("release.html", problem=problem, **values)
     certificate = ("--certificate", "certificate.json", "--policy", POLICY)
-    values["command"] = "\n".join(
-        (bench.release_command(), f"tclose verify {run.release.name} {' '.join(certificate)}")
-    )
+    verifying = f"tclose verify {run.release.name} {' '.join(certificate)}"
+    values["command"] = "\n".join((bench.release_command(run), verifying))
     values |= {"context": run.certificate.context or {}, "script": script_for(bench, run)}
     values["ready"] = {path.name for path in run.folder.iterdir()}
     job, key = verify(visit, run)
     found = visit.settle(job, key)
     if found is None:
         return visit.page("release.html", problem=problem, waiting=job, **values)
-    values["parts"], values["holds"] = found
+    verified: VerifiedRun = found
+    values |= {"parts": verified.show(), "holds": verified.holds}
     report = bench.jobs.find(visit.text("job"))
     if report is not None and report.problem is not None:
         problem = problem or report.problem
@@ -70,17 +72,40 @@ def show_release(visit: Visit, problem: str = "") -> Response:
     return visit.page("release.html", problem=problem, waiting=waiting, **values)
 
 
+@dataclass(frozen=True)
+class VerifiedRun:
+    """A release counted from scratch, and its certificate held against that."""
+
+    audit: Audit
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise holds, and the certificate is about this very file."""
+        return self.audit.holds is True and not self._list(confirmed=False)
+
+    def _list(self, *, confirmed: bool | None) -> list[Check]:
+        return [check for check in self.checks if check.confirmed is confirmed]
+
+    def show(self) -> list[Part]:
+        """What was counted; the certificate line by line for whoever asks."""
+        refuted, counted = self._list(confirmed=False), self._list(confirmed=True)
+        words = f"The certificate: {len(counted)} lines are confirmed by counting"
+        words += f", {len(refuted)} REFUTED" if refuted else ", none is refuted"
+        parts = summarize_audit(self.audit, details=None, values=False)
+        parts += [summarize_checks(refuted)] if refuted else []
+        return [*parts, Folded(words, (summarize_checks(self.checks),))]
+
+
 def verify(visit: Visit, run: Run) -> tuple[BackgroundJob, Hashable]:
     """The release counted from scratch, and its certificate held against that."""
     stamp = (run.folder / "certificate.json").stat().st_mtime_ns
     key: Hashable = ("verify", run.number, run.folder, stamp, run.release.stat().st_mtime_ns)
 
-    def work(job: BackgroundJob) -> tuple[list[Any], bool]:
+    def work(job: BackgroundJob) -> VerifiedRun:
         audit = tclose.verify(run.release, run.policy, progress=job.tell)
         checks = recheck(run.certificate, audit, audit.bound.source.digest())
-        sound = all(check.confirmed is not False for check in checks)
-        parts = [*summarize_audit(audit, details=None, values=False), summarize_checks(checks)]
-        return parts, audit.holds is True and sound
+        return VerifiedRun(audit, tuple(checks))
 
     return visit.bench.jobs.compute(key, "Counting the release from scratch", work), key
 
@@ -92,6 +117,11 @@ def sign_off(visit: Visit) -> str:
     if "controls" in given:
         given["controls"] = [part.strip() for part in given["controls"].split(";") if part.strip()]
     build_part(ReleaseContext, given)  # raises with what is wrong
+    job, key = verify(visit, run)
+    job.wait(None)
+    if not visit.bench.require(job, key).holds:
+        what = "only a release that keeps its promise, as certified, can be signed off"
+        raise UsageError(what, where=run.release.name, hint="search again")
     raw = to_plain_values(read_raw(run.folder / POLICY))
     raw.pop("context", None)
     if given:
@@ -107,9 +137,6 @@ def sign_off(visit: Visit) -> str:
     certify(audit, policy, origin, hashes).save(run.folder / "certificate.json")
     for edition in EDITIONS:
         (run.folder / f"report-{edition}.html").unlink(missing_ok=True)
-    visit.bench.project.change(
-        lambda own: own.update(context=given) if given else own.pop("context", None) and None
-    )
     return f"/release?run={run.number}"
 
 
@@ -125,8 +152,7 @@ def write_report(visit: Visit) -> str:
     run, edition = _require_run(visit), visit.text("edition")
     if edition not in EDITIONS:
         raise UsageError("which edition?", hint=f"one of {', '.join(EDITIONS)}")
-    project = visit.bench.project
-    data, reading = project.data, project.reading
+    place = visit.bench.locate(run)
 
     def work(job: BackgroundJob) -> None:
         policy, certificate = run.policy, run.certificate
@@ -137,9 +163,9 @@ def write_report(visit: Visit) -> str:
             certificate.left_out.rows if certificate.left_out else 0,
         )  # fmt: skip
         made = Release(None, run.release, certificate, audit, loss, None, None, loss.left_out)
-        original = tclose.check(data, policy, reading=reading)
+        original = tclose.check(place.data, policy, reading=place.reading)
         target = run.folder / f"report-{edition}.html"
-        release_report(original, reading, made, target, edition, None, progress=job.tell)
+        release_report(original, place.reading, made, target, edition, None, progress=job.tell)
 
     stamp = (run.folder / "certificate.json").stat().st_mtime_ns
     key = ("report", run.number, run.folder, edition, stamp)
@@ -156,7 +182,7 @@ def download(visit: Visit, problem: str = "") -> Response:
     if name == "script.py":
         return _send(script_for(visit.bench, run).encode(), name, "text/x-python")
     if name == "command.txt":
-        return _send(f"{visit.bench.release_command()}\n".encode(), name, "text/plain")
+        return _send(f"{visit.bench.release_command(run)}\n".encode(), name, "text/plain")
     if name == "all.zip":
         return _send(_pack(visit, run), f"release-{run.number}.zip", "application/zip")
     offered = {run.release.name, "certificate.json", "plan.json", POLICY}
@@ -176,10 +202,10 @@ def _pack(visit: Visit, run: Run) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(run.folder.rglob("*")):
-            if path.is_file() and path.name != "rows.json":
+            if path.is_file() and path.name not in (LEFT_OUT, TABLE):
                 archive.write(path, str(path.relative_to(run.folder)))
         archive.writestr("script.py", script_for(visit.bench, run))
-        archive.writestr("command.txt", f"{visit.bench.release_command()}\n")
+        archive.writestr("command.txt", f"{visit.bench.release_command(run)}\n")
     return packed.getvalue()
 
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tclose.errors import UsageError
-from tclose.report.document import Part, Picture, Table
+from tclose.report.document import Folded, Paragraph, Part, Picture, Table
 from tclose.report.explanation import (
     choose_shares,
     draw_differences,
@@ -26,7 +26,8 @@ MOST_CLASSES = 15
 def show_risk(visit: Visit, problem: str = "") -> Response:
     """What the table gives away as it is, by the policy as it stands."""
     bench = visit.bench
-    values: dict[str, Any] = {"parts": [], "worst": [], "attacks": [], "attributes": []}
+    lists = ("parts", "further", "worst", "attacks", "attributes")
+    values: dict[str, Any] = {name: [] for name in lists}
     command = bench.command("audit", "--policy", "policy.toml")
     if problem:
         return visit.page("risk.html", problem=problem, command=command, **values)
@@ -34,15 +35,43 @@ def show_risk(visit: Visit, problem: str = "") -> Response:
     audit: Audit | None = visit.settle(job, key)
     if audit is None:
         return visit.page("risk.html", waiting=job, command=command, **values)
-    values["parts"] = summarize_audit(audit, values=False, details=True)
+    values["parts"], values["further"] = sort_parts(summarize_audit(audit, values=False))
     values["worst"] = [] if audit.in_parts else audit.worst[:MOST_CLASSES]
     values["attributes"] = [] if audit.in_parts else list(audit.bound.attributes)
+    if audit.in_parts:
+        return visit.page("risk.html", command=command, **values)
     attacks, attack_key = bench.attack()
     found = visit.settle(attacks, attack_key)
     if found is not None:
-        values["attacks"] = summarize_attacks(found)
+        shown = summarize_attacks(found)
+        idle = [part for part in shown if _is_called(part, "What found nothing")]
+        idle += [part for part in shown if isinstance(part, Paragraph) and part.tone == "aside"]
+        values["attacks"] = [part for part in shown if part not in idle]
+        if idle:
+            values["attacks"].append(Folded("What found nothing, or could not be tried", (*idle,)))
     waiting = attacks if found is None else None
     return visit.page("risk.html", command=command, waiting=waiting, **values)
+
+
+def sort_parts(parts: list[Part]) -> tuple[list[Part], list[Part]]:
+    """What a page shows of an audit, and what is there for whoever asks; the worst classes, which
+    the page shows with links, in neither.
+    """
+    noted = [part for part in parts if isinstance(part, Paragraph) and part.tone == "note"]
+    aside = [part for part in parts if isinstance(part, Paragraph) and part.tone == "aside"]
+    measured = [part for part in parts if _is_called(part, "Also measured")]
+    gone = [*noted, *aside, *measured]
+    first = [part for part in parts if part not in gone and not _is_called(part, "Worst classes")]
+    further: list[Part] = []
+    if noted:
+        further.append(Folded(f"What was noticed ({len(noted)})", (*noted,)))
+    if measured:
+        further.append(Folded("What was measured besides", (*measured, *aside)))
+    return first, further
+
+
+def _is_called(part: Part, caption: str) -> bool:
+    return isinstance(part, Table) and part.caption == caption
 
 
 def show_why(visit: Visit, problem: str = "") -> Response:
@@ -73,9 +102,15 @@ def show_why(visit: Visit, problem: str = "") -> Response:
         parts.append(Picture("The flow of mass", draw_flow(why, inline=True), moves))
         rest.remove(moves)
     return visit.page(
-        "why.html", command=command, parts=[*parts, *rest], why=why, screen="risk",
+        "why.html", command=command, parts=[*parts, *_fold(rest)], why=why, screen="risk",
+        classes=audit.classes,
         attributes=list(audit.bound.attributes),
     )  # fmt: skip
+
+
+def _fold(parts: list[Part]) -> list[Part]:
+    """The steps of the flow, which are many, for whoever asks for them."""
+    return [Folded(part.caption, (part,)) if isinstance(part, Table) else part for part in parts]
 
 
 def list_routes() -> list[Route]:

@@ -18,6 +18,8 @@ def show_search(visit: Visit, problem: str = "") -> Response:
     """The settings, the search that goes on, and the runs so far."""
     bench = visit.bench
     job, wishes = bench.search_job, bench.project.raw.get("search") or {}
+    if problem and "method" in visit.form:
+        wishes = {**wishes, **{key: visit.text(key) for key in KEYS}}
     waiting, curve = None, None
     if job is not None:
         if not job.wait(0):
@@ -30,7 +32,8 @@ def show_search(visit: Visit, problem: str = "") -> Response:
         "search.html", problem=problem, waiting=waiting, curve=curve, wishes=wishes,
         order=(bench.project.raw.get("release") or {}).get("rows", "shuffle"),
         methods=METHODS, runs=[describe_run(run) for run in reversed(bench.project.runs)],
-        complaints=policy_problems, command=bench.release_command(),
+        complaints=policy_problems, unstated=bench.project.unstated,
+        command=bench.release_command() if bench.project.table is not None else "",
     )  # fmt: skip
 
 
@@ -43,7 +46,7 @@ def describe_run(run: Run) -> dict[str, object]:
         "loss": certificate.loss.overall if certificate.loss else None,
         "classes": certificate.sizes.classes if certificate.sizes else 0,
         "smallest": certificate.sizes.smallest if certificate.sizes else 0,
-        "left_out": left_out, "k": policy.k,
+        "left_out": left_out, "k": policy.k, "table": run.place.name if run.place else "",
         "t": ", ".join(
             f"{name} {float(t):g}"
             for name in policy.sensitive
@@ -75,7 +78,7 @@ def start_search(visit: Visit) -> str:
             raw["release"] = {**(raw.get("release") or {}), "rows": visit.text("rows")}
 
     bench.refuse_second_search()
-    bench.project.change(edit)
+    bench.project.change(edit, visit.revision)
     bench.start_search()
     return "/search"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -19,9 +19,10 @@ from tclose.policy.columns import Column
 from tclose.policy.draft import suggest_hierarchy
 from tclose.policy.load import build_part, parse_toml
 from tclose.report.distributions import Spread, chart_spread
-from tclose.report.document import HistogramChart, Series
+from tclose.report.document import HistogramChart, Picture, Series
+from tclose.studio.charts import draw_line, draw_tree
 from tclose.studio.project import Raw, to_plain_values
-from tclose.studio.sentences import explain_t
+from tclose.studio.sentences import explain_distance, explain_t, read_t
 from tclose.studio.table import ColumnCounts, build_hierarchy, show_value
 from tclose.studio.visit import Visit, act, show
 
@@ -52,6 +53,9 @@ MOST_GROUPED = 300
 """Distinct values that can be put into groups one by one."""
 MOST_SHOWN = 4
 ORDERED = 40
+MOST_ON_LINE = 200
+WITHIN = ">"
+"""What stands between a group and one within it."""
 
 
 def show_values(visit: Visit, problem: str = "") -> Response:
@@ -113,10 +117,19 @@ def _look_at_column(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
         values["groups"] = list_groups(tree, counts)
     if name in bench.imports:
         values["imported"] = _review(*bench.imports[name], counts)
-    values["chart"] = draw_order(counts, column, profile.kind)
     if values["is_sensitive"]:
-        values["meaning"] = explain_t(counts, column, tree)
+        values |= _explain(counts, column, tree)
+    else:
+        values["chart"] = draw_order(counts, column, profile.kind)
     return values
+
+
+def _explain(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> dict[str, Any]:
+    """What the distance of a sensitive attribute and its t mean: sentences, and a picture."""
+    return {
+        "meaning": explain_t(counts, column, tree), "apart": explain_distance(column, tree),
+        "chart": draw_distance(counts, column, tree),
+    }  # fmt: skip
 
 
 def _read_spec(spec: Any) -> tuple[str, str]:
@@ -149,12 +162,14 @@ def parse_spec(visit: Visit, counts: ColumnCounts) -> Any:
         raise UsageError(
             "which kind of hierarchy?", hint=f"one of {', '.join(filter(None, KINDS))}"
         )
+    current = visit.bench.project.columns[counts.name].get("hierarchy")
     if kind == "":
         return None
+    if kind != "groups" and _read_spec(current) == (kind, text):
+        return current  # with whatever else the policy says of it
     if kind == "groups":
         return {"groups": _read_groups(visit, counts)}
     if kind == "file":
-        current = visit.bench.project.columns[counts.name].get("hierarchy")
         if _read_spec(current)[0] != "file":
             raise UsageError("which file?", hint="choose one below and look at it first")
         return current
@@ -176,27 +191,39 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _read_groups(visit: Visit, counts: ColumnCounts) -> dict[str, list[str]]:
-    """Every value in the group that stands beside it; without one it is a group of its own."""
-    groups: dict[str, list[str]] = {}
-    names = [name.strip() for name in visit.texts("group")]
+def _read_groups(visit: Visit, counts: ColumnCounts) -> dict[str, Any]:
+    """Every value in the groups that stand beside it; without any it is a group of its own."""
     ranked = [value for value, _ in counts.ranked]
-    if len(names) != len(ranked):
+    paths = [
+        tuple(filter(None, map(str.strip, path.split(WITHIN)))) or (f"only {value}",)
+        for value, path in zip(ranked, visit.texts("group"), strict=False)
+    ]
+    if len(visit.texts("group")) != len(ranked):
         raise UsageError("the values have changed meanwhile", hint="look at the page again")
-    for value, name in zip(ranked, names, strict=True):
-        groups.setdefault(name or f"only {value}", []).append(value)
+    outer = {path[:length] for path in paths for length in range(1, len(path))}
+    groups: dict[str, Any] = {}
+    for value, path in zip(ranked, paths, strict=True):
+        if path in outer:  # it has values of its own beside the groups in it
+            path = (*path, f"only {value}")
+        *above, last = path
+        inside = groups
+        for name in above:
+            inside = inside.setdefault(name, {})
+        inside.setdefault(last, []).append(value)
     return groups
 
 
 def list_groups(tree: Hierarchy | None, counts: ColumnCounts) -> list[tuple[str, int, str]]:
-    """Each value with its rows and the group directly above it, the most frequent first."""
+    """Each value with its rows and its groups, the widest first; the most frequent value first."""
     found = []
     for value, rows in counts.ranked:
-        group = ""
-        if tree is not None and tree.contains(value) and tree.levels > 2:
-            above = tree.generalize(value, 1)
-            group = "" if above == f"only {value}" else above
-        found.append((value, rows, group))
+        path: list[str] = []
+        if tree is not None and tree.contains(value):
+            for level in range(tree.levels - 2, 0, -1):
+                above = tree.generalize(value, level)
+                if above not in (value, f"only {value}", *path[-1:]):
+                    path.append(above)
+        found.append((value, rows, f" {WITHIN} ".join(path)))
     return found
 
 
@@ -227,12 +254,32 @@ def _review(name: str, text: str, counts: ColumnCounts) -> dict[str, Any]:
         "name": name, **describe_tree(tree, counts), "unknown": len(unknown),
         "unknown_rows": sum(rows[value] for value in unknown),
         "unused": len(known - set(counts.labels)), "fits": not unknown,
+        "lacks": [show_value(value) for value, _ in counts.ranked if value not in known],
     }  # fmt: skip
 
 
 def read_arx(text: str, column: str) -> Hierarchy:
     """The hierarchy that a file's text holds."""
     return arx.read(io.StringIO(text), column)
+
+
+def draw_distance(
+    counts: ColumnCounts, column: Raw, tree: Hierarchy | None
+) -> HistogramChart | Picture | None:
+    """The values as the distance sees them: on a line with t beside it, or as a tree."""
+    distance, order = column.get("distance", "equal"), column.get("order")
+    on_line: tuple[Sequence[str], Sequence[float]] | None = None
+    if distance == "hierarchical" and tree is not None:
+        return draw_tree(counts, tree)
+    known, numbers = counts.labels, counts.dictionary.line
+    if distance == "numeric" and numbers:
+        on_line = (known, [float(number) for number in numbers])
+    elif distance == "ordered":
+        values = order if isinstance(order, list) and order else known
+        on_line = (values, [float(at) for at in range(len(values))])
+    if on_line is None or not 1 < len(on_line[0]) <= MOST_ON_LINE:
+        return draw_order(counts, column, counts.dictionary.kind)
+    return draw_line(counts, *on_line, read_t(column))
 
 
 def draw_order(counts: ColumnCounts, column: Raw, kind: str) -> HistogramChart | None:
@@ -251,6 +298,23 @@ def draw_order(counts: ColumnCounts, column: Raw, kind: str) -> HistogramChart |
     return chart_spread(
         Spread.of(counts.dictionary, {"table": counts.rows}, nominal=nominal), title
     )
+
+
+def explain_values(visit: Visit) -> Response:
+    """What the distance and the t in the form would mean; nothing is changed."""
+    name, bench = visit.text("column"), visit.bench
+    shown: dict[str, Any] = {"meaning": "", "apart": "", "chart": None}
+    try:
+        counts, tree = bench.count_column(name), None
+        changes = {"hierarchy": parse_spec(visit, counts), **dict(_read_sensitive(visit))}
+        column = bench.project.columns.get(name, {}) | changes
+        if changes["hierarchy"] is not None:
+            tree = build_hierarchy(changes["hierarchy"], counts, bench.project.folder)
+        probe = {key: value for key, value in changes.items() if value is not None}
+        _refuse_unfit(name, {"role": "sensitive"}, probe, changes)
+        return visit.page("meaning.html", **_explain(counts, column, tree))
+    except TcloseError as error:
+        return visit.page("meaning.html", problem=str(error), **shown)
 
 
 def preview_values(visit: Visit) -> Response:
@@ -365,4 +429,5 @@ def list_routes() -> list[Route]:
         show("/values", show_values),
         act("/values", change_values, show_values),
         show("/values/preview", preview_values, "POST"),
+        show("/values/meaning", explain_values, "POST"),
     ]
