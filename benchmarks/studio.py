@@ -22,16 +22,24 @@ from tclose.studio.server import ServerSettings, Studio
 
 SCREENS = (
     "/open", "/columns", "/columns?filter=date", "/values?column=postcode",
-    "/values?column=diagnosis", "/risk", "/risk/why", "/search", "/explore?what=lattice",
+    "/values?column=diagnosis", "/values/preview", "/values/meaning", "/risk", "/risk/why",
+    "/search", "/explore?what=t", "/explore?what=lattice", "/explore?first=1&second=2",
     "/before-after", "/before-after?page=9", "/release",
 )  # fmt: skip
+TYPED = {
+    "/values/preview": {"column": "postcode", "kind": "prefix", "of-prefix": "4, 2"},
+    "/values/meaning": {"column": "length_of_stay", "kind": "", "distance": "ordered", "t": "0.1"},
+}
+"""What somebody types while the page tells at once what it means."""
+SAME = {"sec-fetch-site": "same-origin"}
 AGAIN = 5
 
 
 def ask(client: httpx.Client, path: str) -> tuple[float, int, bool]:
     """Seconds, bytes, and whether the page still waits for work."""
     start = time.perf_counter()
-    answer = client.get(path)
+    typed = TYPED.get(path)
+    answer = client.get(path) if typed is None else client.post(path, data=typed, headers=SAME)
     answer.raise_for_status()
     return time.perf_counter() - start, len(answer.content), 'hx-get="/jobs/' in answer.text
 
@@ -51,11 +59,12 @@ def measure(client: httpx.Client, path: str) -> tuple[float, list[float], int]:
 
 
 def search(client: httpx.Client) -> None:
-    """Makes a run, so that the later screens have something to show."""
-    settings = {"method": "mondrian", "effort": "5"}
-    client.post("/search", data=settings, headers={"sec-fetch-site": "same-origin"})
-    while ask(client, "/search")[2]:
-        time.sleep(0.2)
+    """Makes two runs, so that the later screens have something to show."""
+    for seed in ("1", "2"):
+        settings = {"method": "mondrian", "effort": "5", "seed": seed}
+        client.post("/search", data=settings, headers=SAME)
+        while ask(client, "/search")[2]:
+            time.sleep(0.2)
 
 
 def main() -> None:

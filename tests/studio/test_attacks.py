@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import signal
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -97,3 +101,24 @@ def test_pages_send_no_more_than_the_first_rows(
     for page in ("/open", "/columns", "/values", "/risk", "/search"):
         sent = settle(client, page)
         assert sum(name in sent for name in names) <= 20
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM", "SIGINT"])
+def test_an_upload_goes_with_the_program_however_that_is_ended(tmp_path: Path, name: str) -> None:
+    words = [sys.executable, "-m", "tclose", "studio", "--no-browser", "--project", "work"]
+    folder = tmp_path / "aside"
+    folder.mkdir()
+    surroundings = {**os.environ, "TMPDIR": str(folder)}
+    with subprocess.Popen(words, cwd=tmp_path, env=surroundings, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().decode().split()[-1]
+        same = {"sec-fetch-site": "same-origin"}
+        with httpx.Client(headers=same, trust_env=False, timeout=60) as client:
+            client.get(address)
+            base = address.partition("/?")[0]
+            client.post(f"{base}/open", files={"file": ("people.csv", b"a,b\n1,2\n3,4\n")})
+            assert list(folder.rglob("people.csv"))
+        server.send_signal(getattr(signal, name))
+        server.communicate(timeout=60)
+    assert not list(folder.rglob("*")) and not list((tmp_path / "work").rglob("people.csv"))

@@ -164,6 +164,10 @@ def test_a_node_of_the_lattice_is_clicked_and_taken_into_the_policy(
     assert "keeps the promise" in chosen
     client.post("/explore", data={"levels": "2-1"})
     assert studio.bench.project.raw["search"]["levels"] == {"age": [2, 2], "sex": [1, 1]}
+    assert "Only these levels are searched: age 2, sex 1" in settle(client, "/search")
+    client.post("/search", data={"method": "mondrian", "effort": "1", "free": "yes"})
+    settle(client, "/search")
+    assert "levels" not in studio.bench.project.raw["search"] and studio.bench.project.runs
 
 
 def test_two_runs_are_compared_number_by_number(

@@ -69,6 +69,8 @@ def start_search(visit: Visit) -> str:
     def edit(raw: Raw) -> None:
         search = {key: value for key, value in (raw.get("search") or {}).items() if key not in KEYS}
         search |= {key: value for key, value in given.items() if value}
+        if visit.text("free"):
+            search.pop("levels", None)
         if "seed" in search:
             search["seed"] = int(search["seed"])
         raw.pop("search", None)

@@ -103,7 +103,7 @@ def _look_at_column(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
     kind, text = _read_spec(column.get("hierarchy"))
     values: dict[str, Any] = {
         "counts": counts, "column": column, "profile": profile, "kind": kind, "parameters": text,
-        "kinds": KINDS, "hints": HINTS, "builtins": list_builtins(), "distances": DISTANCES,
+        "kinds": _list_kinds(kind, counts), "hints": HINTS, "builtins": list_builtins(), "distances": DISTANCES,
         "is_sensitive": str(column["role"]).startswith("sensitive"),
         "suggested": suggest_spec(profile), "groups": None, "levels": [], "tree": "",
         "order": column.get("order") or list(counts.labels),
@@ -122,6 +122,12 @@ def _look_at_column(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
     else:
         values["chart"] = draw_order(counts, column, profile.kind)
     return values
+
+
+def _list_kinds(kind: str, counts: ColumnCounts) -> dict[str, str]:
+    """The kinds of hierarchies that can be chosen; many values are not grouped one by one."""
+    many = len(counts.labels) > MOST_GROUPED and kind != "groups"
+    return {name: words for name, words in KINDS.items() if not (many and name == "groups")}
 
 
 def _explain(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> dict[str, Any]:
@@ -165,7 +171,8 @@ def parse_spec(visit: Visit, counts: ColumnCounts) -> Any:
     current = visit.bench.project.columns[counts.name].get("hierarchy")
     if kind == "":
         return None
-    if kind != "groups" and _read_spec(current) == (kind, text):
+    is_edited = kind == "groups" and "group" in visit.form
+    if not is_edited and _read_spec(current) == (kind, text):
         return current  # with whatever else the policy says of it
     if kind == "groups":
         return {"groups": _read_groups(visit, counts)}
@@ -199,7 +206,8 @@ def _read_groups(visit: Visit, counts: ColumnCounts) -> dict[str, Any]:
         for value, path in zip(ranked, visit.texts("group"), strict=False)
     ]
     if len(visit.texts("group")) != len(ranked):
-        raise UsageError("the values have changed meanwhile", hint="look at the page again")
+        what = "every value needs its line, with a group or without"
+        raise UsageError(what, where="groups", hint="look at the page again, or take a file")
     outer = {path[:length] for path in paths for length in range(1, len(path))}
     groups: dict[str, Any] = {}
     for value, path in zip(ranked, paths, strict=True):
