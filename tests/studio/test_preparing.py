@@ -265,6 +265,27 @@ def test_what_t_and_the_distance_mean_is_told_while_one_types(
     assert str(read_policy(studio).columns["length_of_stay"].t) == "1/5"
 
 
+def test_a_sensitive_column_needs_a_t_or_words_why_not(
+    make: Make, enter: Enter, settle: Settle, tmp_path: Path
+) -> None:
+    table = tmp_path / "pay.csv"
+    rows = "".join(f"{age},{age % 7}\n" for age in range(20, 60))
+    table.write_text(f"age,salary\n{rows}", encoding="utf-8")
+    studio = make(table=str(table))
+    client = enter(studio)
+    settle(client, "/columns")
+    client.post("/columns", data={"what": "confirm"})
+    for page in ("/risk", "/search"):
+        assert "Nothing is promised of salary yet" in settle(client, page)
+    assert "disabled>Search</button>" in settle(client, "/search")
+    form = {"column": "salary", "what": "column", "kind": "", "t": "", "accept": "it is public",
+            "distance": "ordered", "revision": str(studio.bench.project.revision)}  # fmt: skip
+    client.post("/values", data=form)
+    assert studio.bench.project.columns["salary"]["accept"] == "it is public"
+    page = settle(client, "/search")
+    assert "Nothing is promised" not in page and "disabled>Search</button>" not in page
+
+
 def test_saving_a_column_keeps_what_its_form_does_not_show(
     make: Make, enter: Enter, tmp_path: Path
 ) -> None:

@@ -219,11 +219,10 @@ class Project:
         return tuple(parse_policy(self.raw)[1]) if self.raw else ()
 
     @property
-    def unstated(self) -> list[str]:
-        """The sensitive attributes of which nothing is promised; none where nothing can run yet."""
+    def unprotected(self) -> tuple[str, ...]:
+        """The sensitive attributes of which something has to be promised before a search."""
         policy = parse_policy(self.raw)[0] if self.raw else None
-        names = () if policy is None else policy.sensitive
-        return [name for name in names if policy and not policy.columns[name].stated]
+        return () if policy is None else policy.unprotected
 
     @property
     def columns(self) -> dict[str, Raw]:

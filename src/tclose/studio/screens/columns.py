@@ -16,7 +16,7 @@ from tclose.studio.table import CLEANING
 from tclose.studio.visit import Visit, act, show
 
 QUASI = (*CLEANING, "label", "hierarchy")
-KEPT = {"quasi": QUASI, "sensitive": (*QUASI, "distance", "t", "l", "order")}
+KEPT = {"quasi": QUASI, "sensitive": (*QUASI, "distance", "t", "l", "order", "accept")}
 """What of a column's part of the policy a change of its role leaves as it is."""
 
 

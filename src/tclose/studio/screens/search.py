@@ -32,7 +32,7 @@ def show_search(visit: Visit, problem: str = "") -> Response:
         "search.html", problem=problem, waiting=waiting, curve=curve, wishes=wishes,
         order=(bench.project.raw.get("release") or {}).get("rows", "shuffle"),
         methods=METHODS, runs=[describe_run(run) for run in reversed(bench.project.runs)],
-        complaints=policy_problems, unstated=bench.project.unstated,
+        complaints=policy_problems,
         command=bench.release_command() if bench.project.table is not None else "",
     )  # fmt: skip
 

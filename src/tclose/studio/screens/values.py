@@ -91,7 +91,9 @@ def _describe(column: Raw) -> str:
         t = column.get("t")
         distance = column.get("distance", "equal")
         named = distance if isinstance(distance, str) else next(iter(distance), "")
-        return f"{named}, t = {t}" if t is not None else f"{named}, no t yet"
+        if t is None:
+            return f"{named}, nothing promised" if column.get("accept") else f"{named}, no t yet"
+        return f"{named}, t = {t}"
     kind, text = _read_spec(column.get("hierarchy"))
     return f"{kind} {text}".strip() if kind not in ("", "groups", "file") else kind or "as it is"
 
@@ -103,7 +105,8 @@ def _look_at_column(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
     kind, text = _read_spec(column.get("hierarchy"))
     values: dict[str, Any] = {
         "counts": counts, "column": column, "profile": profile, "kind": kind, "parameters": text,
-        "kinds": _list_kinds(kind, counts), "hints": HINTS, "builtins": list_builtins(), "distances": DISTANCES,
+        "kinds": _list_kinds(kind, counts), "hints": HINTS, "builtins": list_builtins(),
+        "distances": DISTANCES,
         "is_sensitive": str(column["role"]).startswith("sensitive"),
         "suggested": suggest_spec(profile), "groups": None, "levels": [], "tree": "",
         "order": column.get("order") or list(counts.labels),
@@ -415,6 +418,8 @@ def _change_column(visit: Visit, name: str, revision: str) -> None:
 
 def _read_sensitive(visit: Visit) -> Iterator[tuple[str, Any]]:
     yield "t", visit.text("t") or None
+    if "accept" in visit.form:
+        yield "accept", visit.text("accept") or None
     distance = visit.text("distance")
     if distance in DISTANCES:
         yield "distance", distance
