@@ -263,6 +263,48 @@ def check(
         console.echo(f"Note: {note}")
 
 
+@policies.command("import-arx")
+@console.guard
+def import_arx(
+    project: Annotated[
+        Path,
+        typer.Argument(metavar="PROJECT", help="A project of ARX (.deid).", show_default=False),
+    ],
+    output: Annotated[
+        Path, option("FOLDER", "A new folder for policy and hierarchies.", "--output", "-o")
+    ],
+    table: Annotated[
+        bool, option("", "Also write the project's own table, which is raw data.", "--table")
+    ] = False,
+) -> None:
+    """Make a policy of an ARX project: roles, hierarchies, privacy models, suppression limit.
+
+    What a policy cannot say, or says otherwise, is told and stands in it as a comment.
+    """
+    from tclose.data.io.files import write_folder
+    from tclose.policy.arx_project import read_arx_project
+
+    if output.exists():
+        raise UsageError("the folder is there already", where=str(output), hint="name a new one")
+    found = read_arx_project(project)
+
+    def write(folder: Path) -> None:
+        (folder / "policy.toml").write_text(found.to_toml(), encoding="utf-8")
+        for name, content in found.hierarchies.items():
+            (folder / name).write_bytes(content)
+        if table and found.table is not None:
+            (folder / "table.csv").write_bytes(found.table)
+
+    write_folder(output, write)
+    console.say(f"{output}: policy.toml, {len(found.hierarchies)} hierarchies")
+    for note in found.notes:
+        console.say(f"Not carried over: {note}")
+    if table and found.table is None:
+        console.say("the project has no table")
+    elif table:
+        console.say(f"table.csv: raw data, fields separated by {found.delimiter!r}")
+
+
 @policies.command()
 @console.guard
 def confirm(

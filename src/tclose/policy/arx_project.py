@@ -1,0 +1,227 @@
+"""An ARX project (`.deid`) as a policy: roles, hierarchies, privacy models, the suppression limit.
+
+Such a file is an archive. What ARX tells in XML and CSV is read here; what it only keeps as objects
+of its own program (the search's state, risk thresholds, costs) is not, and projects cannot be
+written for the same reason: ARX opens none without these objects. Whatever is not carried over is
+said.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from tclose.errors import DataError
+from tclose.policy.load import write_toml
+from tclose.small_files import MOST_BYTES
+
+ROLES = {
+    "IDENTIFYING_ATTRIBUTE": "identifier",
+    "QUASI_IDENTIFYING_ATTRIBUTE": "quasi",
+    "SENSITIVE_ATTRIBUTE": "sensitive",
+    "INSENSITIVE_ATTRIBUTE": "insensitive",
+}
+DISTANCES = {
+    "equal ground-": "equal",
+    "ordered ": "ordered",
+    "hierarchical ground-": "hierarchical",
+}
+NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
+OF = r" for attribute '(.*)'"
+CLOSENESS = re.compile(rf"{NUMBER}-closeness with (.*)distance{OF}", re.S)
+ANONYMITY = re.compile(r"(\d+)-anonymity")
+BY_COLUMN: tuple[tuple[re.Pattern[str], Callable[..., dict[str, Any]]], ...] = (
+    (
+        re.compile(rf"distinct-(\d+)-diversity{OF}", re.S),
+        lambda l: {"l": {"distinct": int(l)}},
+    ),
+    (
+        re.compile(rf"shannon-entropy-{NUMBER}-diversity{OF}", re.S),
+        lambda l: {"l": {"entropy": _shorten(l)}},
+    ),
+    (
+        re.compile(rf"recursive-\({NUMBER},(\d+)\)-diversity{OF}", re.S),
+        lambda c, l: {"l": {"recursive": {"c": _shorten(c), "l": int(l)}}},
+    ),
+    (
+        re.compile(rf"basic-{NUMBER}-likeness{OF}", re.S),
+        lambda beta: {"beta": {"basic": _shorten(beta)}},
+    ),
+    (
+        re.compile(rf"enhanced-{NUMBER}-likeness{OF}", re.S),
+        lambda beta: {"beta": {"enhanced": _shorten(beta)}},
+    ),
+    (
+        # ARX takes logarithms to base 2, and looks at the values that a class has.
+        re.compile(rf"{NUMBER}-disclosure privacy{OF}", re.S),
+        lambda delta: {"delta": {"max": _shorten(delta), "base": "2", "absent": "ignore"}},
+    ),
+)
+"""Privacy models as ARX writes them, and what a policy says at the column instead."""
+SILENT = ("Inclusion",)
+"""What ARX lists beside its models without a meaning of its own."""
+
+
+@dataclass
+class ArxProject:
+    """What a project declares."""
+
+    name: str
+    policy: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+    """What was not carried over, each in a sentence."""
+    hierarchies: dict[str, bytes] = field(default_factory=dict)
+    """The content of each hierarchy's file, by the name that the policy gives it."""
+    table: bytes | None = None
+    """The project's own table, as CSV: raw data."""
+    delimiter: str = ";"
+
+    def to_toml(self) -> str:
+        """The policy, with what is missing in it as comments."""
+        head = [f"# From the ARX project {self.name}."]
+        head += [f"# Not carried over: {note}" for note in self.notes]
+        return "\n".join(head) + "\n\n" + write_toml(self.policy)
+
+
+def read_arx_project(path: Path) -> ArxProject:
+    """Reads the roles, hierarchies and privacy models of a project file.
+
+    Models that tclose has not, or understands otherwise, are left out and told in `notes`.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read(archive, path.name)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
+        what = "not an ARX project, damaged, or protected by a password"
+        raise DataError(what, where=path.name, hint="save it again in ARX") from None
+
+
+def _read(archive: zipfile.ZipFile, name: str) -> ArxProject:
+    definition, config = (
+        _parse(archive, f"input/{part}.xml", name) for part in ("definition", "config")
+    )
+    project = ArxProject(name, {"columns": {}})
+    columns: dict[str, dict[str, Any]] = project.policy["columns"]
+    for column in definition.iter("assigment"):  # so it is spelled
+        told = {child.tag: child.text or "" for child in column}
+        found = _read_column(told, archive, project)
+        if found is not None:
+            columns[told["name"]] = found
+    _read_models(config, columns, project)
+    share = config.findtext("relativeMaxOutliers") or "0"
+    if re.fullmatch(NUMBER, share) and float(share) > 0:
+        project.policy["search"] = {"suppression": _shorten(share)}
+    if "data/input.csv" in archive.namelist():
+        project.table = _load(archive, "data/input.csv", name, most=None)
+        project.delimiter = _find_delimiter(archive, name)
+    return project
+
+
+def _read_column(
+    told: dict[str, str], archive: zipfile.ZipFile, project: ArxProject
+) -> dict[str, Any] | None:
+    """What a policy says of a column; None where ARX gives it no role."""
+    name, role = told.get("name", ""), ROLES.get(told.get("type", ""))
+    if role is None:
+        project.notes.append(f"column {name!r} has no role in the project: give it one")
+        return None
+    found: dict[str, Any] = {"role": role}
+    if role in ("identifier", "insensitive") or "ref" not in told:
+        return found
+    file = "hierarchy-" + re.sub(r"[^\w.-]+", "_", name) + ".csv"
+    while file in project.hierarchies:
+        file = file.removesuffix(".csv") + "_.csv"
+    project.hierarchies[file] = _load(archive, f"input/{told['ref']}", project.name)
+    found["hierarchy"] = file
+    if role == "quasi" and told.get("max", "All").isdecimal():
+        found["max_level"] = int(told["max"])
+    if told.get("min", "All") not in ("All", "0"):
+        project.notes.append(
+            f"column {name!r} is to be generalized at least to level {told['min']}"
+        )
+    if "microaggregationFunction" in told:
+        project.notes.append(f"column {name!r} may be released as a mean or the like")
+    return found
+
+
+def _read_models(
+    config: ElementTree.Element, columns: dict[str, dict[str, Any]], project: ArxProject
+) -> None:
+    """Puts the privacy models where a policy has them."""
+    for text in (each.text or "" for each in config.iter("criterion")):
+        if text in SILENT:
+            continue
+        if found := ANONYMITY.fullmatch(text):
+            project.policy = {"k": int(found[1]), **project.policy}
+            continue
+        name, promised = next(_translate(text), ("", {}))
+        if columns.get(name, {}).get("role") != "sensitive":
+            project.notes.append(f"the privacy model {text!r}")
+            continue
+        for key, value in promised.items():
+            known = columns[name].get(key)
+            if isinstance(known, dict) and isinstance(value, dict):
+                value = {**known, **value}
+            columns[name][key] = value
+        if promised.get("distance") == "ordered":
+            project.notes.append(f"how ARX orders {name!r}: state its order, unless it has numbers")
+    for column in columns.values():
+        if column["role"] == "sensitive" and column.get("distance") != "hierarchical":
+            file = column.pop("hierarchy", None)
+            project.hierarchies.pop(str(file), None)
+
+
+def _translate(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The column that a privacy model is about, and what a policy says there."""
+    if found := CLOSENESS.fullmatch(text):
+        t, distance, name = found.groups()
+        if distance in DISTANCES:
+            yield name, {"t": _shorten(t), "distance": DISTANCES[distance]}
+    for pattern, build in BY_COLUMN:
+        if found := pattern.fullmatch(text):
+            *numbers, name = found.groups()
+            yield name, build(*numbers)
+
+
+def _shorten(text: str) -> float | int:
+    """A number as ARX writes it, without what does not count."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+def _find_delimiter(archive: zipfile.ZipFile, name: str) -> str:
+    """What separates the fields of the project's table."""
+    if "project.xml" not in archive.namelist():
+        return ";"
+    told = _parse(archive, "project.xml", name).findtext("separator") or ";"
+    return told if len(told) == 1 else ";"
+
+
+def _parse(archive: zipfile.ZipFile, part: str, name: str) -> ElementTree.Element:
+    """A part that is XML; entities, which could grow without end, are refused."""
+    content = _load(archive, part, name)
+    try:
+        if b"<!" in content:
+            raise ValueError
+        return ElementTree.fromstring(content)
+    except (ElementTree.ParseError, ValueError):
+        what = f"its part {part} cannot be read"
+        raise DataError(what, where=name, hint="save it again in ARX") from None
+
+
+def _load(archive: zipfile.ZipFile, part: str, name: str, most: int | None = MOST_BYTES) -> bytes:
+    """The bytes of a part; raises where it is not there, or larger than such a part may be."""
+    try:
+        size = archive.getinfo(part).file_size
+    except KeyError:
+        what = f"the archive has no part {part}"
+        raise DataError(what, where=name, hint="is it an ARX project (.deid)?") from None
+    if most is not None and size > most:
+        raise DataError(f"its part {part} is larger than {most >> 20} MiB", where=name)
+    with archive.open(part) as file:
+        return file.read(size)
