@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
 FAST   := not spark and not postgres and not browser and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-checked cover check docs bench fuzz oracle weaknesses wheel clean
+.PHONY: help demo test test-fast test-checked cover check docs bench fuzz oracle weaknesses wheel wheels clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s  %s\n", $$1, $$2 }' Makefile
@@ -84,6 +84,9 @@ wheel: $(DEV) ## build source archive, wheel and SBOM, equal bytes each time, an
 	@$(BIN)/python -m venv build/wheel-trial
 	@build/wheel-trial/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	@cd build/wheel-trial && bin/tclose demo --output demo
+
+wheels: $(DEV) ## the same from the source archive, under every Python on this machine
+	@$(BIN)/python tools/try_pythons.py dist
 
 clean: ## remove the environment, caches and everything made
 	@rm -rf $(VENV) demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -24,6 +24,7 @@ exclude_patterns = ["notebooks", "**/README.txt"]
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r".*")]  # types of other packages: there is no page for them
 myst_heading_anchors = 4
+myst_enable_extensions = ["html_image"]
 suppress_warnings = ["myst.header"]
 
 default_role = "code"
