@@ -27,8 +27,8 @@ def load_yaml(path: str) -> Any:
     return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
 
 
-def load_tool() -> Any:
-    spec = importlib.util.spec_from_file_location("package_tool", ROOT / "tools" / "package.py")
+def load_tool(name: str = "package") -> Any:
+    spec = importlib.util.spec_from_file_location(f"{name}_tool", ROOT / "tools" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -54,7 +54,7 @@ def test_the_source_archive_is_whole_and_the_same_each_time(tmp_path: Path) -> N
         members = packed.getmembers()
     held = {member.name.partition("/")[2] for member in members}
     tracked = subprocess.run(
-        ["git", "ls-files", "src", "tests", "docs", "tools", "setup.py"],
+        ["git", "ls-files", "src", "tests", "docs", "examples", "tools", "setup.py"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.split("\n")  # fmt: skip
     assert sorted({name for name in tracked if name} - held) == []
@@ -158,3 +158,15 @@ def test_the_image_runs_as_a_user_without_rights_and_copies_what_the_build_needs
     assert lines.index("USER steward") < lines.index('ENTRYPOINT ["tclose"]')
     sent = (ROOT / "packaging" / "Dockerfile.dockerignore").read_text(encoding="utf-8").split()
     assert sent[0] == "*" and {"!src", "!setup.py", "!pyproject.toml", "!README.md"} <= set(sent)
+
+
+def test_every_example_is_one_that_is_tried() -> None:
+    folder, tool = ROOT / "examples", load_tool("try_examples")
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == set(tool.PACKAGES)
+    told = (folder / "README.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in told for name in tool.PACKAGES)
+    import tclose
+
+    assert tclose.audit(folder / "patients.csv", folder / "policy.toml").holds
+    broken = tclose.Policy.load(folder / "policy.toml").model_copy(update={"k": 10})
+    assert tclose.audit(folder / "patients.csv", broken).holds is False
