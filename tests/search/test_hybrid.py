@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tclose.search import Budget, method_named, problem_of
+from tclose.search import Budget, local_search, method_named, problem_of
 
 KINDS = ["flu", "cold", "ulcer"]
 
@@ -51,6 +51,38 @@ def test_the_default_budget_is_reproducible(tables: Any, sensitive: int) -> None
     assert one.label.tolist() == two.label.tolist() and one.stopped == "budget"
     other = hybrid.run(problem, replace(budget, seed=2))
     assert other.label.tolist() != one.label.tolist()
+
+
+@pytest.mark.parametrize("suppression", [Fraction(0), Fraction(1, 50)])
+def test_any_number_of_threads_finds_the_same_classes(
+    tables: Any, monkeypatch: pytest.MonkeyPatch, suppression: Fraction
+) -> None:
+    """Regions are what a round divides, not what threads take: those come as they may."""
+    monkeypatch.setattr(local_search, "REGION", 60)
+    monkeypatch.setattr(local_search, "PIECE", 150)
+    problem, hybrid = made(tables, rows=800, odd=2, k=5), method_named("hybrid")
+    budget = Budget(effort=0.5, suppression=suppression)
+    found = [hybrid.run(problem, replace(budget, threads=threads)) for threads in (1, 2, 64)]
+    assert len({outcome.label.tobytes() for outcome in found}) == 1
+    assert len({tuple(trial.loss for trial in outcome.tried) for outcome in found}) == 1
+    rounds = [trial for trial in found[0].tried if trial.step == "destroy and repair, swaps"]
+    assert len(rounds) > 1
+
+
+def test_a_round_divides_whole_classes_and_leaves_nothing_out(
+    tables: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_search, "REGION", 50)
+    problem = made(tables, rows=500, k=3)
+    label = np.arange(problem.n_cells) % 60
+    label[::17] = -1
+    regions = local_search.divide_classes(label, problem, np.random.default_rng(3))
+    assert sorted(np.concatenate(regions).tolist()) == list(range(problem.n_cells))
+    assert 4 <= len(regions) <= 8
+    held = [set(label[cells].tolist()) - {-1} for cells in regions]
+    assert sum(map(len, held)) == 60 and set().union(*held) == set(range(60))
+    again = local_search.divide_classes(label, problem, np.random.default_rng(4))
+    assert [each.tolist() for each in again] != [each.tolist() for each in regions]
 
 
 def test_more_effort_never_stops_sooner(tables: Any) -> None:

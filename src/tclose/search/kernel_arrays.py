@@ -350,6 +350,8 @@ def select_cells(table: CodedTable, cells: Ints) -> CodedTable:
         setattr(arrays, name, getattr(arrays, name)[cells])
     for name in ("weights", "order_rank", "order_tie", "order_fragment"):
         setattr(arrays, name, np.ascontiguousarray(getattr(arrays, name)[:, cells]))
+    for rank in arrays.order_rank:
+        rank[np.argsort(rank)] = np.arange(len(cells))
     return CodedTable(arrays, table.constraints)
 
 

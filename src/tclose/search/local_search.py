@@ -1,23 +1,30 @@
-"""The default search: many quick passes of stratified splits, the best improved until time is up.
+"""The default search: quick passes of stratified splits, the best improved until time is up.
 
-1. Strict Mondrian, as many top-down passes of stratified splits as a share of the budget fits, and
-   one such pass within the classes of a full-domain cover.
-2. The best, improved in turns: destroy and repair, swaps and moves of single cells, and suppression
-   of rows where that is allowed.
+1. Strict cuts; top-down passes of stratified splits, first into pieces of the table and then
+   several within each, of which the best is kept; and the same within a full-domain cover.
+2. The best, improved in rounds. A round divides the classes into regions, and each is improved by
+   itself: destroy and repair with swaps of the pooled cells, then swaps and moves within it. Rows
+   are suppressed between rounds where that is allowed. Later rounds have other regions.
 
-For (n, t)-closeness the table is first split into regions, each of which is then such a search.
-`cover` starts from full-domain covers instead. Every state on the way keeps the constraints, so
-both can be stopped at any time.
+Pieces and regions depend on the table and the seed alone, and each has its own random numbers and
+its own share of the work. So threads may take them in any order: equal input, seed and effort give
+equal bytes with any number of threads.
+
+For (n, t)-closeness the table is first split into regions of its own, each of which is then such a
+search. `cover` starts from full-domain covers instead. Every state on the way keeps the
+constraints, so both can be stopped at any time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tclose.arrays import Ints
 from tclose.kernels.base.random import RandomStream
@@ -28,6 +35,7 @@ from tclose.kernels.splitting.partitioner import Partitioner
 from tclose.kernels.splitting.split import NodeWorkspace, SplitTree
 from tclose.search.curve import rank_along_curve
 from tclose.search.full_domain.covering import cover_cells
+from tclose.search.kernel_arrays import select_cells
 from tclose.search.merging import merge_failing
 from tclose.search.mondrian import mondrian, read_cuts, split_all
 from tclose.search.outcome import Budget, Clock, Cuts, Outcome, Trial, finalize
@@ -41,10 +49,11 @@ from tclose.search.supersets import (
     split_into_regions,
 )
 
-CYCLES = 4
-STARTS = 64
-STARTING = 0.15
-"""The share of the budget that goes into first passes."""
+STARTS = 16
+STARTING = 0.1
+"""Passes within each piece, and the share of the budget that goes into first passes."""
+PIECE = 4000
+"""Cells of a piece, in which passes are made by themselves."""
 HYBRID_COVERING, HYBRID_PRICE = 0.04, 0.7
 """The share of the budget that goes into a cover, and what a row costs that it leaves for later."""
 MOST_COVERED = 500_000
@@ -53,17 +62,106 @@ COVERING, PRICES = 0.3, (0.7, 0.5, 0.9, 0.6, 0.8)
 """The same for `cover`, which tries several prices one after another."""
 FIRST_REGIONS = 0.3
 """The share of the budget that goes into finding out how large regions should be."""
-REPAIRING = 0.8
-"""The share of a cycle that goes into destroy and repair; the rest into swaps."""
+REGION = 2000
+"""Cells of a region that is improved by itself, at least; at most twice as many."""
+LEAST_TURN, LEAST_ROUNDS, MOST_ROUNDS = 0.03, 2, 24
+"""The effort that a region should have in a round; how many rounds there are."""
+REPAIRING = 0.85
+"""The share of a turn that goes into destroy and repair; the rest into swaps."""
+WARMTH, COLD = 0.016, 0.15
+"""The first temperature, over what a class loses on the average; the last share of the budget in
+which nothing worse is accepted any more."""
 TRIES = 12
+POOLS, VISITS = 50, 200
+"""Pools destroyed, and cells visited, between two looks at whether to stop."""
+REACH = 400
+"""Cells and classes that a cell is tried in the place of, or in."""
 RETURNS = 200
 """Classes that a suppressed cell is tried in, to return."""
+SUPPRESSING = 0.75
+"""The share of the improvement after which no further rows are suppressed."""
 TIGHT_FIRST, TIGHT_LATER = 3.0, 0.3
 """How much a used-up closeness counts against a cut, in first passes and in repairs."""
-EFFORT = 10_000_000
-"""Steps of cutting between two looks at the clock: about a tenth of a second."""
-PASS, STEP, LOOK = 8e-9, 1.2e-8, 3.3e-7
-"""Seconds of an ordinary core per step of first passes, of repairs, and per look for a place."""
+STEPS = 10_000_000
+"""Steps of cutting between two looks at the clock: less than a tenth of a second."""
+PASS, STEP, LOOK = 2.2e-9, 2.2e-9, 3.3e-7
+"""Seconds of an ordinary core per step of first passes and of repairs, and per cell suppressed."""
+LEAST_CLASSES = 4
+"""Of a region."""
+BETWEEN_LOOKS = 0.05
+"""Seconds between two looks at the clock while threads work."""
+
+
+Operators = NDArray[np.void]
+
+
+@dataclass
+class Turn:
+    """Some cells that one thread works on by itself, what it has to do, and what came of it."""
+
+    cells: Ints
+    label: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    effort: float = 0.0
+    stream: int = 0
+    temperature: float | None = None
+    """None: nothing is destroyed."""
+    learned: Operators | None = None
+    spent: float = 0.0
+    loss: float = 0.0
+
+
+def list_groups(label: Ints) -> Iterator[Ints]:
+    """The cells of each class, in order."""
+    order = np.argsort(label, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+
+
+def divide_classes(label: Ints, problem: SearchProblem, random: np.random.Generator) -> list[Ints]:
+    """The cells in regions of whole classes that lie near each other: halves of halves along random
+    mixes of columns, as long as each has `REGION` cells. Suppressed cells go with any."""
+    count = int(label.max(initial=-1)) + 1
+    kept = np.flatnonzero(label >= 0)
+    size = np.bincount(label[kept], minlength=count)
+    middle = np.empty((count, len(problem.columns)))
+    for at, codes in enumerate(problem.codes.T):
+        spread = max(float(codes.max(initial=0)), 1.0)
+        middle[:, at] = np.bincount(label[kept], codes[kept], count) / np.maximum(size, 1) / spread
+    groups = [np.arange(count)]
+    while size[groups[0]].sum() >= 2 * REGION and min(map(len, groups)) >= 2 * LEAST_CLASSES:
+        groups = [half for group in groups for half in _halve(group, middle, size, random)]
+    region_of = np.empty(count + 1, dtype=np.int64)
+    for number, group in enumerate(groups):
+        region_of[group] = number
+    region = region_of[label]
+    region[label < 0] = random.integers(0, len(groups), int((label < 0).sum()))
+    return list(list_groups(region))
+
+
+def _halve(
+    group: Ints, middle: NDArray[np.float64], size: Ints, random: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """Two halves of about equally many cells along a random mix of columns."""
+    mix = random.exponential(size=middle.shape[1]) ** 2 * random.choice(
+        [-1.0, 1.0], middle.shape[1]
+    )
+    order = group[np.argsort(middle[group] @ mix, kind="stable")]
+    up_to = np.cumsum(size[order])
+    border = int(np.searchsorted(up_to, up_to[-1] / 2))
+    border = min(max(border, LEAST_CLASSES), len(order) - LEAST_CLASSES)
+    return order[:border], order[border:]
+
+
+def average_operators(
+    learned: Sequence[Operators | None], before: Operators | None
+) -> Operators | None:
+    """What all regions have learned about operators."""
+    known = [each for each in learned if each is not None]
+    if not known:
+        return before
+    mean = known[0].copy()
+    for name in ("saved", "effort"):
+        mean[name] = np.mean([each[name] for each in known], axis=0)
+    return mean
 
 
 def hybrid(problem: SearchProblem, budget: Budget, start: Ints | None = None) -> Outcome:
@@ -87,7 +185,7 @@ def cover(problem: SearchProblem, budget: Budget) -> Outcome:
         found = cover_cells(problem, run.clock, price, COVERING)
         run.offer(f"cover at {price}", found, together=True)
         if not run.clock.is_over("cutting the cover", COVERING):
-            run.offer("hybrid cuts in it", run.split_top_down(found, 3000 + turn))
+            run.split_top_down("hybrid cuts in it", found, 3000 + turn)
     return run.improve_all("cover")
 
 
@@ -103,7 +201,8 @@ class LocalSearch:
         self.problem, self.clock = problem, clock
         self.seed = clock.budget.seed
         self.tried: list[Trial] = []
-        self.least = np.inf
+        self.least, self.is_stopped = np.inf, False
+        self.pieces: list[Turn] = []
         self.offer("one class", problem.blocks, together=True)
 
     @cached_property
@@ -142,36 +241,72 @@ class LocalSearch:
         tree = SplitTree(self.workspace, "free")
         split_all(tree, self.clock)
         self.offer("strict cuts", number_classes(tree.label), together=True, cuts=read_cuts(tree))
-        for turn in range(STARTS):
-            if self.least == 0.0 or self.clock.is_over("first passes", STARTING):
-                return
-            whole = self.problem.blocks if self.problem.limited else None
-            self.offer("hybrid cuts", self.split_top_down(whole, 100 + turn))
-            begun, few = self.clock.share, self.problem.n_cells <= MOST_COVERED
-            if turn == 0 and begun < HYBRID_COVERING and few and whole is None:
-                self._cover(begun + HYBRID_COVERING)
+        if self.least == 0.0 or self.clock.is_over("first passes", STARTING):
+            return
+        whole = self.problem.blocks if self.problem.limited else None
+        self.split_top_down("hybrid cuts", whole, 100)
+        begun, few = self.clock.share, self.problem.n_cells <= MOST_COVERED
+        if begun < HYBRID_COVERING and few and whole is None:
+            self._cover(begun + HYBRID_COVERING)
+        self.split_further("best hybrid cuts")
 
     def _cover(self, until: float) -> None:
         """Full-domain classes that are cheap, each cut further, and the rest likewise."""
         found = cover_cells(self.problem, self.clock, HYBRID_PRICE, until)
         self.offer("full-domain cover", found, together=True)
         if not self.clock.is_over("first passes", STARTING):
-            self.offer("hybrid cuts in the cover", self.split_top_down(found, 99))
+            self.split_top_down("hybrid cuts in the cover", found, 99)
 
-    def split_top_down(self, label: Ints | None, stream: int) -> Ints:
-        """One top-down pass of stratified splits, of all cells or within each class of a partition.
-        Nodes that wait when time is up stay as they are."""
-        partitioner = self._make_partitioner(stream)
+    def split_top_down(self, step: str, label: Ints | None, stream: int) -> Ints:
+        """A top-down pass of stratified splits, of all cells or within each class of a partition:
+        into pieces of the table, then within each. Nodes that wait when time is up stay."""
+        partitioner = Partitioner(self.workspace, RandomStream(self.seed, stream))
         partitioner.begin_all(label)
         while partitioner.n_waiting > 0:
             if self.clock.is_over("first passes"):
                 partitioner.give_up()
             else:
                 steps = partitioner.split_some(
-                    EFFORT, tries=TRIES, plainly=True, tightness=TIGHT_FIRST
+                    STEPS, tries=TRIES, plainly=True, tightness=TIGHT_FIRST, small=PIECE
                 )
                 self.spend(PASS * steps)
-        return number_classes(partitioner.labels())
+        groups = enumerate(list_groups(partitioner.labels()))
+        pieces = [Turn(cells, stream=1000 * stream + at) for at, cells in groups]
+        self._take_turns("first passes", pieces, self._split_piece)
+        found, least = self._join(pieces), self.least
+        self.offer(step, found)
+        if self.least < least:
+            self.pieces = pieces
+        return found
+
+    def split_further(self, step: str) -> None:
+        """More passes within the pieces that lost least, for each the best of all of them."""
+        effort = STARTING * self.clock.budget.work - self.clock.spent
+        if not self.pieces or effort <= 0 or self.clock.is_over("first passes", STARTING):
+            return
+        for piece in self.pieces:
+            piece.effort = piece.spent + effort * len(piece.cells) / self.problem.n_cells
+            piece.stream += 1_000_000
+        self._take_turns("first passes", self.pieces, self._split_piece)
+        self.offer(step, self._join(self.pieces))
+
+    def _split_piece(self, turn: Turn) -> None:
+        """The best of some passes within a piece, as many as its share of the work allows."""
+        table = select_cells(self.table, turn.cells)
+        partitioner = Partitioner(NodeWorkspace(table), RandomStream(self.seed, turn.stream))
+        for _ in range(STARTS):
+            partitioner.begin_all()
+            while partitioner.n_waiting > 0 and not self.is_stopped:
+                steps = partitioner.split_some(
+                    STEPS, tries=TRIES, plainly=True, tightness=TIGHT_FIRST
+                )
+                turn.spent += PASS * steps
+            is_whole = partitioner.n_waiting == 0
+            partitioner.give_up()
+            if not len(turn.label) or (is_whole and partitioner.loss < turn.loss):
+                turn.label, turn.loss = partitioner.labels(), partitioner.loss
+            if self.is_stopped or turn.spent >= turn.effort:
+                break
 
     def improve_all(self, method: str) -> Outcome:
         """Improves until the budget is spent; then the best."""
@@ -179,37 +314,111 @@ class LocalSearch:
         return self.finalize(method)
 
     def improve(self) -> None:
-        """Cycles of repairs, suppression if rows may be suppressed, and swaps."""
-        for cycle in range(CYCLES):
-            if self.least == 0.0 or self.clock.is_over("improving"):
-                break
-            begun = self.clock.share
-            share = (1.0 - begun) / (CYCLES - cycle)
-            self.destroy_and_repair(cycle, begun + REPAIRING * share)
-            if cycle < CYCLES - 1:
-                self.suppress(cycle)
-            self.swap(2000 + cycle, LOOK, begun + share)
+        """Rounds of repairs and swaps, with suppression between the first if rows may be
+        suppressed. What loses more may be kept for a while, the more the earlier."""
+        begun, learned = self.clock.share, None
+        self.suppress(0)
+        label, round_ = self.best, 0
+        while self._can_improve("improving"):
+            progress = (self.clock.share - begun) / (1.0 - begun)
+            warmth = WARMTH * max(1.0 - progress / (1.0 - COLD), 0.0)
+            turns = self._divide(label, round_, learned, warmth=warmth)
+            self._take_turns("improving", turns, self._improve_region)
+            learned = average_operators([turn.learned for turn in turns], learned)
+            label = self._join(turns)
+            self.offer("destroy and repair, swaps", label)
+            round_ += 1
+            if progress < SUPPRESSING and self.suppress(round_):
+                label = self.best
 
-    def destroy_and_repair(self, cycle: int, until: float) -> None:
-        """Splits pools of neighbouring classes anew until a share of the budget is spent."""
-        state = self._make_state(members=True)
-        repairs = DestroyAndRepair(state, self._make_partitioner(1000 + cycle))
-        self._repeat(
-            "destroying and repairing", lambda: repairs.improve(50, TIGHT_LATER), STEP, until
-        )
-        self.offer("destroy and repair", number_classes(state.label))
+    def _can_improve(self, step: str) -> bool:
+        is_empty = int(self.best.max(initial=-1)) < 0
+        return self.least > 0.0 and not is_empty and not self.clock.is_over(step)
 
-    def swap(self, stream: int, cost: float, until: float = 1.0) -> None:
-        """Swaps and moves cells until a share of the budget is spent; a look takes `cost`."""
-        if not fits_code_cells(self.table, self.best):
+    def swap(self, stream: int) -> None:
+        """Swaps and moves cells only, in rounds, until the budget is spent."""
+        round_, label = 0, self.best
+        while self._can_improve("swapping"):
+            turns = self._divide(label, stream + round_, None, warmth=None)
+            self._take_turns("swapping", turns, self._improve_region)
+            label, round_ = self._join(turns), round_ + 1
+            self.offer("swaps and moves", label)
+
+    def _divide(
+        self, label: Ints, round_: int, learned: Operators | None, *, warmth: float | None
+    ) -> list[Turn]:
+        """Regions of classes that lie near each other, and what each is to do in a round. Without
+        warmth, nothing is destroyed."""
+        random = np.random.default_rng([self.seed, round_])
+        regions = divide_classes(label, self.problem, random)
+        left = self.clock.left
+        rounds = (1.0 - self.clock.share) * MOST_ROUNDS
+        most = max(LEAST_TURN * len(regions), left / max(rounds, 1.0))
+        effort = left if left < 1.5 * most else min(most, left / LEAST_ROUNDS)
+        temperature = warmth
+        if warmth is not None:
+            classes = max(int(label.max(initial=0)) + 1, 1)
+            scale = self.problem.n_rows * len(self.problem.columns) / classes
+            temperature = warmth * self.least * scale
+        self.problem.refer_to_released(self.table, label)
+        return [
+            Turn(
+                cells, label[cells], effort * len(cells) / self.problem.n_cells,
+                100_000 * (round_ + 1) + at, temperature, learned,
+            )
+            for at, cells in enumerate(regions)
+        ]  # fmt: skip
+
+    def _improve_region(self, turn: Turn) -> None:
+        """Repairs and swaps within a region until its share of the work is done."""
+        table = select_cells(self.table, turn.cells)
+        label = number_classes(turn.label)
+        if not fits_code_cells(table, label):
+            turn.spent = turn.effort
             return
-        state = self._make_state(histograms=True, code_cells=True)
-        swaps = CellSwaps(state, RandomStream(self.seed, stream))
-        self._repeat("swapping", lambda: swaps.improve(5000, 60), cost, until)
-        self.offer("swaps and moves", number_classes(state.label))
+        repairs = turn.temperature is not None
+        state = PartitionState(table, label, histograms=True, code_cells=True, members=repairs)
+        swaps = CellSwaps(state, RandomStream(self.seed, turn.stream + 50_000))
+        if turn.temperature is not None:
+            partitioner = Partitioner(NodeWorkspace(table), RandomStream(self.seed, turn.stream))
+            work = DestroyAndRepair(state, partitioner, swaps, turn.learned)
+            while turn.spent < REPAIRING * turn.effort and not self.is_stopped:
+                _, steps = work.improve(POOLS, TIGHT_LATER, turn.temperature)
+                turn.spent += STEP * steps
+            turn.learned = work.learned
+        while turn.spent < turn.effort and not self.is_stopped:
+            _, steps = swaps.improve(VISITS, REACH)
+            turn.spent += STEP * steps
+        turn.label = state.label
 
-    def suppress(self, cycle: int) -> None:
-        """One batch of returns and suppressions of cells that cost more than they are worth.
+    def _take_turns(self, step: str, turns: Sequence[Turn], work: Callable[[Turn], None]) -> None:
+        """Has threads do the work of all turns; they stop when time is up or somebody cancels."""
+        self.is_stopped, before = False, sum(turn.spent for turn in turns)
+        with ThreadPoolExecutor(min(self.clock.budget.count_threads(), len(turns))) as pool:
+            try:
+                waiting = {pool.submit(work, turn) for turn in turns}
+                while waiting:
+                    done, waiting = wait(waiting, timeout=BETWEEN_LOOKS)
+                    for each in done:
+                        each.result()
+                    self.is_stopped |= self.clock.is_over(step)
+            except BaseException:
+                self.is_stopped = True
+                raise
+        self.clock.spend(sum(turn.spent for turn in turns) - before)
+
+    def _join(self, turns: Sequence[Turn]) -> Ints:
+        """The classes of all turns as one partition."""
+        joined = np.full(self.problem.n_cells, -1, dtype=np.int64)
+        first = 0
+        for turn in turns:
+            joined[turn.cells] = np.where(turn.label >= 0, turn.label + first, -1)
+            first += int(turn.label.max(initial=-1)) + 1
+        return number_classes(joined)
+
+    def suppress(self, cycle: int) -> bool:
+        """One batch of returns and suppressions of cells that cost more than they are worth;
+        whether anything came of it.
 
         Suppressed rows change the released distribution, by which every class is judged, and no
         requirement is monotone under that (`mathematics.md` 2.3). So the reference is counted
@@ -219,8 +428,9 @@ class LocalSearch:
         problem, table, seed = self.problem, self.table, self.seed + cycle
         allowed = self.clock.budget.suppression
         if not allowed or not fits_code_cells(table, self.best):
-            return
-        state = self._make_state(histograms=True, code_cells=True)
+            return False
+        problem.refer_to_released(table, self.best)
+        state = PartitionState(table, self.best, histograms=True, code_cells=True)
         suppression = CellSuppression(state, int(allowed * problem.n_rows))
         order = np.random.default_rng(seed).permutation(len(self.best))
         suppression.reinstate(order, RETURNS, RandomStream(seed, 3))
@@ -235,25 +445,7 @@ class LocalSearch:
         self.spend(LOOK * problem.n_cells)
         if merged.all_keep and merged.label.max(initial=-1) >= 0:
             self.offer("rows left out", merged.label)
-
-    def _make_state(self, **parts: bool) -> PartitionState:
-        self.problem.refer_to_released(self.table, self.best)
-        return PartitionState(self.table, self.best, **parts)
-
-    def _make_partitioner(self, stream: int) -> Partitioner:
-        return Partitioner(self.workspace, RandomStream(self.seed, stream))
-
-    def _repeat(
-        self, step: str, improve: Callable[[], tuple[float, float]], cost: float, until: float
-    ) -> None:
-        """Improves until the share of the budget that this step may have is spent. `improve`
-        returns the loss saved and the steps taken, each of which takes `cost` seconds."""
-        scale = self.problem.n_rows * max(len(self.problem.columns), 1)
-        while not self.clock.is_over(step, until):
-            saved, steps = improve()
-            self.spend(cost * steps)
-            if self.clock.loss is not None:
-                self.clock.loss -= saved / scale
+        return self.best is merged.label
 
 
 class RegionSearch:

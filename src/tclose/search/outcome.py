@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -72,6 +73,8 @@ class Budget:
     """The share of the rows that may be left out."""
     polish: bool = True
     """Whether more is done than a method's paper describes."""
+    threads: int | None = None
+    """How many work at the same time, all cores if nothing is said; no release depends on it."""
     cancelled: Callable[[], bool] = _never
     report: Callable[[Progress], None] = _silently
 
@@ -91,6 +94,14 @@ class Budget:
     def expected(self) -> float:
         """The seconds that an ordinary core would take."""
         return min(self.work, self.time)
+
+    def count_threads(self) -> int:
+        """How many threads may work: as many as asked for, or as the process may use cores."""
+        if self.threads is not None:
+            return max(self.threads, 1)
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
 
     def portion(self, share: float, before: float, total: float = 1.0) -> Budget:
         """A share of the budget, for a search that comes after one that had the share `before`.
@@ -137,6 +148,14 @@ class Clock:
     def share(self) -> float:
         """How much of the effort is spent, or of the time if that is more."""
         return max(self.spent / max(self.budget.work, 1e-9), self._late)
+
+    @property
+    def left(self) -> float:
+        """The effort that may still be spent, or that all threads can in the time that is left."""
+        work = self.budget.work - self.spent
+        if self.budget.seconds is None:
+            return work
+        return min(work, (self.budget.seconds - self.used) * self.budget.count_threads())
 
     @property
     def _late(self) -> float:

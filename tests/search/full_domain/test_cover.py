@@ -34,7 +34,7 @@ def test_every_row_is_in_a_class_that_keeps_the_promise(
     for codes, one in zip(problem.codes.tolist(), label.tolist(), strict=True):
         assert seen.setdefault(tuple(codes), one) == one, "covering never parts equal cells"
     run = LocalSearch(problem, Clock(Budget()))
-    finer = run.split_top_down(label, 0)
+    finer = run.split_top_down("cuts", label, 0)
     assert brute.broken(case, bound, finer) == []
     assert len(set(zip(finer.tolist(), label.tolist(), strict=True))) == finer.max() + 1
 

@@ -42,7 +42,8 @@ cdef class CodedTable:
     cdef readonly object arrays
     cdef readonly ConstraintSet constraints
     cdef readonly Py_ssize_t n_cells, n_columns, n_fields, n_orders, n_codes, widest_column
-    cdef readonly Py_ssize_t steps_per_cell  # of a pass over all columns; a climb takes three
+    cdef readonly Py_ssize_t steps_per_cell  # of a pass over all columns and the
+                                             # sensitive values; a climb takes three
     cdef Py_ssize_t weight_stride  # n_cells where each field has weights of its own, else 0
     cdef Py_ssize_t n_weights
     cdef Ints codes                # [cell, column]

@@ -18,7 +18,8 @@ class CodedTable:
         self.n_weights = len(arrays.weights)
         self.weight_stride = self.n_cells if self.n_weights > 1 else 0
         self.n_orders = len(arrays.order_rank)
-        self.steps_per_cell = self.n_columns + 2 * int((arrays.columns["form"] == TREE_CLIMB).sum())
+        climbs = int((arrays.columns["form"] == TREE_CLIMB).sum())
+        self.steps_per_cell = self.n_columns + self.n_fields + 1 + 2 * climbs
         self.n_codes = int(arrays.columns["n_codes"].sum())
         self.widest_column = int(arrays.columns["n_codes"].max(initial=0))
         self.codes = ints(arrays.codes)

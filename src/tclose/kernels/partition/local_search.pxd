@@ -1,6 +1,6 @@
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t
-from tclose.kernels.base.memory cimport Longs, Memory, longs
+from tclose.kernels.base.memory cimport ConstLongs, Longs, Memory, longs
 from tclose.kernels.base.random cimport RandomStream, draw, draw_unit
 from tclose.kernels.base.table cimport FAR_CODE, SET, add_cell, count_alike, range_loss
 from tclose.kernels.partition.state cimport NO_GAIN, PartitionState
@@ -11,8 +11,12 @@ cdef enum:
     USUAL_POOL = 400     # cells in a pool, most of the time; now and then ten times as many
     LARGEST_POOL = 40000  # a single class of more cells is left as the first passes split it
     MOST_STEPS = 4000000  # between two looks at the clock
-    WALKED_PER_LOOK = 64  # members and values walked in the time of a look for a place
+    WALKED_PER_STEP = 4  # members and values walked in the time of a step
+    MOST_SWEEPS = 4      # over a pool that is polished
+    POOL_REACH = 48      # cells of a pool on either side, along their values, that are tried
     EDGES = 4            # codes from either end of a column beyond which cells are tried together
+
+cdef double PROMISING  # a pool split anew that loses so much more, as a share, may be worth polishing
 
 cdef class CellSwaps(Memory):
     cdef readonly PartitionState state
@@ -22,7 +26,30 @@ cdef class CellSwaps(Memory):
     cdef Longs suppressed, first_suppressed  # the suppressed cells likewise
     cdef Longs position           # by cell: where it stands among the suppressed
 
-    cdef double _try_change(self, int64_t x, int64_t y, Py_ssize_t b) noexcept nogil
+    cdef Longs place              # by cell: where it stands among all by their sensitive values
+    cdef Longs numbers            # the classes in use, where the state does not keep them
+    cdef Py_ssize_t n_numbers
+    cdef bint has_wide_sets
+    cdef readonly int64_t work    # steps
+    # the cell that is to be relocated: its codes, and the box of its class without it
+    cdef Longs gone, low, high
+    # the best place for it: a class, and a cell to be exchanged for (−1: none)
+    cdef double best_saved
+    cdef int64_t best_cell
+    cdef Py_ssize_t best_class
+
+    cdef bint _can_leave(self, int64_t x) noexcept nogil
+    cdef double _relocate_anywhere(self, int64_t x, int64_t reach) noexcept nogil
+    cdef void _look_at_cells(
+        self, int64_t x, ConstLongs cells, Py_ssize_t lo, Py_ssize_t hi
+    ) noexcept nogil
+    cdef double _loss_with(
+        self, Py_ssize_t a, int64_t x, int64_t y, double most
+    ) noexcept nogil
+    cdef void _look_at_classes(
+        self, int64_t x, ConstLongs numbers, Py_ssize_t lo, Py_ssize_t hi
+    ) noexcept nogil
+    cdef double _relocate(self, int64_t x) noexcept nogil
     cdef double _try_reinstating(self, int64_t x, int64_t tries) noexcept nogil
 
 cdef struct Operator:
@@ -37,16 +64,28 @@ cdef struct Neighbour:
     Py_ssize_t number
     double cost      # of merging it with the first
 
-cdef class DestroyAndRepair:
+cdef class DestroyAndRepair(Memory):
     cdef readonly PartitionState state
     cdef readonly Partitioner partitioner
     cdef RandomStream stream
-    cdef object memory
+    cdef readonly object learned  # an array of operators
     cdef Operator* operators
     cdef Py_ssize_t n_operators
     cdef Neighbour[MOST_POOLED] pool
     cdef Py_ssize_t n_pooled
+    cdef readonly CellSwaps swaps          # None: nothing is polished
+    cdef Longs cells                       # of the pooled classes, one after another,
+    cdef Py_ssize_t[MOST_POOLED] pool_end  # which end here
+    cdef Longs by_value                    # the same along their sensitive values
 
+    cdef bint may_polish
+    cdef int64_t polishing                 # steps that it took
+
+    cdef double _repair(
+        self, Py_ssize_t n_cells, int64_t tries, double tightness, double temperature
+    ) noexcept nogil
+    cdef double _polish(self, Py_ssize_t n_cells) noexcept nogil
+    cdef void _restore_pool(self) noexcept nogil
     cdef Py_ssize_t _choose_operator(self) noexcept nogil
     cdef int64_t _choose_pool(self, Py_ssize_t a, int64_t want, int64_t sampled) noexcept nogil
     cdef double _load_pool(self) noexcept nogil

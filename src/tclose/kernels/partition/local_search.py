@@ -16,13 +16,14 @@ border of their class go together, with all beyond. A suppressed row loses every
 import cython
 import numpy as np
 
+PROMISING = 0.1
 OPERATOR = np.dtype(
     [("pooled", "i8"), ("sampled", "i8"), ("tries", "i8"), ("saved", "f8"), ("effort", "f8")]
 )
 OPERATORS = [
     (pooled, sampled, tries, 10.0, 1000.0)
     for pooled in (1, 2, 3, 4)
-    for sampled in (32, 128, 512, 2048)
+    for sampled in (16, 64, 256, 2048)
     for tries in (4, 10)
 ]
 
@@ -32,68 +33,156 @@ class CellSwaps(Memory):
 
     def __init__(self, state, stream) -> None:
         self.state, self.stream = state, stream
+        d: cython.Py_ssize_t = self.state.table.n_columns
         tie = np.ascontiguousarray(state.table.arrays.order_tie[0])
         peers, first_peer = group_by_tie(tie, np.arange(len(tie)))
         suppressed, first_suppressed = group_by_tie(tie, np.flatnonzero(state.label < 0))
         position = np.full(len(tie), -1)
         position[suppressed] = np.arange(len(suppressed))
+        place = np.empty_like(peers)
+        place[peers] = np.arange(len(peers))
         self.tie, self.position = self.longs_of(tie), self.longs_of(position)
         self.peers, self.first_peer = self.longs_of(peers), self.longs_of(first_peer)
+        self.place = self.longs_of(place)
         self.suppressed = self.longs_of(suppressed)
         self.first_suppressed = self.longs_of(first_suppressed)
+        self.low, self.high, self.gone = self.longs(d), self.longs(d), self.longs(d)
+        for j in range(d):
+            is_set: cython.bint = self.state.table.columns[j].form == SET
+            self.has_wide_sets |= is_set and self.state.column_start[j] < 0
+        if state.n_live == 0:
+            numbers = np.flatnonzero(np.bincount(state.label[state.label >= 0]) > 0)
+            self.numbers, self.n_numbers = self.longs_of(numbers), len(numbers)
 
-    def improve(self, steps: cython.longlong, tries: cython.longlong) -> tuple[float, float]:
-        """Visits random cells and finds better places for them: the loss saved, and the looks."""
+    def improve(self, steps: cython.longlong, reach: cython.longlong) -> tuple[float, float]:
+        """Visits random cells and finds the best of some places for each: those of `reach` cells
+        with like sensitive values, and of so many classes. The loss saved, and the work."""
         n = self.state.table.n_cells
         total: cython.double = 0.0
-        looks, walked = steps, self.state.walked
+        self.work = 0
+        walked = self.state.walked
         with cython.nogil:
             for _ in range(steps):
                 x = draw(self.stream, n)
-                a = self.state.cell_class[x]
-                if a < 0 or self.state.n_cells[a] < 2:
+                self.work += 4 * self.state.table.n_columns
+                if not self._can_leave(x):
                     continue
-                if self.state.loss_if(a, x, -1) >= self.state.loss[a] - 1e-12:
-                    continue
-                saved = self._try_reinstating(x, tries)
-                first = self.first_peer[self.tie[x]]
-                count = self.first_peer[self.tie[x] + 1] - first
-                for _ in range(tries):
-                    if saved != 0.0:
-                        break
-                    looks += 1
-                    kind = draw(self.stream, 4)
-                    if kind < 2:
-                        y = self.peers[first + draw(self.stream, count)]
-                    else:
-                        y = draw(self.stream, n)
-                    b = self.state.cell_class[y]
-                    if b >= 0:
-                        saved = self._try_change(x, -1 if kind == 3 else y, b)
+                saved = self._try_reinstating(x, reach)
+                if saved == 0.0:
+                    saved = self._relocate_anywhere(x, reach)
                 total += saved
-        return total, looks + (self.state.walked - walked) / WALKED_PER_LOOK
+        return total, self.work + (self.state.walked - walked) / WALKED_PER_STEP
 
-    def _try_change(self, x, y, b):
-        """The loss saved (or 0) by moving x to class b, for y if there is one (−1: none)."""
-        state_rows, table_rows = self.state.rows, self.state.table.rows
+    def _can_leave(self, x):
+        """Whether the class of a cell would lose less without it; its box without it if so."""
         a = self.state.cell_class[x]
-        if a == b:
+        if a < 0 or self.state.n_cells[a] < 2:
+            return False
+        total: cython.double = 0.0
+        d = self.state.table.n_columns
+        for j in range(d):
+            self.low[j], self.high[j] = self.state._range_if(a, j, x, -1)
+            self.gone[j] = self.state.table.codes[x * d + j]
+            total += range_loss(self.state.table, j, self.low[j], self.high[j])
+        return total < self.state.loss[a] - 1e-12
+
+    def _relocate_anywhere(self, x, reach):
+        """The loss saved (or 0) by the best of some places for x, to which it goes."""
+        n = self.state.table.n_cells
+        self.best_saved, self.best_cell, self.best_class = NO_GAIN, -1, -1
+        lo, hi = self.first_peer[self.tie[x]], self.first_peer[self.tie[x] + 1]
+        if hi - lo < reach:  # further cells are those whose values are next in order
+            lo = max(self.place[x] - reach // 2, 0)
+            hi = min(lo + reach, n)
+            self._look_at_cells(x, self.peers, lo, hi)
+        else:
+            begin = lo + draw(self.stream, hi - lo)
+            end = min(begin + reach, hi)
+            self._look_at_cells(x, self.peers, begin, end)
+            self._look_at_cells(x, self.peers, lo, min(lo + reach - (end - begin), begin))
+        numbers, count = self.numbers, self.n_numbers
+        if self.state.live:
+            numbers, count = self.state.live, self.state.n_live
+        first = draw(self.stream, count)
+        self._look_at_classes(x, numbers, first, min(first + reach, count))
+        self._look_at_classes(x, numbers, 0, min(first, max(first + reach - count, 0)))
+        return self._relocate(x)
+
+    def _look_at_cells(self, x, cells, lo, hi):
+        """Looks for a better exchange of x, which can leave, for a cell of another class."""
+        a, rows = self.state.cell_class[x], self.state.table.rows
+        before = self.state.rows[a] * self.state.loss[a]
+        self.work += (hi - lo) * self.state.table.n_columns
+        for p in range(lo, hi):
+            y = cells[p]
+            b = self.state.cell_class[y]
+            if b == a or b < 0:
+                continue
+            moved = rows[x] - rows[y]
+            left = self.state.rows[a] - moved
+            saved = before - left * self._loss_with(a, x, y, before / left)
+            if saved <= NO_GAIN:
+                continue
+            self.work += 4 * self.state.table.n_columns
+            saved += self.state.rows[b] * self.state.loss[b]
+            saved -= (self.state.rows[b] + moved) * self.state.loss_if(b, y, x)
+            if saved <= self.best_saved:
+                continue
+            if self.tie[x] != self.tie[y] or not count_alike(self.state.table, x, y):
+                if not (self.state.keeps_if(a, x, y) and self.state.keeps_if(b, y, x)):
+                    continue
+            self.best_saved, self.best_cell, self.best_class = saved, y, b
+
+    def _loss_with(self, a, x, y, most):
+        """Loss per row of class a with y in place of x, its box without which is at hand; beyond
+        `most` not counted on."""
+        total: cython.double = 0.0
+        if self.has_wide_sets:
+            return self.state.loss_if(a, x, y)
+        for j in range(self.state.table.n_columns):
+            code: int64_t = self.state.table.codes[y * self.state.table.n_columns + j]
+            low: int64_t = self.low[j]
+            high: int64_t = self.high[j]
+            if self.state.table.columns[j].form == SET:
+                at = a * self.state.n_codes + self.state.column_start[j] + code
+                if self.state.code_cells[at] == (1 if code == self.gone[j] else 0):
+                    high += 1
+            else:
+                low, high = min(low, code), max(high, code)
+            total += range_loss(self.state.table, j, low, high)
+            if total >= most:
+                break
+        return total
+
+    def _look_at_classes(self, x, numbers, lo, hi):
+        """Looks for a better class for x, which can leave."""
+        a, rows = self.state.cell_class[x], self.state.table.rows[x]
+        saved_there = self.state.rows[a] * self.state.loss[a]
+        saved_there -= (self.state.rows[a] - rows) * self.state.loss_if(a, x, -1)
+        may_leave: cython.bint = False
+        self.work += 3 * (hi - lo) * self.state.table.n_columns
+        for p in range(lo, hi):
+            b = numbers[p]
+            if b == a:
+                continue
+            saved = saved_there + self.state.rows[b] * self.state.loss[b]
+            saved -= (self.state.rows[b] + rows) * self.state.loss_if(b, -1, x)
+            if saved <= self.best_saved:
+                continue
+            if not may_leave and not self.state.keeps_if(a, x, -1):
+                break
+            may_leave = True
+            if self.state.keeps_if(b, -1, x):
+                self.best_saved, self.best_cell, self.best_class = saved, -1, b
+
+    def _relocate(self, x):
+        """Moves x to the best place that was seen, if any; the loss saved."""
+        if self.best_class < 0:
             return 0.0
-        moved = table_rows[x] - (table_rows[y] if y >= 0 else 0)
-        saved: cython.double = state_rows[a] * self.state.loss[a]
-        saved -= (state_rows[a] - moved) * self.state.loss_if(a, x, y)
-        if saved <= NO_GAIN:
-            return 0.0
-        saved += state_rows[b] * self.state.loss[b]
-        saved -= (state_rows[b] + moved) * self.state.loss_if(b, y, x)
-        if saved <= NO_GAIN:
-            return 0.0
-        if y < 0 or self.tie[x] != self.tie[y] or not count_alike(self.state.table, x, y):
-            if not (self.state.keeps_if(a, x, y) and self.state.keeps_if(b, y, x)):
-                return 0.0
-        self.state.exchange(a, x, y)
-        self.state.exchange(b, y, x)
-        return saved
+        a = self.state.cell_class[x]
+        self.state.exchange(a, x, self.best_cell)
+        self.state.exchange(self.best_class, self.best_cell, x)
+        return self.best_saved
 
     def _try_reinstating(self, x, tries):
         """The loss saved (or 0) by a suppressed cell of equal sensitive values in place of x."""
@@ -121,44 +210,97 @@ def group_by_tie(tie, cells):
     return cells, np.searchsorted(tie[cells], np.arange(int(tie.max(initial=-1)) + 2))
 
 
-class DestroyAndRepair:
-    """Works on a state that keeps members, with a partitioner for pools of its cells."""
+class DestroyAndRepair(Memory):
+    """Works on a state that keeps members, with a partitioner for pools of its cells. Where it
+    keeps histograms and cells per code too, `swaps` polish what the partitioner proposes."""
 
-    def __init__(self, state, partitioner) -> None:
-        self.state, self.partitioner = state, partitioner
+    def __init__(self, state, partitioner, swaps=None, learned=None) -> None:
+        self.state, self.partitioner, self.swaps = state, partitioner, swaps
         self.stream = partitioner.stream
-        self.memory = np.array(OPERATORS, dtype=OPERATOR)
-        self.operators = cython.cast(cython.pointer(Operator), longs(self.memory.view("i8")))
+        self.learned = np.array(OPERATORS, dtype=OPERATOR) if learned is None else learned.copy()
+        self.operators = cython.cast(cython.pointer(Operator), longs(self.learned.view("i8")))
         self.n_operators = len(OPERATORS)
+        n_cells = state.table.n_cells
+        self.may_polish = swaps is not None
+        self.by_value, self.cells = self.longs(n_cells), self.longs(n_cells)
 
-    def improve(self, steps: cython.longlong, tightness: cython.double) -> tuple[float, float]:
-        """Destroys and repairs so many pools; returns the loss saved and the steps it took."""
+    def improve(
+        self, pools: cython.longlong, tightness: cython.double, temperature: cython.double = 0.0
+    ) -> tuple[float, float]:
+        """Destroys and repairs so many pools; returns the loss saved and the steps it took. A loss
+        that grows by the `temperature` is kept in one case of e (simulated annealing)."""
         saved: cython.double = 0.0
-        effort: cython.double = 0.0
+        steps: cython.double = 0.0
         with cython.nogil:
-            for _ in range(steps):
-                if effort > MOST_STEPS:
+            for _ in range(pools):
+                if steps > MOST_STEPS:
                     break
                 operator = cython.address(self.operators[self._choose_operator()])
                 a = self.state.live[draw(self.stream, self.state.n_live)]
                 n_cells = self._choose_pool(a, operator.pooled, operator.sampled)
-                sampled = min(operator.sampled, 4 * self.state.n_live)
-                effort += sampled * self.state.table.steps_per_cell
-                effort += 100
-                if n_cells > LARGEST_POOL:
-                    continue
-                before = self._load_pool()
-                plainly: cython.bint = draw(self.stream, 4) == 0
-                self.partitioner.begin(n_cells)
-                self.partitioner.split(INFINITY, operator.tries, plainly, tightness)
-                gain = before - self.partitioner.loss
-                effort += self.partitioner.effort
+                sampled = min(operator.sampled, self.state.n_live) if operator.pooled > 1 else 0
+                spent: cython.double = sampled * self.state.table.steps_per_cell + 100
+                gain: cython.double = 0.0
+                if n_cells <= LARGEST_POOL:
+                    gain = self._repair(n_cells, operator.tries, tightness, temperature)
+                    spent += self.partitioner.effort + self.polishing
                 operator.saved = 0.99 * operator.saved + max(gain, 0.0)
-                operator.effort = 0.99 * operator.effort + n_cells * (2 + operator.tries)
-                if gain > NO_GAIN:
-                    saved += gain
-                    self._replace_pool()
-        return saved, effort
+                operator.effort = 0.99 * operator.effort + spent
+                saved += gain
+                steps += spent
+        return saved, steps
+
+    def _repair(self, n_cells, tries, tightness, temperature):
+        """Splits the pool anew and polishes what comes near; the loss saved, 0 if nothing is."""
+        before = self._load_pool()
+        plainly: cython.bint = draw(self.stream, 4) == 0
+        self.polishing = 0
+        self.partitioner.begin(n_cells)
+        for p in range(n_cells):
+            self.by_value[p] = self.partitioner.ids[p]
+        self.partitioner.split(INFINITY, tries, plainly, tightness)
+        gain = before - self.partitioner.loss
+        if not self.may_polish:
+            if gain <= NO_GAIN:
+                return 0.0
+            self._replace_pool()
+            return gain
+        if gain <= -PROMISING * before:
+            return 0.0
+        if gain <= NO_GAIN and self.partitioner.n_classes == 1:
+            return 0.0
+        self._replace_pool()
+        gain += self._polish(n_cells)
+        if gain > NO_GAIN:
+            return gain
+        if temperature > 0.0 and gain > temperature * log(1.0 - draw_unit(self.stream)):
+            return gain
+        self._restore_pool()
+        return 0.0
+
+    def _polish(self, n_cells):
+        """Exchanges and moves cells within the pool, as split anew; the loss saved."""
+        total: cython.double = 0.0
+        self.swaps.work = 0
+        walked = self.state.walked
+        first = self.state.n_live - self.partitioner.n_classes
+        for _ in range(MOST_SWEEPS):
+            swept: cython.double = 0.0
+            for p in range(n_cells):
+                x = self.by_value[p]
+                if not self.swaps._can_leave(x):
+                    continue
+                self.swaps.best_saved, self.swaps.best_cell, self.swaps.best_class = NO_GAIN, -1, -1
+                lo = max(p - POOL_REACH, 0)
+                self.swaps._look_at_cells(x, self.by_value, lo, min(p + POOL_REACH, n_cells))
+                self.swaps._look_at_classes(x, self.state.live, first, self.state.n_live)
+                swept += self.swaps._relocate(x)
+            self.swaps.work += 4 * n_cells * self.state.table.n_columns
+            total += swept
+            if swept <= NO_GAIN:
+                break
+        self.polishing = self.swaps.work + (self.state.walked - walked) // WALKED_PER_STEP
+        return total
 
     def _choose_operator(self):
         """One in proportion to what it saved per effort lately; one time in ten, any."""
@@ -179,22 +321,24 @@ class DestroyAndRepair:
         are not too large; how many cells that are."""
         self.pool[0].number, self.pool[0].cost = a, -INFINITY
         self.n_pooled = 1
-        for _ in range(min(sampled, 4 * self.state.n_live)):
-            b = self.state.live[draw(self.stream, self.state.n_live)]
+        n_live = self.state.n_live
+        all_of_them: cython.bint = sampled >= n_live
+        for at in range(0 if want == 1 else min(sampled, n_live)):
+            b = self.state.live[at if all_of_them else draw(self.stream, n_live)]
             is_pooled: cython.bint = False
             for q in range(self.n_pooled):
                 is_pooled |= self.pool[q].number == b
             if is_pooled:
                 continue
             cost = self.state.union_cost(a, b) * (0.9 + 0.2 * draw_unit(self.stream))
-            if want == 1 or (self.n_pooled == want and cost >= self.pool[want - 1].cost):
+            if self.n_pooled == want and cost >= self.pool[want - 1].cost:
                 continue
             self.n_pooled = min(self.n_pooled + 1, want)
-            at = self.n_pooled - 1
-            while at > 1 and self.pool[at - 1].cost > cost:
-                self.pool[at] = self.pool[at - 1]
-                at -= 1
-            self.pool[at].number, self.pool[at].cost = b, cost
+            rank = self.n_pooled - 1
+            while rank > 1 and self.pool[rank - 1].cost > cost:
+                self.pool[rank] = self.pool[rank - 1]
+                rank -= 1
+            self.pool[rank].number, self.pool[rank].cost = b, cost
         most: int64_t = USUAL_POOL if draw(self.stream, 20) > 0 else 10 * USUAL_POOL
         n_cells: int64_t = 0
         for q in range(self.n_pooled):
@@ -213,9 +357,10 @@ class DestroyAndRepair:
             loss += self.state.rows[c] * self.state.loss[c]
             cell = self.state.first_cell[c]
             while cell >= 0:
-                self.partitioner.ids[count] = cell
+                self.partitioner.ids[count] = self.cells[count] = cell
                 count += 1
                 cell = self.state.next_cell[cell]
+            self.pool_end[q] = count
         return loss
 
     def _replace_pool(self):
@@ -226,6 +371,15 @@ class DestroyAndRepair:
         for q in range(self.partitioner.n_classes):
             self.state.create(self.partitioner.ids, lo, self.partitioner.class_end[q])
             lo = self.partitioner.class_end[q]
+
+    def _restore_pool(self):
+        """Puts the pooled classes back in the place of those that took theirs."""
+        for _ in range(self.partitioner.n_classes):
+            self.state.dissolve(self.state.live[self.state.n_live - 1])
+        lo: cython.Py_ssize_t = 0
+        for q in range(self.n_pooled):
+            self.state.create(self.cells, lo, self.pool_end[q])
+            lo = self.pool_end[q]
 
 
 class CellSuppression:

@@ -9,6 +9,7 @@ cdef double NO_GAIN  # a loss that is not worth a change
 
 cdef enum:
     NO_MEMBER = -2   # before a cell that no class lists
+    PER_CHECK = 40   # values walked in the time that a check takes beside them
 
 @cython.final
 cdef class PartitionState(Memory):

@@ -200,6 +200,11 @@ class PartitionState(Memory):
 
     def dissolve(self, c):
         """Takes a class out; its cells are in none until they are made one again."""
+        if self.histograms or self.code_cells:
+            cell = self.first_cell[c]
+            while cell >= 0:
+                self._count(c, cell, -1)
+                cell = self.next_cell[cell]
         self.n_live -= 1
         last = self.live[self.n_live]
         self.live[self.live_position[c]] = last
@@ -266,7 +271,8 @@ class PartitionState(Memory):
         now, probe = self.histogram(c), self.probe
         for slot in range(self.table.constraints.n_slots):
             probe[slot] = now[slot]
-        self.walked += 4 * self.table.constraints.n_slots
+        self.walked += 6 * self.table.constraints.n_slots
+        self.walked += PER_CHECK * self.table.constraints.n_constraints
         rows = self.rows[c] + add_cell(self.table, gone, -1, probe)
         rows += add_cell(self.table, new, 1, probe)
         return rows > 0 and self.table.constraints.keeps(probe, rows, self.scratch)

@@ -48,6 +48,7 @@ cdef class Partitioner(Memory):
     cdef Py_ssize_t curve          # the order that the pool lies in
     cdef readonly double loss      # of the finished classes
     cdef readonly double effort    # steps spent
+    cdef Py_ssize_t small          # cells of nodes that are not split any more
     cdef double tightness          # how much a used-up closeness counts against a split
 
     cdef void begin(self, Py_ssize_t n_cells) noexcept nogil

@@ -49,10 +49,11 @@ class Partitioner(Memory):
 
     def split_some(
         self, most_steps: cython.double, *, tries: cython.longlong, plainly: cython.bint,
-        tightness: cython.double,
+        tightness: cython.double, small: cython.longlong = 0,
     ) -> float:  # fmt: skip
-        """Splits nodes until none waits or about so many steps are spent; returns how many were."""
-        before = self.effort
+        """Splits nodes until none waits or about so many steps are spent; returns how many were.
+        Nodes of at most `small` cells become classes as they are; their loss is not kept."""
+        before, self.small = self.effort, small
         with cython.nogil:
             self.split(most_steps, tries, plainly, tightness)
         return self.effort - before
@@ -96,6 +97,11 @@ class Partitioner(Memory):
         begun, self.tightness = self.effort, tightness
         while self.n_waiting > 0 and self.effort - begun < most_steps:
             start, end = self.next_start, self.waiting_end[self.n_waiting - 1]
+            if end - start <= self.small:
+                self.class_end[self.n_classes] = self.next_start = end
+                self.n_classes += 1
+                self.n_waiting -= 1
+                continue
             walked = self.node.support.walked
             self.node.load(self.ids + start, end - start, FREE, 0)
             saved, passes = self._best_split(tries, plainly)

@@ -29,8 +29,8 @@ LEAST_REACH = 16
 """Neighbours on the curve that are looked at on either side, however little time there is."""
 CHUNK = 4_000_000
 """Looks at records between two looks at the clock."""
-LOOK, SWAP = 3e-8, 3e-7
-"""Seconds of an ordinary core per look at a record, and per look for a better place."""
+LOOK = 3e-8
+"""Seconds of an ordinary core per look at a record."""
 ROW, UNION = 2e-6, 2e-9
 """Seconds per row to lay rows out or bring cells together, and per value and look for a merge."""
 
@@ -52,7 +52,7 @@ def construct(
     made.spend(ROW * problem.n_rows)
     build(made)
     if made.polish and made.best.max() > 0:
-        made.swap(4000, SWAP)
+        made.swap(4000)
     return made.finalize(method)
 
 
