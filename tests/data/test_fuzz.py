@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 PLACE = Path(__file__).parents[2] / "tools/fuzz/run.py"
-TARGETS = ("readers", "policies", "hierarchies", "plans", "certificates", "labels")
+TARGETS = ("readers", "policies", "hierarchies", "plans", "certificates", "labels", "studio")
 
 
 @pytest.fixture(scope="module")

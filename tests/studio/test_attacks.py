@@ -122,3 +122,17 @@ def test_an_upload_goes_with_the_program_however_that_is_ended(tmp_path: Path, n
         server.send_signal(getattr(signal, name))
         server.communicate(timeout=60)
     assert not list(folder.rglob("*")) and not list((tmp_path / "work").rglob("people.csv"))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [{"levels": "1"}, {"levels": "0-x"}, {"levels": "²"}, {"t": "1/0"}, {"t": "∞"}, {"k": "²"},
+     {"k": "9" * 5000}],
+)  # fmt: skip
+def test_an_odd_choice_is_refused_and_changes_nothing(
+    make: Make, enter: Enter, hospital: Path, sent: dict[str, str]
+) -> None:
+    studio = make(policy=hospital / "policy.toml")
+    before = studio.bench.project.policy.to_json()
+    answer = enter(studio).post("/explore", data=sent)
+    assert answer.status_code == 200 and studio.bench.project.policy.to_json() == before

@@ -3,9 +3,10 @@
     python tools/fuzz/run.py --seconds 600 [--seed 1] [--only certificates]
 
 Tables, policies, hierarchies, plans and certificates are made, damaged by chance and read; labels
-of released values are written and parsed back. Anything but an answer or a `TcloseError` is a
-crash: its seed is printed, its files are kept in `fuzz-crashes`, and it should become a test. The
-work is done by a child process, so that a crash of the process itself is seen, too.
+of released values are written and parsed back; the studio gets odd requests. Anything but an answer
+or a `TcloseError` is a crash: its seed is printed, its files are kept in `fuzz-crashes`, and it
+should become a test. The work is done by a child process, so that a crash of the process itself is
+seen, too.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 KEPT = Path("fuzz-crashes")
 SECONDS_EACH = 60
@@ -272,6 +274,106 @@ def try_labels(chance: random.Random, folder: Path) -> None:
         assert cover_test(label)(word) or word.strip() != word, "a label does not cover its value"
 
 
+PAGES = {
+    "open": ("path", "address", "file", "delimiter", "encoding", "nulls", "sheet", "query", "what"),
+    "columns": ("what", "column", "role", "revision", "filter", "keep"),
+    "values": ("column", "what", "t", "k", "distance", "kind", "levels", "order", "group", "file",
+               "revision"),
+    "values/preview": ("column", "what", "kind", "levels", "order", "group", "t", "distance"),
+    "risk": ("attribute", "class", "k", "t"),
+    "risk/why": ("attribute", "class"),
+    "search": ("what", "method", "effort", "seconds", "seed", "suppression", "rows", "keep"),
+    "explore": ("what", "run", "k", "t", "levels", "first", "second", "revision"),
+    "before-after": ("run", "column", "first", "second"),
+    "release": ("run", "what"),
+    "release/sign": ("run", "what", "file", "keep"),
+    "release/report": ("run", "edition", "what"),
+    "runs/1/release.csv": (),
+    "runs/../project.json": (),
+    "jobs/x": (),
+    "jobs/x/stop": ("what", "keep"),
+}  # fmt: skip
+"""The paths of the studio, and the fields that their forms have."""
+ENTERED = [
+    "", "1", "0", "-1", "age", "zip", "illness", "cost", "name", "quasi", "sensitive", "identifier",
+    "insensitive", "0.5", "1/3", "1/0", "∞", "1e999", "9" * 400, "equal", "ordered", "numeric",
+    "intervals", "prefix", "groups", "cuts", "dates", "5, 10", "3\n1", "[[", "a = b", "on", "take",
+    "undo", "save", "start", "keep", "shuffle", "external", "internal", "mondrian", "hybrid",
+    "é" * 300, "\x00", "\x1b[2J", "../../etc/passwd", "/dev/zero", "<script>", "{{ 1 }}", "null",
+    "utf-16", "\t",
+]  # fmt: skip
+
+
+def try_studio(chance: random.Random, folder: Path) -> None:
+    """Odd requests to a studio: it answers, lets nobody in without its cookie, and never fails."""
+    import asyncio
+
+    from pyarrow import csv
+
+    from tclose.studio.server import ServerSettings, Studio
+
+    csv.write_csv(make_rows(), folder / "t.csv")
+    (folder / "p.toml").write_text(POLICY)
+    settings = ServerSettings(folder / "project", str(folder / "t.csv"), folder / "p.toml")
+    studio = Studio(settings)
+    try:
+        for _ in range(12):
+            path = chance.choice(list(PAGES))
+            fields = [
+                (name, chance.choice(ENTERED)) for name in PAGES[path] if chance.random() < 0.6
+            ]
+            if path == "search":  # a search may take as long as it was told to
+                fields = [(name, text) for name, text in fields if name != "seconds"]
+                fields.append(("effort", "0.05"))
+            is_known = chance.random() < 0.85
+            cookie = studio.guard.secret if is_known else chance.choice(["", "x", "é"])
+            headers = {
+                "host": studio.base.removeprefix("http://"),
+                "cookie": f"{studio.guard.cookie}={cookie}",
+                "sec-fetch-site": "same-origin",
+            }
+            method, body = chance.choice(["GET", "POST", "POST"]), urlencode(fields).encode()
+            if chance.random() < 0.2:
+                body = damage(body, chance)
+            if chance.random() < 0.1:
+                name = chance.choice(list(headers))
+                headers[name] = chance.choice(["", "evil.example", "cross-site", "\xff", "a=b;;"])
+                is_known = is_known and name == "sec-fetch-site" and method == "GET"
+            status, page = asyncio.run(request(studio.guard, method, path, headers, body))
+            assert status < 500, f"{method} /{path} ends with {status}"
+            assert "wrong inside tclose" not in page, f"{method} /{path}: a job crashed"
+            assert is_known or status in (303, 403, 404, 405, 413, 421) or path == "", "let in"
+    finally:
+        studio.close()
+
+
+async def request(
+    app: Any, method: str, path: str, headers: dict[str, str], body: bytes
+) -> tuple[int, str]:
+    """What an application answers to one request."""
+    lines = [(name.encode(), value.encode("utf-8")) for name, value in headers.items()]
+    if method == "POST":
+        lines.append((b"content-type", b"application/x-www-form-urlencoded"))
+        lines.append((b"content-length", str(len(body)).encode()))
+    query = body if method == "GET" else b""
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
+        "path": f"/{path}", "raw_path": path.encode(), "query_string": query, "headers": lines,
+        "scheme": "http", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "root_path": "",
+    }  # fmt: skip
+    found: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body if method == "POST" else b""}
+
+    async def send(message: dict[str, Any]) -> None:
+        found.append(message)
+
+    await app(scope, receive, send)
+    page = b"".join(message.get("body", b"") for message in found)
+    return found[0]["status"], page.decode("utf-8", "replace")
+
+
 TARGETS: dict[str, Callable[[random.Random, Path], None]] = {
     "readers": try_readers,
     "policies": try_policies,
@@ -279,6 +381,7 @@ TARGETS: dict[str, Callable[[random.Random, Path], None]] = {
     "plans": try_plans,
     "certificates": try_certificates,
     "labels": try_labels,
+    "studio": try_studio,
 }
 
 

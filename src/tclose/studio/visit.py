@@ -31,8 +31,18 @@ SCREENS = (
 )
 """The pages in the order of the work: their path, name, and what they are about."""
 MOST_FIELDS = 20_000
+MOST_DIGITS = 15
 MOST_TEXT = 16 << 20
 """Bytes of one text of a form."""
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number that can be meant: of a class, a page, a seed.
+
+    >>> [is_whole(text) for text in ("12", "", "²", "-1", "9" * 400)]
+    [True, False, False, False, False]
+    """
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 @dataclass(frozen=True)

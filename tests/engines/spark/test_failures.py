@@ -56,6 +56,8 @@ def failing(spark: Any, when: Callable[[], bool], attempts: int) -> Any:
 
 def test_tasks_that_fail_twice_change_nothing(spark: Any, tmp_path: Path) -> None:
     mark, output = tmp_path / "mark", tmp_path / "out.parquet"
+    left = tmp_path / ".out.0a1b2c3d.part.parquet"  # by a process that was killed
+    left.mkdir()
     tclose.anonymize(
         failing(spark, mark.exists, 2), RULES, method="mondrian", output=output,
         progress=lambda step: mark.touch(),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,16 @@ from tclose import DataError
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
-from tclose.data.engines.spark.session import _defaults, _read_settings, _start
+from tclose.data.engines.spark.session import _defaults, _is_ours, _read_settings, _start
 
-OURS = ("PYSPARK_PYTHON", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "MASTER")
+OURS = (
+    "PYSPARK_PYTHON",
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_CONF_DIR",
+    "SPARK_HOME",
+    "MASTER",
+    "SPARK_LOCAL_DIRS",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +34,10 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_what_is_not_said_is_set() -> None:
-    assert _defaults(_read_settings(), None) == {
+    found = _defaults(_read_settings(), None)
+    spills = Path(found.pop("spark.local.dir"))  # raw rows: nobody else may look there
+    assert spills.is_dir() and stat.S_IMODE(spills.stat().st_mode) == 0o700
+    assert found == {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -39,7 +51,10 @@ def test_what_is_said_holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert set(_defaults(_read_settings(), "2GB")) == {
         "spark.driver.bindAddress",
         "spark.driver.memory",
+        "spark.local.dir",
     }
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    assert "spark.local.dir" not in _defaults(_read_settings(), None)
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master yarn pyspark-shell")
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     assert _defaults(_read_settings(), None) == {} and "PYSPARK_PYTHON" not in os.environ
@@ -61,3 +76,11 @@ def test_a_machine_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(DataError, match="needs Java"):
         _start(None)
+
+
+def test_messages_of_the_bridge_are_told_from_others() -> None:
+    def is_ours(place: str) -> bool:
+        return _is_ours(logging.LogRecord("root", 40, place, 1, "lost", None, None))
+
+    assert not is_ours("/site-packages/py4j/java_gateway.py")
+    assert is_ours("/site-packages/tclose/cli/console.py")

@@ -21,7 +21,7 @@ from tclose.studio.jobs import BackgroundJob
 from tclose.studio.project import Run, TablePlace
 from tclose.studio.screens.search import describe_run
 from tclose.studio.table import read_rows, take_rows
-from tclose.studio.visit import Visit, show
+from tclose.studio.visit import Visit, is_whole, show
 from tclose.studio.workbench import JudgedRun, number_released
 from tclose.verify.audit import Audit
 
@@ -50,7 +50,7 @@ def show_comparison(visit: Visit, problem: str = "") -> Response:
     pairs = found["rows"]
     if pairs is not None:
         values["pages"] = max(-(-len(pairs) // PAGE), 1)
-        at = int(visit.text("page")) if visit.text("page").isdigit() else 1
+        at = int(visit.text("page")) if is_whole(visit.text("page")) else 1
         values["page"] = min(max(at, 1), values["pages"])
         values["rows"] = pairs[PAGE * (values["page"] - 1) : PAGE * values["page"]]
     values |= {name: found[name] for name in ("charts", "parts", "worst", "columns")}

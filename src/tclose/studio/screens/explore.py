@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from fractions import Fraction
 from typing import Any
 
 from starlette.responses import Response
@@ -20,7 +19,7 @@ from tclose.search.full_domain.survey import LatticePoint, Survey
 from tclose.studio.jobs import BackgroundJob
 from tclose.studio.project import Raw, Run
 from tclose.studio.screens.search import describe_run
-from tclose.studio.visit import Visit, act, go, show
+from tclose.studio.visit import Visit, act, go, is_whole, show
 
 WHATS = ("t", "k", "lattice")
 POINTS = 8
@@ -89,7 +88,7 @@ def _describe_frontier(visit: Visit, found: Frontier, what: str) -> dict[str, An
         return f"/explore?what={what}&point={found.points.index(point)}#chosen"
 
     at, chosen, point = visit.text("point"), None, None
-    if at.isdigit() and int(at) < len(found.points):
+    if is_whole(at) and int(at) < len(found.points):
         point = found.points[int(at)]
         chosen = {"words": describe_point(found, point), "t": point.t, "k": point.k}
     section = make_frontier_section(found)
@@ -133,22 +132,28 @@ def take_chosen(visit: Visit) -> str:
         found = visit.settle(job, key)
         if found is None:
             raise UsageError("the lattice is still being looked at")
-        wanted = [int(level) for level in levels.split("-") if level.isdigit()]
-        ranges = {name: [level, level] for name, level in zip(found.columns, wanted, strict=True)}
+        known = {"-".join(map(str, point.levels)): point.levels for point in found.points}
+        if levels not in known:
+            raise UsageError("the lattice has no such levels", hint="choose one of its points")
+        ranges = dict(zip(found.columns, ([level] * 2 for level in known[levels]), strict=True))
         bench.project.change(
             lambda raw: _set_search(raw, levels=ranges, method="optimal"), visit.revision
         )
         return "/search"
-    t, k = visit.text("t"), visit.text("k")
+    k = visit.text("k")
+    try:
+        t = exact(visit.text("t")) if visit.text("t") else None
+    except ValueError as error:
+        raise UsageError(str(error), where="t", hint="choose a point of the picture") from None
     own = [column.t for column in policy.columns.values() if column.t is not None]
 
     def edit(raw: Raw) -> None:
-        if k.isdigit():
+        if is_whole(k):
             raw["k"] = int(k)
         for name, column in raw["columns"].items():
             stated = policy.columns[name].t
-            if t and stated is not None and max(own) > 0:
-                column["t"] = str(Fraction(exact(t) * stated / max(own)))
+            if t is not None and stated is not None and max(own) > 0:
+                column["t"] = str(t * stated / max(own))
 
     bench.project.change(edit, visit.revision)
     return "/search"

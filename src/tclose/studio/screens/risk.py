@@ -16,7 +16,7 @@ from tclose.report.explanation import (
     summarize_explanation,
 )
 from tclose.report.summaries import summarize_attacks, summarize_audit
-from tclose.studio.visit import Visit, show
+from tclose.studio.visit import Visit, is_whole, show
 from tclose.verify.audit import Audit
 from tclose.verify.explanation import explain_class
 
@@ -89,7 +89,7 @@ def show_why(visit: Visit, problem: str = "") -> Response:
         return visit.page("why.html", waiting=job, command=command, parts=[], screen="risk")
     if audit.in_parts or not audit.bound.attributes:
         raise UsageError("there is no distance to explain", hint="make a column sensitive")
-    if number and not number.isdigit():
+    if number and not is_whole(number):
         raise UsageError("classes are numbered", where="class")
     why = explain_class(audit.bound, int(number) if number else None, attribute)
     heading, distance, shares, *rest = summarize_explanation(why)

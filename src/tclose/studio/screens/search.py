@@ -9,7 +9,7 @@ from tclose.errors import UsageError
 from tclose.search import METHODS
 from tclose.studio.project import Raw, Run
 from tclose.studio.screens.jobs import draw_curve
-from tclose.studio.visit import Visit, act, show
+from tclose.studio.visit import Visit, act, is_whole, show
 
 KEYS = ("method", "effort", "seconds", "suppression", "seed")
 
@@ -63,7 +63,7 @@ def start_search(visit: Visit) -> str:
         raise UsageError("give effort or seconds, not both", where="search")
     if given["suppression"].endswith("%"):
         given["suppression"] = f"{given['suppression'].rstrip('% ')}/100"
-    if given["seed"] and not given["seed"].isdigit():
+    if given["seed"] and not is_whole(given["seed"]):
         raise UsageError("a seed is a whole number", where="seed")
 
     def edit(raw: Raw) -> None:

@@ -24,7 +24,7 @@ from tclose.studio.charts import draw_line, draw_tree
 from tclose.studio.project import Raw, to_plain_values
 from tclose.studio.sentences import explain_distance, explain_t, read_t
 from tclose.studio.table import ColumnCounts, build_hierarchy, show_value
-from tclose.studio.visit import Visit, act, show
+from tclose.studio.visit import Visit, act, is_whole, show
 
 KINDS = {
     "": "none: each class is told by its own interval or set",
@@ -191,7 +191,7 @@ def parse_spec(visit: Visit, counts: ColumnCounts) -> Any:
         return {"cuts": [_split(level) for level in text.split("/")]}
     parts = _split(text)
     if kind == "prefix":
-        if not all(part.isdigit() for part in parts):
+        if not all(map(is_whole, parts)):
             raise UsageError("characters are counted by whole numbers", where="prefix")
         return {"prefix": [int(part) for part in parts]}
     return {kind: parts}
@@ -371,7 +371,7 @@ def change_values(visit: Visit) -> str:
 
 def _read_k(visit: Visit) -> int | None:
     text = visit.text("k")
-    if text and not (text.isdigit() and int(text) >= 1):
+    if text and not (is_whole(text) and int(text) >= 1):
         raise UsageError("k is a whole number, 1 or more", where="k", hint="such as 5")
     return int(text) if text else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tclose.data.io.scratch import Scratch
 from tclose.errors import DataError
 
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])?i?b?\s*$", re.IGNORECASE)
@@ -47,13 +49,20 @@ def _start(memory: str | None) -> Any:
         builder = builder.config(name, value)
     try:
         with nullcontext() if "spark.log.level" in settings else _silence():
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
+        logging.getLogger().addFilter(_is_ours)
+        return session
     except PySparkException as error:
         raise DataError(
             f"Spark did not start ({error.getCondition()})",
             hint="see why with: python -c 'from pyspark.sql import SparkSession as s; "
             "s.builder.getOrCreate()'",
         ) from None
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether a message is no traceback of Spark's bridge, which is raised as an error besides."""
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _read_settings() -> str:
@@ -73,9 +82,17 @@ def _defaults(settings: str, memory: str | None) -> dict[str, str]:
         wanted |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         if "spark.pyspark.python" not in settings:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        if "SPARK_LOCAL_DIRS" not in os.environ:
+            wanted["spark.local.dir"] = str(_find_scratch().path)
     if memory:
         wanted["spark.driver.memory"] = f"{_megabytes(memory)}m"
     return {name: value for name, value in wanted.items() if name not in settings}
+
+
+@cache
+def _find_scratch() -> Scratch:
+    """Where Spark spills rows: a folder that the next process removes if all of this are killed."""
+    return Scratch()
 
 
 def _megabytes(memory: str) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import secrets
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -179,6 +181,8 @@ class SparkSource(Source):
             target = SparkPath.from_user(self.frame.sparkSession, str(output))
             refuse_there(target)
             name = PurePosixPath(target.name)
+            if target.local is not None:  # the output is locked, so nobody else writes there
+                _sweep_parts(target.local)
             part = target.sibling(f".{name.stem}.{secrets.token_hex(4)}.part{name.suffix}")
             try:
                 if name.suffix.lower() == ".csv":
@@ -280,3 +284,10 @@ def refuse_there(target: SparkPath) -> None:
         what = "there is something already, and Spark replaces nothing"
         hint = "name another folder, or remove this one"
         raise DataError(what, where=target.text, hint=hint)
+
+
+def _sweep_parts(target: Path) -> None:
+    """Removes what processes that were killed have left of an output."""
+    left = f".{glob.escape(target.stem)}.????????.part{glob.escape(target.suffix)}"
+    for place in target.parent.glob(left):
+        shutil.rmtree(place, ignore_errors=True)
