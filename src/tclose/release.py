@@ -106,9 +106,11 @@ class Release(Displayable):
             if not audit.holds:
                 broken = audit.broken
                 raise UnprovenError(f"the written release does not keep its promise ({broken})")
-            self.certificate.of_file(written.digest()).save(certificate)
+            certified = self.certificate.of_file(written.digest())
+            certified.save(certificate)
             if self.plan is not None:
-                self.plan.save(plan)
+                hashes = certified.hashes.output, self.certificate.hashes.output
+                self.plan.tie_to(*hashes).save(plan)
 
         if isinstance(place, Address):
             refuse_taken(place, rows.schema)

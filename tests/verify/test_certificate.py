@@ -261,8 +261,19 @@ def test_a_saved_release_is_certified_by_its_own_file(
     release = tclose.anonymize(table, policy, method="mondrian")
     for name in ("r.csv", "r.tsv", "r.parquet", "r.arrow"):
         release.save(name, certificate="c.json", plan="p.json")
-        result = run("verify", name, "--certificate", "c.json")
+        result = run("verify", name, "--certificate", "c.json", "--plan", "p.json")
         assert result.exit_code == 0, result.stdout + result.stderr
+
+
+def test_a_saved_plan_stays_that_of_the_release_it_was_made_for(elsewhere: Path) -> None:
+    table = pa.table({"a": list(range(8)), "s": ["x", "y"] * 4})
+    policy = {"k": 2, "columns": {"a": "quasi", "s": {"role": "sensitive", "t": 0.5}}}
+    first = tclose.anonymize(table, policy, method="mondrian")
+    assert first.plan is not None and first.plan.provenance is not None
+    later = tclose.apply(first.plan, table.slice(0, 6))
+    later.save("later.csv", plan="p.json")
+    saved = tclose.Plan.load("p.json").provenance
+    assert saved is not None and saved.output == first.certificate.hashes.output
 
 
 @pytest.mark.parametrize("recoding", ["local", "mean"])

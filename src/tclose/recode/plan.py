@@ -164,9 +164,10 @@ class Plan(VersionedRecord):
             return "levels"
         return "cuts" if self.cuts else "classes"
 
-    def tie_to(self, output: str | None) -> Plan:
-        """The same plan, of the release with this hash; as it is where it was made earlier."""
-        if self.provenance is None or self.provenance.output is not None:
+    def tie_to(self, output: str | None, before: str | None = None) -> Plan:
+        """The same plan, of the release with this hash, which had another one before or none; as it
+        is where it was made with another release."""
+        if self.provenance is None or self.provenance.output != before:
             return self
         made = self.provenance.model_copy(update={"output": output})
         return self.model_copy(update={"provenance": made})
