@@ -58,6 +58,26 @@ def test_a_joint_promise_is_a_promise_of_each_of_its_columns() -> None:
     assert tclose.anonymize(table, policy, method="mondrian").holds
 
 
+def test_names_are_warned_of_also_where_a_hierarchy_groups_them() -> None:
+    names = [f"{first} {last}" for first in ("Ann", "Bob", "Carl") for last in ("Abel", "Fox")]
+    names += [f"{first} Gold" for first in ("Paul", "Anna", "Eva", "Max", "Otto", "Ida", "Lea")]
+    names += [
+        "Emil Haas",
+        "Fay Iten",
+        "Olga Jung",
+        "Hugo Kern",
+        "Nora Lenz",
+        "Rita Merk",
+        "Tom Noll",
+    ]
+    column = {"role": "quasi", "hierarchy": {"prefix": [3, 1]}}
+    table = TABLE.assign(note=(names * 3)[:ROWS])
+    (warning,) = tclose.anonymize(table, rules(T, column), method="mondrian").certificate.warnings
+    assert "names of people" in warning and "told as they are or in groups" in warning
+    zips = TABLE.assign(note=["01067", "01099", "80331"] * 20)
+    assert not tclose.anonymize(zips, rules(T, column), method="mondrian").certificate.warnings
+
+
 def test_what_can_be_rounded_is_told_to_be_rounded() -> None:
     for cost in ([1.25 * row for row in range(ROWS)], [f"{row}.25" for row in range(ROWS)]):
         for role, is_told in ((T | {"t": 1}, True), ("insensitive", False)):  # not cleaned

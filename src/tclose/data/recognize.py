@@ -407,38 +407,37 @@ def describe_exposed(
 ) -> tuple[str, ...]:
     """What a release of the table shows of its columns as they are, unless the policy accepts it.
 
-    Identifiers are not released; values of quasi-identifiers are told one by one in sets, unless a
-    hierarchy generalizes them, or as they are (`exact_quasi`).
+    Identifiers are not released; values of quasi-identifiers are told one by one in sets, as far as
+    no hierarchy generalizes them, or as they are (`exact_quasi`).
     """
     shown = [
         name
         for name, column in policy.columns.items()
         if name in source.columns
         and column.accept is None
-        and (
-            column.role in ("sensitive", "insensitive")
-            or (column.role == "quasi" and (exact_quasi or column.hierarchy is None))
-        )
+        and column.role in ("sensitive", "insensitive", "quasi")
         and source.is_scalar(name)
     ]
     warnings = []
     for name, sample in (sample_columns(source, shown) if shown else {}).items():
         values = _write_out(sample)
         in_sets = policy.columns[name].role == "quasi" and not exact_quasi
+        in_groups = in_sets and policy.columns[name].hierarchy is not None
         texts = _count_all_texts(source, name, values)
         told = [str(found) for found in find_patterns(texts)]
         if is_nearly_unique(values) and not in_sets:
             told.append("nearly every value occurs once, so it finds a person again")
-        if in_sets and _names_each(texts):
+        if in_sets and not in_groups and _names_each(texts):
             told.append(
                 "most rows have a value of their own, and every set lists those of its rows"
             )
         if told:
             how = "told in sets" if in_sets else "released as they are"
+            how = "told as they are or in groups" if in_groups else how
             remedy = "Make it an identifier"
             if policy.columns[name].role == "sensitive" and _are_numbers(values):
                 remedy = "Round it (clean = { round = … }), make it an identifier"
-            elif in_sets:
+            elif in_sets and not in_groups:
                 remedy = "Give it a hierarchy or a date_format, make it an identifier"
             warnings.append(
                 f"values of column {name!r} are {how}: {'; '.join(told)}. {remedy}, or say why it "
