@@ -93,7 +93,7 @@ class Guard:
         if not self._knows(headers.get("cookie", "")):
             return _say(403, CLOSED)
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > self.most_bytes:
+        if len(length) > 15 or not length.isdecimal() or int(length) > self.most_bytes:
             return _say(413, TOO_LARGE)
         return None
 
