@@ -40,6 +40,28 @@ def verify(run: Run, made: Made, *more: object) -> tuple[int, dict[str, dict[str
     return result.exit_code, {check["line"]: check for check in checks}
 
 
+def test_a_release_by_an_earlier_plan_is_compared_with_what_the_plan_tells(
+    run: Run, made: Made, tmp_path: Path
+) -> None:
+    out, own = tmp_path / "later.csv", tmp_path / "later.json"
+    table, rules = made["table"], ("--policy", made["policy"])
+    result = run("apply", made["plan"], table, *rules, "-o", out, "--certificate", own)
+    assert result.exit_code == 0, result.stderr
+    later = {"release": out, "certificate": own}
+    code, lines = verify(run, later, "--plan", made["plan"])
+    assert code == 0 and lines["method, of the plan"]["confirmed"]
+    other = json.loads(made["plan"].read_text()) | {"method": "hybrid", "seed": 5}
+    made["plan"].write_text(json.dumps(other))
+    code, lines = verify(run, later, "--plan", made["plan"])
+    assert code == 1
+    assert [name for name, line in lines.items() if line["confirmed"] is False] == [
+        "seed, of the plan",
+        "method, of the plan",
+    ]
+    refused = run("verify", out, "--certificate", own, "--plan", made["plan"], "--original", table)
+    assert refused.exit_code == 2 and "earlier release" in refused.stderr
+
+
 # --- hashes
 
 

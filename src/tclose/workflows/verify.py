@@ -77,17 +77,26 @@ def check_origin(
 ) -> tuple[Check, ...]:
     """A certificate held against the plan of its release and the table that it was made from.
 
-    These stay in the house: the plan holds the hashes that nobody else may have.
+    These stay in the house: the plan holds the hashes that nobody else may have. A plan that was
+    applied to new rows tells of the release that it was made with, and nothing of their table.
     """
-    made = None if plan is None else plan.provenance
+    applied = certificate.way is not None
+    made = None if plan is None or applied else plan.provenance
     if original is not None and made is None:
         what = "which table a release was made from is said in its plan"
-        raise UsageError(what, where="original", hint="give its plan, too (--plan PLAN)")
+        hint = "give its plan, too (--plan PLAN)"
+        if applied:
+            hint = "this one was made by the plan of an earlier release: leave the table out"
+        raise UsageError(what, where="original", hint=hint)
     if plan is None:
         return ()
     lines = [
         compare("seed, of the plan", certificate.seed, plan.seed),
-        compare("method, of the plan", certificate.method, plan.method),
+        compare(
+            "method, of the plan",
+            certificate.method,
+            f"apply ({plan.method})" if applied else plan.method,
+        ),
         compare("policy, of the plan", certificate.hashes.policy, json_hash(plan.policy)),
     ]
     if made is not None:
