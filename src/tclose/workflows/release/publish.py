@@ -288,41 +288,13 @@ def publish(
 
     Nothing is left where its promise is not confirmed (why not is returned), or somebody stopped.
     """
-
-    def check(written: Source) -> Checked:
-        job.begin("recounting")
-        counted = unquote_formulas(written, job.policy)
-        audit = recount(job.policy, counted, job.people, partial(_name_supersets, draft.plan))
-        job.source.refuse_edited()
-        if not audit.holds:
-            raise UnprovenError(f"the written release does not keep its promise ({audit.broken})")
-        if (audit.rows if audit.in_parts else audit.bound.cells.n_rows) != draft.n_rows:
-            raise UnprovenError("the written release has not the rows that were released")
-        if stopped():
-            raise nothing_kept()
-        kept = (ORDER_KEPT,) if job.policy.release.rows == "keep" else ()
-        exposed = describe_exposed(job.policy, job.source)
-        warnings = (*kept, *exposed, *_find_formulas(job, audit)) or None
-        told = {
-            "command": job.command,
-            "warnings": warnings,
-            "row_order": job.policy.release.rows,
-            "cleaned": list_cleaned(job.source),
-        }
-        origin = draft.origin.model_copy(update=told)
-        certificate = certify(audit, job.policy.to_json(), origin, draft.hashes)
-        certificate = certificate.of_file(written.digest())
-        certificate.save(job.targets.certificate)
-        if draft.plan is not None:
-            draft.plan.tie_to(certificate.hashes.output).save(job.targets.plan)
-        return audit, certificate
-
     job.begin("writing")
     files = job.targets.files
     try:
         # A table that its engine keeps is there by now: what belongs to it follows at once.
         with write_together(files[0] if files else None):
             try:
+                check = partial(_recount, job, draft, complete_origin(job, draft), stopped)
                 data, (audit, certificate) = _write(job, draft, check, stopped)
             except Exception:
                 job.source.refuse_edited()  # then that is the reason, whatever came of it
@@ -348,6 +320,43 @@ def publish(
         notes=(*job.notes, *job.source.notes, *said),
         reporter=None if original is None else partial(_report, original, job.reading),
     )
+
+
+def complete_origin(job: Job, draft: Draft) -> Origin:
+    """How the release came about, with what is to be said of the table that it was made from."""
+    order = job.policy.release.rows
+    kept = (ORDER_KEPT,) if order == "keep" else ()
+    told = {
+        "command": job.command,
+        "warnings": (*kept, *describe_exposed(job.policy, job.source)) or None,
+        "row_order": order,
+        "cleaned": list_cleaned(job.source),
+    }
+    return draft.origin.model_copy(update=told)
+
+
+def _recount(
+    job: Job, draft: Draft, origin: Origin, stopped: Callable[[], bool], written: Source
+) -> Checked:
+    """Counts what was written from scratch; certifies it where the promise holds."""
+    job.begin("recounting")
+    counted = unquote_formulas(written, job.policy)
+    audit = recount(job.policy, counted, job.people, partial(_name_supersets, draft.plan))
+    job.source.refuse_edited()
+    if not audit.holds:
+        raise UnprovenError(f"the written release does not keep its promise ({audit.broken})")
+    if (audit.rows if audit.in_parts else audit.bound.cells.n_rows) != draft.n_rows:
+        raise UnprovenError("the written release has not the rows that were released")
+    if stopped():
+        raise nothing_kept()
+    warnings = (*(origin.warnings or ()), *_find_formulas(job, audit)) or None
+    origin = origin.model_copy(update={"warnings": warnings})
+    certificate = certify(audit, job.policy.to_json(), origin, draft.hashes)
+    certificate = certificate.of_file(written.digest())
+    certificate.save(job.targets.certificate)
+    if draft.plan is not None:
+        draft.plan.tie_to(certificate.hashes.output).save(job.targets.plan)
+    return audit, certificate
 
 
 def _find_formulas(job: Job, audit: Audit) -> tuple[str, ...]:
