@@ -138,7 +138,9 @@ NAMES = {
     "Größe": "quasi", "décès": "sensitive", "prénom": "identifier", "Nebendiagnosen": "sensitive",
     "Hauptdiagnose": "sensitive", "Familienname": "identifier", "Versicherungsnummer": "identifier",
     "Grunderkrankung": "sensitive", "Wohnort": "quasi", "Patient": "identifier",
-    "patient_age": "quasi", "Todesdatum": "quasi", "befund": "sensitive", "Unnamed: 0": "quasi",
+    "patient_age": "quasi", "Todesdatum": "sensitive", "befund": "sensitive", "Unnamed: 0": "quasi",
+    "customer_id": "identifier", "employee_number": "identifier",
+    "téléphone": "identifier", "tumor_stage": "sensitive", "Dauermedikation": "sensitive",
     "Straße": "identifier", "Behandlungskosten": "sensitive", "Körpergewicht": "quasi",
 }  # fmt: skip
 
@@ -223,6 +225,12 @@ def test_spellings_and_postcodes_of_different_length_are_offered_their_cleaning(
     )
     assert 'clean = { trim = true, case = "lower" }  # 5 spellings would become 2' in text
     assert "# hierarchy = { prefix = [3, 2, 1] }" in text
+
+
+def test_numbers_that_repeat_may_still_be_those_of_people() -> None:
+    for name, role in (("insurance_id", "quasi"), ("customer_id", "identifier")):
+        suggestion = suggest(Profile(name, "text", 2_000, 300, 0))
+        assert suggestion.role == role and "does it name people?" in suggestion.doubt
 
 
 def test_rooms_and_plain_numbers_are_no_diagnoses() -> None:

@@ -47,8 +47,9 @@ IDENTIFIER = _words(
     "fax address adress direccion indirizzo endereco adres street strasse passport pasaporte "
     "license licence iban account konto mrn patient_no record record_no patnr fallnr fallnummer "
     "versichertennummer url ip website kennzeichen signature note notes comment remark free_text "
-    "freitext bemerkung notiz commentaire observacion anschrift adresse familienname kennung",
-    "name nummer kennung anschrift telefon naam",
+    "freitext bemerkung notiz commentaire observacion anschrift adresse familienname kennung "
+    "teleph login passw codice_fiscale historia_clinica numero_secu vin plate",
+    "name nummer number kennung anschrift telefon naam",
     alone="patient patients patientin person client kunde",
 )
 SENSITIVE = _words(
@@ -58,10 +59,13 @@ SENSITIVE = _words(
     "stay los length_of_stay outcome price payment balance credit "
     "krankheit erkrank befund gehalt lohn einkommen kosten betrag verstorben behandlung eingriff "
     "medikament konfession maladie salaire revenu cout deces decede traitement enfermedad salario "
-    "sueldo coste costo fallecid tratamiento malattia stipendio reddito decedut doenca renda custo "
-    "obito ziekte loon inkomen overleden symptom allerg infe",
+    "sueldo coste costo fallecid tratamiento malattia stipendio reddito decedut doenca renda "
+    "custo(?=s?(_|$)) obito ziekte loon inkomen overleden symptom allerg infe pregnan schwanger "
+    "mental psych smok rauch alcohol alkohol viral geno mutation tumor tumour cancer krebs "
+    "vaccin impf covid prescri dosage medik todes blutgr pflegegr criminal straf loan bonus "
+    "net_worth rating readmi sick union",
     "diagnose diagnosis diagnostic krankheit erkrankung befund medikament behandlung therapie "
-    "therapy kosten einkommen gehalt operation symptom",
+    "therapy kosten einkommen gehalt operation symptom medikation",
 )
 QUASI = _words(
     "age ages dob birth born sex gender zip zipcode postcode postal post city town county region "
@@ -199,16 +203,18 @@ def _suggest_by_values(profile: Profile) -> Suggestion | None:
 def _suggest_by_name(profile: Profile) -> Suggestion | None:
     word, share = profile.words, profile.distinct / max(profile.rows - profile.missing, 1)
     is_sensitive, is_quasi = bool(SENSITIVE.search(word)), bool(QUASI.search(word))
+    doubt = ""
     if IDENTIFIER.search(word):
         repeats = share < FEW and profile.rows >= 50
-        if not (repeats and (is_sensitive or is_quasi)):
+        if repeats:
             doubt = f"does it name people? it has only {profile.distinct:,} values"
-            reason = "its name says that it identifies a person"
-            return Suggestion("identifier", reason, doubt if repeats else "")
+        if not (repeats and (is_sensitive or is_quasi)):
+            return Suggestion("identifier", "its name says that it identifies a person", doubt)
     if is_sensitive and not (profile.kind == "date" and is_quasi):
-        return Suggestion("sensitive", "its name speaks of something people keep to themselves")
+        reason = "its name speaks of something people keep to themselves"
+        return Suggestion("sensitive", reason, doubt)
     if is_quasi:
-        return Suggestion("quasi", "others may know it, and it narrows people down")
+        return Suggestion("quasi", "others may know it, and it narrows people down", doubt)
     return None
 
 
