@@ -109,6 +109,14 @@ def test_sets_of_texts_that_are_each_ones_own_are_warned_of() -> None:
         assert ("most rows have a value of their own" in str(made)) == is_told, note[:2]
 
 
+def test_notes_among_many_that_repeat_are_free_text() -> None:
+    notes = [f"came on foot, lives with {row} cats, sleeps badly" for row in range(40)]
+    (found,) = find_patterns(["no finding"] * 900 + ["seen by the doctor on duty"] * 60 + notes)
+    assert (found.kind, round(found.share, 2)) == ("free text", 0.1)
+    titles = [f"chronic disease of the lung, stage {stage}" for stage in range(60)]
+    assert not find_patterns(titles * 50)
+
+
 def test_an_audit_without_a_promise_neither_holds_nor_fails() -> None:
     audit = tclose.audit(TABLE, {"columns": rules("sensitive")["columns"]})
     assert audit.holds is None

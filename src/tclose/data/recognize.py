@@ -32,6 +32,8 @@ FEWEST = 20
 """Values from which on a share says something."""
 MOSTLY = 0.9
 FREE_TEXT_WORDS = 5.0
+ONCE = 0.01
+"""The share of rows with a long text of their own from which on a column holds free text."""
 
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+")
 TELEPHONE = re.compile(
@@ -197,7 +199,7 @@ ANYWHERE: dict[str, Callable[[str], object]] = {
 """What is found also within longer texts."""
 
 
-NAMES = "names of people"
+NAMES, FREE_TEXT = "names of people", "free text"
 
 
 @dataclass(frozen=True)
@@ -235,14 +237,26 @@ def find_patterns(values: Iterable[str] | Mapping[str, int]) -> list[ColumnPatte
         names = sum(n for value, n in occurrences.items() if NAME.fullmatch(value.strip()))
         named = names / n_values
         if words >= FREE_TEXT_WORDS:
-            found.append(ColumnPattern("free text", 1.0))
+            found.append(ColumnPattern(FREE_TEXT, 1.0))
         elif named > MOSTLY and distinct > 0.5:
             found.append(ColumnPattern(NAMES, named))
+    if not any(pattern.kind == FREE_TEXT for pattern in found):
+        found += _find_some_free_text(occurrences)
     if n_values >= FEWEST and len(occurrences) >= FEWEST and not found:
         given = sum(n for value, n in occurrences.items() if has_given_name(value)) / n_values
         if given >= GIVEN:
             found.append(ColumnPattern(NAMES, 1.0))
     return found
+
+
+def _find_some_free_text(occurrences: Counter[str]) -> list[ColumnPattern]:
+    """Free text among other values: long texts, of which many are written only once."""
+    n_values = occurrences.total()
+    long = {text: n for text, n in occurrences.items() if len(text.split()) >= FREE_TEXT_WORDS}
+    once = sum(n == 1 for n in long.values())
+    if once < max(FEWEST, ONCE * n_values):
+        return []
+    return [ColumnPattern(FREE_TEXT, sum(long.values()) / n_values)]
 
 
 def find_codes(values: Sequence[str]) -> list[ColumnPattern]:
