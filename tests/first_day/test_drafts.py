@@ -390,6 +390,10 @@ def test_on_a_terminal_doubts_are_asked_one_by_one(elsewhere: Path) -> None:
     assert columns["blorp"] == "insensitive"  # answered: no question mark
     assert columns["seen"]["date_format"] == "%d/%m/%Y"
     assert columns["town"]["role"] == "quasi?"
+    shown, code = answer(b"i\nins\nmonday\nday\n\n", "t.csv", "-o", "again.toml")
+    assert code == 0 and "Which of identifier/quasi/sensitive/insensitive?" in shown
+    assert "Which of month/day?" in shown and "1 question is open" in shown
+    assert Path("again.toml").read_text() == Path("p.toml").read_text()
     silent, code = answer(b"", "t.csv", "-o", "q.toml", "--no-ask")
     assert code == 0 and "mean missing" not in silent
 

@@ -168,8 +168,9 @@ def init(
         console.echo(suggested.text, nl=False)
         return
     write_text(output, suggested.text)
-    if len(asked) > len(answers):
-        console.say(f"{len(asked) - len(answers)} questions are open: see its comments")
+    if left := len(asked) - len(answers):
+        are = "question is" if left == 1 else "questions are"
+        console.say(f"{left} {are} open: see its comments")
     console.say(
         f"{output}: read it, correct the roles and remove the question marks; "
         f"then `tclose audit {file} --policy {output}`"
@@ -177,21 +178,29 @@ def init(
 
 
 def _ask(questions: Sequence[Question]) -> dict[tuple[str, str], str]:
-    """Asks one by one; whatever is no answer, or the end of the input, leaves a question open."""
+    """Asks one by one; nothing, or the end of the input, leaves a question open."""
     answers: dict[tuple[str, str], str] = {}
     for question in questions:
         if answers.get((question.column, "role")) in ("identifier", "insensitive"):
             continue
-        choice = "/".join(question.answers)
-        words = f"{question.column}: {question.text} [{choice}, Enter leaves it open]"
         try:
-            answer = typer.prompt(words, default="", show_default=False, err=True)
+            if found := _ask_once(question):
+                answers[question.column, question.topic] = found
         except typer.Abort:
             break
-        found = [known for known in question.answers if known.startswith(answer.strip().lower())]
-        if answer.strip() and len(found) == 1:
-            answers[question.column, question.topic] = found[0]
     return answers
+
+
+def _ask_once(question: Question) -> str:
+    """An answer, which may be shortened as long as it is told from the others; empty: none."""
+    choice = "/".join(question.answers)
+    words = f"{question.column}: {question.text} [{choice}, Enter leaves it open]"
+    while answer := typer.prompt(words, default="", show_default=False, err=True).strip().lower():
+        found = [known for known in question.answers if known.startswith(answer)]
+        if len(found) == 1:
+            return found[0]
+        words = f"Which of {choice}? Enter leaves it open"
+    return ""
 
 
 class FileKind(StrEnum):
