@@ -218,6 +218,24 @@ def test_quiet_says_nothing_but_errors_and_what_was_asked_for(
     assert run("audit", tmp_path / "table.csv", "--quasi", "age").output  # the next one speaks
 
 
+def test_values_of_classes_are_shown_on_a_terminal_and_not_in_a_pipe(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    """What a pipeline prints is often kept, and read by others."""
+    towns = [f"Zq7Town{row}" for row in range(40)]
+    lines = ["town,ill", *(f"{town},{row % 2}" for row, town in enumerate(towns))]
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+    columns = {"town": "quasi", "ill": {"role": "sensitive", "t": 0.1}}
+    (tmp_path / "policy.json").write_text(json.dumps({"k": 3, "columns": columns}))
+    for verb in ("audit", "verify"):
+        piped = run(verb, tmp_path / "table.csv", "-p", tmp_path / "policy.json")
+        assert piped.exit_code == 1 and "Worst classes" in piped.output
+        assert "Zq7Town" not in piped.output and "shown on a terminal only" in piped.output
+        process, terminal = start_on_terminal(tmp_path, verb, "table.csv", "-p", "policy.json")
+        shown = b"".join(read_all(terminal)).decode()
+        assert process.wait() == 1 and "Zq7Town" in shown
+
+
 def test_no_color_prints_no_colours(tmp_path: Path) -> None:
     make_files(tmp_path, 200)
     shown = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,8 @@ from tclose.errors import UsageError
 
 if TYPE_CHECKING:
     from tclose.policy import Policy
+    from tclose.report.document import Part
+    from tclose.verify.audit import Audit
     from tclose.verify.forms import Recount
     from tclose.verify.recheck import Check
 
@@ -46,7 +49,6 @@ def audit(
     Exit code 0: the promise holds (or none was made); 1: it does not.
     """
     from tclose.report.render.saving import choose_file, refuse_report
-    from tclose.report.summaries import summarize_audit
     from tclose.workflows.inputs import count_population
 
     refuse_report(report, edition, (file, declared["policy"], population), kind="audit")
@@ -65,9 +67,22 @@ def audit(
                 result, path, edition=edition, hashes=hashes, population=people,
                 attacks=attacks, progress=step,
             )  # fmt: skip
-    shown = partial(summarize_audit, details=everything)
+    shown = partial(_summarize_audit, details=everything)
     console.show(result, shown, as_json=as_json, document=document, report=report)
     console.give_verdict(holds=result.holds is not False)
+
+
+def _summarize_audit(audit: Audit, *, details: bool | None) -> list[Part]:
+    """The audit, with values of classes on a terminal only: what is piped may end in a log."""
+    from tclose.report.document import Paragraph
+    from tclose.report.summaries import summarize_audit
+
+    on_terminal = sys.stdout.isatty()
+    parts = summarize_audit(audit, details=details, values=on_terminal)
+    if not on_terminal and any(report.breaks for report in audit.worst):
+        hint = "Values of classes are shown on a terminal only; `tclose explain` shows a class."
+        parts.append(Paragraph(hint, "aside"))
+    return parts
 
 
 @console.guard
@@ -104,7 +119,7 @@ def verify(
     Exit code 0: all holds; 1: it does not, or cannot be decided.
     """
     from tclose.report.render.saving import choose_file, refuse_report
-    from tclose.report.summaries import summarize_audit, summarize_checks
+    from tclose.report.summaries import summarize_checks
     from tclose.verify.certificate import Certificate
     from tclose.verify.forms import CERTIFICATE
     from tclose.verify.recheck import recheck
@@ -165,7 +180,7 @@ def verify(
     lines = {} if stated is None else {"certificate": [vars(check) for check in checks]}
     console.show(
         result,
-        lambda audit: [*summarize_audit(audit, details=None), *held],
+        lambda audit: [*_summarize_audit(audit, details=None), *held],
         as_json=as_json,
         plain=lambda audit: audit.to_json() | lines,
         document=document,
@@ -193,13 +208,11 @@ def compose(
     Two safe releases can give a person away together. These groups are counted from scratch and
     judged by the policy. Exit code 0: the promise holds of them; 1: it does not.
     """
-    from tclose.report.summaries import summarize_audit
-
     with console.progress() as step:
         result = tclose.compose(
             file, list(earlier), policy, key=key, reading=reading, progress=step
         )
-    console.show(result, partial(summarize_audit, details=None), as_json=as_json)
+    console.show(result, partial(_summarize_audit, details=None), as_json=as_json)
     console.give_verdict(holds=result.holds is not False)
 
 
