@@ -67,6 +67,8 @@ def test_with_little_effort_rows_are_drawn_by_the_seed_and_it_is_said(
         assert 0 < tried < 600
         assert f"Tried on {tried:,} of 600 rows, drawn by chance (seed 5)." in found[name].sentence
         assert found[name] == again[name]
+    whole = found["minimality", None]
+    assert whole.affected and f"these are about {whole.affected:,} rows" in whole.sentence
     other = attack(released, effort=0.003, seed=6)["deFinetti", "cost"]
     assert other.sentence != found["deFinetti", "cost"].sentence
 

@@ -98,6 +98,8 @@ def _extend(finding: Finding, classes: Classes, drawn: Flags, seed: int) -> Find
     tried = int(classes.class_rows[drawn].sum())
     affected = round(finding.affected / max(tried, 1) * classes.n_rows)
     sentence = finding.sentence + describe_sample(tried, classes.n_rows, seed)
+    if affected:
+        sentence += f" Taken for all, these are about {affected:,} rows."
     return replace(finding, affected=affected, sentence=sentence)
 
 
