@@ -470,7 +470,7 @@ def _are_numbers(values: pa.ChunkedArray) -> bool:
 def _names_each(texts: Counter[str]) -> bool:
     """Whether sets of these texts tell nearly as much as the texts: intervals of numbers and dates
     do not."""
-    if texts.total() < FEWEST or 2 * len(texts) < texts.total():
+    if texts.total() < FEWEST or 2 * sum(n == 1 for n in texts.values()) <= texts.total():
         return False
     return not all(map(ORDERED.fullmatch, texts))
 
