@@ -87,6 +87,7 @@ def test_k_and_t_take_the_place_of_what_the_policy_says() -> None:
         ({"release": {"identifiers": "pseudonym"}}, "no key"),
         ({"release": {"leftover": "hide"}}, "does not change sensitive values"),
         ({"columns": {**POLICY["columns"], "x1": "subject"}}, "no key for the pseudonyms"),
+        ({"release": {"recoding": "suppress-cells"}}, "which cells of other rows"),
     ],
 )
 def test_what_no_transformer_can_do_is_refused(changed: dict[str, Any], told: str) -> None:

@@ -212,6 +212,12 @@ def test_what_makes_no_sense_is_refused(column: Any, search: Any, says: str) -> 
         tclose.audit(make_table(1, 20), policy)
 
 
+def test_several_tables_mask_nothing() -> None:
+    policy = make_policy("equal", "0.2", masking="hide")
+    with pytest.raises(UsageError, match="not in several tables"):
+        tclose.split(make_table(1), policy, form="anatomy")
+
+
 def test_whole_columns_cannot_be_divided() -> None:
     policy = make_policy("equal", "0.2", masking="hide")
     with pytest.raises(UsageError, match="whole columns"):

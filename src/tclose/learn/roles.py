@@ -136,6 +136,11 @@ def _refuse_unsuited(policy: Policy) -> None:
     if policy.subject is not None:
         where = f"columns.{policy.subject}"
         raise RefusedError("a transformer keeps no key for the pseudonyms of persons", where=where)
+    if release.suppresses_cells:
+        what = "a transformer cannot tell which cells of other rows would be suppressed"
+        raise RefusedError(what, where="release.recoding")
+    if policy.search.masking != "none":
+        raise RefusedError("a transformer does not change sensitive values", where="search.masking")
     if release.leftover not in ("drop", "root"):
         where = "release.leftover"
         raise RefusedError("a transformer does not change sensitive values", where=where)

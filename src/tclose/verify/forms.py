@@ -155,6 +155,12 @@ def refuse_unjudged(policy: Policy, form: Form) -> None:
             where="release.recoding",
             hint="publish one release (`tclose anonymize`)",
         )
+    if policy.search.masking != "none":
+        raise UsageError(
+            "sensitive values are masked in one release, not in several tables",
+            where="search.masking",
+            hint="leave it out, or publish one release (`tclose anonymize`)",
+        )
     about_people = [
         kind.key for kind in policy.requirements if issubclass(kind, PopulationRequirement)
     ]

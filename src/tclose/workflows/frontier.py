@@ -94,6 +94,8 @@ def frontier(
     ts, ks = _grid(problem, bound.policy.k, t, k, points)
     value = _choose_measure(loss, bound)
     announce(_describe_budget(budget, len(ts) * len(ks), names))
+    if search.masking != "none":
+        announce("no sensitive value is masked along the curve; `anonymize` may do better")
     own = largest_t(problem), bound.policy.k
     found = sweep(
         problem, names, ts, ks, budget, own=own, measure=loss, value=value,
