@@ -184,6 +184,13 @@ def test_limits_between_a_value_and_its_star_are_refused(column: Any, says: str)
         tclose.anonymize(make_table(make_rows(1, 20)), policy)
 
 
+def test_the_method_of_that_name_says_what_to_do() -> None:
+    with pytest.raises(UsageError, match="recoding"):
+        tclose.anonymize(
+            make_table(make_rows(1, 20)), make_policy(2, None), method="suppress-cells"
+        )
+
+
 def test_a_table_in_parts_is_refused() -> None:
     with pytest.raises(UsageError, match="one piece"):
         tclose.anonymize(

@@ -60,6 +60,8 @@ class Objective:
     """The lowest and the highest level of a column, by its name."""
     memory: int = 256 << 20
     """Bytes that groupings may take."""
+    stars: bool = False
+    """Whether single cells are suppressed and nothing is generalized."""
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -325,7 +327,13 @@ def problem_of(bound: BoundTable, population: Cells | None = None) -> SearchProb
         columns=quasi.columns,
         constraints=constraints,
         classes=classes,
-        objective=Objective(search.loss or "iyengar", weights, levels, search.megabytes << 20),
+        objective=Objective(
+            search.loss or "iyengar",
+            weights,
+            levels,
+            search.megabytes << 20,
+            stars=bound.policy.release.suppresses_cells,
+        ),
     )
 
 

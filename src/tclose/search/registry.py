@@ -219,6 +219,8 @@ def choose_method(problem: SearchProblem, budget: Budget) -> tuple[str, str]:
         return "mondrian", "there is little time"
     if problem.n_cells > MANY_CELLS:
         return "mondrian", f"the table has more than {MANY_CELLS:,} cells"
+    if problem.objective.stars and not METHODS["cover"].cannot(problem):
+        return "cover", "there is nothing between a value and its star"
     return "hybrid", "it loses least on most tables"
 
 
@@ -226,16 +228,13 @@ def list_challengers(problem: SearchProblem, budget: Budget) -> dict[str, str]:
     """The methods that may beat `hybrid` on such a promise, and why; the most promising first.
     Measured (`methods.md`): where t is not small, `matching` and `fragments` lose far more."""
     constraints = problem.constraints.closeness.values()
-    stars = all(each.hierarchy and each.hierarchy.levels <= 2 for each in problem.columns)
     if (
         problem.constraints.supersets
-        or (len(constraints) < 2 and not stars)
+        or len(constraints) < 2
         or problem.n_rows > ROWS * budget.expected
         or problem.limited
     ):
         return {}
-    if stars:
-        return {"cover": "nothing between a value and its star"}
     several = {"cover": "several attributes"}
     if min(constraint.threshold for constraint in constraints) > SMALL:
         return several
@@ -402,5 +401,9 @@ def method_named(name: str) -> Method:
     """A method by its name."""
     if name not in METHODS:
         hint = nearest(name, METHODS)
+        if name == "suppress-cells":
+            hint = (
+                'say release.recoding = "suppress-cells" in the policy: every method can search so'
+            )
         raise UsageError("there is no such method", where="search.method", hint=hint)
     return METHODS[name]
