@@ -47,6 +47,8 @@ ROUNDS = 8
 EFFORT = 0.25
 """The effort for all this, as a share of that of the search."""
 LEAST = 1e-9
+MOST_VALUES, MOST_ROOM = 1_000, 20_000_000
+"""Values of an attribute that is masked, and cells × values of a class that is divided."""
 
 Levels = Mapping[str, Ints]
 """By attribute the level of each cell's value: 0 as it is, the last hidden."""
@@ -125,6 +127,8 @@ def refuse_masking(problem: SearchProblem, outcome: Outcome) -> None:
         what = "knows k-anonymity and t-closeness by earth mover's distances only"
     elif constraints.uncompiled or problem.classes.cell_weight is not None:
         what = "knows k-anonymity and t-closeness of rows only"
+    elif any(each.values > MOST_VALUES for each in problem.classes.attributes.values()):
+        what = f"knows attributes of at most {MOST_VALUES:,} values"
     elif problem.classes.masked:
         what = "needs a table whose sensitive values are all told"
     if what:
@@ -249,7 +253,8 @@ class _Search:
         problem, found = self.problem, []
         codes, rows = problem.codes[part.cells], problem.rows[part.cells]
         total = int(rows.sum())
-        if total < 2 * self.k:
+        values = max((len(each.table) for each in self.fields), default=1)
+        if total < 2 * self.k or len(codes) * values > MOST_ROOM:
             return []
         self.spent += LOOK * codes.size * codes.shape[1]
         whole = self._weigh_codes(codes, total)
