@@ -120,7 +120,10 @@ def test_an_upload_goes_with_the_program_however_that_is_ended(tmp_path: Path, n
             client.post(f"{base}/open", files={"file": ("people.csv", b"a,b\n1,2\n3,4\n")})
             assert list(folder.rglob("people.csv"))
         server.send_signal(getattr(signal, name))
-        server.communicate(timeout=60)
+        try:
+            server.communicate(timeout=120)
+        finally:
+            server.kill()
     assert not list(folder.rglob("*")) and not list((tmp_path / "work").rglob("people.csv"))
 
 

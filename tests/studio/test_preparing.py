@@ -135,7 +135,10 @@ def test_roles_are_suggested_confirmed_changed_and_taken_back(
     page = settle(client, "/columns")
     assert "Confirm the 10 suggested roles" in page
     assert "3,0" not in page and "names a person" in page
-    assert "the role is only suggested" in settle(client, "/search")
+    for path in ("/search", "/risk", "/explore"):
+        assert "Confirm the roles of the columns" in settle(client, path)
+    assert "10 roles are only suggested" in settle(client, "/search")
+    assert "10 roles are only suggested" in settle(client, "/risk")
     client.post("/columns", data={"what": "set", "role": "insensitive", "column": ["sex", "cost"]})
     page = client.post("/columns", data={"what": "one-3", "role-3": "quasi"}).text
     assert "Confirm the 8 suggested roles" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +20,7 @@ WIDE, TALL, GAP = 132, 30, 2
 WIDEST, NARROW = 760, 420
 ROW = 22
 MOST_NODES = 44
-MOST_LISTED = 100
+MOST_BARS = 80
 LONGEST_NAME = 22
 LEAST_BARS = 10
 """As wide as if there were so many: a few bars are no blocks."""
@@ -40,35 +41,62 @@ def draw_spark(chart: HistogramChart | None) -> Picture | None:
     return Picture(chart.title, drawn, chart.table())
 
 
-def draw_line(
-    counts: ColumnCounts, order: Sequence[str], places: Sequence[float], t: float | None
-) -> Picture:
+@dataclass(frozen=True)
+class Bin:
+    """A value on a line, or several that lie together: from where to where, and their share."""
+
+    first: str
+    last: str
+    place: float
+    share: float
+
+    @property
+    def name(self) -> str:
+        """What the bar is called."""
+        first, last = show_value(self.first), show_value(self.last)
+        return first if self.first == self.last else f"{first} to {last}"
+
+
+def gather_bins(
+    order: Sequence[str], places: Sequence[float], shares: Sequence[float]
+) -> list[Bin]:
+    """Values in their order, each by itself, or those that lie together where they are many."""
+    if len(order) <= MOST_BARS:
+        return [Bin(value, value, *at) for value, *at in zip(order, places, shares, strict=True)]
+    at, share = np.array(places), np.array(shares)
+    low, high = at.min(), at.max()
+    which = np.clip((at - low) / (high - low) * MOST_BARS, 0, MOST_BARS - 1).astype(np.int64)
+    found = []
+    for each in np.unique(which):
+        inside = np.flatnonzero(which == each)
+        middle = float(low + (each + 0.5) * (high - low) / MOST_BARS)
+        ends = order[int(inside[0])], order[int(inside[-1])]
+        found.append(Bin(*ends, middle, float(share[inside].sum())))
+    return found
+
+
+def draw_line(name: str, bins: Sequence[Bin], t: float | None) -> Picture:
     """Values where the distance has them, as tall as their rows, and how far t is on that line."""
-    rows = dict(counts.ranked)
-    total = sum(rows.values()) or 1
-    shares = [rows.get(value, 0) / total for value in order]
-    title, across = f"{counts.name}: from the lowest value to the highest", "share of rows"
-    drawn = [_draw_line(title, order, places, shares, t, wide) for wide in (WIDEST, NARROW)]
-    listed = list(zip(order, shares, strict=True))[:MOST_LISTED]
-    cells = tuple((show_value(value), share_text(share)) for value, share in listed)
+    title, across = f"{name}: from the lowest value to the highest", "share of rows"
+    drawn = [_draw_line(title, bins, t, wide) for wide in (WIDEST, NARROW)]
+    cells = tuple((each.name, share_text(each.share)) for each in bins)
     return Picture(title, drawn[0], Table(title, ("value", across), cells, (1,)), drawn[1])
 
 
-def _draw_line(
-    title: str, order: Sequence[str], places: Sequence[float], shares: Sequence[float],
-    t: float | None, wide: int,
-) -> str:  # fmt: skip
-    thick = max(min(wide / max(len(order), 1) * 0.7, 26.0), 1.5)
+def _draw_line(title: str, bins: Sequence[Bin], t: float | None, wide: int) -> str:
+    places = [each.place for each in bins]
+    thick = max(min(wide / len(bins) * 0.7, 26.0), 1.5)
     left, right, floor = 4 + thick / 2, wide - 4 - thick / 2, 130
     low, high = min(places), max(places)
     across = Axis(low, high if high > low else low + 1, left, right)
-    most = max(shares, default=0.0) or 1.0
+    most = max(each.share for each in bins) or 1.0
     parts = [line(0, floor, wide, floor, INK)]
-    for value, at, share in zip(order, places, shares, strict=True):
-        tall, x = max(share / most * 100, 1.0), across.place(at)
-        words = f"{show_value(value)}: {share_text(share)}"
+    for each in bins:
+        tall, x = max(each.share / most * 100, 1.0), across.place(each.place)
+        words = f"{each.name}: {share_text(each.share)}"
         parts.append(box(x - thick / 2, floor - tall, thick, tall, BLUE, words))
-    parts += _name_places(order, [across.place(at) for at in places], floor + 18, wide)
+    names = [each.first for each in bins[:-1]] + [bins[-1].last]
+    parts += _name_places(names, [across.place(at) for at in places], floor + 18, wide)
     tall = floor + 34
     if t is not None:
         far, y = (right - left) * min(t, 1.0), floor + 44
@@ -83,7 +111,7 @@ def _draw_line(
         under = (beside, y + 4) if fits else (left, y + 20)
         parts.append(text(under[0], under[1], words, fill=SOFT))
         tall = y + (14 if fits else 30)
-    about = f"{len(order)} values in their order" + ("" if t is None else f", t = {t:g}")
+    about = f"{len(bins)} bars in the order of the values" + ("" if t is None else f", t = {t:g}")
     return picture(title, about, (wide, tall), parts, letters=13, inline=True)
 
 

@@ -7,13 +7,21 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from tclose.errors import TcloseError
+from tclose.errors import PolicyError, TcloseError
 from tclose.search import Outcome, Progress
 
 PATIENCE = 0.6
 """Seconds that a page waits for work before it shows that it goes on."""
 MOST_KEPT = 24
 MOST_POINTS = 400
+
+
+def tell_problem(error: TcloseError) -> str:
+    """What went wrong, as a page says it: a single problem of a policy by itself."""
+    if isinstance(error, PolicyError) and len(error.problems) == 1:
+        (problem,) = error.problems
+        return str(problem).removeprefix("policy: ")
+    return str(error)
 
 
 class BackgroundJob:
@@ -60,7 +68,7 @@ class BackgroundJob:
         try:
             self.result = work(self)
         except TcloseError as error:
-            self.problem = str(error)
+            self.problem = tell_problem(error)
         except MemoryError:
             self.problem = "not enough memory"
         except OSError as error:

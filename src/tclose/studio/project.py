@@ -208,15 +208,28 @@ class Project:
     @property
     def policy(self) -> Policy:
         """The policy as it stands; raises with everything that keeps it from running."""
-        policy, problems = parse_policy(self.raw)
-        if policy is None or problems:
-            raise PolicyError(problems)
+        policy, _ = parse_policy(self.raw)
+        if policy is None or self.problems:
+            raise PolicyError(self.problems)
         return policy.at(self.folder)
 
     @property
+    def suggested(self) -> list[str]:
+        """The columns whose role nobody has confirmed yet."""
+        roles = {name: str(column.get("role", "")) for name, column in self.columns.items()}
+        return [name for name, role in roles.items() if role.endswith("?")]
+
+    @property
     def problems(self) -> tuple[Problem, ...]:
-        """What keeps the policy from running."""
-        return tuple(parse_policy(self.raw)[1]) if self.raw else ()
+        """What keeps the policy from running; of roles that are only suggested, how many."""
+        found = tuple(parse_policy(self.raw)[1]) if self.raw else ()
+        count = len(self.suggested)
+        if not count:
+            return found
+        own = {f"columns.{name}.role" for name in self.suggested}
+        told = f"{count} role{' is' if count == 1 else 's are'} only suggested"
+        first = Problem("columns", told, "confirm them on the page Columns")
+        return (first, *(problem for problem in found if problem.where not in own))
 
     @property
     def unprotected(self) -> tuple[str, ...]:

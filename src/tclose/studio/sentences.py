@@ -11,7 +11,7 @@ from tclose.plain import exact
 from tclose.studio.project import Raw
 from tclose.studio.table import ColumnCounts, show_value
 
-NO_T = "t says how far a group of people who look alike may be from the whole table. It is yours."
+NO_T = "t says how far a group of people who look alike may be from the whole table. You choose it."
 
 
 def read_t(column: Raw) -> float | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
 import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -74,12 +76,18 @@ class Studio:
     def run(self, *, open_page: bool, ready: Callable[[str], None]) -> None:
         """Serves until it is stopped; what is private is gone afterwards."""
         try:
+            if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+                # The terminal was closed. An exception could get lost among the server's callbacks.
+                signal.signal(signal.SIGHUP, self._end)
             ready(self.address)
             if open_page:
                 webbrowser.open(self.address)
             self.server.run(sockets=[self.socket])
         finally:
             self.close()
+
+    def _end(self, number: int, frame: object) -> None:
+        self.server.should_exit = True
 
     def close(self) -> None:
         """Drops a search that goes on, and removes what is private."""

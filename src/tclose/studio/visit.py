@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from tclose.errors import TcloseError, UsageError
 from tclose.report.render.saving import load_templates
-from tclose.studio.jobs import PATIENCE, BackgroundJob
+from tclose.studio.jobs import PATIENCE, BackgroundJob, tell_problem
 from tclose.studio.project import STALE
 from tclose.studio.workbench import Workbench
 
@@ -144,7 +144,7 @@ def _answer(screen: Screen, visit: Visit, **values: Any) -> Response:
     try:
         return screen(visit, **values)
     except TcloseError as error:
-        problem = values.get("problem") or str(error)
+        problem = values.get("problem") or tell_problem(error)
     try:
         return screen(visit, problem=problem)
     except TcloseError:
@@ -155,4 +155,4 @@ def _act(action: Action, screen: Screen, visit: Visit) -> Response:
     try:
         return go(action(visit))
     except TcloseError as error:
-        return _answer(screen, visit, problem=str(error))
+        return _answer(screen, visit, problem=tell_problem(error))

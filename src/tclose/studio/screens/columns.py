@@ -42,7 +42,7 @@ def show_columns(visit: Visit, problem: str = "") -> Response:
             lines.append(line)
     return visit.page(
         "columns.html", problem=problem, lines=lines, roles=ROLES, words=words,
-        suggested=sum(str(column.get("role", "")).endswith("?") for column in columns.values()),
+        suggested=len(bench.project.suggested),
         command=bench.command("init", "--output", "policy.toml"),
     )  # fmt: skip
 

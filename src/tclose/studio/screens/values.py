@@ -20,7 +20,8 @@ from tclose.policy.draft import suggest_hierarchy
 from tclose.policy.load import build_part, parse_toml
 from tclose.report.distributions import Spread, chart_spread
 from tclose.report.document import HistogramChart, Picture, Series
-from tclose.studio.charts import draw_line, draw_tree
+from tclose.studio.charts import draw_line, draw_tree, gather_bins
+from tclose.studio.jobs import tell_problem
 from tclose.studio.project import Raw, to_plain_values
 from tclose.studio.sentences import explain_distance, explain_t, read_t
 from tclose.studio.table import ColumnCounts, build_hierarchy, show_value
@@ -53,7 +54,6 @@ MOST_GROUPED = 300
 """Distinct values that can be put into groups one by one."""
 MOST_SHOWN = 4
 ORDERED = 40
-MOST_ON_LINE = 200
 WITHIN = ">"
 """What stands between a group and one within it."""
 
@@ -78,7 +78,7 @@ def show_values(visit: Visit, problem: str = "") -> Response:
         try:
             values |= _look_at_column(visit, chosen, columns[chosen])
         except TcloseError as error:
-            problem = problem or str(error)
+            problem = problem or tell_problem(error)
             values |= {"counts": None, "column": columns[chosen]}
         command = ("hierarchy preview", "--policy", "policy.toml", "--column", chosen)
         values["command"] = bench.command(*command)
@@ -211,6 +211,9 @@ def _read_groups(visit: Visit, counts: ColumnCounts) -> dict[str, Any]:
     if len(visit.texts("group")) != len(ranked):
         what = "every value needs its line, with a group or without"
         raise UsageError(what, where="groups", hint="look at the page again, or take a file")
+    if not any(map(str.strip, visit.texts("group"))):
+        hint = "write the same name beside each of them"
+        raise UsageError("which values belong together?", where="groups", hint=hint)
     outer = {path[:length] for path in paths for length in range(1, len(path))}
     groups: dict[str, Any] = {}
     for value, path in zip(ranked, paths, strict=True):
@@ -280,6 +283,7 @@ def draw_distance(
     """The values as the distance sees them: on a line with t beside it, or as a tree."""
     distance, order = column.get("distance", "equal"), column.get("order")
     on_line: tuple[Sequence[str], Sequence[float]] | None = None
+    rows = dict(counts.ranked)
     if distance == "hierarchical" and tree is not None:
         return draw_tree(counts, tree)
     known, numbers = counts.labels, counts.dictionary.line
@@ -288,9 +292,11 @@ def draw_distance(
     elif distance == "ordered":
         values = order if isinstance(order, list) and order else known
         on_line = (values, [float(at) for at in range(len(values))])
-    if on_line is None or not 1 < len(on_line[0]) <= MOST_ON_LINE:
+    if on_line is None or len(on_line[0]) < 2:
         return draw_order(counts, column, counts.dictionary.kind)
-    return draw_line(counts, *on_line, read_t(column))
+    total = sum(rows.values()) or 1
+    shares = [rows.get(value, 0) / total for value in on_line[0]]
+    return draw_line(counts.name, gather_bins(*on_line, shares), read_t(column))
 
 
 def draw_order(counts: ColumnCounts, column: Raw, kind: str) -> HistogramChart | None:
@@ -325,7 +331,7 @@ def explain_values(visit: Visit) -> Response:
         _refuse_unfit(name, {"role": "sensitive"}, probe, changes)
         return visit.page("meaning.html", **_explain(counts, column, tree))
     except TcloseError as error:
-        return visit.page("meaning.html", problem=str(error), **shown)
+        return visit.page("meaning.html", problem=tell_problem(error), **shown)
 
 
 def preview_values(visit: Visit) -> Response:
@@ -333,13 +339,15 @@ def preview_values(visit: Visit) -> Response:
     name = visit.text("column")
     try:
         counts = visit.bench.count_column(name)
+        if visit.text("kind") == "groups" and not any(map(str.strip, visit.texts("group"))):
+            return visit.page("levels.html", levels=[], tree="", unknown=0)
         spec = parse_spec(visit, counts)
         if spec is None:
             return visit.page("levels.html", levels=[], tree="", unknown=0)
         tree = build_hierarchy(spec, counts, visit.bench.project.folder)
         return visit.page("levels.html", **describe_tree(tree, counts))
     except TcloseError as error:
-        return visit.page("levels.html", problem=str(error), levels=[], tree="", unknown=0)
+        return visit.page("levels.html", problem=tell_problem(error), levels=[], tree="", unknown=0)
 
 
 def change_values(visit: Visit) -> str:
