@@ -353,6 +353,22 @@ def test_a_tab_that_is_out_of_date_changes_nothing(
     assert studio.bench.project.raw["k"] == 7
 
 
+def test_people_unique_in_the_population_are_estimated(
+    make: Make, enter: Enter, settle: Settle, hospital: Path
+) -> None:
+    studio = make(policy=hospital / "policy.toml")
+    client = enter(studio)
+    assert "people are unique" not in settle(client, "/risk")
+    revision = str(studio.bench.project.revision)
+    asked = {"what": "population_size", "population_size": "90000", "revision": revision}
+    client.post("/values", data=asked)
+    assert read_policy(studio).population_size == 90_000
+    page = settle(client, "/risk")
+    assert "rows are unique in the table; of 90,000" in page and "special" in page
+    wrong = client.post("/values", data=asked | {"population_size": "0", "revision": "9"}).text
+    assert "whole number" in wrong
+
+
 def test_closing_and_opening_continues(
     make: Make, enter: Enter, settle: Settle, hospital: Path
 ) -> None:

@@ -74,6 +74,7 @@ def show_values(visit: Visit, problem: str = "") -> Response:
     names = [name for name, _, _ in listed]
     chosen = visit.text("column") if visit.text("column") in names else next(iter(names), None)
     values: dict[str, Any] = {"listed": listed, "chosen": chosen, "k": bench.project.raw.get("k")}
+    values["population_size"] = bench.project.raw.get("population_size")
     if chosen is not None:
         try:
             values |= _look_at_column(visit, chosen, columns[chosen])
@@ -357,7 +358,10 @@ def change_values(visit: Visit) -> str:
     if what == "undo":
         bench.project.undo()
     elif what == "k":
-        bench.project.change(lambda raw: _set(raw, "k", _read_k(visit)), revision)
+        bench.project.change(lambda raw: _set(raw, "k", _read_count(visit, "k")), revision)
+    elif what == "population_size":
+        people = _read_count(visit, "population_size")
+        bench.project.change(lambda raw: _set(raw, "population_size", people), revision)
     elif name not in bench.project.columns:
         raise UsageError("there is no such column", where="column")
     elif what == "import":
@@ -377,10 +381,10 @@ def change_values(visit: Visit) -> str:
     return f"/values?column={quote(name)}" if name else "/values"
 
 
-def _read_k(visit: Visit) -> int | None:
-    text = visit.text("k")
+def _read_count(visit: Visit, name: str) -> int | None:
+    text = visit.text(name)
     if text and not (is_whole(text) and int(text) >= 1):
-        raise UsageError("k is a whole number, 1 or more", where="k", hint="such as 5")
+        raise UsageError(f"{name} is a whole number, 1 or more", where=name, hint="such as 5")
     return int(text) if text else None
 
 
