@@ -92,6 +92,8 @@ def test_the_recipe_needs_what_the_project_needs() -> None:
     from tclose.version import VERSION
 
     assert recipe["context"]["version"] == VERSION
+    program = f"tclose = {PROJECT['scripts']['tclose']}"
+    assert recipe["build"]["python"]["entry_points"] == [program]
 
 
 @pytest.fixture
