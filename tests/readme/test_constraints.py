@@ -33,9 +33,11 @@ def test_ci_runs_every_python_that_the_project_names() -> None:
 
 
 BROUGHT_ALONG = {
+    "anjana": "benchmarks/peers installs it where it is run",
+    "anonypyx": "likewise",
     "cython": "compiled away",
     "pandas": "whoever hands in a frame has its library",
-    "polars": "likewise",
+    "polars": "whoever hands in a frame has its library",
     "py4j": "comes with pyspark",
     "pycanon": "a comparison that is left out where it is not here",
 }
