@@ -234,6 +234,8 @@ def _describe_levels(policy: Policy, name: str, levels: Mapping[str, int] | None
 
 
 def _describe_hierarchy(spec: HierarchySpec) -> str:
+    if spec.builtin is not None:
+        return f"builtin {spec.builtin}"
     given = getattr(spec, spec.kind)
     if spec.kind in ("file", "prefix", "intervals", "dates"):
         shown = given if isinstance(given, str) else ", ".join(map(str, given))

@@ -205,6 +205,18 @@ def test_the_dictionary_calls_a_range_of_codes_a_range() -> None:
     assert entry.treatment.startswith("intervals")
 
 
+@pytest.mark.parametrize("name", ["birth_dates", "icd10"])
+def test_the_dictionary_names_built_in_hierarchies(name: str) -> None:
+    values = {"birth_dates": ["1950-01-01", "1960-05-05"], "icd10": ["A00", "B01"]}[name] * 4
+    table = pa.table({"own": values, "ill": list("abba") * 2})
+    columns = {
+        "own": {"role": "quasi", "hierarchy": {"builtin": name}},
+        "ill": {"role": "sensitive", "t": 0.5},
+    }
+    release = tclose.anonymize(table, {"k": 2, "columns": columns}, method="mondrian")
+    assert release.dictionary().columns[0].levels == f"builtin {name}"
+
+
 def test_names_of_columns_cannot_break_the_page() -> None:
     table = TABLE.rename(columns={"town": "a|b\n<script>"})
     columns = {name if name != "town" else "a|b\n<script>": at for name, at in COLUMNS.items()}

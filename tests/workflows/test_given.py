@@ -96,6 +96,7 @@ def test_planted_cases_are_found_before_and_none_after() -> None:
     told = after.certificate.given
     assert told is not None and (told.groups, told.left_out) == (3, 0)
     assert "together with 1 earlier release" in after.notes[0]
+    assert "together with 1 earlier release" in str(after.report(attacks=False))
 
 
 ROWS = st.lists(

@@ -19,7 +19,7 @@ from tclose.data.io.records import (
     SupersetRecord,
     VersionedRecord,
 )
-from tclose.plain import escape_controls
+from tclose.plain import escape_controls, rows_text
 from tclose.policy.model import Policy
 from tclose.verify.audit import Audit
 from tclose.verify.verdict import RequirementRecord
@@ -157,6 +157,17 @@ class GivenRecord(Record):
     groups: int = Field(description="groups of people who are in the same classes of all releases")
     smallest: int = Field(description="people in the smallest of them")
     left_out: int = Field(description="rows of groups that could not be released")
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        many = len(self.releases)
+        held = f"; {rows_text(self.left_out)} of other groups left out" if self.left_out else ""
+        return (
+            f"the promise holds together with {many} earlier release{'s' if many > 1 else ''}, "
+            f"too: {self.groups:,} groups of people who are in the same classes of all, the "
+            f"smallest of {self.smallest:,}{held}"
+        )
 
 
 class Origin(Record):

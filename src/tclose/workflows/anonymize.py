@@ -48,12 +48,7 @@ from tclose.verify.certificate import (
 )
 from tclose.workflows.inputs import PolicyLike, budget_of, count_population, open_table
 from tclose.workflows.release.fragments import propose_in_parts
-from tclose.workflows.release.given import (
-    EarlierGroups,
-    describe_given,
-    find_earlier_groups,
-    refuse_given,
-)
+from tclose.workflows.release.given import EarlierGroups, find_earlier_groups, refuse_given
 from tclose.workflows.release.publish import (
     Draft,
     Job,
@@ -203,7 +198,8 @@ def search_and_publish(
         draft = replace(draft, origin=draft.origin.model_copy(update={"masked": told}))
     if groups is not None:
         draft = groups.complete(draft, bound, recoding)
-        job = replace(job, notes=(describe_given(draft.origin.given), *job.notes))
+        assert draft.origin.given is not None
+        job = replace(job, notes=(draft.origin.given.sentence, *job.notes))
     return publish(job, draft, partial(_wants_nothing, outcome, budget, on_cancel))
 
 

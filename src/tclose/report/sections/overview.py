@@ -132,7 +132,10 @@ def make_promise_section(subject: Subject) -> Section:
         parts.append(Gauges("What was asked and what was attained", gauges))
     else:
         parts.append(_tabulate_attained(audit.requirements, subject))
-    notes = [f"{note[:1].upper()}{note[1:]}." for note in audit.notes]
+    certificate = subject.certificate
+    given = None if certificate is None else certificate.given
+    told = audit.notes if given is None else (given.sentence, *audit.notes)
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in told]
     notes += [f"{name_requirement(v, subject)}: {v.note}." for v in audit.requirements if v.note]
     parts += [Paragraph(note, "note") for note in notes]
     title = "The promise" if audit.promised else "What was measured"

@@ -211,19 +211,6 @@ def split_by_group(bound: BoundTable) -> Classes:
     return form_classes(bound.cells, quasi, bound.classes.attributes, wild)
 
 
-def describe_given(record: GivenRecord | None) -> str:
-    """What the notes of a release say of the earlier ones."""
-    if record is None:
-        return ""
-    many = len(record.releases)
-    held = f"; {rows_text(record.left_out)} of other groups left out" if record.left_out else ""
-    return (
-        f"the promise holds together with {many} earlier release{'s' if many > 1 else ''}, too: "
-        f"{record.groups:,} groups of people who are in the same classes of all, the smallest of "
-        f"{record.smallest:,}{held}"
-    )
-
-
 def _find_groups(bound: BoundTable) -> Ints:
     """The group of each cell: groups are numbered from 0, and each of them has rows."""
     return bound.cells.codes[EARLIER]
