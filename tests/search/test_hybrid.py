@@ -7,9 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from tclose.search import Budget, local_search, method_named, problem_of
+import tclose
+from tclose.search import Budget, Progress, local_search, method_named, outcome, problem_of
 
 KINDS = ["flu", "cold", "ulcer"]
 
@@ -83,6 +85,24 @@ def test_a_round_divides_whole_classes_and_leaves_nothing_out(
     assert sum(map(len, held)) == 60 and set().union(*held) == set(range(60))
     again = local_search.divide_classes(label, problem, np.random.default_rng(4))
     assert [each.tolist() for each in again] != [each.tolist() for each in regions]
+
+
+def test_the_default_effort_grows_with_the_table_and_is_said_before(
+    tables: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Said only where it is more than usual, and no other limit was asked for."""
+    monkeypatch.setattr(outcome, "EFFORT", 0.2)
+    monkeypatch.setattr(outcome, "USUAL_CELLS", 10)
+    random = np.random.default_rng(1)
+    table = pd.DataFrame({"age": random.integers(0, 99, 200), "ill": random.choice(KINDS, 200)})
+    roles = {"age": "quasi", "ill": {"role": "sensitive", "t": "0.4"}}
+    for asked, effort in (({}, 1.0), ({"effort": 0.3}, 0.3), ({"method": "mondrian"}, None)):
+        said: list[Progress] = []
+        policy = {"k": 3, "columns": roles}
+        release = tclose.anonymize(table, policy, progress=said.append, **asked)
+        notes = [each for each in said if "ordinary core" in each.note]
+        assert len(notes) == (not asked)
+        assert release.certificate.effort == effort
 
 
 def test_more_effort_never_stops_sooner(tables: Any) -> None:

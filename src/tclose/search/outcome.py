@@ -25,7 +25,8 @@ from tclose.search.problem import NamedSupersets, SearchProblem, number_classes
 Stopped = Literal["finished", "budget", "clock", "cancelled"]
 """Nothing was left to try; the effort was spent (equal seeds stop alike); time was up; by hand."""
 SECONDS_BETWEEN_REPORTS = 0.1
-EFFORT = 20.0
+EFFORT, USUAL_CELLS, GROWTH = 20.0, 20_000, 0.4
+"""The default effort for a table of so many cells, and the power of their number it grows with."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,17 @@ def _never() -> bool:
 
 def _silently(progress: Progress) -> None:
     return None
+
+
+def choose_effort(n_cells: int) -> float:
+    """The effort that a table of so many cells gets by default: small ones are done sooner, and
+    large ones take longer, but not as much longer as they are larger.
+
+    >>> [choose_effort(n_cells) for n_cells in (100, 1_000, 20_000, 1_000_000)]
+    [2.4, 6.0, 20.0, 96.0]
+    """
+    effort = EFFORT * (max(n_cells, 1) / USUAL_CELLS) ** GROWTH
+    return max(float(f"{effort:.2g}"), 1.0)
 
 
 @dataclass(frozen=True)
@@ -94,6 +106,12 @@ class Budget:
     def expected(self) -> float:
         """The seconds that an ordinary core would take."""
         return min(self.work, self.time)
+
+    def scale_to(self, n_cells: int) -> Budget:
+        """The same budget with the effort that suits a table, where no limit was asked for."""
+        if self.effort is not None or self.seconds is not None:
+            return self
+        return replace(self, effort=choose_effort(n_cells))
 
     def count_threads(self) -> int:
         """How many threads may work: as many as asked for, or as the process may use cores."""

@@ -61,6 +61,8 @@ class Method:
     """Knows (n, t)-closeness."""
     local: bool = False
     """May part rows with equal quasi-identifiers."""
+    improves: bool = False
+    """Goes on improving until all of the budget is spent."""
     takes_objective: bool = False
     """Recodes whole columns to levels, and takes a loss and level limits."""
     keeps_limits: bool = False
@@ -78,7 +80,7 @@ class Method:
         self.refuse(problem)
         if not budget.polish:
             self.refuse_unpublished(problem)
-        order = problem.natural_order()
+        order, budget = problem.natural_order(), budget.scale_to(problem.n_cells)
         ordered = problem.reorder(order)
         if problem.limited:
             share = budget.suppression if self.suppression else Fraction(0)
@@ -333,7 +335,7 @@ METHODS: dict[str, Method] = {
     for method in (
         Method("hybrid", hybrid,
             "plain and stratified cuts, many starts, then repairs and swaps until time is up",
-            suppression=True, local=True, keeps_limits=True, supersets=True),
+            suppression=True, local=True, keeps_limits=True, supersets=True, improves=True),
         Method("mondrian", mondrian,
             "strict cuts, each the allowed one that saves the most loss", any_requirement=True,
             keeps_limits=True),
@@ -356,7 +358,7 @@ METHODS: dict[str, Method] = {
             published="any"),
         Method("cover", cover,
             "classes of whole-column levels round by round, then cuts, repairs and swaps in them",
-            suppression=True, local=True),
+            suppression=True, local=True, improves=True),
         _make_close("fragments", fragments.build_fragments, _SOME,
             "close by construction: fragments of several sensitive attributes, dealt to classes",
             published="lines"),
@@ -392,7 +394,7 @@ METHODS: dict[str, Method] = {
         Method("auto", auto,
             "the method that suits the promise, the table and the time, or the best of several",
             any_requirement=True, suppression=True, supersets=True, local=True,
-            takes_objective=True, keeps_limits=True),
+            takes_objective=True, keeps_limits=True, improves=True),
     )
 }  # fmt: skip
 

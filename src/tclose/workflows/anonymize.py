@@ -101,12 +101,13 @@ def anonymize(
     `data` is a path or a frame. With `output` the release is written there (CSV, Parquet or Arrow,
     by its suffix) and verified before it appears; without, `release.data` holds it in the caller's
     own kind of frame. What is not given is taken from the policy's `[search]` and `[release]`. An
-    amount of work limits the search (`effort`, 20 if nothing else is said), so equal input, policy
-    and seed give equal bytes on any machine; with `seconds` the clock does. What the recount does
-    not prove is refused; with `fallback` a stricter promise is then searched, and `headline` says
-    so first. Without `polish` a method does what its paper says, and nothing after. `given` is an
-    earlier release about the same people, or a list of them: groups of people who are in the same
-    classes of all then keep the promise, too. Rows are linked by the column `given_key`.
+    amount of work limits the search (`effort`; if nothing else is said it grows with the table), so
+    equal input, policy and seed give equal bytes on any machine and with any number of cores; with
+    `seconds` the clock does. What the recount does not prove is refused; with `fallback` a stricter
+    promise is then searched, and `headline` says so first. Without `polish` a method does what its
+    paper says, and nothing after. `given` is an earlier release about the same people, or a list of
+    them: groups of people who are in the same classes of all then keep the promise, too. Rows are
+    linked by the column `given_key`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})
@@ -151,7 +152,11 @@ def anonymize(
     foreseen = tuple(foresee_one_class(problem))
     for note in foreseen:
         progress(Progress(0.0, 0.0, None, "", note=note))
-    job = replace(job, source=bound.source, people=people, notes=foreseen)
+    job, usual = replace(job, source=bound.source, people=people, notes=foreseen), budget.work
+    if chosen.improves:
+        budget = budget.scale_to(problem.n_cells)
+    if budget.work > usual:
+        progress(Progress(0.0, budget.work, None, "", note=foresee_work(problem, budget)))
     published = search_and_publish(job, bound, problem, chosen, budget, on_cancel, groups)
     if isinstance(published, Release):
         return published
@@ -201,6 +206,17 @@ def search_and_publish(
         assert draft.origin.given is not None
         job = replace(job, notes=(draft.origin.given.sentence, *job.notes))
     return publish(job, draft, partial(_wants_nothing, outcome, budget, on_cancel))
+
+
+def foresee_work(problem: SearchProblem, budget: Budget) -> str:
+    """What a search of a large table takes, where nobody has said what it may take."""
+    threads = budget.count_threads()
+    cores = "1 core" if threads == 1 else f"{threads} cores"
+    return (
+        f"{problem.n_cells:,} distinct rows: the search takes {budget.work:g} seconds of an "
+        f"ordinary core, about {budget.work / threads:.0f} by the clock with {cores}; --effort "
+        "sets how long"
+    )
 
 
 def refuse_infeasible(problem: SearchProblem) -> None:
