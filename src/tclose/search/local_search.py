@@ -68,7 +68,7 @@ LEAST_TURN, LEAST_ROUNDS, MOST_ROUNDS = 0.03, 2, 24
 """The effort that a region should have in a round; how many rounds there are."""
 REPAIRING = 0.85
 """The share of a turn that goes into destroy and repair; the rest into swaps."""
-WARMTH, COLD = 0.016, 0.15
+WARMTH, COLD = 0.03, 0.15
 """The first temperature, over what a class loses on the average; the last share of the budget in
 which nothing worse is accepted any more."""
 TRIES = 12

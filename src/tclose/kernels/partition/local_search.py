@@ -21,7 +21,7 @@ OPERATOR = np.dtype(
     [("pooled", "i8"), ("sampled", "i8"), ("tries", "i8"), ("saved", "f8"), ("effort", "f8")]
 )
 OPERATORS = [
-    (pooled, sampled, tries, 10.0, 1000.0)
+    (pooled, sampled, tries, 1.0, 1e6)
     for pooled in (1, 2, 3, 4)
     for sampled in (16, 64, 256, 2048)
     for tries in (4, 10)
@@ -244,8 +244,8 @@ class DestroyAndRepair(Memory):
                 if n_cells <= LARGEST_POOL:
                     gain = self._repair(n_cells, operator.tries, tightness, temperature)
                     spent += self.partitioner.effort + self.polishing
-                operator.saved = 0.99 * operator.saved + max(gain, 0.0)
-                operator.effort = 0.99 * operator.effort + spent
+                operator.saved = 0.995 * operator.saved + max(gain, 0.0)
+                operator.effort = 0.995 * operator.effort + spent
                 saved += gain
                 steps += spent
         return saved, steps
