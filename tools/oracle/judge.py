@@ -1,6 +1,7 @@
 """Judges small tables by the definitions alone, and compares every verdict of tclose with that.
 
     python tools/oracle/judge.py --tables 2000 --releases 100 --seed 1
+    python tools/oracle/judge.py --tables 200 --engine ibis      (or spark)
 
 Thresholds lie exactly at what a table attains (it must hold) or a hair beyond (it must not), so
 that any rounding shows. The judgement uses fractions and whole numbers only and shares no code with
@@ -14,6 +15,7 @@ import argparse
 import random
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -23,7 +25,11 @@ HAIR = Fraction(1, 10**9)
 GROUPS = {"left": ["a", "b", "c"], "right": ["d", "e"], "alone": ["f"]}
 GROUP_OF = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}
 Row = dict[str, str]
-METHODS = ("mondrian", "mondrian-relaxed", "hybrid", "optimal", "incognito", "fragments", "mdav")
+METHODS = (
+    "hybrid", "mondrian", "mondrian-median", "mondrian-relaxed", "optimal", "incognito", "cover",
+    "fragments", "fragments-thesis", "matching", "sabre", "sabre-curve", "mdav", "micro-merge",
+    "micro-swap", "micro-t-first", "wang-cluster", "wang-pca", "frequency-deal", "auto",
+)  # fmt: skip
 
 
 # --- the definitions
@@ -250,12 +256,39 @@ def as_table(rows: list[Row]) -> Any:
     return pa.table({name: [row[name] for row in rows] for name in rows[0]})
 
 
-def compare_verdicts(case: Case) -> list[str]:
+def open_engine(name: str) -> Callable[[list[Row]], Any]:
+    """What makes a table of an engine from rows, so that the engine itself counts them."""
+    if name == "ibis":
+        import ibis
+
+        def put(rows: list[Row]) -> Any:
+            backend = ibis.sqlite.connect()  # another engine than the one that counts Arrow tables
+            names = list(rows[0])
+            backend.con.execute(f"CREATE TABLE people ({', '.join(f'{n} TEXT' for n in names)})")
+            marks = ", ".join("?" * len(names))
+            values = [tuple(row.values()) for row in rows]
+            backend.con.executemany(f"INSERT INTO people VALUES ({marks})", values)
+            backend.con.commit()
+            return backend.table("people")
+
+        return put
+    if name == "spark":
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.sql.shuffle.partitions", "2")
+        session = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        return lambda rows: session.createDataFrame(as_table(rows))
+    return as_table
+
+
+def compare_verdicts(case: Case, make: Callable[[list[Row]], Any] = as_table) -> list[str]:
     """What tclose says otherwise."""
     import tclose
 
     people = as_table(case.population) if case.population else None
-    audit = tclose.verify(as_table(case.rows), case.policy, population=people)
+    audit = tclose.verify(make(case.rows), case.policy, population=people)
     found = {(each.requirement, each.attribute): each.holds for each in audit.requirements}
     wrong = [
         f"{name} of {of}: {case.expected[name, of]} by definition, not {found.get((name, of))}"
@@ -303,12 +336,14 @@ def main() -> int:
     parser.add_argument("--tables", type=int, default=2000, help="tables that are judged")
     parser.add_argument("--releases", type=int, default=0, help="releases that are made and judged")
     parser.add_argument("--seed", type=int, default=1, help="of the first table")
+    parser.add_argument("--engine", default="arrow", choices=["arrow", "ibis", "spark"])
     asked = parser.parse_args()
+    make = open_engine(asked.engine)
     verdicts = wrong = made = 0
     for seed in range(asked.seed, asked.seed + asked.tables):
         case = make_case(random.Random(seed))
         verdicts += len(case.expected)
-        for line in compare_verdicts(case):
+        for line in compare_verdicts(case, make):
             wrong += 1
             print(f"table {seed}: {line}")
     for seed in range(asked.seed, asked.seed + asked.releases):
@@ -317,7 +352,11 @@ def main() -> int:
         for line in found or ():
             wrong += 1
             print(f"release {seed}: {line}")
-    print(f"{asked.tables:,} tables, {verdicts:,} verdicts, {made:,} releases; {wrong:,} wrong")
+    print(
+        f"{asked.engine}: {asked.tables:,} tables, {verdicts:,} verdicts, {made:,} releases; ",
+        end="",
+    )
+    print(f"{wrong:,} wrong")
     return 1 if wrong else 0
 
 
