@@ -371,3 +371,19 @@ def test_a_sheet_that_others_wrote_is_released_and_verified(tmp_path: Path) -> N
     after = pd.read_excel(tmp_path / "out.xlsx", dtype=str)
     assert after["age"].tolist() == ["[30, 31]"] * 2 + ["[40, 41]"] * 2
     assert after["note"].tolist()[2] == "007" and release.path == tmp_path / "out.xlsx"
+
+
+def test_a_release_beside_other_sheets_is_not_confirmed(tmp_path: Path) -> None:
+    path = tmp_path / "release.xlsx"
+    made = openpyxl.Workbook()
+    for row in (["age", "ill", "note"], ["30", "flu", "x"], ["30", "flu", "y"]):
+        made.active.append(row)
+    made.save(path)
+    assert tclose.verify(path, POLICY).holds
+    made.create_sheet("raw").append(["name", "age"])
+    made["raw"].sheet_state = "hidden"
+    made.save(path)
+    with pytest.raises(DataError, match="2 sheets"):
+        tclose.verify(path, POLICY)
+    named = tclose.Reading(sheet=made.active.title)
+    assert tclose.verify(path, POLICY, reading=named).holds and tclose.audit(path, POLICY).holds

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tclose.data.binding import open_source
-from tclose.data.io.paths import AS_FOUND, Reading
+from tclose.data.io.paths import AS_FOUND, KINDS, Reading, suffix_of
 from tclose.data.io.records import json_hash
 from tclose.data.source import Source
 from tclose.errors import UsageError
@@ -56,6 +56,8 @@ def verify(
     True
     """
     reading.refuse_idle_query(data, population)
+    if isinstance(data, str | Path) and reading.sheet is None:
+        _refuse_unjudged(Path(data))
     rules = require_policy(data, policy)
     table = open_table(data, rules, reading, progress=progress, is_clean=True)
     if table.policy is not None and not table.problems and not table.policy.promises_something:
@@ -66,6 +68,14 @@ def verify(
     return audit_table(
         table, people, reading, measure_all=False, progress=progress, supersets=named
     )
+
+
+def _refuse_unjudged(path: Path) -> None:
+    """Raises where a file holds tables beside the one that is judged."""
+    if KINDS.get(suffix_of(path)) == "excel" and path.is_file():
+        from tclose.data.engines.files.excel import refuse_other_sheets
+
+        refuse_other_sheets(path)
 
 
 def check_origin(

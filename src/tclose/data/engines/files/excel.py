@@ -76,6 +76,19 @@ def open_excel(files: Files, sheet: str | None, connection: Connection) -> DuckS
     )  # fmt: skip
 
 
+def refuse_other_sheets(path: Path) -> None:
+    """Raises where a workbook that is to be passed on holds more sheets than the one judged."""
+    _refuse_exhausting(path)
+    with _open_book(path) as book:
+        number = len(book.sheetnames)
+    if number > 1:
+        raise DataError(
+            f"the file has {number} sheets, and whoever gets it sees all of them",
+            where=path.name,
+            hint="save the release in a file of its own, or name the sheet that counts (--sheet)",
+        )
+
+
 @contextmanager
 def _open_book(path: Path) -> Iterator[Any]:
     """The workbook; what openpyxl warns about (styles, validation) does not concern values."""
