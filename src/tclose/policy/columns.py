@@ -13,7 +13,7 @@ from tclose.distance.numbers import MisuseError, Number, Part, must
 from tclose.errors import nearest
 from tclose.hierarchy.builtin import AS_BUILDER, list_builtins
 from tclose.plain import exact, number_text
-from tclose.policy.cleaning import ColumnCleaning, write_values
+from tclose.policy.cleaning import ColumnCleaning, Digits, write_values
 from tclose.requirements.registry import ColumnRequirements
 
 Role = Literal["identifier", "quasi", "sensitive", "insensitive", "count", "weight", "subject"]
@@ -217,6 +217,11 @@ class Column(ColumnRequirements, ColumnCleaning):
         description="sensitive, with t: how a missing value or a group of the hierarchy counts: as "
         "a value of its own, or as the values that it may be, in their shares of the table",
     )
+    borders: Annotated[Number, Digits, must("above 0", lambda step: step > 0)] | None = Field(
+        None,
+        description="quasi-identifiers of numbers without a hierarchy: the ends of intervals are "
+        "widened to multiples of this, so that they are nobody's value",
+    )
     accept: str | None = Field(
         None, min_length=1, description="why the column may be released though nothing protects it"
     )
@@ -303,6 +308,13 @@ class Column(ColumnRequirements, ColumnCleaning):
         keys = ("exact", "max_width", "max_level")
         unset = (None, False)
         return tuple(key for key in keys if not any(getattr(self, key) is no for no in unset))
+
+    @model_validator(mode="after")
+    def _refuse_borders(self) -> Column:
+        if self.borders is not None and (self.role != "quasi" or self.hierarchy or self.limits):
+            what = "only quasi-identifiers without a hierarchy or a limit have borders to widen"
+            raise MisuseError(what, "leave `borders` out, or those")
+        return self
 
     @model_validator(mode="after")
     def _refuse_limits(self) -> Column:

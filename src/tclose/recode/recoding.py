@@ -17,15 +17,17 @@ from tclose.arrays import Flags, Ints
 from tclose.data.binding import BoundTable, narrow
 from tclose.data.encode.cells import Cells
 from tclose.data.encode.columns import Dictionary
+from tclose.data.encode.labels import ANYTHING
 from tclose.errors import InternalError, PolicyError
 from tclose.recode.levels import recode_by_levels
+from tclose.recode.shapes import find_width, widen_ends
 from tclose.recode.values import Recoding, Released, merge_alike, write_values
 from tclose.requirements import failing_classes, state_requirements
 from tclose.search import Outcome, SearchProblem
 from tclose.search.limits import keep_limits
 from tclose.search.outcome import merge_refused
 from tclose.search.problem import number_classes
-from tclose.utility.loss import Quasi, code_quasi, partition_loss
+from tclose.utility.loss import Quasi, code_quasi, partition_loss, weigh_loss
 
 
 def recode_outcome(bound: BoundTable, outcome: Outcome) -> Recoding:
@@ -40,7 +42,30 @@ def recode_outcome(bound: BoundTable, outcome: Outcome) -> Recoding:
 def recode_classes(bound: BoundTable, quasi: Quasi, label: Ints, how: str = "local") -> Recoding:
     """What some classes are released as, each by itself."""
     loss = partition_loss(quasi.columns, quasi.codes, bound.cells.rows, label)
-    return Recoding(label, write_values(bound, quasi, label, recoding=how), loss, quasi)
+    recoding = Recoding(label, write_values(bound, quasi, label, recoding=how), loss, quasi)
+    return _widen_borders(bound, recoding)
+
+
+def _widen_borders(bound: BoundTable, recoding: Recoding) -> Recoding:
+    """The same with the ends of intervals at multiples of what the policy says, and that loss."""
+    steps = {name: bound.policy.columns[name].borders for name in bound.classes.quasi}
+    if not any(steps.values()):
+        return recoding
+    released, each = [], recoding.loss.classes.copy()
+    for at, (words, column) in enumerate(
+        zip(recoding.released, recoding.quasi.columns, strict=True)
+    ):
+        step = steps[words.column]
+        if step is not None:
+            words = replace(words, values=tuple(widen_ends(word, step) for word in words.values))
+            domain = float(column.place[-1] - column.place[0]) if len(column.place) else 0.0
+            widths = [find_width(word) / (domain or 1.0) for word in words.values]
+            known = np.array([word not in (None, ANYTHING) for word in words.values], bool)
+            each[known, at] = np.minimum(np.array(widths)[known], 1.0)
+        released.append(words)
+    names = [words.column for words in released]
+    loss = weigh_loss(names, each, bound.cells.rows, recoding.label)
+    return replace(recoding, released=tuple(released), loss=loss)
 
 
 def recode_and_repair(
@@ -76,7 +101,7 @@ def _recode_full_domain(
     kept = np.where(label >= 0, whole.label, -1)
     if not np.array_equal(number_classes(label), number_classes(kept)):
         raise InternalError("the classes of a full-domain outcome are not those of its levels")
-    return replace(whole.with_label(kept, bound.cells.rows), quasi=quasi)
+    return _widen_borders(bound, replace(whole.with_label(kept, bound.cells.rows), quasi=quasi))
 
 
 def find_failing_cells(

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import ceil, floor
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,8 @@ from tclose.data.encode.labels import (
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
+from tclose.plain import exact
+from tclose.policy.cleaning import write_number
 from tclose.policy.columns import HierarchySpec
 from tclose.recode.values import Released, write_interval, write_set
 from tclose.utility.loss import ColumnLoss
@@ -102,6 +105,27 @@ def interval_ends(label: str) -> tuple[str, str]:
     """
     found = INTERVAL.match(label) if read_interval(label) is not None else None
     return (found[2], found[3]) if found else (label, label)
+
+
+def widen_ends(label: str | None, step: Fraction) -> str | None:
+    """A released interval, or a single value, between multiples of a step; at least one step wide.
+
+    >>> [widen_ends(label, Fraction(5)) for label in ("[21, 23]", "[20, 26]", "20", "-1.5", "*")]
+    ['[20, 25]', '[20, 30]', '[20, 25]', '[-5, 0]', '*']
+    """
+    if label in (None, ANYTHING):
+        return label
+    first, last = map(exact, interval_ends(str(label)))
+    low, high = floor(first / step), ceil(last / step)
+    return f"[{write_number(low * step)}, {write_number(max(high, low + 1) * step)}]"
+
+
+def find_width(label: str | None) -> float:
+    """How far the ends of a released interval of plain numbers are apart; 0 where it has none."""
+    if label in (None, ANYTHING):
+        return 0.0
+    first, last = map(exact, interval_ends(str(label)))
+    return float(last - first)
 
 
 def list_ends(released: Sequence[str | None]) -> list[tuple[str, str]]:

@@ -23,6 +23,7 @@ import numpy as np
 
 from tclose.arrays import Flags, Floats, Ints
 from tclose.data.binding import BoundTable
+from tclose.data.encode.columns import NUMBER
 from tclose.data.encode.limits import GeneralizationLimit, refuse_limit
 from tclose.distance.histogram import Counts, add_by_group
 from tclose.errors import PolicyError, Problem
@@ -231,7 +232,11 @@ def code_quasi(bound: BoundTable) -> Quasi:
 def _code_column(bound: BoundTable, name: str) -> tuple[ColumnLoss, Ints] | Problem:
     """The column's loss, and the new code of each of its dictionary codes (a missing one last)."""
     made, column = _code_values(bound, name), bound.policy.columns[name]
-    if isinstance(made, Problem) or not column.limits:
+    if isinstance(made, Problem):
+        return made
+    if column.borders is not None and (problem := _refuse_borders(bound, name)) is not None:
+        return problem
+    if not column.limits:
         return made
     tree, dictionary = bound.hierarchies.get(name), bound.cells.dictionaries[name]
     if (problem := refuse_limit(name, column, dictionary, tree)) is not None:
@@ -242,6 +247,18 @@ def _code_column(bound: BoundTable, name: str) -> tuple[ColumnLoss, Ints] | Prob
     places = dictionary.places[0] if loss.kind == "interval" else loss.place.astype(int).tolist()
     reach = limit.find_reach(places, loss.values)
     return replace(loss, reach=reach, max_level=limit.level), codes
+
+
+def _refuse_borders(bound: BoundTable, name: str) -> Problem | None:
+    """What is wrong where the ends of a column's intervals are to be widened, if anything."""
+    words, where = bound.cells.dictionaries[name], f"columns.{name}.borders"
+    if bound.policy.release.recoding != "local":
+        hint = "leave it out, or release.recoding"
+        return Problem(where, "central values have no borders", hint)
+    if words.kind != "number" or not all(NUMBER.match(label) for label in words.labels):
+        hint = "give the column a hierarchy, whose borders do not depend on the values"
+        return Problem(where, "only plain numbers have borders to widen", hint)
+    return None
 
 
 def _code_values(bound: BoundTable, name: str) -> tuple[ColumnLoss, Ints] | Problem:

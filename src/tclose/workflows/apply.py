@@ -52,6 +52,11 @@ def apply(
         policy if policy is not None else parse_embedded_policy(plan.policy, base, keeper="plan")
     )
     bound = check(data, rules, reading=reading, unknown_values="keep")
+    widened = [name for name, column in bound.policy.columns.items() if column.borders is not None]
+    if widened:
+        what = "a plan whose intervals were widened does not say where new values belong"
+        hint = "give the column a hierarchy (intervals, cuts) in place of `borders`"
+        raise UsageError(what, where=f"columns.{widened[0]}.borders", hint=hint)
     targets.refuse(bound, bound.source.stream(), (data, policy, population))
     people = count_population(bound, population, reading)
     recoding, applied = insert_cells(bound, plan, people)
