@@ -238,10 +238,12 @@ class SparkSource(Source):
         yield from replace(self, frame=self.release_frame(translation)).stream().batches()
 
     def _change_column(self, change: Change, translation: Translation) -> Any:
-        field = self.frame.schema[change.name]
-        value = frames.drop_inner_notes(change.name, field.dataType)
-        if change.kind == "same" and field.metadata:
-            return frames.drop_notes(self.frame.sparkSession, change.name, value)
+        value = get_column(change.name)
+        if change.kind in ("same", "hidden"):
+            field = self.frame.schema[change.name]
+            value = frames.drop_inner_notes(change.name, field.dataType)
+            if change.kind == "same" and field.metadata:
+                return frames.drop_notes(self.frame.sparkSession, change.name, value)
         if change.kind == "text":
             value = get_column(change.at)
         elif change.kind == "hidden":
