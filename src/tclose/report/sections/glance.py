@@ -35,11 +35,14 @@ LITTLE = 0.2
 
 
 def make_glance_section(subject: Subject) -> Section:
-    """Three verdicts side by side, then what a reader should know before anything else."""
+    """What a reader is warned of, three verdicts side by side, and what is to be known of them."""
     cards = [judge_usefulness(subject)]
     if subject.edition != "users":
         cards = [_judge_promise(subject), *cards, _judge_attacks(subject)]
-    parts: list[Part] = [Cards(tuple(cards)), *_list_notices(subject), _show_figures(subject)]
+    notices = list(_list_notices(subject))
+    first = [notice for notice in notices if notice.tone == "bad"]
+    others = [notice for notice in notices if notice.tone != "bad"]
+    parts: list[Part] = [*first, Cards(tuple(cards)), *others, _show_figures(subject)]
     return Section("glance", "At a glance", tuple(parts))
 
 
