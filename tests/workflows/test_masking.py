@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
@@ -18,7 +20,12 @@ from typer.testing import CliRunner
 
 import tclose
 from tclose.cli import app
+from tclose.data.binding import bind, open_source
 from tclose.errors import PolicyError, UsageError
+from tclose.policy.model import Policy
+from tclose.search import Budget, method_named, problem_of
+from tclose.search.masking import Masking, mask_values
+from tclose.search.problem import number_classes
 
 GROUPS = {"lung": ["flu", "cough", "asthma"], "belly": ["ulcer", "gastritis"]}
 GROUP = {value: group for group, values in GROUPS.items() for value in values}
@@ -133,6 +140,34 @@ def test_masks_divide_classes_and_keep_the_promise(how: str, by: str) -> None:
     assert tclose.verify(release).holds
     stricter = make_policy(by, "0.05")
     assert not tclose.verify(release.data, stricter).holds
+
+
+def test_rows_that_are_left_out_are_compared_with_nobody() -> None:
+    table = make_table(3)
+    wide, narrow = (
+        problem_of(bind(Policy.build(**make_policy("equal", t)), open_source(table)))
+        for t in ("0.1", "0.07")
+    )
+    found = method_named("hybrid").run(narrow, Budget(effort=1))
+    smallest = int(np.argmin(np.bincount(found.label, narrow.rows)))
+    label = number_classes(np.where(found.label == smallest, -1, found.label))
+    assert not wide.find_failing(label).any()
+    outcome = replace(found, label=label, loss=wide.loss(label).overall)
+    made = mask_values(wide, outcome, Masking("generalize", 0.1, 0.2), Budget(effort=1))
+    assert made.masked is not None and ((made.label < 0) == (label < 0)).all()
+    level = made.masked["ill"]
+    names = np.array(wide.classes.attributes["ill"].labels)[wide.classes.cell_codes["ill"]]
+    told = [
+        GROUP[name] if up == 1 else "*" if up else name
+        for name, up in zip(names, level, strict=True)
+    ]
+    values: list[str | None] = []
+    classes: dict[int, list[str | None]] = {}
+    for value, number, rows in zip(told, made.label.tolist(), wide.rows.tolist(), strict=True):
+        if number >= 0:
+            classes.setdefault(number, []).extend([str(value)] * rows)
+            values += [str(value)] * rows
+    assert max(measure(part, values, "equal") for part in classes.values()) <= F(1, 10)
 
 
 def test_values_that_are_not_masked_are_those_of_the_table() -> None:

@@ -144,7 +144,9 @@ class _Search:
         self.effort = EFFORT * budget.expected
         self.spent = 0.0
         self.k = max(problem.constraints.k, 1)
-        self.fields = list(_list_fields(problem, masking))
+        self.released = np.where(outcome.label >= 0, problem.rows, 0)
+        """[cells]: rows, none of those that are left out, which no class is compared with."""
+        self.fields = list(_list_fields(problem, masking, self.released))
         self.most = int(masking.share * problem.n_rows)
         self.room = int(DIVIDING * self.most)
         order = np.argsort(outcome.label, kind="stable")
@@ -397,9 +399,9 @@ class _Search:
         label, levels = self._read()
         if not any((each > 0).any() for each in levels.values()):
             return []
-        numbers = np.unique(label)
+        numbers = np.unique(label[label >= 0])
         judged = replace(self.problem, classes=self._mask_classes(levels))
-        fails = judged.find_failing(np.searchsorted(numbers, label))
+        fails = judged.find_failing(np.where(label < 0, -1, np.searchsorted(numbers, label)))
         found: list[int] = numbers[fails].tolist()
         return found
 
@@ -421,7 +423,7 @@ class _Search:
             level = levels.get(each.attribute.name)
             if level is None:
                 continue
-            rows, values = self.problem.rows, len(each.table)
+            rows, values = self.released, len(each.table)
             told = level == 0
             each.left = np.bincount(each.code[told], rows[told], values).astype(np.float64)
             each.describe_masks()
@@ -477,7 +479,7 @@ class _Search:
         return replace(classes, cell_codes=codes, masked=masked)
 
 
-def _list_fields(problem: SearchProblem, masking: Masking) -> Iterator[_Field]:
+def _list_fields(problem: SearchProblem, masking: Masking, released: Ints) -> Iterator[_Field]:
     """The attributes that are to be close; those that may be masked with what masks do."""
     constraints, classes = problem.constraints, problem.classes
     for constraint in constraints.compiled:
@@ -486,7 +488,7 @@ def _list_fields(problem: SearchProblem, masking: Masking) -> Iterator[_Field]:
         assert isinstance(metric, TreeMetric)
         code = classes.cell_codes[name]
         values = attribute.values
-        rows = np.bincount(code, problem.rows, values).astype(np.float64)
+        rows = np.bincount(code, released, values).astype(np.float64)
         edges = metric.below(np.eye(values, dtype=np.int64)).T[:-1].astype(np.float64)
         length = metric.length[:-1].astype(np.float64) / metric.diameter
         t = float(constraint.threshold) - MARGIN
@@ -522,7 +524,7 @@ def count_masked(problem: SearchProblem, levels: Levels) -> dict[str, int]:
 def find_cost(problem: SearchProblem, levels: Levels, masking: Masking) -> float:
     """What all masks cost, as a share of losing every row."""
     total = 0.0
-    for each in _list_fields(problem, masking):
+    for each in _list_fields(problem, masking, problem.rows):
         level = levels.get(each.attribute.name)
         for height, price in enumerate(each.price if level is not None else ()):
             some = level == height + 1
