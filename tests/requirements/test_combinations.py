@@ -123,6 +123,27 @@ def test_searches_find_the_least_levels_that_keep_it(seed: int, method: str) -> 
         assert optimality is not None and optimality.optimal
 
 
+@pytest.mark.parametrize("method", ["auto", "hybrid", "mondrian"])
+@pytest.mark.parametrize("seed", range(3))
+def test_single_cells_are_suppressed_until_it_holds(seed: int, method: str) -> None:
+    """As local suppression does elsewhere; with no more stars than whole columns would take."""
+    rows = make_rows(seed, 150)
+    rows[0]["age"], rows[1]["age"] = 21, 88
+    policy = make_policy(
+        {"size": 1, "k": 12}, {"size": 2, "k": 6, "t": "1/3"}, k=2, ill={"t": "1/2"}
+    )
+    policy["release"] = {"recoding": "suppress-cells"}
+    release = tclose.anonymize(pa.Table.from_pylist(rows), policy, method=method, effort=1)
+    table = release.data.to_pylist()
+    assert min(map(len, list_groups(table, 1))) >= 12
+    assert min(map(len, list_groups(table, 2))) >= 6
+    assert max(apart(part, table) for part in list_groups(table, 2)) <= Fraction(1, 3)
+    assert tclose.verify(release).holds
+    columns = tclose.anonymize(pa.Table.from_pylist(rows), policy, method="optimal", effort=1)
+    if method == "auto":
+        assert release.loss.overall <= columns.loss.overall
+
+
 def test_what_is_implied_is_left_to_every_method() -> None:
     rows = make_rows(1, 80)
     policy = make_policy({"size": 2, "k": 3, "t": "1/3"}, k=3, ill={"t": "1/3"})

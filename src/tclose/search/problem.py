@@ -7,7 +7,7 @@ slower than the compiled constraints, and the last word. `infeasible` says what 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -248,8 +248,22 @@ class SearchProblem:
         """The classes of a labelling, from the cells that it keeps."""
         kept = np.flatnonzero(label >= 0)
         count = int(label.max(initial=-1)) + 1
+        if climbs is None and self.foresees_columns:
+            climbs = [[code] for code in self._code_stars(kept, label[kept], count)]
         proposal = ProposedCells(self.classes.cell_class[kept], label[kept], climbs, supersets)
         return _regroup(self.classes.of_cells(kept), label[kept], count), proposal
+
+    @property
+    def foresees_columns(self) -> bool:
+        """Whether classes tell what their columns are released as: a value, or a star."""
+        return self.objective.stars and self.constraints.whole_columns
+
+    def _code_stars(self, cells: Ints, label: Ints, count: int) -> Iterator[Ints]:
+        """By column, the code of what every class is released as: its value, or the one after all
+        values for a star."""
+        for column, codes in zip(self.columns, self.codes[cells].T, strict=True):
+            low, high = ends(codes, label, count, column.values)
+            yield np.where(low == high, low, column.values)
 
     def breaks_uncompiled(self, parts: Sequence[Ints]) -> bool:
         """Whether one of some classes, given by their cells, breaks a requirement that cannot be

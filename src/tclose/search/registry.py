@@ -33,6 +33,8 @@ TINY_BUDGET = 0.5
 BUILDING, REPAIRING = 0.14, 0.06
 """What all challengers get, and the best of them on top, as shares of the effort of `hybrid`."""
 EXTRA = BUILDING + REPAIRING
+COLUMNS_AFTER = 0.8
+"""The share of the effort after which stars of whole columns are tried."""
 NEAR = 1.05
 """A partition that loses so many times the least is worth repairs."""
 SMALL = Fraction(3, 50)
@@ -112,10 +114,12 @@ class Method:
     def cannot(self, problem: SearchProblem) -> tuple[str, ...]:
         """What of the problem is beyond the method."""
         constraints, reasons = problem.constraints, []
-        if constraints.whole_columns and not self.takes_objective:
+        foreseen = self.takes_objective or problem.foresees_columns
+        if constraints.whole_columns and not foreseen:
             reasons.append("does not recode whole columns, as promises of combinations need")
-        elif constraints.uncompiled and not self.any_requirement:
-            names = sorted({f"{each.name} of {each.attribute}" for each in constraints.uncompiled})
+        unjudged = [each for each in constraints.uncompiled if not each.capabilities.whole_columns]
+        if unjudged and not self.any_requirement:
+            names = sorted({f"{each.name} of {each.attribute}" for each in unjudged})
             reasons.append(f"cannot judge {', '.join(names)}")
         if constraints.supersets and not self.supersets:
             reasons.append("does not know (n, t)-closeness")
@@ -159,6 +163,8 @@ def auto(problem: SearchProblem, budget: Budget) -> Outcome:
     def search(some: SearchProblem, part: Budget) -> Outcome:
         if name == "hybrid":
             return run_portfolio(some, part)
+        if some.foresees_columns:
+            return _choose_stars(some, part, name)
         return replace(METHODS[name].search(some, part), why=f"{name}: {why}")
 
     exact = tighten_to_zero(problem)
@@ -174,6 +180,17 @@ def auto(problem: SearchProblem, budget: Budget) -> Outcome:
     if other.cost < found.cost:
         best = replace(other, why=f"{other.why}; found for t = 0, which loses less here")
     return replace(best, tried=steps, stopped=max(found, other, key=_is_early).stopped)
+
+
+def _choose_stars(problem: SearchProblem, budget: Budget, name: str) -> Outcome:
+    """Stars in single cells, repaired until combinations hold, or in whole columns: the fewer."""
+    cells = METHODS[name].search(problem, budget.portion(COLUMNS_AFTER, 0.0))
+    if cells.stopped == "cancelled":
+        return cells
+    columns = METHODS["optimal"].search(problem, budget.portion(1 - COLUMNS_AFTER, COLUMNS_AFTER))
+    best = min((cells, columns), key=lambda outcome: outcome.cost)
+    why = f"single cells lost {cells.cost:.4f}, whole columns {columns.cost:.4f}"
+    return replace(best, tried=_list_trials([cells, columns]), why=f"{best.method}: {why}")
 
 
 def _is_early(outcome: Outcome) -> bool:
@@ -210,7 +227,7 @@ def choose_method(problem: SearchProblem, budget: Budget) -> tuple[str, str]:
     """The method that `auto` runs, and why; other methods may challenge `hybrid`."""
     if problem.objective.given:
         return "optimal", "a loss or levels of whole columns are asked for"
-    if problem.constraints.whole_columns:
+    if problem.constraints.whole_columns and not problem.foresees_columns:
         return "optimal", "combinations of columns can be foreseen where whole columns are recoded"
     unfit = METHODS["hybrid"].cannot(problem)
     if problem.constraints.supersets and (unfit or budget.expected < TINY_BUDGET):
