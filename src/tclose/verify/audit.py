@@ -34,6 +34,7 @@ from tclose.requirements import (
     state_requirements,
 )
 from tclose.requirements.classes import Classes, find_views
+from tclose.requirements.identity.combinations import CombinationRequirement
 from tclose.verify.caveats import find_caveats, judge_added, judge_identifiers, judge_limits
 from tclose.verify.supersets import read_supersets
 from tclose.verify.uniqueness import PopulationUniques, estimate_table
@@ -254,17 +255,24 @@ def audit_parts(
 
 def judge_stars(classes: Classes, stated: Sequence[Requirement]) -> Iterator[Verdict]:
     """The promises once more, with every star read as any value: a class is seen by itself, and
-    together with all rows that would fit it if their stars were its values."""
+    together with all rows that would fit it if their stars were its values. (Who agrees in some of
+    the columns is a union of classes already, which more rows that may fit only make larger.)"""
     star = [classes.dictionaries[name].labels.index(ANYTHING)
             if ANYTHING in classes.dictionaries[name].labels else -1
             for name in classes.quasi]  # fmt: skip
     view, member = find_views(classes.key, classes.key == np.array(star, dtype=np.int64))
     seen = replace(classes, view_of=view, class_of=member)
-    judged = [each for each in stated if each.adversary == "knows_class"]
+    judged = [
+        each
+        for each in stated
+        if each.adversary == "knows_class" and not isinstance(each, CombinationRequirement)
+    ]
     for found in evaluate(judged, seen):
         attained = Judgement.of(found, seen)
         verdict = attained.verdict(found.requirement, attained.worst + 1, classes.n_rows)
-        yield replace(verdict, reading=STARS_AS_ANY)
+        usual = verdict.reading == "separate"
+        reading = STARS_AS_ANY if usual else f"{verdict.reading}, {STARS_AS_ANY}"
+        yield replace(verdict, reading=reading)
 
 
 def list_requirements(

@@ -62,7 +62,7 @@ def name_requirement(verdict: Verdict, subject: Subject) -> str:
     kind = find_requirement(verdict.requirement)
     topic = IDENTIFIERS[0] if kind is None else kind.topic
     name = topic.format(about=subject.show(verdict.attribute or ""), reading=verdict.reading)
-    if verdict.reading == STARS_AS_ANY:
+    if verdict.reading.endswith(STARS_AS_ANY):
         return f"{name} ({STARS_AS_ANY})"
     return f"{name} (others known)" if verdict.adversary == "knows_others" else name
 
