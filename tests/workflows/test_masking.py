@@ -170,6 +170,34 @@ def test_rows_that_are_left_out_are_compared_with_nobody() -> None:
     assert max(measure(part, values, "equal") for part in classes.values()) <= F(1, 10)
 
 
+@pytest.mark.parametrize("how", ["generalize", "hide"])
+def test_rows_left_out_come_back_where_masked_values_count_as_what_they_may_be(how: str) -> None:
+    """With whole columns too, whose classes cannot be divided."""
+    returned = {}
+    alike = [
+        {"age": 20 + at % 40, "zip": "z", "ill": "flu" if at % 6 else "ulcer"} for at in range(24)
+    ]
+    table = pa.concat_tables([make_table(3), pa.Table.from_pylist(alike)])
+    for masked in ("apart", "spread"):
+        policy = make_policy("equal", "0.25", effort=1, suppression="1/5", method="optimal")
+        columns = policy["columns"]
+        columns["ill"]["masked"] = masked
+        columns["age"] = {"role": "quasi", "hierarchy": {"intervals": [5, 10, 20]}}
+        policy["release"] = {"leftover": how}
+        release = tclose.anonymize(table, policy)
+        told = release.certificate.leftover
+        assert told is not None and release.holds
+        returned[masked] = told.generalized + told.hidden
+        rows = release.data.to_pylist()
+        values = [row["ill"] for row in rows]
+        parts: dict[tuple[str, str], list[str | None]] = {}
+        for row in rows:
+            parts.setdefault((row["age"], row["zip"]), []).append(row["ill"])
+        if masked == "spread":
+            assert max(measure(part, values, "equal") for part in parts.values()) <= F("0.25")
+    assert returned["apart"] == 0 < returned["spread"]
+
+
 def test_values_that_are_not_masked_are_those_of_the_table() -> None:
     table = make_table(5)
     policy = make_policy("equal", "0.15", effort=1, masking="generalize", masking_cost="1/4")
