@@ -31,7 +31,7 @@ def take(page: Page, folder: Path, name: str, *, top: str = "") -> None:
     """One picture of the window, from a heading on."""
     wait(page)
     if top:
-        page.locator(top).first.scroll_into_view_if_needed()
+        page.locator(top).first.evaluate("(element) => element.scrollIntoView()")
     page.screenshot(path=folder / f"{name}.png")
 
 
@@ -42,8 +42,15 @@ def walk(page: Page, base: str, folder: Path) -> None:
         take(page, folder, name)
     page.goto(f"{base}/values?column=postcode")
     take(page, folder, "values")
-    page.goto(f"{base}/values?column=length_of_stay")
-    take(page, folder, "sensitive")
+    for name, column in (("sensitive", "length_of_stay"), ("tree", "diagnosis")):
+        page.goto(f"{base}/values?column={column}")
+        take(page, folder, name)
+    page.goto(f"{base}/values?column=ethnicity")
+    page.select_option("select[name=kind]", "groups")
+    for at, group in enumerate(("north > hills", "north > coast", "north > hills", "south")):
+        page.fill(f"input[name=group] >> nth={at}", group)
+    page.wait_for_selector("#levels tbody tr")
+    take(page, folder, "groups", top="fieldset")
     page.goto(f"{base}/risk")
     take(page, folder, "risk")
     page.goto(f"{base}/risk/why")
@@ -51,7 +58,6 @@ def walk(page: Page, base: str, folder: Path) -> None:
     page.goto(f"{base}/search")
     for effort in ("1", "4"):
         page.fill("input[name=effort]", effort)
-        page.select_option("select[name=rows]", "keep")
         page.click("main form.stacked button.primary")
         page.wait_for_selector(".job progress")
         if effort == "4":
@@ -64,10 +70,13 @@ def walk(page: Page, base: str, folder: Path) -> None:
     wait(page)
     page.click("figure svg a >> nth=2")
     take(page, folder, "explore")
+    page.goto(f"{base}/explore?what=lattice")
+    take(page, folder, "lattice")
     page.goto(f"{base}/explore?first=1&second=2")
     take(page, folder, "compare", top="#compare-heading")
     page.goto(f"{base}/before-after")
     take(page, folder, "before-after")
+    take(page, folder, "distributions", top="#spread-heading")
     page.goto(f"{base}/release")
     take(page, folder, "release")
 
@@ -91,6 +100,7 @@ def main() -> None:
         phone = {"width": 390, "height": 844}
         for name, path, size, scheme in (
             ("phone", "/columns", phone, "light"),
+            ("phone-dark", "/values?column=length_of_stay", phone, "dark"),
             ("dark", "/risk", {"width": WIDE, "height": TALL}, "dark"),
         ):
             page.set_viewport_size(size)

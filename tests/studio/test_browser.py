@@ -173,7 +173,7 @@ def test_a_steward_does_the_whole_work_on_a_messy_file(
     settle(page)
     for name in ("Name", "Notiz<b>"):
         page.get_by_role("checkbox", name=name, exact=True).check()
-    page.get_by_label("Make").select_option("identifier")
+    page.get_by_label("New role").select_option("identifier")
     page.get_by_role("button", name="those ticked").click()
     note = page.get_by_label("Role of Notiz<b>")
     assert note.input_value() == "identifier"
@@ -181,7 +181,7 @@ def test_a_steward_does_the_whole_work_on_a_messy_file(
     assert note.input_value() == "insensitive"
     page.get_by_label("Filter").press_sequentially("date")
     page.get_by_role("button", name="all 1 shown").wait_for()
-    page.get_by_label("Make").select_option("quasi")
+    page.get_by_label("New role").select_option("quasi")
     page.get_by_role("button", name="all 1 shown").click()
     page.get_by_role("button", name="Confirm the 8 suggested roles").click()
     page.get_by_role("link", name="Go on to the values").click()

@@ -20,6 +20,8 @@ MOST_MOVES = 40
 STEP = 44
 LEFT, RIGHT, TOP = 64, 24, 92
 ARCS, BARS = 150, 190
+AMOUNT = (34, 11)
+"""The room of an amount that is written on an arc."""
 LONGEST = 22
 """Letters of a value below its bars."""
 ROW = 22
@@ -250,10 +252,14 @@ def _draw_arcs(shares: Sequence[Share], moves: Sequence[Step], ground: float) ->
             words=f"{float(move.mass):.4f} from {move.source} to {move.target}",
         )  # fmt: skip
         yield element("path", d=f"M{end},{ground + 2} l-5,-9 h10 z", fill=INK, fill_opacity="0.7")
-    for move in moves:
+    written: list[tuple[float, float]] = []
+    for move in sorted(moves, key=lambda move: -move.mass):
         start, end = place[move.source], place[move.target]
         top = ground - 24 - (ARCS - 40) * abs(end - start) / reach
         # Halfway along the curve; of two arcs between the same values, above and below.
-        y = ground / 4 + top * 3 / 4 - (5 if start < end else -6)
-        amount = share_text(float(move.mass))
-        yield text((start + end) / 2, y, amount, size=10, anchor="middle", halo=True)
+        x, y = (start + end) / 2, ground / 4 + top * 3 / 4 - (5 if start < end else -6)
+        # The larger amounts keep their place in a crowd; the arcs themselves say the others.
+        if all(abs(x - u) > AMOUNT[0] or abs(y - v) > AMOUNT[1] for u, v in written):
+            written.append((x, y))
+            amount = share_text(float(move.mass))
+            yield text(x, y, amount, size=10, anchor="middle", halo=True)

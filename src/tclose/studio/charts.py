@@ -11,7 +11,7 @@ from tclose.arrays import Floats
 from tclose.hierarchy import Hierarchy
 from tclose.plain import share_text
 from tclose.report.charts.axes import Axis
-from tclose.report.charts.colours import BLUE, INK, SKY, SOFT
+from tclose.report.charts.colours import BLUE, INK, RULE, SKY, SOFT
 from tclose.report.charts.svg import box, line, picture, shorten, text
 from tclose.report.document import HistogramChart, Picture, Table
 from tclose.studio.table import ColumnCounts, show_value
@@ -31,12 +31,14 @@ def draw_spark(chart: HistogramChart | None) -> Picture | None:
     if chart is None:
         return None
     shares = [share or 0.0 for share in chart.series[0].values]
-    most, wide = max(shares, default=0.0) or 1.0, WIDE / max(len(shares), LEAST_BARS)
-    bars = [
-        box(at * wide, TALL - (tall := max(share / most * (TALL - 2), 0.6)), wide - GAP, tall,
-            BLUE, f"{name}: {share_text(share)}")
-        for at, (name, share) in enumerate(zip(chart.bins, shares, strict=True))
-    ]  # fmt: skip
+    wide, named = WIDE / max(len(shares), LEAST_BARS), len(shares)
+    if chart.across == "by frequency" and chart.bins[-1] == "others":
+        named -= 1  # however many the others are, they dwarf nothing
+    most, bars = max(shares[:named], default=0.0) or 1.0, []
+    for at, (name, share) in enumerate(zip(chart.bins, shares, strict=True)):
+        tall = max(min(share / most, 1.0) * (TALL - 2), 0.6)
+        colour, words = BLUE if at < named else RULE, f"{name}: {share_text(share)}"
+        bars.append(box(at * wide, TALL - tall, wide - GAP, tall, colour, words))
     drawn = picture(chart.title, chart.across, (WIDE, TALL), bars, inline=True)
     return Picture(chart.title, drawn, chart.table())
 

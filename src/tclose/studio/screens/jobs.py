@@ -41,7 +41,7 @@ def draw_curve(job: BackgroundJob) -> Picture | None:
     plot, losses = plots.lay_out(), [loss for _, loss in points]
     ticks = ticks_to(max(losses), 5)
     up = Axis(0.0, ticks[-1], plot.floor, plot.top)
-    across = plots.find_across(plot, [seconds for seconds, _ in points])
+    across = plots.find_across(plot, [0.0, points[-1][0]])
     marks = [(across.place(at), f"{at:g}") for at in ticks_between(0.0, points[-1][0])]
     stairs = [points[0], *(step for (_, was), (at, now) in pairwise(points)
                            for step in ((at, was), (at, now)))]  # fmt: skip
