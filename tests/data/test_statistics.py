@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -179,16 +178,21 @@ def test_damaged_files_are_told_without_their_content(tmp_path: Path) -> None:
         assert "secret" not in str(refused.value)
 
 
+def test_a_crash_of_the_library_is_a_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_survey(tmp_path / "a.sav")
+    (tmp_path / "pyreadstat.py").write_text("import os\nos.abort()\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(tclose.DataError, match="damaged"):
+        open_source(path)
+
+
 def test_without_the_library_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, usual = write_survey(tmp_path / "a.dta"), builtins.__import__
-
-    def refuse(name: str, *more: Any, **named: Any) -> Any:
-        if name == "pyreadstat":
-            raise ModuleNotFoundError(name)
-        return usual(name, *more, **named)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    path = write_survey(tmp_path / "a.dta")
+    place = "tclose.data.engines.files.statistics.find_spec"
+    monkeypatch.setattr(place, lambda name: None)
     with pytest.raises(tclose.DataError, match=r"tclose\[statistics\]"):
         open_source(path)

@@ -3,14 +3,21 @@
 Such files store codes, and say in value labels what each code means. A column whose values all have
 labels of their own is read as these labels, and remembers its codes: written to such a file again,
 it has both. What the file declares to be missing is missing, and so is an empty text.
+
+The library that reads them may crash on a damaged file, and takes its process with it: so it runs
+in one of its own, `python -m tclose.data.engines.files.statistics PATH TARGET [ENCODING]`.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +49,42 @@ Chunk = dict[str, list[Any]]
 def open_statistics(files: Files, encoding: str | None, connection: Connection) -> DuckSource:
     """The table in a Stata or SPSS file."""
     path, scratch = files.paths[0], Scratch()
+    if find_spec("pyreadstat") is None:
+        raise needs_pyreadstat(path)
+    target = scratch.place("table.arrow")
+    notes = _convert_apart(path, target, encoding, scratch)
+    import pyarrow.dataset as ds  # slow to import: it looks for pandas
+
+    return open_dataset(
+        ds.dataset([str(target)], format="ipc"), connection, files.name,
+        hashed=lambda: file_hash(path), scratch=scratch, files=files.paths, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _convert_apart(path: Path, target: Path, encoding: str | None, scratch: Scratch) -> list[str]:
+    """Converts a file in another process; what is to be noted of it."""
+    module = [sys.executable, "-m", __spec__.name, os.path.abspath(path), str(target)]
+    places = os.pathsep.join(place for place in sys.path if place)
+    with path.open("rb"):  # whoever may not read it hears that from the system
+        done = subprocess.run(
+            [*module, *([encoding] if encoding else [])],
+            capture_output=True, env={**os.environ, "PYTHONPATH": places}, check=False,
+            pass_fds=[file.fileno() for file in scratch.files.values()],
+        )  # fmt: skip
+    try:
+        told = json.loads(done.stdout)
+    except ValueError:  # it crashed
+        raise _damaged(path) from None
+    if "errno" in told:
+        raise OSError(told["errno"], told["strerror"])
+    if "what" in told:
+        raise DataError(told["what"], where=told["where"], hint=told["hint"])
+    notes: list[str] = told["notes"]
+    return notes
+
+
+def convert(path: Path, target: Path, encoding: str | None) -> list[str]:
+    """Writes the table in a Stata or SPSS file as an Arrow file; what is to be noted of it."""
     chunks, metadata = _open(path, encoding)
     refuse_ambiguous(metadata.column_names, path.name)
     columns = {
@@ -51,19 +94,28 @@ def open_statistics(files: Files, encoding: str | None, connection: Connection) 
     for chunk in chunks():
         for name, values in chunk.items():
             columns[name].look_at(values)
-    target = scratch.place("table.arrow")
     schema = pa.schema([column.field() for column in columns.values()])
     with pa.ipc.new_file(target, schema) as file:
         for chunk in chunks():
             arrays = [column.convert(chunk[name]) for name, column in columns.items()]
             file.write(pa.record_batch(arrays, schema=schema))
-    import pyarrow.dataset as ds  # slow to import: it looks for pandas
+    return [note for column in columns.values() for note in column.notes()]
 
-    return open_dataset(
-        ds.dataset([str(target)], format="ipc"), connection, files.name,
-        hashed=lambda: file_hash(path), scratch=scratch, files=files.paths,
-        notes=tuple(note for column in columns.values() for note in column.notes()),
-    )  # fmt: skip
+
+def _damaged(path: Path) -> DataError:
+    what = "not a Stata or SPSS file, damaged, or in another encoding"
+    hint = "name its encoding (--encoding), or save it again"
+    return DataError(what, where=path.name, hint=hint)
+
+
+def main(path: Path, target: Path, encoding: str | None) -> None:
+    """Converts a file and prints what came of it, for the process that asked."""
+    try:
+        print(json.dumps({"notes": convert(path, target, encoding)}))
+    except DataError as error:
+        print(json.dumps({"what": error.what, "where": error.where, "hint": error.hint}))
+    except OSError as error:
+        print(json.dumps({"errno": error.errno, "strerror": error.strerror}))
 
 
 @dataclass
@@ -125,10 +177,8 @@ def _classify(value: object) -> str:
 
 def _open(path: Path, encoding: str | None) -> tuple[Callable[[], Iterator[Chunk]], Any]:
     """The rows some at a time, from the first again at every call, and what is said of them."""
-    try:
-        import pyreadstat
-    except ModuleNotFoundError:
-        raise needs_pyreadstat(path) from None
+    import pyreadstat
+
     read = {".dta": pyreadstat.read_dta, ".por": pyreadstat.read_por}.get(
         suffix_of(path), pyreadstat.read_sav
     )
@@ -140,9 +190,7 @@ def _open(path: Path, encoding: str | None) -> tuple[Callable[[], Iterator[Chunk
         except (OSError, MemoryError):
             raise
         except Exception:  # its own words may quote what stands in the file
-            what = "not a Stata or SPSS file, damaged, or in another encoding"
-            hint = "name its encoding (--encoding), or save it again"
-            raise DataError(what, where=path.name, hint=hint) from None
+            raise _damaged(path) from None
 
     def chunks() -> Iterator[Chunk]:
         start = 0
@@ -159,3 +207,7 @@ def _open(path: Path, encoding: str | None) -> tuple[Callable[[], Iterator[Chunk
     if not metadata.column_names:
         raise DataError("the file has no columns", where=path.name)
     return chunks, metadata
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] if sys.argv[3:] else None)
