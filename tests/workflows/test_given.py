@@ -139,6 +139,52 @@ def test_every_group_keeps_the_promise_by_the_definition(
             assert keeps(values, everybody, 2, Fraction(2, 5))
 
 
+def list_partitions(rows: list[int]) -> list[list[list[int]]]:
+    """All ways to divide some rows into classes."""
+    if not rows:
+        return [[]]
+    first, *rest = rows
+    found = []
+    for partition in list_partitions(rest):
+        found.append([[first], *partition])
+        for at, members in enumerate(partition):
+            found.append([*partition[:at], [first, *members], *partition[at + 1 :]])
+    return found
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.integers(0, 9), min_size=7, max_size=7),
+    st.lists(st.booleans(), min_size=7, max_size=7),
+    st.lists(st.sampled_from("xy"), min_size=7, max_size=7),
+)
+def test_the_least_loss_is_attained_within_earlier_groups(
+    ages: list[int], earlier: list[bool], ills: list[str]
+) -> None:
+    everybody = Counter(ills)
+
+    def loss(partition: list[list[int]]) -> int:
+        wide = (max(ages[at] for at in m) - min(ages[at] for at in m) for m in partition)
+        return sum(len(members) * width for members, width in zip(partition, wide, strict=True))
+
+    def divide(members: list[int]) -> list[list[int]]:
+        parts = [[at for at in members if earlier[at] is side] for side in (False, True)]
+        return [part for part in parts if part]
+
+    safe = [
+        partition
+        for partition in list_partitions(list(range(7)))
+        if all(
+            keeps([ills[at] for at in part], everybody, 2, Fraction(2, 5))
+            for members in partition
+            for part in divide(members)
+        )
+    ]
+    within = [partition for partition in safe if all(len(divide(m)) == 1 for m in partition)]
+    assert bool(safe) == bool(within)
+    assert min(map(loss, safe), default=0) == min(map(loss, within), default=0)
+
+
 def test_several_earlier_releases_are_kept_to_at_once() -> None:
     rows = [(at, at // 8, 20 + at % 8, "xy"[at % 2]) for at in range(32)]
     first = table([(at, str(zip_code), "*", ill) for at, zip_code, _, ill in rows])

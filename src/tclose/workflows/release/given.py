@@ -5,7 +5,8 @@ all of these classes: a *group*. Each group of the new release has to keep the p
 
 A class that spans several groups of the earlier releases can be divided along them: its parts are
 the groups that are judged anyway, and none of them is wider. So the release with the least loss is
-among those whose classes lie within earlier groups, and only these are searched.
+among those whose classes lie within earlier groups, and only these are searched (`mathematics.md`
+2.6).
 
 Whoever is left out can be told from those who are not, as can whoever left: an earlier group is
 released whole, or not at all where those who left it break the promise, or it does itself.
