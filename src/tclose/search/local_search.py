@@ -36,6 +36,7 @@ from tclose.kernels.splitting.split import NodeWorkspace, SplitTree
 from tclose.search.curve import rank_along_curve
 from tclose.search.full_domain.covering import cover_cells
 from tclose.search.kernel_arrays import select_cells
+from tclose.search.lower_bound import bound_loss, estimate_work
 from tclose.search.merging import merge_failing
 from tclose.search.mondrian import mondrian, read_cuts, split_all
 from tclose.search.outcome import Budget, Clock, Cuts, Outcome, Trial, finalize
@@ -62,6 +63,8 @@ COVERING, PRICES = 0.3, (0.7, 0.5, 0.9, 0.6, 0.8)
 """The same for `cover`, which tries several prices one after another."""
 FIRST_REGIONS = 0.3
 """The share of the budget that goes into finding out how large regions should be."""
+BOUNDING = 0.03
+"""The share of the budget that a lower bound may take."""
 REGION = 2000
 """Cells of a region that is improved by itself, at least; at most twice as many."""
 LEAST_TURN, LEAST_ROUNDS, MOST_ROUNDS = 0.03, 2, 24
@@ -173,7 +176,7 @@ def hybrid(problem: SearchProblem, budget: Budget, start: Ints | None = None) ->
     if start is not None:
         run.offer("a stricter partition", number_classes(start))
     run.start()
-    return run.improve_all("hybrid")
+    return run.bound_outcome(run.improve_all("hybrid"))
 
 
 def cover(problem: SearchProblem, budget: Budget) -> Outcome:
@@ -235,6 +238,13 @@ class LocalSearch:
             self.problem, self.best, self.clock, method=method,
             uses_sensitive=not self.together, tried=tuple(self.tried), cuts=self.cuts,
         )  # fmt: skip
+
+    def bound_outcome(self, outcome: Outcome) -> Outcome:
+        """The outcome with a loss that none can be below, where that takes little to prove."""
+        budget, work = self.clock.budget, estimate_work(self.problem)
+        if budget.suppression or work > BOUNDING * budget.expected:
+            return outcome
+        return replace(outcome, bound=bound_loss(self.problem))
 
     def start(self) -> None:
         """Strict cuts, top-down passes of hybrid cuts, a cover cut further; the best is kept."""

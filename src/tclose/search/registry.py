@@ -178,7 +178,8 @@ def auto(problem: SearchProblem, budget: Budget) -> Outcome:
     steps = _list_trials([found, replace(other, method="t = 0")])
     best = found
     if other.cost < found.cost:
-        best = replace(other, why=f"{other.why}; found for t = 0, which loses less here")
+        why = f"{other.why}; found for t = 0, which loses less here"
+        best = replace(other, why=why, bound=found.bound)
     return replace(best, tried=steps, stopped=max(found, other, key=_is_early).stopped)
 
 

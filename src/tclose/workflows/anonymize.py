@@ -286,7 +286,7 @@ def draft_release(
     local = bound.policy.release.covers_values
     if local and outcome.levels is not None:
         levels = recoding.quasi.name_levels(outcome.levels)
-    if local and outcome.bound is not None:
+    if local and outcome.levels is not None and outcome.bound is not None:
         optimality = OptimalityRecord(
             measure=outcome.measure,
             loss=outcome.cost,
