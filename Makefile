@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup
 FAST   := not spark and not postgres and not browser and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-checked cover check docs bench fuzz oracle weaknesses wheel wheels clean
+.PHONY: help demo test test-fast test-checked cover check docs bench fuzz faults oracle weaknesses wheel wheels clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s  %s\n", $$1, $$2 }' Makefile
@@ -66,8 +66,13 @@ bench: $(DEV) ## run every script in benchmarks/
 
 SECONDS ?= 60
 TABLES  ?= 2000
-fuzz: $(DEV) ## feed damaged files to every reader: make fuzz SECONDS=600
+fuzz: $(DEV) ## feed damaged files to every reader, odd requests to the studio: make fuzz SECONDS=600
 	@$(BIN)/python tools/fuzz/run.py --seconds $(SECONDS)
+
+KILLS   ?= 200
+faults: $(DEV) ## kill and starve runs, on files, PostgreSQL and Spark: make faults KILLS=20
+	@$(BIN)/python tools/faults.py --kills $(KILLS)
+	@$(BIN)/python tools/engine_faults.py --postgres $$(($(KILLS) / 4)) --spark $$(($(KILLS) / 20))
 
 oracle: $(DEV) ## judge random tables by the definitions alone: make oracle TABLES=100000
 	@$(BIN)/python tools/oracle/judge.py --tables $(TABLES) --releases $$(($(TABLES) / 20))

@@ -147,3 +147,38 @@ def test_rows_come_in_the_order_of_their_places_whatever_fits_memory(memory: str
 def test_no_row_is_shuffled_to_no_row() -> None:
     schema = pa.schema({"row": pa.int64()})
     assert list(shuffle_rows(iter(()), schema, b"k")) == []
+
+
+def guess_by_order(release: tclose.Release, table: pa.Table, policy: dict[str, Any]) -> set[str]:
+    """What is left of the first person's illness to whoever knows all but who has which of two.
+
+    They make both tables that can be, release each as the certificate says, and compare.
+    """
+    left, ills = set(), table.column("illness").to_pylist()
+    for first, second in ((0, 1), (1, 0)):
+        tried = [ills[first], ills[second], *ills[2:]]
+        made = tclose.anonymize(
+            table.set_column(2, "illness", pa.array(tried)), policy, effort=0, seed=1
+        )
+        if read_ills(made) == read_ills(release):
+            left.add(tried[0])
+    return left
+
+
+def test_an_order_by_a_forgotten_key_fits_no_guess_better_than_another() -> None:
+    table = TABLE.set_column(1, "age", pa.array([30] * ROWS))
+    derived, drawn = rules(), rules(rows="random")
+    found = guess_by_order(anonymize(table, policy=derived), table, derived)
+    assert found == {ILLS[0]}, "why there is such an order"
+    release = anonymize(table, policy=drawn)
+    assert guess_by_order(release, table, drawn) == set()
+    assert sorted(read_ills(release)) == sorted(ILLS) and count_read_off(release) < ROWS / 4
+    assert read_ills(anonymize(table, policy=drawn)) != read_ills(release)
+    assert release.certificate.row_order == "random" and release.audit.holds
+
+
+def test_rows_in_a_random_order_are_linked_to_nobody() -> None:
+    policy = rules(rows="random")
+    release = anonymize(policy=policy)
+    found = tclose.attack(release.data, policy, original=TABLE, effort=0.1)
+    assert {each.affected for each in found.findings if each.attack == "order"} == {0}

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose.arrays import Ints
 from tclose.requirements.constraint import ConstraintKind
-from tclose.search.problem import Ints, SearchProblem
+from tclose.search.problem import SearchProblem
 
 Floats = NDArray[np.float64]
 BLOCK = 4_000_000

@@ -76,7 +76,7 @@ def start_search(visit: Visit) -> str:
         raw.pop("search", None)
         if search:
             raw["search"] = search
-        if visit.text("rows") in ("keep", "shuffle"):
+        if visit.text("rows") in ("keep", "shuffle", "random"):
             raw["release"] = {**(raw.get("release") or {}), "rows": visit.text("rows")}
 
     bench.refuse_second_search()

@@ -6,6 +6,7 @@ What would only come to light after a search is refused before it (`Targets`).
 from __future__ import annotations
 
 import platform
+import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -410,6 +411,8 @@ def choose_order(job: Job, draft: Draft) -> bytes | None:
     """What the rows are shuffled by, unless their order is to be kept."""
     if job.policy.release.rows == "keep":
         return None
+    if job.policy.release.rows == "random":
+        return secrets.token_bytes(32)
     made = None if draft.plan is None else draft.plan.provenance
     is_own = made is not None and made.output is None  # a plan may have been made from other rows
     table = made.input if made and is_own else (job.source.original or job.source).digest()
