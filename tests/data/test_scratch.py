@@ -141,6 +141,39 @@ def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
     living.close()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit there")
+def test_a_folder_goes_also_where_it_took_the_last_handle(aside: Path) -> None:
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    place = Scratch()
+    used = max(map(int, os.listdir("/proc/self/fd" if Path("/proc").is_dir() else "/dev/fd")))
+    taken = [os.open(os.devnull, os.O_RDONLY) for _ in range(used)]  # the gaps, too
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(taken) + 1, limits[1]))
+        place.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for file in taken:
+            os.close(file)
+    assert list(aside.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no locks there")
+def test_a_folder_that_cannot_be_locked_does_not_stay(
+    aside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*how: Any) -> int:
+        raise OSError(24, "Too many open files")
+
+    sweep(aside)
+    monkeypatch.setattr("tclose.data.io.scratch.os.open", refuse)
+    with pytest.raises(OSError, match="Too many"):
+        Scratch()
+    monkeypatch.undo()
+    assert list(aside.iterdir()) == []
+
+
 def test_the_first_to_put_something_aside_sweeps(
     aside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,9 @@ def _make_folder() -> tuple[Path, int | None]:
             lock = _lock(folder, wait=True)
         except FileNotFoundError:
             continue
+        except OSError:  # no handle is left
+            folder.rmdir()
+            raise
         if folder.is_dir():
             return folder, lock
         if lock is not None:
@@ -108,8 +111,11 @@ def _lock(folder: Path, *, wait: bool) -> int | None:
 
 
 def _remove(folder: Path, lock: int | None, files: dict[Path, IO[bytes]]) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+    # First closed: to look into the folder takes a handle, which there may be none of otherwise.
     for file in files.values():
-        file.close()
+        with suppress(OSError):
+            file.close()
+    shutil.rmtree(folder, ignore_errors=True)
     if lock is not None:
         os.close(lock)
+        shutil.rmtree(folder, ignore_errors=True)  # again, where that was the last handle

@@ -179,6 +179,9 @@ def explain_errors(name: str) -> Iterator[None]:
     LOG.addFilter(nothing)
     try:
         yield
+    except ConnectionError:
+        what, hint = "Spark is gone, and with it what it had read", "see why in its own log"
+        raise DataError(what, where=name, hint=hint) from None
     except (PySparkException, Py4JError) as error:
         get = getattr(error, "getCondition", None)
         condition = (get() if get is not None else None) or type(error).__name__

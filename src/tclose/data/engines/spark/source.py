@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -198,7 +199,8 @@ class SparkSource(Source):
                     hint = "who may write there?"
                     raise DataError("cannot be written", where=target.text, hint=hint)
             except BaseException:
-                part.remove()
+                with suppress(ConnectionError, Py4JError):  # Spark may be gone
+                    part.remove()
                 raise
         return found
 
