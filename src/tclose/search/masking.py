@@ -184,6 +184,7 @@ class _Search:
             value=cost if self.problem.objective.weights else None,
             tried=tried,
             cuts=None,
+            bound=None,
             masked=levels,
             uses_sensitive=True,
         )
