@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tclose.data.binding import open_source, write_rows
+from tclose.data.binding import open_source, refuse_empty_texts, write_rows
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.source import refuse_taken
 from tclose.data.io.files import refuse_unholdable
@@ -116,6 +116,9 @@ class Release(Displayable):
             refuse_taken(place, rows.schema)
         else:
             refuse_unholdable(place, rows.schema, lambda: source.n_rows)
+            bound = self.audit.bound
+            counted = (*bound.classes.quasi, *bound.attributes)
+            refuse_empty_texts(bound, counted, place, "a .parquet file")
         beside = certificate if plan is None else plan
         with write_together(place if isinstance(place, Path) else beside):
             if source.can_store(place):

@@ -265,6 +265,18 @@ def test_a_saved_release_is_certified_by_its_own_file(
         assert result.exit_code == 0, result.stdout + result.stderr
 
 
+def test_empty_texts_are_not_saved_where_they_would_be_missing_values(elsewhere: Path) -> None:
+    table = pa.table({"a": list(range(8)), "s": ["", None, "x", "y"] * 2})
+    policy = {"k": 2, "columns": {"a": "quasi", "s": {"role": "sensitive", "t": 0.9}}}
+    release = tclose.anonymize(table, policy, method="mondrian")
+    for name in ("r.csv", "r.xlsx"):
+        with pytest.raises(tclose.UsageError, match="empty texts"):
+            release.save(name, certificate="c.json")
+        assert not Path(name).exists() and not Path("c.json").exists()
+    release.save("r.parquet", certificate="c.json")
+    assert tclose.verify("r.parquet", policy).requirements == release.audit.requirements
+
+
 def test_a_saved_plan_stays_that_of_the_release_it_was_made_for(elsewhere: Path) -> None:
     table = pa.table({"a": list(range(8)), "s": ["x", "y"] * 4})
     policy = {"k": 2, "columns": {"a": "quasi", "s": {"role": "sensitive", "t": 0.5}}}

@@ -33,7 +33,7 @@ from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
 from tclose.data.engines.files.source import open_arrow, open_dataset, open_parquet
 from tclose.data.io.counting import connect
-from tclose.data.io.files import delimiter_for, write_checked_table
+from tclose.data.io.files import delimiter_for, tells_gaps_from_texts, write_checked_table
 from tclose.data.io.paths import AS_FOUND, Address, Reading, find_files
 from tclose.data.io.records import json_hash
 from tclose.data.io.scratch import FULL
@@ -300,6 +300,21 @@ def _count(
         except DataError as error:
             problems.append(Problem(f"columns.{counting[1]}", error.what, error.hint))
     return count_cells_within_limit(source, columns)
+
+
+def refuse_empty_texts(
+    bound: BoundTable, columns: Iterable[str], path: str | Path, instead: str
+) -> None:
+    """An empty text may become a missing value in a file, which is something else to count."""
+    if tells_gaps_from_texts(path):
+        return
+    for name in columns:
+        if "" in bound.cells.dictionaries[name].labels:
+            raise UsageError(
+                "such files cannot tell its empty texts from missing values",
+                where=f"column {name!r}",
+                hint=f"write {instead}, or make them missing",
+            )
 
 
 def narrow(bound: BoundTable, kept: Flags) -> BoundTable:

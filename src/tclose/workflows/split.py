@@ -15,7 +15,7 @@ from tclose.attacks.composition import Projection, compose_projections
 from tclose.attacks.definetti import attack_groups
 from tclose.attacks.finding import Finding
 from tclose.data.alignment import locate_rows
-from tclose.data.binding import BoundTable, open_source
+from tclose.data.binding import BoundTable, open_source, refuse_empty_texts
 from tclose.data.engines.frames.release import convert_like
 from tclose.data.io.counting import file_hash
 from tclose.data.io.files import refuse_folder, take_rows, write_folder, write_table
@@ -47,7 +47,6 @@ from tclose.workflows.release.publish import (
     list_versions,
     make_pseudonyms,
     nothing_kept,
-    refuse_empty_texts,
     refuse_no_promise,
 )
 from tclose.workflows.verify import open_split_table

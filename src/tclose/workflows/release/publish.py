@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,7 +19,13 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Flags
-from tclose.data.binding import BoundTable, hash_hierarchy, open_source, write_rows
+from tclose.data.binding import (
+    BoundTable,
+    hash_hierarchy,
+    open_source,
+    refuse_empty_texts,
+    write_rows,
+)
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.frames.release import make_frame
 from tclose.data.engines.postgres.source import refuse_taken
@@ -30,7 +36,6 @@ from tclose.data.io.files import (
     refuse_unholdable,
     refuse_unknown_kind,
     refuse_unwritable,
-    tells_gaps_from_texts,
 )
 from tclose.data.io.order import derive_order_key, shuffle_rows
 from tclose.data.io.paths import Address, Reading
@@ -156,21 +161,6 @@ def refuse_added(bound: BoundTable, output: Path | Address | None) -> None:
             where="release.add",
             hint="name a file as the output, or leave release.add out",
         )
-
-
-def refuse_empty_texts(
-    bound: BoundTable, columns: Iterable[str], path: str | Path, instead: str
-) -> None:
-    """An empty text may become a missing value in a file, which is something else to count."""
-    if tells_gaps_from_texts(path):
-        return
-    for name in columns:
-        if "" in bound.cells.dictionaries[name].labels:
-            raise UsageError(
-                "such files cannot tell its empty texts from missing values",
-                where=f"column {name!r}",
-                hint=f"write {instead}, or make them missing",
-            )
 
 
 @dataclass(frozen=True)
