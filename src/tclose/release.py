@@ -12,7 +12,8 @@ import pyarrow as pa
 from tclose.data.binding import open_source, refuse_empty_texts, write_rows
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.source import refuse_taken
-from tclose.data.io.files import refuse_unholdable
+from tclose.data.io.counting import file_hash
+from tclose.data.io.files import refuse_overwriting, refuse_unholdable
 from tclose.data.io.paths import Address
 from tclose.data.io.transaction import write_together
 from tclose.data.source import Source
@@ -115,6 +116,7 @@ class Release(Displayable):
         if isinstance(place, Address):
             refuse_taken(place, rows.schema)
         else:
+            self._refuse_input(place, source)
             refuse_unholdable(place, rows.schema, lambda: source.n_rows)
             bound = self.audit.bound
             counted = (*bound.classes.quasi, *bound.attributes)
@@ -126,6 +128,12 @@ class Release(Displayable):
             else:
                 write_rows(place, rows.schema, rows.batches(), check)
         return place
+
+    def _refuse_input(self, place: Path, source: Source) -> None:
+        """Raises where the table that the release was made from would be overwritten."""
+        made = None if self.plan is None else self.plan.provenance
+        is_input = made is not None and place.is_file() and file_hash(place) == made.input
+        refuse_overwriting(place, (*source.files, *([place] if is_input else [])))
 
     def dictionary(self) -> DataDictionary:
         """What each column is, what was done to it and what that cost: for whoever gets the data.

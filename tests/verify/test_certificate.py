@@ -265,6 +265,18 @@ def test_a_saved_release_is_certified_by_its_own_file(
         assert result.exit_code == 0, result.stdout + result.stderr
 
 
+def test_a_release_is_not_saved_over_the_table_it_was_made_from(elsewhere: Path) -> None:
+    raw = b"a,s\n" + b"".join(b"%d,%s\n" % (at, b"xy"[at % 2 :][:1]) for at in range(8))
+    Path("raw.csv").write_bytes(raw)
+    policy = {"k": 2, "columns": {"a": "quasi", "s": {"role": "sensitive", "t": 0.5}}}
+    release = tclose.anonymize("raw.csv", policy, method="mondrian")
+    with pytest.raises(tclose.UsageError, match="is an input"):
+        release.save("raw.csv")
+    assert Path("raw.csv").read_bytes() == raw
+    release.save("other.csv")
+    release.save("other.csv", certificate="c.json")  # a release may be written again
+
+
 def test_empty_texts_are_not_saved_where_they_would_be_missing_values(elsewhere: Path) -> None:
     table = pa.table({"a": list(range(8)), "s": ["", None, "x", "y"] * 2})
     policy = {"k": 2, "columns": {"a": "quasi", "s": {"role": "sensitive", "t": 0.9}}}
