@@ -119,8 +119,7 @@ class Release(Displayable):
             self._refuse_input(place, source)
             refuse_unholdable(place, rows.schema, lambda: source.n_rows)
             bound = self.audit.bound
-            counted = (*bound.classes.quasi, *bound.attributes)
-            refuse_empty_texts(bound, counted, place, "a .parquet file")
+            refuse_empty_texts(bound, bound.attributes, place, "a .parquet file")
         beside = certificate if plan is None else plan
         with write_together(place if isinstance(place, Path) else beside):
             if source.can_store(place):
