@@ -1,12 +1,17 @@
 """What the searches lose and how long they take: Adult, side by side, and growth with the rows.
 
     python benchmarks/search.py [--seconds 20] [--rows 10000000] [--skip-large] [--adult DIR]
+    python benchmarks/search.py --curves FOLDER [--efforts 1 5 20] [--seeds 5] [--cases equal made]
     python benchmarks/search.py --against PYTHON [--seconds 20]    (see against.py)
 
 Prints what it measured. Losses are Iyengar's, averaged over rows and quasi-identifiers, a row left
 out counting 1; each is one run of one seed. The column `to beat` is quoted, not measured: what the
 reference tool loses for one attribute, what an earlier prototype lost for several. Seconds depend
 on the machine; ratios are what can be compared.
+
+`--curves` measures losses against processor seconds instead: for each case of Adult, and for
+made-up tables of other shapes, the median and the spread over seeds at several efforts, printed as
+a table and drawn as one picture per case, with the reference tool where it was quoted.
 """
 
 from __future__ import annotations
@@ -19,10 +24,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 from against import Job, compare
 
 import tclose
@@ -36,6 +44,14 @@ REFERENCE = {
     ("hierarchical", "0.15"): 0.433,
 }
 """Losses quoted for the field's reference tool, rows left out included; not measured here."""
+SHAPES: dict[str, dict[str, Any]] = {
+    "few values": dict(rows=5_000, columns=5, values=6, kinds=4, bent=0.3, t="0.1"),
+    "many values": dict(rows=5_000, columns=4, values=2_000, kinds=60, bent=0.2, t="0.4"),
+    "correlated": dict(rows=5_000, columns=6, values=50, kinds=10, bent=0.6, t="0.2"),
+    "15 columns": dict(rows=5_000, columns=15, values=20, kinds=8, bent=0.3, t="0.2"),
+    "3 columns": dict(rows=20_000, columns=3, values=100, kinds=12, bent=0.4, t="0.15"),
+}
+"""Made-up tables of other shapes than Adult."""
 SETS = ["workclass", "marital-status", "occupation", "race", "sex", "native-country"]
 
 
@@ -46,6 +62,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--skip-large", action="store_true")
     parser.add_argument("--adult", type=Path, default=None)
+    parser.add_argument("--curves", type=Path, help="a folder for pictures of loss against seconds")
+    parser.add_argument("--efforts", type=float, nargs="+", default=[1, 5, 20])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--cases", nargs="*", default=[], help="words of which a case has one")
     parser.add_argument("--against", type=Path, help="the interpreter of another revision")
     asked = parser.parse_args()
     adult = asked.adult or Path(os.environ.get("TCLOSE_ADULT", "../shared/data/adult"))
@@ -55,6 +75,9 @@ def main() -> None:
     if asked.against:
         with complete_rows(adult) as table:
             compare(list_jobs(adult, table, asked.seconds), asked.against)
+        return
+    if asked.curves:
+        draw_curves(adult, asked.curves, asked.efforts, range(1, asked.seeds + 1), asked.cases)
         return
     one_attribute(adult, asked.seconds)
     several_attributes(adult, asked.seconds)
@@ -72,6 +95,117 @@ def list_jobs(adult: Path, complete: Path, effort: float) -> Iterator[Job]:
         options = {"method": "hybrid", "effort": effort, "seed": 1}
         name = f"{case}, hybrid, effort {effort:g}"
         yield Job(name, str(table), policy, options, units=effort)
+
+
+def list_problems(adult: Path) -> Iterator[tuple[str, Callable[[], Any], float | None]]:
+    """Each case by its name, how its problem is made, and what the reference tool loses."""
+
+    def check(table: Any, policy: dict[str, Any]) -> Any:
+        return problem_of(tclose.check(table, policy))
+
+    for (distance, t), quoted in REFERENCE.items():
+        policy = occupation(adult, distance, t)
+        yield f"{distance} t={t}", partial(check, adult / "adult.csv", policy), quoted
+
+    def several(t: str) -> Any:
+        with complete_rows(adult) as table:
+            return check(table, two_or_three([t, t]))
+
+    for t in ("0.05", "0.10", "0.15", "0.20"):
+        yield f"hours x education t={t}", partial(several, t), None
+    for name, shape in SHAPES.items():
+        yield f"made-up, {name}", partial(lambda shape: check(*make_up(**shape)), shape), None
+
+
+def make_up(
+    rows: int, columns: int, values: int, kinds: int, bent: float, t: str
+) -> tuple[pa.Table, dict[str, Any]]:
+    """A table whose sensitive value goes with its quasi-identifiers as much as `bent` says."""
+    random = np.random.default_rng([rows, columns, values, kinds])
+    common = random.normal(size=rows)
+    table, roles = {}, {}
+    for at in range(columns):
+        own = random.normal(size=rows)
+        rank = np.argsort(np.argsort(bent * common + (1.0 - bent) * own)) / rows
+        table[f"q{at}"], roles[f"q{at}"] = (rank**2 * values).astype(int), "quasi"
+    mixed = bent * common + (1.0 - bent) * random.normal(size=rows)
+    kind = np.minimum(np.argsort(np.argsort(mixed)) / rows * kinds, kinds - 1).astype(int)
+    table["s"] = np.array([f"value {one}" for one in range(kinds)])[kind]
+    sensitive = {"s": {"role": "sensitive", "distance": "equal", "t": t}}
+    return pa.table(table), {"k": 5, "columns": roles | sensitive}
+
+
+def draw_curves(
+    adult: Path, folder: Path, efforts: Sequence[float], seeds: Sequence[int], words: Sequence[str]
+) -> None:
+    """Loss against processor seconds, by `mondrian` and `hybrid`, with the spread over seeds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"{'case':26}{'method':10}{'effort':>7}{'median':>9}{'least':>9}{'most':>9}{'cpu s':>8}")
+    for case, make, quoted in list_problems(adult):
+        if words and not any(word in case for word in words):
+            continue
+        problem, points = make(), []
+        for method, effort in [("mondrian", 1.0), *(("hybrid", effort) for effort in efforts)]:
+            losses, spent = [], []
+            for seed in seeds if method == "hybrid" else seeds[:1]:
+                begun = time.process_time()
+                budget = Budget(effort=effort, seed=seed)
+                losses.append(method_named(method).run(problem, budget).loss)
+                spent.append(time.process_time() - begun)
+            point = (float(np.median(spent)), sorted(losses))
+            points.append((method, *point))
+            low, high = min(losses), max(losses)
+            print(
+                f"{case:26}{method:10}{effort:>7g}{np.median(losses):>9.4f}{low:>9.4f}{high:>9.4f}"
+                f"{point[0]:>8.2f}",
+                flush=True,
+            )
+        if quoted is not None:
+            print(f"{case:26}{'reference':10}{'':>7}{quoted:>9.4f}   (quoted)")
+        name = "".join(letter if letter.isalnum() else "-" for letter in case)
+        (folder / f"{name}.svg").write_text(draw_curve(case, points, quoted))
+
+
+def draw_curve(
+    case: str, points: Sequence[tuple[str, float, list[float]]], quoted: float | None
+) -> str:
+    """One picture: medians joined, a bar from the least to the greatest loss of all seeds."""
+    wide, high, edge = 480, 300, 50
+    most = 1.05 * max([quoted or 0.0, *(losses[-1] for _, _, losses in points)])
+    last = max(seconds for _, seconds, _ in points)
+
+    def x(seconds: float) -> float:
+        share = math.log10(max(seconds, 0.01) / 0.01) / math.log10(max(last, 0.1) / 0.01)
+        return edge + share * (wide - 2 * edge)
+
+    def y(loss: float) -> float:
+        return high - edge - loss / most * (high - 2 * edge)
+
+    parts = [f'<text x="{edge}" y="20">{case}: loss against processor seconds</text>']
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        parts.append(f'<text x="5" y="{y(share * most):.0f}">{share * most:.3f}</text>')
+    for seconds in (0.01, 0.1, 1.0, 10.0, 100.0):
+        if seconds <= max(last, 0.1):
+            parts.append(f'<text x="{x(seconds):.0f}" y="{high - 25}">{seconds:g}</text>')
+    if quoted is not None:
+        at = f'y1="{y(quoted):.1f}" y2="{y(quoted):.1f}"'
+        parts.append(f'<line x1="{edge}" x2="{wide - edge}" {at} stroke-dasharray="4"/>')
+        parts.append(f'<text x="{edge + 4}" y="{y(quoted) - 4:.1f}">reference (quoted)</text>')
+    for method, seconds, losses in points:
+        here, median = x(seconds), y(float(np.median(losses)))
+        span = f'y1="{y(losses[0]):.1f}" y2="{y(losses[-1]):.1f}"'
+        parts.append(f'<line x1="{here:.1f}" x2="{here:.1f}" {span}/>')
+        parts.append(f'<circle cx="{here:.1f}" cy="{median:.1f}" r="3"/>')
+        if method == "mondrian":
+            parts.append(f'<text x="{here + 6:.1f}" y="{median + 4:.1f}">mondrian</text>')
+    line = " ".join(
+        f"{x(s):.1f},{y(float(np.median(l))):.1f}" for m, s, l in points if m == "hybrid"
+    )
+    parts.append(f'<polyline points="{line}" fill="none"/>')
+    style = 'font-family="sans-serif" font-size="11" stroke="none"'
+    body = "".join(part.replace("<text", f"<text {style}") for part in parts)
+    size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} stroke="black">{body}</svg>\n'
 
 
 def one_attribute(adult: Path, seconds: float) -> None:
