@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from typing import Any
 
@@ -212,3 +213,29 @@ def test_diseases_of_the_paper_against_the_true_table(
     counted = [row.count(disease) for disease in DISEASES]
     assert slow.li_recursion(tree, counted, table) == expected
     assert distance(tree.metric(), counted, table) == expected
+
+
+@pytest.mark.parametrize("unit", [Fraction(1), Fraction(1, 7), Fraction(2**80)])
+def test_shortest_ways_are_the_same_in_any_unit(unit: Fraction) -> None:
+    """In 64 bits, and in Python's integers where a unit is too large for these."""
+    chance = random.Random(3)
+    size = 12
+    apart = [[Fraction(0)] * size for _ in range(size)]
+    for i in range(size):
+        for j in range(i):
+            apart[i][j] = apart[j][i] = Fraction(chance.randint(1, 40))
+    found, _ = matrix([[entry * unit for entry in row] for row in apart])
+    least = [list(row) for row in apart]
+    for k in range(size):  # by the definition, one pair after another
+        for i in range(size):
+            for j in range(size):
+                least[i][j] = min(least[i][j], least[i][k] + least[k][j])
+    longest = max(map(max, least))
+    ways = [[found.between(i, j) for j in range(size)] for i in range(size)]
+    assert ways == [[entry / longest for entry in row] for row in least]
+
+
+def test_a_large_matrix_takes_no_python_integers() -> None:
+    ranks = range(300)
+    metric, _ = matrix([[Fraction(abs(a - b), 10) for b in ranks] for a in ranks])
+    assert metric.cost.dtype == np.int64 and metric.between(0, 299) == 1

@@ -277,6 +277,7 @@ def open_engine(name: str) -> Callable[[list[Row]], Any]:
 
         builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
         builder = builder.config("spark.sql.shuffle.partitions", "2")
+        builder = builder.config("spark.ui.showConsoleProgress", "false")
         session = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
         session.sparkContext.setLogLevel("OFF")
         return lambda rows: session.createDataFrame(as_table(rows))
