@@ -90,6 +90,7 @@ def test_a_steward_does_the_whole_work(
     page.get_by_role("link", name="Go on to the values").click()
 
     page.get_by_role("link", name="postcode").click()
+    settle(page)
     page.get_by_label("Its levels come from").select_option("prefix")
     page.locator("input[name=of-prefix]").fill("2, 1")
     page.wait_for_function("() => document.querySelectorAll('#levels tbody tr').length === 4")
@@ -179,6 +180,7 @@ def test_a_steward_does_the_whole_work_on_a_messy_file(
     assert note.input_value() == "identifier"
     page.get_by_role("button", name="Undo").click()
     assert note.input_value() == "insensitive"
+    settle(page)
     page.get_by_label("Filter").press_sequentially("date")
     page.get_by_role("button", name="all 1 shown").wait_for()
     page.get_by_label("New role").select_option("quasi")
@@ -187,11 +189,13 @@ def test_a_steward_does_the_whole_work_on_a_messy_file(
     page.get_by_role("link", name="Go on to the values").click()
 
     page.get_by_role("link", name="Alter").click()
+    settle(page)
     page.get_by_label("Its levels come from").select_option("intervals")
     page.locator("input[name=of-intervals]").fill("10, 50")
     page.wait_for_function("() => document.querySelectorAll('#levels tbody tr').length === 4")
     page.get_by_role("button", name="Save Alter").click()
     page.get_by_role("link", name="Befund").click()
+    settle(page)
     page.locator("input[name=t]").fill("0.4")
     page.get_by_text("it may be anything from").wait_for()
     page.get_by_label("Its levels come from").select_option("groups")

@@ -122,7 +122,9 @@ def test_all_columns_that_the_filter_shows_are_set_at_once(
     page = settle(client, "/columns", filter="date")
     shown = re.findall(r'name="shown" value="([^"]+)"', page)
     assert shown == ["birth_date", "admission_date"] and "all 2 shown" in page
-    client.post("/columns", data={"what": "set-shown", "role": "insensitive", "shown": shown})
+    form = {"what": "set-shown", "role": "insensitive", "shown": shown, "filter": "date"}
+    again = client.post("/columns", data=form).text
+    assert re.findall(r'name="shown" value="([^"]+)"', again) == shown, "the filter stays"
     roles = {name: column["role"] for name, column in studio.bench.project.columns.items()}
     assert {name for name in roles if roles[name] == "insensitive"} == set(shown)
 

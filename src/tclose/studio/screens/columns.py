@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -49,11 +50,11 @@ def show_columns(visit: Visit, problem: str = "") -> Response:
 
 def change_roles(visit: Visit) -> str:
     """Sets the role of one column, of those that are ticked or shown, confirms, or takes back."""
-    bench = visit.bench
-    what = visit.text("what")
+    bench, what, words = visit.bench, visit.text("what"), visit.text("filter")
+    here = f"/columns?filter={quote(words)}" if words else "/columns"
     if what == "undo":
         bench.project.undo()
-        return "/columns"
+        return here
     visit.refuse_other_table()
     view = bench.find_view()
     if view is None:
@@ -61,7 +62,7 @@ def change_roles(visit: Visit) -> str:
     profiles: dict[str, Profile] = view.profiles
     if what == "confirm":
         bench.project.change(_confirm)
-        return "/columns"
+        return here
     role = visit.text("role")
     names = visit.texts("shown" if what == "set-shown" else "column")
     # A single column's own choice is named after its place, so that one form holds all of them.
@@ -79,7 +80,7 @@ def change_roles(visit: Visit) -> str:
             raw["columns"][name] = change_role(raw["columns"].get(name, {}), role, profiles[name])
 
     bench.project.change(edit)
-    return "/columns"
+    return here
 
 
 def change_role(column: Raw, role: str, profile: Profile) -> Raw:
