@@ -28,6 +28,9 @@ LONGEST = 300
 TEXTS = 200_000
 """Different texts of a column that are looked at."""
 TEXT_BYTES = 1 << 26
+"""Bytes of different texts that are looked at, more or less."""
+FEW_KINDS = 0.05
+"""The share of the first rows up to which texts are so few that all rows are looked at."""
 FEWEST = 20
 """Values from which on a share says something."""
 MOSTLY = 0.9
@@ -481,6 +484,9 @@ def _count_all_texts(source: Source, name: str, sample: pa.ChunkedArray) -> Coun
     if not first or len(sample) < SAMPLE:
         return first
     each = sample.nbytes / len(sample)
+    # What is grouped has to fit: texts of few kinds, or not too many of them.
+    if len(first) > FEW_KINDS * len(sample) and source.n_rows * each > TEXT_BYTES:
+        return first
     within = replace(source, max_cells=min(source.max_cells, TEXTS, int(TEXT_BYTES / each)))
     try:
         counted = within.group_within_limit([name])
