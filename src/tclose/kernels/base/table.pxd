@@ -43,7 +43,7 @@ cdef class CodedTable:
     cdef readonly ConstraintSet constraints
     cdef readonly Py_ssize_t n_cells, n_columns, n_fields, n_orders, n_codes, widest_column
     cdef readonly Py_ssize_t steps_per_cell  # of a pass over all columns and the
-                                             # sensitive values; a climb takes three
+                                             # sensitive values; a climb takes five
     cdef Py_ssize_t weight_stride  # n_cells where each field has weights of its own, else 0
     cdef Py_ssize_t n_weights
     cdef Ints codes                # [cell, column]

@@ -19,7 +19,7 @@ class CodedTable:
         self.weight_stride = self.n_cells if self.n_weights > 1 else 0
         self.n_orders = len(arrays.order_rank)
         climbs = int((arrays.columns["form"] == TREE_CLIMB).sum())
-        self.steps_per_cell = self.n_columns + self.n_fields + 1 + 2 * climbs
+        self.steps_per_cell = self.n_columns + self.n_fields + 1 + 4 * climbs
         self.n_codes = int(arrays.columns["n_codes"].sum())
         self.widest_column = int(arrays.columns["n_codes"].max(initial=0))
         self.codes = ints(arrays.codes)
