@@ -51,6 +51,7 @@ def _start(memory: str | None) -> Any:
         with nullcontext() if "spark.log.level" in settings else _silence():
             session = builder.getOrCreate()
         logging.getLogger().addFilter(_is_ours)
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
         return session
     except PySparkException as error:
         raise DataError(
