@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import tclose
-from tclose.search import Budget, Progress, local_search, method_named, outcome, problem_of
+from tclose.search import Budget, Progress, method_named, outcome, problem_of
+from tclose.search.local_search import hybrid as module
 
 KINDS = ["flu", "cold", "ulcer"]
 
@@ -60,8 +61,8 @@ def test_any_number_of_threads_finds_the_same_classes(
     tables: Any, monkeypatch: pytest.MonkeyPatch, suppression: Fraction
 ) -> None:
     """Regions are what a round divides, not what threads take: those come as they may."""
-    monkeypatch.setattr(local_search, "REGION", 60)
-    monkeypatch.setattr(local_search, "PIECE", 150)
+    monkeypatch.setattr(module, "REGION", 60)
+    monkeypatch.setattr(module, "PIECE", 150)
     problem, hybrid = made(tables, rows=800, odd=2, k=5), method_named("hybrid")
     budget = Budget(effort=0.5, suppression=suppression)
     found = [hybrid.run(problem, replace(budget, threads=threads)) for threads in (1, 2, 64)]
@@ -74,16 +75,16 @@ def test_any_number_of_threads_finds_the_same_classes(
 def test_a_round_divides_whole_classes_and_leaves_nothing_out(
     tables: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_search, "REGION", 50)
+    monkeypatch.setattr(module, "REGION", 50)
     problem = made(tables, rows=500, k=3)
     label = np.arange(problem.n_cells) % 60
     label[::17] = -1
-    regions = local_search.divide_classes(label, problem, np.random.default_rng(3))
+    regions = module.divide_classes(label, problem, np.random.default_rng(3))
     assert sorted(np.concatenate(regions).tolist()) == list(range(problem.n_cells))
     assert 4 <= len(regions) <= 8
     held = [set(label[cells].tolist()) - {-1} for cells in regions]
     assert sum(map(len, held)) == 60 and set().union(*held) == set(range(60))
-    again = local_search.divide_classes(label, problem, np.random.default_rng(4))
+    again = module.divide_classes(label, problem, np.random.default_rng(4))
     assert [each.tolist() for each in again] != [each.tolist() for each in regions]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tclose.search import Budget, method_named, problem_of
-from tclose.search.lower_bound import bound_loss
+from tclose.search.local_search.lower_bound import bound_loss
 
 
 def partitions(count: int) -> Iterator[list[int]]:

@@ -24,7 +24,7 @@ from tclose.data.binding import bind, open_source
 from tclose.errors import PolicyError, UsageError
 from tclose.policy.model import Policy
 from tclose.search import Budget, method_named, problem_of
-from tclose.search.masking import Masking, mask_values
+from tclose.search.local_search.masking import Masking, mask_values
 from tclose.search.problem import number_classes
 
 GROUPS = {"lung": ["flu", "cough", "asthma"], "belly": ["ulcer", "gastritis"]}

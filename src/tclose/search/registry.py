@@ -21,7 +21,7 @@ from tclose.search.by_construction.matching import build_matchings
 from tclose.search.full_domain.incognito import incognito
 from tclose.search.full_domain.optimal import optimal
 from tclose.search.limits import choose_within_limits
-from tclose.search.local_search import cover, hybrid
+from tclose.search.local_search.hybrid import cover, hybrid
 from tclose.search.merging import merge_farthest
 from tclose.search.mondrian import mondrian
 from tclose.search.outcome import Budget, Outcome, Trial

@@ -38,7 +38,7 @@ from tclose.search import (
     problem_of,
 )
 from tclose.search.feasibility import foresee_one_class
-from tclose.search.masking import Masking, count_masked, find_cost, mask_values
+from tclose.search.local_search.masking import Masking, count_masked, find_cost, mask_values
 from tclose.search.outcome import Trial
 from tclose.verify.certificate import (
     LeftoverRecord,

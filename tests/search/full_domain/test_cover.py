@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tclose.search import Budget, method_named, problem_of
 from tclose.search.full_domain.covering import cover_cells
-from tclose.search.local_search import PRICES, LocalSearch
+from tclose.search.local_search.hybrid import PRICES, LocalSearch
 from tclose.search.outcome import Clock
 
 quick = settings(

@@ -19,7 +19,7 @@ from tclose.kernels.records.filling import MatchingFilling, QuotaFilling
 from tclose.search.by_construction.emd_bounds import EmdConstraints, find_emd_constraints
 from tclose.search.by_construction.quotas import Quotas
 from tclose.search.curve import rank_along_curve
-from tclose.search.local_search import LocalSearch
+from tclose.search.local_search.hybrid import LocalSearch
 from tclose.search.merging import Merge, merge_failing
 from tclose.search.outcome import Budget, Clock, Outcome
 from tclose.search.problem import SearchProblem, number_classes

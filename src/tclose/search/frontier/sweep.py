@@ -20,7 +20,7 @@ from tclose.plain import exact
 from tclose.requirements import Requirement
 from tclose.requirements.identity.k_anonymity import KAnonymity
 from tclose.search.frontier.curves import Frontier, Place, Point, place_text
-from tclose.search.local_search import hybrid
+from tclose.search.local_search.hybrid import hybrid
 from tclose.search.outcome import Budget, Outcome, Progress
 from tclose.search.problem import SearchProblem, compile_constraints, infeasible
 from tclose.search.registry import choose_method, method_named

@@ -74,7 +74,7 @@ def _convert_apart(path: Path, target: Path, encoding: str | None, scratch: Scra
     try:
         told = json.loads(done.stdout)
     except ValueError:  # it crashed
-        raise _damaged(path) from None
+        raise _describe_damage(path) from None
     if "errno" in told:
         raise OSError(told["errno"], told["strerror"])
     if "what" in told:
@@ -102,7 +102,7 @@ def convert(path: Path, target: Path, encoding: str | None) -> list[str]:
     return [note for column in columns.values() for note in column.notes()]
 
 
-def _damaged(path: Path) -> DataError:
+def _describe_damage(path: Path) -> DataError:
     what = "not a Stata or SPSS file, damaged, or in another encoding"
     hint = "name its encoding (--encoding), or save it again"
     return DataError(what, where=path.name, hint=hint)
@@ -190,7 +190,7 @@ def _open(path: Path, encoding: str | None) -> tuple[Callable[[], Iterator[Chunk
         except (OSError, MemoryError):
             raise
         except Exception:  # its own words may quote what stands in the file
-            raise _damaged(path) from None
+            raise _describe_damage(path) from None
 
     def chunks() -> Iterator[Chunk]:
         start = 0

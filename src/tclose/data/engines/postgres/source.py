@@ -195,14 +195,14 @@ class PostgresSource(Spooling):
             return f"k.{quote_name(change.at)}"
         if change.kind == "hidden":
             kept = f"CASE WHEN NOT k.{quote_name(change.at)} THEN {column} END"
-            return f"CAST({kept} AS {self._released_type(change.name)})"
+            return f"CAST({kept} AS {self._find_released_type(change.name)})"
         if change.kind == "mask":
             return f"'{translation.mask}'::text"
         if change.kind == "pseudonym":
             return f"n{at}.{NEW}"
-        return f"CAST({column} AS {self._released_type(change.name)})"
+        return f"CAST({column} AS {self._find_released_type(change.name)})"
 
-    def _released_type(self, name: str) -> str:
+    def _find_released_type(self, name: str) -> str:
         """The type of a column in a release: what names further values, a domain's conditions or an
         enum's labels, does not go with it."""
         if self.types[name].lists_enums:

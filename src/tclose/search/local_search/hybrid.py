@@ -36,7 +36,7 @@ from tclose.kernels.splitting.split import NodeWorkspace, SplitTree
 from tclose.search.curve import rank_along_curve
 from tclose.search.full_domain.covering import cover_cells
 from tclose.search.kernel_arrays import select_cells
-from tclose.search.lower_bound import bound_loss, estimate_work
+from tclose.search.local_search.lower_bound import bound_loss, estimate_work
 from tclose.search.merging import merge_failing
 from tclose.search.mondrian import mondrian, read_cuts, split_all
 from tclose.search.outcome import Budget, Clock, Cuts, Outcome, Trial, finalize

@@ -115,7 +115,7 @@ def mask_values(
 ) -> Outcome:
     """The outcome with its classes divided further, and the level of every cell's values."""
     refuse_masking(problem, outcome)
-    return _Search(problem, outcome, masking, budget).run()
+    return _MaskingSearch(problem, outcome, masking, budget).run()
 
 
 def refuse_masking(problem: SearchProblem, outcome: Outcome) -> None:
@@ -136,7 +136,7 @@ def refuse_masking(problem: SearchProblem, outcome: Outcome) -> None:
         raise UsageError(f"masking {what}", where="search.masking", hint=hint)
 
 
-class _Search:
+class _MaskingSearch:
     def __init__(
         self, problem: SearchProblem, outcome: Outcome, masking: Masking, budget: Budget
     ) -> None:
