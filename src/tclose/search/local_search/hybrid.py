@@ -53,6 +53,8 @@ from tclose.search.supersets import (
 STARTS = 16
 STARTING = 0.1
 """Passes within each piece, and the share of the budget that goes into first passes."""
+CUTTING = 0.8
+"""The share of that in which pieces are cut anew; the rest is for more passes within the best."""
 PIECE = 4000
 """Cells of a piece, in which passes are made by themselves."""
 HYBRID_COVERING, HYBRID_PRICE = 0.04, 0.7
@@ -258,6 +260,10 @@ class LocalSearch:
         begun, few = self.clock.share, self.problem.n_cells <= MOST_COVERED
         if begun < HYBRID_COVERING and few and whole is None:
             self._cover(begun + HYBRID_COVERING)
+        for turn in range(1, STARTS):  # how the pieces are cut decides more than what follows
+            if self.clock.is_over("first passes", CUTTING * STARTING):
+                break
+            self.split_top_down("hybrid cuts", whole, 100 + turn)
         self.split_further("best hybrid cuts")
 
     def _cover(self, until: float) -> None:
