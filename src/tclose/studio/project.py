@@ -339,7 +339,7 @@ def _is_whole(run: Path) -> bool:
     return kept and not any(path.is_symlink() for path in (run, *run.rglob("*")))
 
 
-def expand(column: Any) -> Raw:
+def expand(column: object) -> Raw:
     """A column's part of a policy in the long form."""
     return dict(column) if isinstance(column, Mapping) else {"role": column}
 
@@ -351,7 +351,7 @@ def _name_file(column: Raw) -> str:
     return file if isinstance(file, str) else ""
 
 
-def to_plain_values(value: Any) -> Any:
+def to_plain_values(value: object) -> Any:
     """Values that JSON and TOML hold: exact numbers as text."""
     if isinstance(value, Mapping):
         return {str(key): to_plain_values(item) for key, item in value.items()}

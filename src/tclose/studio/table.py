@@ -81,7 +81,7 @@ class ColumnCounts:
         return [(self.labels[at], int(self.rows[at])) for at in order]
 
 
-def show_value(value: Any) -> str:
+def show_value(value: object) -> str:
     """A cell as a page shows it."""
     text = "" if value is None else as_text(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
@@ -167,7 +167,7 @@ def count_column(data: Path | Address, reading: Reading, name: str, column: Raw)
     return counts
 
 
-def build_hierarchy(spec: Any, counts: ColumnCounts, base: Path) -> Hierarchy:
+def build_hierarchy(spec: object, counts: ColumnCounts, base: Path) -> Hierarchy:
     """The tree that a part of a policy describes, for the values that occur."""
     rules = policy_from({"columns": {counts.name: {"role": "quasi", "hierarchy": spec}}}, base)
     found = rules.columns[counts.name].hierarchy

@@ -159,7 +159,7 @@ def take_chosen(visit: Visit) -> str:
     return "/search"
 
 
-def _set_search(raw: Raw, **settings: Any) -> None:
+def _set_search(raw: Raw, **settings: object) -> None:
     raw["search"] = {**(raw.get("search") or {}), **settings}
 
 

@@ -20,7 +20,7 @@ def show_job(visit: Visit, problem: str = "") -> Response:
     job = visit.bench.jobs.find(visit.path["name"])
     if job is None or job.is_done:
         return Response(headers={"HX-Refresh": "true"})
-    return visit.page("progress.html", job=job, curve=draw_curve(job))
+    return visit.page("fragments/progress.html", job=job, curve=draw_curve(job))
 
 
 def stop_job(visit: Visit) -> str:

@@ -142,7 +142,7 @@ def _explain(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> dict[
     }  # fmt: skip
 
 
-def _read_spec(spec: Any) -> tuple[str, str]:
+def _read_spec(spec: str | Raw | None) -> tuple[str, str]:
     """The kind of a hierarchy and its parameters as a form has them."""
     if spec is None:
         return "", ""
@@ -330,9 +330,9 @@ def explain_values(visit: Visit) -> Response:
             tree = build_hierarchy(changes["hierarchy"], counts, bench.project.folder)
         probe = {key: value for key, value in changes.items() if value is not None}
         _refuse_unfit(name, {"role": "sensitive"}, probe, changes)
-        return visit.page("meaning.html", **_explain(counts, column, tree))
+        return visit.page("fragments/meaning.html", **_explain(counts, column, tree))
     except TcloseError as error:
-        return visit.page("meaning.html", problem=tell_problem(error), **shown)
+        return visit.page("fragments/meaning.html", problem=tell_problem(error), **shown)
 
 
 def preview_values(visit: Visit) -> Response:
@@ -341,14 +341,16 @@ def preview_values(visit: Visit) -> Response:
     try:
         counts = visit.bench.count_column(name)
         if visit.text("kind") == "groups" and not any(map(str.strip, visit.texts("group"))):
-            return visit.page("levels.html", levels=[], tree="", unknown=0)
+            return visit.page("fragments/levels.html", levels=[], tree="", unknown=0)
         spec = parse_spec(visit, counts)
         if spec is None:
-            return visit.page("levels.html", levels=[], tree="", unknown=0)
+            return visit.page("fragments/levels.html", levels=[], tree="", unknown=0)
         tree = build_hierarchy(spec, counts, visit.bench.project.folder)
-        return visit.page("levels.html", **describe_tree(tree, counts))
+        return visit.page("fragments/levels.html", **describe_tree(tree, counts))
     except TcloseError as error:
-        return visit.page("levels.html", problem=tell_problem(error), levels=[], tree="", unknown=0)
+        return visit.page(
+            "fragments/levels.html", problem=tell_problem(error), levels=[], tree="", unknown=0
+        )
 
 
 def change_values(visit: Visit) -> str:
@@ -388,7 +390,7 @@ def _read_count(visit: Visit, name: str) -> int | None:
     return int(text) if text else None
 
 
-def _set(part: Raw, key: str, value: Any) -> None:
+def _set(part: Raw, key: str, value: object) -> None:
     part.pop(key, None)
     if value is not None:
         # A policy's own order: what is promised of the whole table comes first.
