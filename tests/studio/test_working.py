@@ -198,11 +198,11 @@ def test_rows_stand_beside_what_became_of_them(
         assert before[number]["diagnosis"] == row["diagnosis"]
         assert before[number]["length_of_stay"] == row["length_of_stay"]
     first = settle(client, "/before-after", run=str(run.number))
-    shown = re.findall(r'<tr><th scope="row" class="number">([\d,]+)</th>', first)
-    assert shown == [f"{number + 1:,}" for number in numbers[:20]]
+    shown = re.compile(r'<tr><th scope="row" class="number">([\d,]+)</th>')
+    assert shown.findall(first) == [f"{number + 1:,}" for number in numbers[:20]]
     assert after[0]["birth_date"] in first and before[numbers[0]]["birth_date"] in first
     second = settle(client, "/before-after", run=str(run.number), page="2")
-    assert f">{numbers[20] + 1:,}</th>" in second and f">{numbers[0] + 1:,}</th>" not in second
+    assert shown.findall(second) == [f"{number + 1:,}" for number in numbers[20:40]]
     assert "birth_date: how its values are spread" in first
 
 

@@ -149,7 +149,7 @@ def _read_spec(spec: str | Raw | None) -> tuple[str, str]:
     if isinstance(spec, str):
         return "file", spec
     kind = next((kind for kind in KINDS if kind and spec.get(kind) is not None), "")
-    value = spec.get(kind)
+    value: Any = spec.get(kind)
     if kind == "cuts":
         return kind, " / ".join(", ".join(map(str, level)) for level in value)
     if isinstance(value, list):
