@@ -47,7 +47,7 @@ SKIPPED = ("__main__", "kernels", "spark", "postgres", "ibis")
 LATER = "rich.progress rich.table rich.markup jinja2 openpyxl encodings.idna encodings.utf_16"
 
 
-Look = dict[str, int | None]
+Look = dict[str, tuple[int, int] | None]
 
 
 @dataclass(frozen=True)
@@ -212,10 +212,13 @@ class World:
 
     def look(self, case: Case) -> Look:
         """Which file stands at each place: a new one is another."""
-        places = {name: self.folder / name for name in case.files}
-        return {
-            name: place.stat().st_ino if place.exists() else None for name, place in places.items()
-        }
+        found = {}
+        for name in case.files:
+            place = self.folder / name
+            # The number of a file that was removed may be given to the next.
+            about = place.stat() if place.exists() else None
+            found[name] = None if about is None else (about.st_ino, about.st_mtime_ns)
+        return found
 
     def clear(self, case: Case) -> None:
         """Removes what a case has written."""

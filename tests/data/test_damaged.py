@@ -18,7 +18,6 @@ import pytest
 import tclose
 from tclose.data.binding import open_source
 from tclose.data.io.files import write_table
-from tclose.distance.matrix import read_matrix
 from tclose.errors import DataError, HierarchyError, PolicyError, UsageError
 from tclose.hierarchy import arx
 from tclose.policy.load import read_raw
@@ -171,12 +170,15 @@ ENDLESS = Path("/dev/zero")
 
 @pytest.mark.skipif(not ENDLESS.exists(), reason="there is no file without an end")
 def test_files_without_an_end_are_refused() -> None:
-    for refused, read in {
-        HierarchyError: lambda: arx.read(ENDLESS, "zip"),
-        PolicyError: lambda: read_raw(ENDLESS),
-        DataError: lambda: read_matrix(ENDLESS, "zip"),
-        UsageError: lambda: Certificate.load(ENDLESS),
-    }.items():
+    far = {"role": "sensitive", "t": 1, "distance": {"matrix": str(ENDLESS)}}
+    rules = {"columns": {"zip": "quasi", "ill": far}}
+    table = pa.table({"zip": [1, 2], "ill": ["a", "b"]})
+    for refused, read in (
+        (HierarchyError, lambda: arx.read(ENDLESS, "zip")),
+        (PolicyError, lambda: read_raw(ENDLESS)),
+        (PolicyError, lambda: tclose.audit(table, rules)),
+        (UsageError, lambda: Certificate.load(ENDLESS)),
+    ):
         with pytest.raises(refused, match="a device or a pipe, not a file"):
             read()
 

@@ -158,6 +158,8 @@ def test_a_release_that_does_not_keep_its_promise_never_appears(
     honest = searched.method_named("mondrian")
 
     class Liar:
+        improves = False
+
         def run(self, problem: Any, budget: Any) -> Any:
             from dataclasses import replace
 

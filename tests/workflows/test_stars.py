@@ -187,7 +187,7 @@ def test_limits_between_a_value_and_its_star_are_refused(column: Any, says: str)
 def test_the_method_of_that_name_says_what_to_do() -> None:
     with pytest.raises(UsageError, match="recoding"):
         tclose.anonymize(
-            make_table(make_rows(1, 20)), make_policy(2, None), method="suppress-cells"
+            make_table(make_rows(1, 20)), make_policy(2, "0.5"), method="suppress-cells"
         )
 
 
