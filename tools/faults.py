@@ -185,6 +185,13 @@ class World:
             return child
         code = 70
         try:
+            code = self._run_here(words, before)
+        finally:
+            os._exit(code)  # whenever the signal comes: nothing else of this process may run twice
+
+    def _run_here(self, words: str, before: Callable[[], None]) -> int:
+        code = 70
+        try:
             with self.told.open("w") as told:
                 os.dup2(told.fileno(), 1)
                 os.dup2(told.fileno(), 2)
@@ -199,12 +206,12 @@ class World:
             code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 70
         except BaseException:
             code = 71
-        finally:
-            with contextlib.suppress(BaseException):
-                atexit._run_exitfuncs()
-            with contextlib.suppress(BaseException):
-                sys.stdout.flush()
-            os._exit(code)
+        with contextlib.suppress(BaseException):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            atexit._run_exitfuncs()
+        with contextlib.suppress(BaseException):
+            sys.stdout.flush()
+        return code
 
     def run(self, words: str, before: Callable[[], None] = lambda: None) -> int:
         """The exit code of a command."""
