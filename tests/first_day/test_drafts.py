@@ -142,6 +142,9 @@ NAMES = {
     "customer_id": "identifier", "employee_number": "identifier",
     "téléphone": "identifier", "tumor_stage": "sensitive", "Dauermedikation": "sensitive",
     "Straße": "identifier", "Behandlungskosten": "sensitive", "Körpergewicht": "quasi",
+    "health": "sensitive", "ndisease": "sensitive", "selfhealth": "sensitive", "wages": "sensitive",
+    "hhincome": "sensitive", "married": "quasi", "health_insurance": "quasi",
+    "disability": "sensitive", "children": "quasi", "Schwerbehinderung": "sensitive",
 }  # fmt: skip
 
 

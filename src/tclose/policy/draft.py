@@ -63,15 +63,17 @@ SENSITIVE = _words(
     "custo(?=s?(_|$)) obito ziekte loon inkomen overleden symptom allerg infe pregnan schwanger "
     "mental psych smok rauch alcohol alkohol viral geno mutation tumor tumour cancer krebs "
     "vaccin impf covid prescri dosage medik todes blutgr pflegegr criminal straf loan bonus "
-    "net_worth rating readmi sick union",
-    "diagnose diagnosis diagnostic krankheit erkrankung befund medikament behandlung therapie "
+    "net_worth rating readmi sick union health(?!_?insur) disab injur handicap behinder gesundheit "
+    "sante salud saude salute gezondheid",
+    "disease illness health(?!_?insur) behinderung income salary wage diagnose diagnosis "
+    "diagnostic krankheit erkrankung befund medikament behandlung therapie "
     "therapy kosten einkommen gehalt operation symptom medikation",
 )
 QUASI = _words(
     "age ages dob birth born sex gender zip zipcode postcode postal post city town county region "
     "state country nation native race ethnic marital education school degree occupation job "
-    "profession employ workclass relation language height weight admission admit discharge visit "
-    "date year latitude longitude lat lon lng hours citizen "
+    "profession employ workclass relation married child kids famil househ language height weight "
+    "admission admit discharge visit date year latitude longitude lat lon lng hours citizen "
     "alter geburt geschlecht plz stadt ort gemeinde land bundesland kanton familienstand bildung "
     "beruf sprache groesse gewicht aufnahme entlassung datum jahr naissance sexe ville pays "
     "codepostal edad nacimiento sexo ciudad pais provincia eta nascita sesso citta paese idade "
