@@ -1,6 +1,6 @@
 """One tree of errors: what happened, where, and what to do about it.
 
-No error of the house carries a raw cell value. Column names, class numbers, line numbers and
+No error carries a raw cell value. Column names, class numbers, line numbers and
 counts say enough; a value is personal data.
 """
 
@@ -66,17 +66,13 @@ class HierarchyError(UsageError):
 
 
 class InternalError(TcloseError):
-    """An invariant of the house is broken: a bug, never the caller's fault."""
+    """An invariant is broken: a bug, never the caller's fault."""
 
     def describe(self) -> str:
         """The whole message, and whom to tell."""
         return (
             f"{super().describe()}\n  This is a bug in tclose; please report the command you ran."
         )
-
-
-class UnprovenError(InternalError):
-    """A written release was counted again, and its promise could not be confirmed."""
 
 
 @dataclass(frozen=True)

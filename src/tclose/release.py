@@ -18,7 +18,7 @@ from tclose.data.io.paths import Address
 from tclose.data.io.transaction import write_together
 from tclose.data.source import Source
 from tclose.dictionary import DataDictionary, describe_columns
-from tclose.errors import UnprovenError, UsageError
+from tclose.errors import InternalError, UsageError
 from tclose.notebook import Displayable
 from tclose.plain import escape_controls
 from tclose.recode import Plan, SuppressedRows
@@ -106,7 +106,7 @@ class Release(Displayable):
             audit = recount(policy, written, self.people, lambda bound: named)
             if not audit.holds:
                 broken = audit.broken
-                raise UnprovenError(f"the written release does not keep its promise ({broken})")
+                raise InternalError(f"the written release does not keep its promise ({broken})")
             certified = self.certificate.of_file(written.digest())
             certified.save(certificate)
             if self.plan is not None:

@@ -13,7 +13,7 @@ import pytest
 
 import tclose
 from tclose.cli import console, main
-from tclose.errors import InternalError, UnprovenError
+from tclose.errors import InternalError
 
 SOURCES = Path(tclose.__file__).parents[1]
 
@@ -23,7 +23,6 @@ SOURCES = Path(tclose.__file__).parents[1]
     [
         (ZeroDivisionError("SECRET-CELL"), 70),
         (InternalError("a class is nowhere"), 70),
-        (UnprovenError("the written release does not keep its promise"), 70),
         (tclose.UsageError("no such column", hint="name one"), 2),
         (MemoryError(), 2),
         (KeyboardInterrupt(), 130),

@@ -17,7 +17,7 @@ from tclose.data.binding import BoundTable, bind
 from tclose.data.encode.cells import Cells
 from tclose.data.io.paths import AS_FOUND, Address, Reading
 from tclose.data.summary import TableSummary
-from tclose.errors import UnprovenError, UsageError
+from tclose.errors import UsageError
 from tclose.notebook import show_progress
 from tclose.recode import (
     Recoding,
@@ -53,6 +53,7 @@ from tclose.workflows.release.publish import (
     Draft,
     Job,
     Targets,
+    Unproven,
     confirm,
     count_by_part,
     draft_recoding,
@@ -162,9 +163,9 @@ def anonymize(
         return published
     stricter = None if groups is not None else _make_stricter(bound, people, problem, budget)
     if stricter is None:
-        raise published
+        return confirm(published)
     if not (wishes.fallback if fallback is None else fallback):
-        raise UsageError(published.what, where=f"method {chosen.name}", hint=FALLBACK)
+        raise UsageError(published.reason, where=f"method {chosen.name}", hint=FALLBACK)
     instead, (problem, budget) = _tell_fallback(chosen, problem, budget), stricter
     auto = method_named("auto")
     return confirm(search_and_publish(job, bound, problem, auto, budget, on_cancel, None, instead))
@@ -179,7 +180,7 @@ def search_and_publish(
     on_cancel: Callable[[Outcome], bool],
     groups: EarlierGroups | None = None,
     fallback: str | None = None,
-) -> Release | UnprovenError:
+) -> Release | Unproven:
     """Search, recode, write, recount, certify; what a recount does not confirm is not there."""
     if groups is None:
         found = method.run(problem, budget)

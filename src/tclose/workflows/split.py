@@ -23,7 +23,7 @@ from tclose.data.io.paths import AS_FOUND, Reading, find_files
 from tclose.data.io.records import FORMS, Form, Layout, LayoutFile
 from tclose.data.recognize import describe_exposed
 from tclose.data.source import Source
-from tclose.errors import InternalError, UnprovenError, UsageError, nearest
+from tclose.errors import InternalError, UsageError, nearest
 from tclose.notebook import show_progress
 from tclose.plain import escape_controls
 from tclose.recode import Pseudonyms
@@ -176,7 +176,7 @@ def split(
             broken = [check.line for check in found.checks if check.confirmed is False]
             broken += [audit.broken for audit in found.audits.values() if audit.broken]
             listed = ", ".join(broken)
-            raise UnprovenError(f"the written tables do not keep their promise ({listed})")
+            raise InternalError(f"the written tables do not keep their promise ({listed})")
         hashes = hash_promise(bound.policy).model_copy(update={"files": files})
         return found, found.certify(bound.policy.to_json(), origin, hashes)
 

@@ -43,7 +43,7 @@ from tclose.data.io.records import SupersetRecord, json_hash
 from tclose.data.io.transaction import find_part, switch_now, write_together
 from tclose.data.recognize import describe_exposed, sample_columns
 from tclose.data.source import CellStore, Rows, Source, Translation
-from tclose.errors import UnprovenError, UsageError
+from tclose.errors import InternalError, TcloseError, UsageError
 from tclose.policy.model import Policy
 from tclose.recode import Plan, Provenance, Pseudonyms, Recoding, Rewriter, SuppressedRows
 from tclose.recode.rewrite import list_text_columns, make_schema
@@ -73,6 +73,17 @@ ORDER_KEPT = (
     'rows are in the order of the table (rows = "keep"): whoever knows that order, as of a table '
     "sorted by name, reads off whose row is whose"
 )
+
+
+@dataclass(frozen=True)
+class Unproven:
+    """A release whose promise a recount did not confirm once it was written: nothing is left."""
+
+    reason: str
+
+
+class _NotKept(TcloseError):  # noqa: N818
+    """Raised while a release is counted, so that whatever writes it removes it."""
 
 
 @dataclass(frozen=True)
@@ -274,10 +285,10 @@ def draft_recoding(
 
 def publish(
     job: Job, draft: Draft, stopped: Callable[[], bool] = lambda: False
-) -> Release | UnprovenError:
+) -> Release | Unproven:
     """Writes (or frames) the release, counts it again, and certifies what was counted.
 
-    Nothing is left where its promise is not confirmed (why not is returned), or somebody stopped.
+    Nothing is left where its promise is not confirmed, or somebody stopped.
     """
     job.begin("writing")
     files = job.targets.files
@@ -292,8 +303,8 @@ def publish(
                 raise
             if job.targets.output is None or find_part(job.targets.output) is None:
                 switch_now()
-    except UnprovenError as unproven:
-        return unproven
+    except _NotKept as refused:
+        return Unproven(refused.what)
     original = draft.original
     said = () if original is None else tuple(find_caveats(original))
     job.source.close()
@@ -335,9 +346,9 @@ def _recount(
     audit = recount(job.policy, counted, job.people, partial(_name_supersets, draft.plan))
     job.source.refuse_edited()
     if not audit.holds:
-        raise UnprovenError(f"the written release does not keep its promise ({audit.broken})")
+        raise _NotKept(f"the written release does not keep its promise ({audit.broken})")
     if (audit.rows if audit.in_parts else audit.bound.cells.n_rows) != draft.n_rows:
-        raise UnprovenError("the written release has not the rows that were released")
+        raise _NotKept("the written release has not the rows that were released")
     if stopped():
         raise nothing_kept()
     warnings = (*(origin.warnings or ()), *_find_formulas(job, audit)) or None
@@ -380,10 +391,10 @@ def _name_supersets(plan: Plan | None, written: BoundTable) -> Sequence[Superset
     return number_supersets(written, columns, plan.supersets)
 
 
-def confirm(published: Release | UnprovenError) -> Release:
+def confirm(published: Release | Unproven) -> Release:
     """The release; raises where it was not proved, which is a bug."""
-    if isinstance(published, UnprovenError):
-        raise published
+    if isinstance(published, Unproven):
+        raise InternalError(published.reason)
     return published
 
 
