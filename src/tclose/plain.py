@@ -64,6 +64,35 @@ def _read_decimal(text: str) -> Fraction:
     return Fraction(number)
 
 
+def count_decimals(number: Fraction) -> int | None:
+    """How many digits a number has after its point; None where they do not end.
+
+    >>> count_decimals(Fraction(5, 2)), count_decimals(Fraction(7)), count_decimals(Fraction(1, 3))
+    (1, 0, None)
+    """
+    rest, places = number.denominator, 0
+    for prime in (2, 5):
+        power = 0
+        while rest % prime == 0:
+            rest, power = rest // prime, power + 1
+        places = max(places, power)
+    return places if rest == 1 else None
+
+
+def write_number(number: Fraction) -> str:
+    """The shortest exact text of a number: decimal if that ends, else a fraction.
+
+    >>> write_number(Fraction(5, 2)), write_number(Fraction(-20)), write_number(Fraction(1, 3))
+    ('2.5', '-20', '1/3')
+    """
+    places = count_decimals(number)
+    if not places:
+        return str(number)
+    digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
+    sign = "-" if number < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+
+
 def to_plain(value: Any) -> Any:
     """The same value for JSON: what is infinite is null, what has a `to_json` is what that says.
 

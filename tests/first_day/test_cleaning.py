@@ -204,6 +204,26 @@ def test_rounding_is_that_of_decimal_arithmetic(value: Decimal, unit: str) -> No
     assert found is not None and Decimal(found) == expected and rule.clean_text(found) == found
 
 
+@given(whole=st.integers(10**28, 10**40), unit=st.sampled_from(["0.0000001", "0.01", "1000"]))
+def test_rounded_numbers_are_written_in_full(whole: int, unit: str) -> None:
+    digits = unit.partition(".")[2]
+    value = f"{whole}.{digits}" if digits else f"{whole // 1000}000"
+    assert Cleaning.model_validate({"round": unit}).clean_text(f"{value}") == value
+    small = Cleaning.model_validate({"round": "0.0000001"}).clean_text("0.00000014")
+    assert small == "0.0000001"
+
+
+@pytest.mark.parametrize("instead", ["three", "3.5"])
+def test_no_word_is_put_in_the_place_of_a_number(instead: str) -> None:
+    table = pa.table({"age": [3, 4] * 20, "ill": ["flu", "cough"] * 20})
+    columns = {
+        "age": {"role": "quasi", "clean": {"replace": {"3": instead}}},
+        "ill": {"role": "sensitive", "t": 1},
+    }
+    with pytest.raises(UsageError, match="does not fit the column's type"):
+        tclose.audit(table, {"columns": columns})
+
+
 @pytest.mark.parametrize(
     ("clean", "what"),
     [

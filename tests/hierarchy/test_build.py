@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tclose.errors import HierarchyError
 from tclose.hierarchy import Hierarchy, cuts, dates, groups, intervals, prefixes
-from tclose.hierarchy.build import read_number, write_number
+from tclose.hierarchy.build import read_number
+from tclose.plain import write_number
 
 DECIMALS = st.decimals(-1000, 1000, places=2).map(str)
 

@@ -49,9 +49,9 @@ from tclose.errors import (
     nearest,
 )
 from tclose.hierarchy import Hierarchy, arx, build
-from tclose.hierarchy.build import write_number
 from tclose.hierarchy.builtin import find_builtin
 from tclose.hierarchy.tree import locate
+from tclose.plain import write_number
 from tclose.policy.columns import Column, HierarchySpec
 from tclose.policy.model import Policy
 from tclose.requirements.classes import Classes

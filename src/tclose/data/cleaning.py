@@ -87,13 +87,13 @@ def clean_values(values: pa.Array, rule: ColumnCleaning, name: str) -> pa.Array 
         raise UsageError(what, where=f"{where}.age_on", hint="leave age_on out")
     if not (types.is_string(kind) or is_number or (is_date and rule.age_on)):
         return None
-    found = [None if value is None else rule.clean_value(value) for value in values.to_pylist()]
-    if is_date:
-        ages = pa.array(found, pa.int64())
-        return ages if rule.unreadable else _refuse_ageless(values, ages, where)
-    if rule.unreadable and types.is_string(kind) and (form := find_form(rule)):
-        found = [text if text is None or form.fits(text) else None for text in found]
     try:
+        found = [None if value is None else rule.clean_value(value) for value in values.to_pylist()]
+        if is_date:
+            ages = pa.array(found, pa.int64())
+            return ages if rule.unreadable else _refuse_ageless(values, ages, where)
+        if rule.unreadable and types.is_string(kind) and (form := find_form(rule)):
+            found = [text if text is None or form.fits(text) else None for text in found]
         return pa.array([_fit_type(value, kind) for value in found], kind)
     except (pa.ArrowException, ValueError, OverflowError):
         what = f"a cleaned value does not fit the column's type ({kind})"

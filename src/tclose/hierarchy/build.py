@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from tclose.errors import nearest
 from tclose.hierarchy.tree import Hierarchy, hierarchy_error
-from tclose.plain import Written, exact
+from tclose.plain import Written, exact, write_number
 
 ROOT = "*"
 T = TypeVar("T")
@@ -339,22 +339,3 @@ def read_number(number: Written) -> Fraction | None:
         return None
     within = max(abs(value.numerator), value.denominator) < 10**_MOST_DIGITS
     return value if within else None
-
-
-def write_number(number: Fraction) -> str:
-    """The shortest exact text of a number: decimal if that ends, else a fraction.
-
-    >>> write_number(Fraction(5, 2)), write_number(Fraction(-20)), write_number(Fraction(1, 3))
-    ('2.5', '-20', '1/3')
-    """
-    denominator, power = number.denominator, {2: 0, 5: 0}
-    for prime in power:
-        while denominator % prime == 0:
-            denominator //= prime
-            power[prime] += 1
-    places = max(power.values())
-    if denominator > 1 or places == 0:
-        return str(number)
-    digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
-    sign = "-" if number < 0 else ""
-    return f"{sign}{digits[:-places]}.{digits[-places:]}"

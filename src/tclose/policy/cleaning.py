@@ -6,28 +6,21 @@ import math
 import re
 from collections.abc import Iterator
 from datetime import date, datetime
-from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from tclose.distance.numbers import MisuseError, Number, Part, must
-from tclose.plain import exact
+from tclose.plain import count_decimals, exact, write_number
 
 CASES = {"lower": str.lower, "upper": str.upper}
 
 
-def _is_decimal(number: Fraction) -> bool:
-    """Whether a number can be written with finitely many digits."""
-    rest = number.denominator
-    for factor in (2, 5):
-        while rest % factor == 0:
-            rest //= factor
-    return rest == 1
-
-
-Digits = must("a number that can be written with finitely many digits", _is_decimal)
+Digits = must(
+    "a number that can be written with finitely many digits",
+    lambda number: count_decimals(number) is not None,
+)
 
 
 class Cleaning(Part):
@@ -137,20 +130,6 @@ class Cleaning(Part):
         if not self.replace or text not in self.replace:
             return text
         return self.replace[text] or None
-
-
-def write_number(number: Fraction) -> str:
-    """A decimal number as people write it.
-
-    >>> write_number(Fraction(3400)), write_number(Fraction(-7, 20))
-    ('3400', '-0.35')
-    """
-    if number.denominator == 1:
-        return str(number.numerator)
-    digits = 1
-    while (number * 10**digits).denominator > 1:
-        digits += 1
-    return str(Decimal((number * 10**digits).numerator).scaleb(-digits))
 
 
 def write_values(values: Any) -> Any:

@@ -17,8 +17,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 from tclose.errors import PolicyError, UsageError
-from tclose.hierarchy.build import write_number
-from tclose.plain import Written, exact
+from tclose.plain import Written, exact, write_number
 from tclose.policy.load import parse_policy, parse_toml, write_key
 from tclose.policy.model import Policy
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from tclose.data.binding import BoundTable
 from tclose.data.encode.labels import ANYTHING, covers_missing
-from tclose.hierarchy.build import read_number, write_number
+from tclose.hierarchy.build import read_number
+from tclose.plain import write_number
 from tclose.recode.assignment import last_leaf_left
 from tclose.recode.plan import Plan, PlanClass, PlanCut, PlanNode
 from tclose.recode.shapes import NumberLine, Shape, list_ends, read_shapes

@@ -33,8 +33,7 @@ from tclose.data.encode.labels import (
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.plain import exact
-from tclose.policy.cleaning import write_number
+from tclose.plain import exact, write_number
 from tclose.policy.columns import HierarchySpec
 from tclose.recode.values import Released, write_interval, write_set
 from tclose.utility.loss import ColumnLoss

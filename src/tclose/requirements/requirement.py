@@ -232,6 +232,10 @@ class Requirement:
     """What a sweep over thresholds varies, if it can vary this one."""
     small_is_bad: ClassVar[bool] = False
     """Whether the threshold is a least value."""
+    joins_classes: ClassVar[bool] = False
+    """Whether it is about unions of classes, not about each by itself."""
+    in_several_tables: ClassVar[str] = ""
+    """Why it cannot be judged where attributes stand in tables of their own; empty where it can."""
     suggested: ClassVar[bool] = True
     """Whether it is worth measuring of every column, whatever was required."""
 

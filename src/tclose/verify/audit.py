@@ -34,7 +34,6 @@ from tclose.requirements import (
     state_requirements,
 )
 from tclose.requirements.classes import Classes, find_views
-from tclose.requirements.identity.combinations import CombinationRequirement
 from tclose.verify.caveats import find_caveats, judge_added, judge_identifiers, judge_limits
 from tclose.verify.supersets import read_supersets
 from tclose.verify.uniqueness import PopulationUniques, estimate_table
@@ -262,11 +261,7 @@ def judge_stars(classes: Classes, stated: Sequence[Requirement]) -> Iterator[Ver
             for name in classes.quasi]  # fmt: skip
     view, member = find_views(classes.key, classes.key == np.array(star, dtype=np.int64))
     seen = replace(classes, view_of=view, class_of=member)
-    judged = [
-        each
-        for each in stated
-        if each.adversary == "knows_class" and not isinstance(each, CombinationRequirement)
-    ]
+    judged = [each for each in stated if each.adversary == "knows_class" and not each.joins_classes]
     for found in evaluate(judged, seen):
         attained = Judgement.of(found, seen)
         verdict = attained.verdict(found.requirement, attained.worst + 1, classes.n_rows)

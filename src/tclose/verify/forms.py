@@ -21,7 +21,6 @@ from tclose.errors import DataError, UsageError
 from tclose.plain import escape_controls
 from tclose.policy.columns import Column
 from tclose.policy.model import Policy, SearchSettings
-from tclose.requirements.identity.k_map import PopulationRequirement
 from tclose.verify.audit import Audit, audit_bound
 from tclose.verify.certificate import Certificate, Hashes, Origin, SizesRecord, read_context
 from tclose.verify.recheck import (
@@ -34,6 +33,7 @@ from tclose.verify.recheck import (
 from tclose.verify.verdict import RequirementRecord
 
 CERTIFICATE = "certificate.json"
+ONE_RELEASE = "publish one release (`tclose anonymize`)"
 CAVEATS: dict[Form, tuple[str, ...]] = {
     "anatomy": (
         "The quasi-identifiers are exact: who is in the table, and in which group, is public.",
@@ -134,7 +134,7 @@ def refuse_unjudged(policy: Policy, form: Form) -> None:
             "in several tables every row counts as one, so none may stand for several, have a "
             "weight, or be one of several of a person",
             where=f"columns.{policy.counting[1]}",
-            hint="publish one release (`tclose anonymize`), or give the column another role",
+            hint=f"{ONE_RELEASE}, or give the column another role",
         )
     if "knows_others" in policy.adversaries and form != "projections":
         raise UsageError(
@@ -142,35 +142,15 @@ def refuse_unjudged(policy: Policy, form: Form) -> None:
             where="readings",
             hint='promise readings = ["separate"], or publish projections or a release',
         )
-    if policy.combinations:
-        raise UsageError(
-            "quasi-identifiers stand as they are in several tables, so nothing can be promised of "
-            "their combinations",
-            where="combinations",
-            hint="publish one release (`tclose anonymize`)",
-        )
+    refused = {kind.key: kind.in_several_tables for kind in policy.stated if kind.in_several_tables}
     if policy.release.suppresses_cells:
-        raise UsageError(
-            "single cells are suppressed in one release, not in several tables",
-            where="release.recoding",
-            hint="publish one release (`tclose anonymize`)",
-        )
+        what = "single cells are suppressed in one release, not in several tables"
+        refused["release.recoding"] = what
     if policy.search.masking != "none":
-        raise UsageError(
-            "sensitive values are masked in one release, not in several tables",
-            where="search.masking",
-            hint="leave it out, or publish one release (`tclose anonymize`)",
-        )
-    about_people = [
-        kind.key for kind in policy.requirements if issubclass(kind, PopulationRequirement)
-    ]
-    if any(getattr(policy, key) is not None for key in about_people):
-        raise UsageError(
-            "several tables say more about who is in them than one, so nothing about a "
-            "population can be promised",
-            where=", ".join(about_people),
-            hint="publish one release (`tclose anonymize`)",
-        )
+        what = "sensitive values are masked in one release, not in several tables"
+        refused["search.masking"] = what
+    for where, what in refused.items():
+        raise UsageError(what, where=where, hint=f"{ONE_RELEASE}, or leave it out")
 
 
 def part_policy(policy: Policy, layout: Layout, part: LayoutFile) -> Policy:

@@ -85,6 +85,11 @@ class CombinationRequirement(Requirement):
     """
 
     key = "combinations"
+    joins_classes = True
+    in_several_tables = (
+        "quasi-identifiers stand as they are in several tables, so nothing can be promised of "
+        "their combinations"
+    )
 
     every: tuple[Columns, ...]
     words: str

@@ -28,6 +28,11 @@ from tclose.requirements.requirement import (
 class PopulationRequirement(Requirement):
     """A requirement about the people who fit a class: `matches` has their number for each."""
 
+    in_several_tables = (
+        "several tables say more about who is in them than one, so nothing about a population can "
+        "be promised"
+    )
+
     matches: Ints
 
     def measure(self, classes: Classes) -> Measurement:
