@@ -264,7 +264,7 @@ def test_a_sheet_with_too_many_rows_is_refused_before_the_search(
         raise AssertionError("this should have been refused before")
 
     monkeypatch.setattr(
-        importlib.import_module("tclose.workflows.anonymize"), "problem_of", problem_of
+        importlib.import_module("tclose.workflows.release.task"), "problem_of", problem_of
     )
     many = pa.table({"age": np.zeros(1_048_576, np.int8), "ill": pa.array(["a", "b"] * 524_288)})
     rules = {"k": 2, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 1}}}

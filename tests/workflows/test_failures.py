@@ -17,6 +17,7 @@ import tclose
 from tclose.errors import TcloseError, UsageError
 from tclose.recode import Plan
 from tclose.workflows import anonymize as searched
+from tclose.workflows.release import task
 
 TABLE = pa.table({"age": list(range(20, 32)), "ill": ["flu", "ulcer", "cough"] * 4})
 
@@ -33,7 +34,7 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     def problem_of(*_: Any) -> None:
         raise AssertionError("this should have been refused before")
 
-    monkeypatch.setattr(searched, "problem_of", problem_of)
+    monkeypatch.setattr(task, "problem_of", problem_of)
 
 
 @pytest.mark.usefixtures("no_search")

@@ -23,11 +23,13 @@ import tclose
 from tclose.data.engines.frames.release import update_frame
 from tclose.errors import PolicyError, UsageError
 from tclose.recode import recode_outcome
-from tclose.search import Budget, Outcome, method_named, problem_of
+from tclose.search import Budget, Outcome, method_named
 from tclose.search.problem import number_classes
-from tclose.workflows.anonymize import draft_release
 from tclose.workflows.inputs import AS_FOUND
-from tclose.workflows.release.publish import Job, Targets, confirm, publish
+from tclose.workflows.release.draft import Job
+from tclose.workflows.release.publish import confirm, publish
+from tclose.workflows.release.targets import Targets
+from tclose.workflows.release.task import SearchTask
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +106,8 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     """A release of a Mondrian search, out of which some cells are then left."""
     table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
     bound = tclose.check(table, rules(leftover, **more))
-    outcome = method_named("mondrian").run(problem_of(bound), Budget(seconds=5.0))
+    task = SearchTask.of(bound, None, method_named("mondrian"), Budget(seconds=5.0))
+    outcome = task.search()
     label = outcome.label.copy()
     label[[cell for cell in gone if cell < len(label)]] = -1
     if not (label >= 0).any():
@@ -113,7 +116,7 @@ def published(rows: list[Row], leftover: str, gone: list[int], **more: Any) -> A
     job = Job(table, AS_FOUND, bound.source, bound.policy, Targets())
     without = replace(outcome, label=label, cuts=None)
     recoding = recode_outcome(bound, without)
-    draft = draft_release(job, bound, without, recoding, Budget())
+    draft = task.draft(job, without, recoding)
     return confirm(publish(job, draft))
 
 

@@ -39,16 +39,17 @@ from tclose.verify.forms import (
     recount_form,
     refuse_unjudged,
 )
-from tclose.workflows.anonymize import anonymize, record_trials, refuse_infeasible
+from tclose.workflows.anonymize import anonymize
 from tclose.workflows.inputs import PolicyLike, budget_of, check
-from tclose.workflows.release.publish import (
+from tclose.workflows.release.draft import (
     hash_promise,
     list_cleaned,
     list_versions,
     make_pseudonyms,
-    nothing_kept,
-    refuse_no_promise,
 )
+from tclose.workflows.release.publish import nothing_kept
+from tclose.workflows.release.targets import refuse_no_promise
+from tclose.workflows.release.task import record_trials, refuse_infeasible
 from tclose.workflows.verify import open_split_table
 
 Tables = dict[str, pa.Table]

@@ -113,7 +113,7 @@ def check_origin(
         lines.append(compare("sha256 of the release", certificate.hashes.output, made.output))
     if original is not None and made is not None:
         # A verification starts without it.
-        from tclose.workflows.release.publish import trace_inputs
+        from tclose.workflows.release.draft import trace_inputs
 
         bound = check(original, policy, reading=reading)
         found = trace_inputs(bound)

@@ -7,15 +7,25 @@ table, is merged with its neighbours. What is written is counted again, part by 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Flags, Ints
-from tclose.data.source import FRAGMENT, ROWS, PartResult
+from tclose.data.engines.frames.release import make_frame
+from tclose.data.source import (
+    FRAGMENT,
+    ROWS,
+    CellStore,
+    PartResult,
+    Rows,
+    Source,
+    Translation,
+)  # fmt: skip
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.recode import Pseudonyms, recode_outcome
@@ -27,12 +37,58 @@ from tclose.search.outcome import Outcome
 from tclose.utility.loss import LossReport
 from tclose.verify.audit import list_part_requirements
 from tclose.verify.certificate import LeftOutRecord, Origin
+from tclose.workflows.release.draft import Draft, Job, describe_loss, hash_promise
 from tclose.workflows.release.partition_plan import CELLS, CellSketch, PartitionPlan
-from tclose.workflows.release.publish import Draft, Job, TranslatedRows, describe_loss, hash_promise
 
 FRAGMENT_CELLS = 500_000
 """Cells of a fragment, more or less: a search on so many takes seconds."""
 METHODS = ("mondrian", "mondrian-median", "mondrian-relaxed", "hybrid")
+
+
+@dataclass(frozen=True)
+class TranslatedRows:
+    """The rows of a table whose cells stay with the engine, released by its translation of them."""
+
+    source: Source
+    rows: Rows
+    how: Translation
+    store: CellStore
+    """Keeps the translation as long as this is kept."""
+
+    def schema(self) -> pa.Schema:
+        """The columns of the release: text where values are recoded, the table's own elsewhere."""
+        own, text = self.rows.schema, pa.string()
+        return pa.schema(
+            [
+                own.field(change.name) if change.kind == "same" else pa.field(change.name, text)
+                for change in self.how.changes
+            ]
+        )
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The released rows, in the table's order."""
+        schema = self.schema()
+        return (batch.cast(schema) for batch in self.source.join(self.how))
+
+    def translation(self) -> Translation:
+        """The same for an engine that rewrites its rows by itself."""
+        return self.how
+
+    def to_frame(self, data: Any) -> Any:
+        """The release in the caller's own kind of frame."""
+        table = pa.Table.from_batches(list(self.batches()), self.schema())
+        clean = self.source.cleaned
+        texts = [
+            change.name
+            for change in self.how.changes
+            if change.kind != "same" or change.name in clean
+        ]
+        every = partial(np.arange, table.num_rows, dtype=np.int64)
+        return make_frame(data, table, every, texts, (), order_key=self.how.order_key)
+
+    def in_order(self, key: bytes | None) -> TranslatedRows:
+        """The same rows, to be put into the order of a key."""
+        return replace(self, how=replace(self.how, order_key=key))
 
 
 def propose_in_parts(job: Job, summary: TableSummary, method: str, budget: Budget) -> Draft:

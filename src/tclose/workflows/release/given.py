@@ -15,7 +15,7 @@ released whole, or not at all where those who left it break the promise, or it d
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +29,6 @@ from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells, form_classes
 from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import PSEUDONYM
-from tclose.data.io.paths import Reading
 from tclose.data.source import Rows
 from tclose.data.summary import TableSummary
 from tclose.distance.histogram import group_codes
@@ -41,13 +40,15 @@ from tclose.recode.recoding import build_released_table
 from tclose.recode.values import Released
 from tclose.requirements import failing_classes, state_requirements
 from tclose.requirements.classes import Classes
-from tclose.search import Budget, Method, Outcome, SearchProblem
+from tclose.search import Budget, Method, Outcome
 from tclose.search.problem import number_classes
 from tclose.utility.loss import ColumnLoss, code_quasi
 from tclose.verify.certificate import GivenRecord
 from tclose.workflows.compose import join_classes
 from tclose.workflows.inputs import open_table
-from tclose.workflows.release.publish import Draft, Targets
+from tclose.workflows.release.draft import Draft, Job
+from tclose.workflows.release.targets import Targets
+from tclose.workflows.release.task import SearchTask
 
 EARLIER = "classes of earlier releases"
 """The column that tells cells of different groups apart; it is never released."""
@@ -78,25 +79,47 @@ class EarlierGroups:
         bound = self.plain.with_cells(divided, self.plain.attributes)
         return replace(bound, further=(EARLIER,))
 
-    def keep_apart(self, problem: SearchProblem, bound: BoundTable) -> SearchProblem:
-        """The problem with one column more, which nothing may generalize: the group."""
-        every = np.arange(len(self.exposed))
-        column = ColumnLoss(EARLIER, "interval", every.astype(float), False, reach=every)
-        codes = np.column_stack([problem.codes, _find_groups(bound)])
-        return replace(problem, codes=codes, columns=(*problem.columns, column))
+    def add_to_rows(self, rows: Rows) -> Rows:
+        """The table's rows, each with its group."""
 
-    def search(
-        self, method: Method, bound: BoundTable, problem: SearchProblem, budget: Budget
-    ) -> Outcome:
+        def batches() -> Iterator[pa.RecordBatch]:
+            start = 0
+            for batch in rows.batches():
+                group = pa.array(self.of_row[start : start + batch.num_rows])
+                start += batch.num_rows
+                yield batch.append_column(EARLIER, group)
+
+        return Rows(rows.schema.append(pa.field(EARLIER, pa.int64())), batches)
+
+
+@dataclass(frozen=True)
+class GroupedTask(SearchTask):
+    """A search whose classes lie within groups, and what is certified of these."""
+
+    groups: EarlierGroups = field(kw_only=True)
+
+    @classmethod
+    def of_groups(cls, groups: EarlierGroups, method: Method, budget: Budget) -> GroupedTask:
+        """The problem with one column more, which nothing may generalize: the group."""
+        plain = SearchTask.of(groups.divide_cells(), None, method, budget)
+        every = np.arange(len(groups.exposed))
+        column = ColumnLoss(EARLIER, "interval", every.astype(float), False, reach=every)
+        codes = np.column_stack([plain.problem.codes, _find_groups(plain.bound)])
+        columns = (*plain.problem.columns, column)
+        problem = replace(plain.problem, codes=codes, columns=columns)
+        return cls(plain.bound, None, problem, method, plain.budget, groups=groups)
+
+    def search(self) -> Outcome:
         """Searches within the groups that can be released; no row of these is left out."""
+        bound, problem, budget = self.bound, self.problem, self.budget
         if not problem.monotone or problem.constraints.supersets:
             raise UsageError(
                 "groups are judged by promises that merging classes keeps, and this is another",
                 where="given",
                 hint="promise t-closeness to the whole table, of rows",
             )
-        kept = self._choose_cells(problem, _find_groups(bound), budget.suppression)
-        found = method.run(problem.reorder(kept), replace(budget, suppression=Fraction(0)))
+        kept = self._choose_cells()
+        found = self.method.run(problem.reorder(kept), replace(budget, suppression=Fraction(0)))
         label = np.full(problem.n_cells, -1, dtype=np.int64)
         label[kept] = found.label
         levels = None if found.levels is None else found.levels[:-1]
@@ -117,12 +140,13 @@ class EarlierGroups:
             bound=None,
         )  # fmt: skip
 
-    def _choose_cells(self, problem: SearchProblem, group: Ints, suppression: Fraction) -> Ints:
+    def _choose_cells(self) -> Ints:
         """The cells of groups that keep the promise; raises where too many rows do not.
 
         Rows that are left out change what classes are compared with, so groups are judged again.
         """
-        kept = np.flatnonzero(~self.exposed[group])
+        problem, group = self.problem, _find_groups(self.bound)
+        kept = np.flatnonzero(~self.groups.exposed[group])
         fails = np.ones(1, dtype=bool)
         while len(kept) and fails.any():
             part = problem.reorder(kept)
@@ -130,7 +154,7 @@ class EarlierGroups:
             bad = np.unique(group[kept[fails[part.blocks]]])
             kept = kept[~np.isin(group[kept], bad)]
         lost = problem.n_rows - int(problem.rows[kept].sum())
-        if lost > suppression * problem.n_rows or not len(kept):
+        if lost > self.budget.suppression * problem.n_rows or not len(kept):
             raise UsageError(
                 f"{rows_text(lost)} of {problem.n_rows:,} cannot be released together with the "
                 "earlier releases: groups of people in the same classes there break the promise, "
@@ -141,29 +165,23 @@ class EarlierGroups:
             )
         return kept
 
-    def add_to_rows(self, rows: Rows) -> Rows:
-        """The table's rows, each with its group."""
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            start = 0
-            for batch in rows.batches():
-                group = pa.array(self.of_row[start : start + batch.num_rows])
-                start += batch.num_rows
-                yield batch.append_column(EARLIER, group)
-
-        return Rows(rows.schema.append(pa.field(EARLIER, pa.int64())), batches)
-
-    def complete(self, draft: Draft, bound: BoundTable, recoding: Recoding) -> Draft:
+    def draft(self, job: Job, outcome: Outcome, recoding: Recoding) -> Draft:
         """The release with what is certified of its groups; a plan would know nothing of them."""
-        origin = draft.origin.model_copy(update={"given": self._judge(bound, recoding)})
-        rows = draft.rows
-        assert isinstance(rows, Rewriter)
-        rows = replace(rows, rows=self.add_to_rows(rows.rows))
-        return replace(draft, rows=rows, origin=origin, plan=None, original=self.plain)
+        draft, given = super().draft(job, outcome, recoding), self._judge(recoding)
+        origin = draft.origin.model_copy(update={"given": given})
+        assert isinstance(draft.rows, Rewriter)
+        rows = replace(draft.rows, rows=self.groups.add_to_rows(draft.rows.rows))
+        return replace(
+            draft, rows=rows, origin=origin, plan=None, original=self.groups.plain,
+            notes=(given.sentence,),
+        )  # fmt: skip
 
-    def _judge(self, bound: BoundTable, recoding: Recoding) -> GivenRecord:
+    def make_stricter(self, method: Method) -> None:
+        """Nothing implies the promise about groups."""
+
+    def _judge(self, recoding: Recoding) -> GivenRecord:
         """Counts the groups of what is to be released, and judges them."""
-        table = build_released_table(bound, recoding.label, recoding.released)
+        table = build_released_table(self.bound, recoding.label, recoding.released)
         requirements = state_requirements(table, None)
         classes = split_by_group(table)
         if failing_classes(requirements, classes).any():
@@ -175,11 +193,18 @@ class EarlierGroups:
                 hint="use another method or seed, or let no group be left out",
             )
         return GivenRecord(
-            releases=self.releases,
+            releases=self.groups.releases,
             groups=classes.count,
             smallest=int(classes.size.min()),
-            left_out=int(bound.cells.rows[recoding.label < 0].sum()),
+            left_out=int(self.bound.cells.rows[recoding.label < 0].sum()),
         )
+
+
+def refuse_lone_key(given: Any, given_key: str | None) -> None:
+    """Raises where a column to link rows by is named, and no release."""
+    if given is None and given_key is not None:
+        what = "a column to link rows by is of use only with earlier releases"
+        raise UsageError(what, where="given_key", hint="name them, too (--given)")
 
 
 def refuse_given(bound: BoundTable | TableSummary, targets: Targets, population: Any) -> None:
@@ -218,11 +243,7 @@ def _find_groups(bound: BoundTable) -> Ints:
 
 
 def find_earlier_groups(
-    bound: BoundTable,
-    given: Any,
-    column: str | None,
-    pseudonyms: Pseudonyms | None,
-    reading: Reading,
+    bound: BoundTable, given: Any, column: str | None, job: Job
 ) -> EarlierGroups:
     """Finds the class that the person of each row has in each of some earlier releases.
 
@@ -230,13 +251,16 @@ def find_earlier_groups(
     Identifiers that were released as pseudonyms are known again by the steward's own key.
     """
     tables = list(given) if isinstance(given, list | tuple) else [given]
+    pseudonyms = None if job.key is None else job.pseudonyms
     if bound.policy.counting is not None:
         raise UsageError(
             "releases are composed row by row: no column may say what a row counts",
             where=f"columns.{bound.policy.counting[1]}",
             hint="give it another role for this",
         )
-    others = [open_table(table, bound.policy, reading, is_clean=True).bind() for table in tables]
+    others = [
+        open_table(table, bound.policy, job.reading, is_clean=True).bind() for table in tables
+    ]
     if column is None:
         labels = [_link_by_order(bound, other) for other in others]
         exposed = np.zeros(len(group_codes(labels)[1]), dtype=bool)

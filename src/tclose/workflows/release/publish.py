@@ -1,78 +1,44 @@
-"""A release put where it goes: written (or framed), counted again from scratch, certified.
-
-What would only come to light after a search is refused before it (`Targets`).
-"""
+"""A release put where it goes: written (or framed), counted again from scratch, certified."""
 
 from __future__ import annotations
 
-import platform
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from pathlib import Path
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-import numpy as np
 import pyarrow as pa
 
-from tclose.arrays import Flags
 from tclose.data.binding import (
     BoundTable,
-    hash_hierarchy,
     open_source,
-    refuse_empty_texts,
     write_rows,
 )
-from tclose.data.encode.cells import Cells
-from tclose.data.engines.frames.release import make_frame
-from tclose.data.engines.postgres.source import refuse_taken
 from tclose.data.formulas import find_formulas, is_text_file, quote_formulas, unquote_formulas
-from tclose.data.io.counting import file_hash
-from tclose.data.io.files import (
-    refuse_overwriting,
-    refuse_unholdable,
-    refuse_unknown_kind,
-    refuse_unwritable,
-)
 from tclose.data.io.order import derive_order_key, shuffle_rows
-from tclose.data.io.paths import Address, Reading
-from tclose.data.io.records import SupersetRecord, json_hash
+from tclose.data.io.paths import Reading
+from tclose.data.io.records import SupersetRecord
 from tclose.data.io.transaction import find_part, switch_now, write_together
-from tclose.data.recognize import describe_exposed, sample_columns
-from tclose.data.source import CellStore, Rows, Source, Translation
+from tclose.data.recognize import sample_columns
+from tclose.data.source import Source
 from tclose.errors import InternalError, TcloseError, UsageError
-from tclose.policy.model import Policy
-from tclose.recode import Plan, Provenance, Pseudonyms, Recoding, Rewriter, SuppressedRows
-from tclose.recode.rewrite import list_text_columns, make_schema
+from tclose.recode import Plan
 from tclose.release import Release
-from tclose.search.outcome import Outcome
-from tclose.utility.loss import LossReport, Quasi
 from tclose.verify.audit import Audit, recount
 from tclose.verify.caveats import find_caveats
 from tclose.verify.certificate import (
     Certificate,
-    CleanedRecord,
-    Hashes,
-    LeftOutRecord,
-    LossRecord,
     Origin,
     certify,
-    hash_promise_files,
 )
 from tclose.verify.supersets import number_supersets
-from tclose.version import VERSION
+from tclose.workflows.release.draft import Draft, Job, complete_origin
 
 if TYPE_CHECKING:
     from tclose.report.document import Document
 
 Checked = tuple[Audit, Certificate]
-ORDER_KEPT = (
-    'rows are in the order of the table (rows = "keep"): whoever knows that order, as of a table '
-    "sorted by name, reads off whose row is whose"
-)
 
 
 @dataclass(frozen=True)
@@ -84,203 +50,6 @@ class Unproven:
 
 class _NotKept(TcloseError):  # noqa: N818
     """Raised while a release is counted, so that whatever writes it removes it."""
-
-
-@dataclass(frozen=True)
-class Targets:
-    """Where a release, its certificate and its plan are written, if anywhere."""
-
-    output: Path | Address | None = None
-    certificate: Path | None = None
-    plan: Path | None = None
-
-    @classmethod
-    def parse(cls, output: str | Path | Address | None, *beside: str | Path | None) -> Targets:
-        """Where to write; refused at once, not after the search, where nothing can be written."""
-        paths = [None if path is None else Path(path) for path in beside]
-        place: Path | Address | None = Address.of(output)
-        if isinstance(place, Address):
-            refuse_taken(place)
-        elif output is not None:
-            refuse_unknown_kind(str(output))
-            place = Path(str(output))
-        targets = cls(place, *paths)
-        for path in targets.files:
-            refuse_unwritable(path)
-        return targets
-
-    @property
-    def files(self) -> list[Path]:
-        """The files that are to be written."""
-        places = (self.output, self.certificate, self.plan)
-        return [place for place in places if isinstance(place, Path)]
-
-    def refuse(self, bound: BoundTable, rows: Rows, inputs: tuple[Any, ...]) -> None:
-        """Raises where the table cannot be released to here, or has nothing to keep."""
-        policy = bound.policy
-        read = [given for given in inputs if isinstance(given, str | Path)]
-        read += [*(policy.base / name for name in policy.files), *bound.source.files]
-        for path in self.files:
-            refuse_overwriting(path, read)
-        if len({path.resolve() for path in self.files}) < len(self.files):
-            raise UsageError("two outputs have the same name", where=str(self.files[0]))
-        refuse_no_promise(policy)
-        refuse_added(bound, self.output)
-        if self.output is None:
-            return
-        schema = make_schema(bound, rows, list_text_columns(bound))
-        if isinstance(self.output, Address):
-            refuse_taken(self.output, schema)
-            return
-        refuse_unholdable(self.output, schema, lambda: bound.source.n_rows)
-        if bound.source.can_store(self.output):
-            if policy.release.formulas == "quote" and is_text_file(self.output):
-                hint = "name a .parquet folder, or a file that is written without the engine"
-                raise UsageError("engines quote no formulas", where="release.formulas", hint=hint)
-            bound.source.refuse_taken(self.output)
-        refuse_empty_texts(bound, bound.attributes, self.output, "a .parquet file")
-
-
-def refuse_no_promise(policy: Policy) -> None:
-    """Raises where a release would have nothing to keep."""
-    if not policy.promises_something:
-        what = "the policy promises nothing, so there is nothing to keep"
-        raise UsageError(what, where="policy", hint="state k, or t at a sensitive column")
-    if policy.unprotected:
-        name = policy.unprotected[0]
-        raise UsageError(
-            f"nothing is promised of {name!r}, which is sensitive",
-            where=f"columns.{name}",
-            hint="state t there (such as t = 0.2), or say in words why it is meant: "
-            'accept = "…", which the certificate repeats',
-        )
-
-
-def refuse_added(bound: BoundTable, output: Path | Address | None) -> None:
-    """Raises where the columns that `release.add` asks for cannot be added."""
-    added, source = bound.policy.added_columns, bound.source
-    taken = [name for name in added if name in source.columns]
-    if taken:
-        hint = "rename that column, or leave release.add out"
-        what = f"the table has a column {taken[0]!r} already"
-        raise UsageError(what, where="release.add", hint=hint)
-    stays = source.rewrites if output is None else source.can_store(output)
-    if added and stays:
-        raise UsageError(
-            "columns can be added to frames in memory and to files, not where an engine rewrites "
-            "its own table",
-            where="release.add",
-            hint="name a file as the output, or leave release.add out",
-        )
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a release is made from and where it goes."""
-
-    data: Any
-    """What the table was opened from."""
-    reading: Reading
-    source: Source
-    policy: Policy
-    targets: Targets
-    command: str = ""
-    people: Cells | None = None
-    """The population that the promise is about, if there is one."""
-    key: bytes | None = None
-    """The steward's own key, if there is one."""
-    begin: Callable[[str], None] = lambda phase: None
-    """Told what is done after the search: "writing", then "recounting"."""
-    notes: tuple[str, ...] = ()
-    """What was foreseen before the search."""
-
-    @cached_property
-    def pseudonyms(self) -> Pseudonyms:
-        """Pseudonyms under the steward's key, or under one that is drawn and forgotten."""
-        return make_pseudonyms(self.key)
-
-
-@dataclass(frozen=True)
-class TranslatedRows:
-    """The rows of a table whose cells stay with the engine, released by its translation of them."""
-
-    source: Source
-    rows: Rows
-    how: Translation
-    store: CellStore
-    """Keeps the translation as long as this is kept."""
-
-    def schema(self) -> pa.Schema:
-        """The columns of the release: text where values are recoded, the table's own elsewhere."""
-        own, text = self.rows.schema, pa.string()
-        return pa.schema(
-            [
-                own.field(change.name) if change.kind == "same" else pa.field(change.name, text)
-                for change in self.how.changes
-            ]
-        )
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The released rows, in the table's order."""
-        schema = self.schema()
-        return (batch.cast(schema) for batch in self.source.join(self.how))
-
-    def translation(self) -> Translation:
-        """The same for an engine that rewrites its rows by itself."""
-        return self.how
-
-    def to_frame(self, data: Any) -> Any:
-        """The release in the caller's own kind of frame."""
-        table = pa.Table.from_batches(list(self.batches()), self.schema())
-        clean = self.source.cleaned
-        texts = [
-            change.name
-            for change in self.how.changes
-            if change.kind != "same" or change.name in clean
-        ]
-        every = partial(np.arange, table.num_rows, dtype=np.int64)
-        return make_frame(data, table, every, texts, (), order_key=self.how.order_key)
-
-    def in_order(self, key: bytes | None) -> TranslatedRows:
-        """The same rows, to be put into the order of a key."""
-        return replace(self, how=replace(self.how, order_key=key))
-
-
-ReleasedRows = Rewriter | TranslatedRows
-
-
-@dataclass(frozen=True)
-class Draft:
-    """What is to be released, in one piece or in parts, and what a certificate says about it."""
-
-    rows: ReleasedRows
-    n_rows: int
-    loss: LossReport
-    origin: Origin
-    hashes: Hashes
-    plan: Plan | None = None
-    outcome: Outcome | None = None
-    leftover: SuppressedRows | None = None
-    original: BoundTable | None = None
-    """The table itself, where it is in one place: reports show it beside the release."""
-
-
-def draft_recoding(
-    bound: BoundTable, recoding: Recoding, plan: Plan, pseudonyms: Pseudonyms, **how: Any
-) -> Draft:
-    """A recoding of a table that is in one place, ready to be published; `how` it came about."""
-    gone = recoding.label < 0
-    rows, parts = int(bound.cells.rows[gone].sum()), count_by_part(bound, recoding.quasi, gone)
-    left_out = LeftOutRecord(rows=rows, parts=parts)
-    return Draft(
-        rows=Rewriter(bound, bound.source.stream(), recoding, pseudonyms),
-        n_rows=bound.cells.n_rows - rows,
-        loss=recoding.loss,
-        origin=Origin(**how, **describe_loss(bound.classes.n_rows, recoding.loss, left_out)),
-        hashes=hash_promise(bound.policy),
-        plan=plan,
-        original=bound,
-    )
 
 
 def publish(
@@ -319,22 +88,9 @@ def publish(
         left_out=draft.loss.left_out,
         leftover=draft.leftover,
         people=job.people,
-        notes=(*job.notes, *job.source.notes, *said),
+        notes=(*draft.notes, *job.notes, *job.source.notes, *said),
         reporter=None if original is None else partial(_report, original, job.reading),
     )
-
-
-def complete_origin(job: Job, draft: Draft) -> Origin:
-    """How the release came about, with what is to be said of the table that it was made from."""
-    order = job.policy.release.rows
-    kept = (ORDER_KEPT,) if order == "keep" else ()
-    told = {
-        "command": job.command,
-        "warnings": (*kept, *describe_exposed(job.policy, job.source)) or None,
-        "row_order": order,
-        "cleaned": list_cleaned(job.source),
-    }
-    return draft.origin.model_copy(update=told)
 
 
 def _recount(
@@ -398,11 +154,6 @@ def confirm(published: Release | Unproven) -> Release:
     return published
 
 
-def make_pseudonyms(key: bytes | None) -> Pseudonyms:
-    """Pseudonyms under a key, or under one that is drawn and forgotten."""
-    return Pseudonyms() if key is None else Pseudonyms(key)
-
-
 def nothing_kept() -> UsageError:
     """What is raised where a user stopped and wants nothing."""
     return UsageError("stopped; nothing was written", hint="or keep the best found so far")
@@ -451,64 +202,3 @@ def _report(*asked: Any, **more: Any) -> Document:
     from tclose.workflows.report import release_report  # a release is made without it
 
     return release_report(*asked, **more)
-
-
-# --- what a certificate says about how a release came about: no raw value among it
-
-
-def describe_loss(input_rows: int, loss: LossReport, left_out: LeftOutRecord) -> dict[str, Any]:
-    """What was read, left out and lost, and by what versions."""
-    return {
-        "input_rows": input_rows,
-        "left_out": left_out,
-        "loss": LossRecord(measure="iyengar", overall=loss.overall, columns=loss.columns),
-        "versions": list_versions(),
-    }
-
-
-def list_cleaned(source: Source) -> dict[str, CleanedRecord] | None:
-    """What was cleaned before counting, if anything."""
-    found = {name: CleanedRecord(**column.describe()) for name, column in source.cleaned.items()}
-    return found or None
-
-
-def hash_promise(policy: Policy) -> Hashes:
-    """The hashes of what a promise is about: no table, nothing built from its values."""
-    return Hashes(policy=json_hash(policy.to_json()), promise_files=hash_promise_files(policy))
-
-
-def trace_inputs(bound: BoundTable) -> Provenance:
-    """The hashes of everything that a release was made from, which stay in the house."""
-    attributes = {name: attribute.hierarchy for name, attribute in bound.attributes.items()}
-    trees = {**bound.hierarchies, **{name: tree for name, tree in attributes.items() if tree}}
-    places = {name: bound.policy.base / name for name in bound.policy.files}
-    return Provenance(
-        input=(bound.source.original or bound.source).digest(),
-        hierarchies={name: hash_hierarchy(tree) for name, tree in sorted(trees.items())},
-        files={name: file_hash(place) for name, place in places.items() if place.is_file()},
-    )
-
-
-def list_versions() -> dict[str, str]:
-    """The versions of everything that counted and wrote."""
-    return {
-        "tclose": VERSION,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "pyarrow": pa.__version__,
-        "duckdb": duckdb.__version__,
-    }
-
-
-def count_by_part(bound: BoundTable, quasi: Quasi, some: Flags) -> dict[str, dict[str, int]]:
-    """From which coarse parts of each quasi-identifier the rows of some cells are."""
-    rows = bound.cells.rows[some].tolist()
-    found = {}
-    for at, column in enumerate(quasi.columns):
-        counts: Counter[str] = Counter()
-        code = quasi.codes[some, at]
-        parts = column.coarse(np.maximum(code, 0))
-        for part, is_known, number in zip(parts, code >= 0, rows, strict=True):
-            counts[part if is_known else "unknown"] += number
-        found[column.name] = dict(sorted(counts.items()))
-    return found

@@ -1,0 +1,175 @@
+"""A search with all that belongs to it: what is searched, how, and the draft that follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from tclose.data.binding import BoundTable, bind
+from tclose.data.encode.cells import Cells
+from tclose.errors import UsageError
+from tclose.recode import Recoding, build_plan, treat_suppressed
+from tclose.search import Budget, Method, Outcome, SearchProblem, infeasible, problem_of
+from tclose.search.local_search.masking import Masking, count_masked, find_cost, mask_values
+from tclose.search.outcome import Trial
+from tclose.verify.certificate import (
+    LeftoverRecord,
+    MaskedRecord,
+    OptimalityRecord,
+    TrialRecord,
+)
+from tclose.workflows.release.draft import Draft, Job, count_by_part, draft_recoding, trace_inputs
+
+LEFTOVER = "asked rooted hidden generalized dropped reason".split()
+"""What a certificate repeats of what became of the rows that a search left out."""
+
+
+@dataclass(frozen=True)
+class SearchTask:
+    """A problem, the method and the budget by which it is searched, and the table behind it."""
+
+    bound: BoundTable
+    people: Cells | None
+    """The population that the promise is about, if there is one."""
+    problem: SearchProblem
+    method: Method
+    budget: Budget
+    fallback: str | None = None
+    """What is searched in place of what was asked for, if that is so."""
+
+    @classmethod
+    def of(
+        cls, bound: BoundTable, people: Cells | None, method: Method, budget: Budget
+    ) -> SearchTask:
+        """The constraints of a table, compiled; raises where no release can keep its promise."""
+        problem = problem_of(bound, people)
+        refuse_infeasible(problem)
+        budget = budget.scale_to(problem.n_cells) if method.improves else budget
+        return cls(bound, people, problem, method, budget)
+
+    def search(self) -> Outcome:
+        """Proposes classes."""
+        return self.method.run(self.problem, self.budget)
+
+    @property
+    def _masking(self) -> Masking | None:
+        wishes = self.bound.policy.search
+        if wishes.masking == "none":
+            return None
+        return Masking(wishes.masking, float(wishes.masking_cost), float(wishes.masking_share))
+
+    def mask(self, found: Outcome) -> Outcome:
+        """Divides classes further by masked values, where the policy asks for that."""
+        masking = self._masking
+        return found if masking is None else mask_values(self.problem, found, masking, self.budget)
+
+    def draft(self, job: Job, outcome: Outcome, recoding: Recoding) -> Draft:
+        """What a search found, with its plan and the rows that it left out, to be published."""
+        bound, budget = self.bound, self.budget
+        leftover = treated = levels = None
+        if bound.policy.release.leftover != "drop":
+            recoding, leftover = treat_suppressed(bound, self.people, outcome, recoding)
+            treated = LeftoverRecord(
+                **{name: getattr(leftover, name) for name in LEFTOVER},
+                merged_classes=leftover.merged,
+                parts=count_by_part(bound, recoding.quasi, leftover.treated),
+            )
+        plan = build_plan(bound, outcome, recoding, budget.seed)
+        plan = plan.model_copy(update={"provenance": trace_inputs(bound)})
+        # Central values are at no level, and no bound is about their loss.
+        local = bound.policy.release.covers_values
+        if local and outcome.levels is not None:
+            levels = recoding.quasi.name_levels(outcome.levels)
+        draft = draft_recoding(
+            bound,
+            recoding,
+            plan,
+            job.pseudonyms,
+            method=outcome.method,
+            why=outcome.why or None,
+            stopped=outcome.stopped,
+            tried=record_trials(outcome.tried),
+            seed=budget.seed,
+            seconds=budget.seconds,
+            effort=budget.effort,
+            polish=None if budget.polish else False,
+            suppression=str(budget.suppression),
+            levels=levels,
+            optimality=_record_optimality(outcome) if local else None,
+            leftover=treated,
+            fallback=self.fallback,
+            masked=self._record_masked(outcome),
+        )
+        return replace(draft, outcome=outcome, leftover=leftover)
+
+    def _record_masked(self, outcome: Outcome) -> MaskedRecord | None:
+        how, masking = self.bound.policy.search.masking, self._masking
+        if outcome.masked is None or masking is None or how == "none":
+            return None
+        rows = count_masked(self.problem, outcome.masked)
+        return MaskedRecord(
+            how=how, rows=rows, cost=find_cost(self.problem, outcome.masked, masking)
+        )
+
+    def make_stricter(self, method: Method) -> SearchTask | None:
+        """A promise that implies the one that was not proved, if there is another.
+
+        A release whose (n, t)-closeness rests on supersets that a recount cannot see from the
+        released values alone is not proved; closeness to the table, the largest superset, always
+        is. Likewise leaving rows out may take the last row of a value with it and change an
+        ordered scale.
+        """
+        policy, budget = self.bound.policy, self.budget
+        columns = {
+            name: column.model_copy(update={"n": None}) for name, column in policy.columns.items()
+        }
+        stricter = policy.model_copy(update={"columns": columns}).at(policy.base)
+        if stricter == policy and not budget.suppression:
+            return None
+        words = [] if self.method.name == "auto" else [f"auto in place of {self.method.name}"]
+        if self.problem.constraints.supersets:
+            words.append("closeness to the whole table in place of (n, t)-closeness")
+        if budget.suppression:
+            words.append("no row left out")
+        because = "because what was asked for could not be proved"
+        return replace(
+            self,
+            problem=problem_of(bind(stricter, self.bound.source), self.people),
+            method=method,
+            budget=replace(budget, suppression=Fraction(0)),
+            fallback=f"fallback: {', '.join(words)}, {because}",
+        )
+
+
+def refuse_infeasible(problem: SearchProblem) -> None:
+    """Raises where no release, however coarse, keeps the promise."""
+    reasons = infeasible(problem)
+    if reasons:
+        listed = "; ".join(str(reason) for reason in reasons)
+        raise UsageError(f"no release can keep this promise: {listed}", where="policy")
+
+
+def record_trials(tried: Iterable[Trial], *, losses: bool = True) -> tuple[TrialRecord, ...]:
+    """What a search tried; with what each lost, where that is comparable."""
+    return tuple(
+        TrialRecord(
+            step=trial.step,
+            seconds=trial.seconds,
+            loss=float(trial.loss) if losses and math.isfinite(trial.loss) else None,
+        )
+        for trial in tried
+    )
+
+
+def _record_optimality(outcome: Outcome) -> OptimalityRecord | None:
+    """What is proved of the loss of whole columns at these levels."""
+    if outcome.levels is None or outcome.bound is None:
+        return None
+    return OptimalityRecord(
+        measure=outcome.measure,
+        loss=outcome.cost,
+        no_less_than=outcome.bound,
+        optimal=outcome.gap == 0,
+    )
