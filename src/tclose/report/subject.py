@@ -16,14 +16,15 @@ from tclose.verify.recheck import Check
 from tclose.verify.verdict import Verdict
 
 Kind = Literal["audit", "release", "verify"]
+NOTHING_TRIED = AttackReport("", 0, 0, (), (), ())
 
 
 @dataclass(frozen=True)
 class CountedTable:
-    """A table as it was counted and attacked."""
+    """A table as it was counted and, where attacks are told of, attacked."""
 
     audit: Audit
-    attacks: AttackReport
+    attacks: AttackReport = NOTHING_TRIED
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tclose.report.render.saving import load_templates
-from tclose.studio.screens import LIST_ROUTES
-from tclose.studio.screens.jobs import show_job, stop_job
-from tclose.studio.visit import act, show
+from tclose.studio.screens import ROUTES
 from tclose.studio.workbench import Workbench
 
 HTMX = "htmx-2.0.10.min.js"
@@ -57,9 +55,7 @@ def build_app(bench: Workbench) -> Starlette:
         Route("/favicon.ico", _icon),
         Route("/studio.css", _style),
         Route("/htmx.js", _script),
-        show("/jobs/{name}", show_job),
-        act("/jobs/{name}/stop", stop_job, show_job),
-        *(route for list_routes in LIST_ROUTES for route in list_routes()),
+        *ROUTES,
     ]
     app = Starlette(routes=routes, exception_handlers={Exception: _fail})
     app.state.bench = bench

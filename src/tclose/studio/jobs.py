@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from tclose.errors import PolicyError, TcloseError
+from tclose.errors import PolicyError, TcloseError, UsageError
 from tclose.search import Outcome, Progress
 
 PATIENCE = 0.6
@@ -27,8 +27,10 @@ def tell_problem(error: TcloseError) -> str:
 class BackgroundJob:
     """One piece of work: how far it is, whether somebody wants it stopped, what it gave."""
 
-    def __init__(self, title: str, *, page: str = "", stops: Sequence[str] = ()) -> None:
-        self.title, self.name = title, secrets.token_hex(8)
+    def __init__(
+        self, title: str, key: Hashable, *, page: str = "", stops: Sequence[str] = ()
+    ) -> None:
+        self.title, self.key, self.name = title, key, secrets.token_hex(8)
         self.page, self.stops = page, stops
         """Where it was begun, and what buttons say that stop it: to keep the best, and to drop."""
         self.result: Any = None
@@ -130,7 +132,7 @@ class Jobs:
         with self._lock:
             job = self._by_key.pop(key, None)
             if job is None:
-                job = BackgroundJob(title, page=page, stops=stops).begin(work)
+                job = BackgroundJob(title, key, page=page, stops=stops).begin(work)
                 self._by_name[job.name] = job
             self._by_key[key] = job  # the last one used is the last one dropped
             self._drop_oldest()
@@ -140,6 +142,15 @@ class Jobs:
         """Has the work for a key done anew when it is wanted again."""
         with self._lock:
             self._by_key.pop(key, None)
+
+    def require(self, job: BackgroundJob) -> Any:
+        """What a job gave; raises what went wrong, and forgets it so that it is tried again."""
+        if job.problem is not None:
+            self.forget(job.key)
+            raise UsageError(job.problem)
+        if not job.is_done:
+            raise UsageError("this takes longer than usual", hint="try again in a moment")
+        return job.result
 
     def _drop_oldest(self) -> None:
         done = [key for key, job in self._by_key.items() if job.is_done]

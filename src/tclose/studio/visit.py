@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -78,9 +78,9 @@ class Visit:
         value = self.form.get(name)
         return value if isinstance(value, UploadFile) and value.filename else None
 
-    def settle(self, job: BackgroundJob, key: Hashable) -> Any:
+    def settle(self, job: BackgroundJob) -> Any:
         """What a job gave, if it is done in a moment; None where it goes on. Raises its problem."""
-        return self.bench.require(job, key) if job.wait(PATIENCE) else None
+        return self.bench.jobs.require(job) if job.wait(PATIENCE) else None
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """A page, or a part of one."""

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class Workbench:
 
         def look(job: BackgroundJob) -> TableView:
             job.tell("counting the columns")
-            return look_at_table(data if isinstance(data, Address) else Path(data), reading)
+            return look_at_table(data, reading)
 
         return self.jobs.compute(("view", project.identity), "Looking at the table", look)
 
@@ -102,21 +102,11 @@ class Workbench:
         data, reading, column = project.data, project.reading, project.columns.get(name, {})
         cleaning = json.dumps({key: column.get(key) for key in CLEANING}, sort_keys=True)
         key = ("column", project.identity, name, cleaning)
-        place = data if isinstance(data, Address) else Path(data)
         job = self.jobs.compute(
-            key, "Counting", lambda job: count_column(place, reading, name, column)
+            key, "Counting", lambda job: count_column(data, reading, name, column)
         )
         job.wait(wait)
-        return self.require(job, key)  # type: ignore[no-any-return]
-
-    def require(self, job: BackgroundJob, key: Hashable) -> Any:
-        """What a job gave; raises what went wrong, and forgets it so that it is tried again."""
-        if job.problem is not None:
-            self.jobs.forget(key)
-            raise UsageError(job.problem)
-        if not job.is_done:
-            raise UsageError("this takes longer than usual", hint="try again in a moment")
-        return job.result
+        return self.jobs.require(job)  # type: ignore[no-any-return]
 
     # --- judging
 
@@ -125,28 +115,27 @@ class Workbench:
         """What tells the table and the policy as they are now from any others."""
         return (self.project.identity, json.dumps(self.project.raw, sort_keys=True))
 
-    def audit(self) -> tuple[BackgroundJob, Hashable]:
+    def audit(self) -> BackgroundJob:
         """The audit of the table as it stands."""
-        project, key = self.project, ("audit", self.stand)
+        project = self.project
         data, policy, reading = project.data, project.policy, project.reading
 
         def work(job: BackgroundJob) -> Audit:
             return tclose.audit(data, policy, reading=reading, progress=job.tell)
 
-        return self.jobs.compute(key, "Counting the classes", work), key
+        return self.jobs.compute(("audit", self.stand), "Counting the classes", work)
 
-    def attack(self) -> tuple[BackgroundJob, Hashable]:
+    def attack(self) -> BackgroundJob:
         """What attacks find in the table as it stands."""
-        counting, counted = self.audit()
-        reading, key = self.project.reading, ("attack", self.stand)
+        counting, reading = self.audit(), self.project.reading
 
         def work(job: BackgroundJob) -> AttackReport:
             counting.wait(None)
-            bound = self.require(counting, counted).bound
+            bound = self.jobs.require(counting).bound
             people = count_population(bound, None, reading)
             return attack_release(bound, population=people, progress=job.tell)
 
-        return self.jobs.compute(key, "Trying attacks", work), key
+        return self.jobs.compute(("attack", self.stand), "Trying attacks", work)
 
     # --- runs
 
@@ -167,7 +156,7 @@ class Workbench:
             return TablePlace(own.table, kept.reading)
         return kept
 
-    def judge_run(self, run: Run) -> tuple[BackgroundJob, Hashable]:
+    def judge_run(self, run: Run) -> BackgroundJob:
         """The release of a run and the table that it was made from, counted and held together."""
         place = self.locate(run)
         key: Hashable = ("judge", run.folder, run.release.stat().st_mtime_ns, place.identity)
@@ -183,23 +172,23 @@ class Workbench:
             seed = run.certificate.seed
             return JudgedRun(before, after, align(before.bound, after.bound, seed=seed))
 
-        return self.jobs.compute(key, "Holding the release against the table", work), key
+        return self.jobs.compute(key, "Holding the release against the table", work)
 
-    def attack_run(self, run: Run) -> tuple[BackgroundJob, Hashable]:
+    def attack_run(self, run: Run) -> BackgroundJob:
         """What attacks find in a release, by somebody who has the table's quasi-identifiers."""
-        judging, judged = self.judge_run(run)
-        reading, key = self.locate(run).reading, ("attack run", judged)
+        judging, reading = self.judge_run(run), self.locate(run).reading
 
         def work(job: BackgroundJob) -> AttackReport:
             judging.wait(None)
-            found: JudgedRun = self.require(judging, judged)
+            found: JudgedRun = self.jobs.require(judging)
             bound = found.after.bound
             people = count_population(bound, None, reading)
             return attack_release(
                 bound, original=found.alignment, population=people, progress=job.tell
             )
 
-        return self.jobs.compute(key, f"Trying attacks on run {run.number}", work), key
+        title = f"Trying attacks on run {run.number}"
+        return self.jobs.compute(("attack run", judging.key), title, work)
 
     # --- searching
 

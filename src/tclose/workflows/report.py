@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tclose.attacks.finding import AttackReport
 from tclose.attacks.suite import EFFORT, Progress, attack_release
 from tclose.data.alignment import align
 from tclose.data.binding import BoundTable, bind, open_source
@@ -131,9 +130,7 @@ def release_report(
 def _attack(audit: Audit, edition: Edition, **asked: Any) -> CountedTable:
     """A table with what attacks find in it; for users, who are told of none, none is tried."""
     if edition == "users":
-        return CountedTable(
-            audit, AttackReport(audit.source, audit.rows, audit.classes, (), (), ())
-        )
+        return CountedTable(audit)
     return CountedTable(audit, attack_release(audit.bound, **asked))
 
 

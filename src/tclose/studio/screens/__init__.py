@@ -6,6 +6,7 @@ from tclose.studio.screens import (
     columns,
     comparing,
     explore,
+    jobs,
     opening,
     release,
     risk,
@@ -13,7 +14,5 @@ from tclose.studio.screens import (
     values,
 )
 
-LIST_ROUTES = tuple(
-    page.list_routes
-    for page in (opening, columns, values, risk, search, explore, comparing, release)
-)
+PAGES = (jobs, opening, columns, values, risk, search, explore, comparing, release)
+ROUTES = tuple(route for page in PAGES for route in page.ROUTES)

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from tclose.errors import UsageError
 from tclose.policy.columns import ROLES
@@ -25,7 +24,7 @@ def show_columns(visit: Visit, problem: str = "") -> Response:
     """Every column, or those that the filter finds."""
     bench = visit.bench
     job = bench.view()
-    view = visit.settle(job, ("view", bench.project.identity))
+    view = visit.settle(job)
     if view is None:
         return visit.page("columns.html", problem=problem, waiting=job, lines=[])
     if not bench.project.raw:
@@ -96,6 +95,4 @@ def _confirm(raw: Raw) -> None:
         column["role"] = str(column.get("role", "")).rstrip("?")
 
 
-def list_routes() -> list[Route]:
-    """The page and its form."""
-    return [show("/columns", show_columns), act("/columns", change_roles, show_columns)]
+ROUTES = [show("/columns", show_columns), act("/columns", change_roles, show_columns)]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Hashable
 from typing import Any
 
 from starlette.responses import Response
-from starlette.routing import Route
 
-from tclose.attacks.finding import AttackReport
 from tclose.data.binding import open_source
 from tclose.plain import number_text
 from tclose.policy.columns import Column
@@ -43,8 +40,8 @@ def show_comparison(visit: Visit, problem: str = "") -> Response:
     original = shlex.quote(bench.name_table(bench.locate(run)))
     words = f"--original {original} --policy policy.toml"
     values["command"] = f"tclose measure {run.release.name} {words}"
-    job, key = compare(visit, run)
-    found = visit.settle(job, key)
+    job = compare(visit, run)
+    found = visit.settle(job)
     if found is None:
         return visit.page("before-after.html", waiting=job, **values)
     pairs = found["rows"]
@@ -57,18 +54,18 @@ def show_comparison(visit: Visit, problem: str = "") -> Response:
     return visit.page("before-after.html", **values)
 
 
-def compare(visit: Visit, run: Run) -> tuple[BackgroundJob, Hashable]:
+def compare(visit: Visit, run: Run) -> BackgroundJob:
     """Everything that the page shows of a run, counted once."""
     bench = visit.bench
-    judging, judged = bench.judge_run(run)
-    place, key = bench.locate(run), ("compare", judged)
+    judging = bench.judge_run(run)
+    place, key = bench.locate(run), ("compare", judging.key)
 
     def work(job: BackgroundJob) -> dict[str, Any]:
         job.tell("counting both tables")
         judging.wait(None)
-        found: JudgedRun = bench.require(judging, judged)
+        found: JudgedRun = bench.jobs.require(judging)
         subject = Subject(
-            kind="release", now=_count(found.after), before=_count(found.before),
+            kind="release", now=CountedTable(found.after), before=CountedTable(found.before),
             edition="internal", certificate=run.certificate, alignment=found.alignment,
         )  # fmt: skip
         policy = run.policy
@@ -81,11 +78,7 @@ def compare(visit: Visit, run: Run) -> tuple[BackgroundJob, Hashable]:
             "worst": list_nearest(found.after), "rows": shown, "columns": columns,
         }  # fmt: skip
 
-    return bench.jobs.compute(key, "Holding the release against the table", work), key
-
-
-def _count(audit: Audit) -> CountedTable:
-    return CountedTable(audit, AttackReport(audit.source, audit.rows, audit.classes, (), (), ()))
+    return bench.jobs.compute(key, "Holding the release against the table", work)
 
 
 def list_nearest(audit: Audit) -> Table:
@@ -128,6 +121,4 @@ def _stays(column: Column | None) -> bool:
     )
 
 
-def list_routes() -> list[Route]:
-    """The page."""
-    return [show("/before-after", show_comparison)]
+ROUTES = [show("/before-after", show_comparison)]

@@ -6,7 +6,6 @@ from collections.abc import Hashable
 from typing import Any
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 import tclose
 from tclose.errors import UsageError
@@ -32,9 +31,9 @@ def show_explore(visit: Visit, problem: str = "") -> Response:
     bench, what = visit.bench, visit.text("what")
     runs = bench.project.runs
     if visit.text("anew") and what in WHATS and not problem:
-        job, key = explore(visit, what)
+        job = explore(visit, what)
         if job.keeps is not None:
-            bench.jobs.forget(key)
+            bench.jobs.forget(job.key)
         return go(f"/explore?what={what}")
     values: dict[str, Any] = {
         "what": what, "parts": [], "chosen": None, "waiting": None,
@@ -43,8 +42,8 @@ def show_explore(visit: Visit, problem: str = "") -> Response:
     verb, told = ("lattice", ()) if what == "lattice" else ("frontier", _choose_range(what))
     command = bench.command(verb, "--policy", "policy.toml", *told)
     if not problem and what in WHATS:
-        job, key = explore(visit, what)
-        found = visit.settle(job, key)
+        job = explore(visit, what)
+        found = visit.settle(job)
         values["waiting"] = None if found is not None else job
         if isinstance(found, Frontier):
             values |= _describe_frontier(visit, found, what)
@@ -60,7 +59,7 @@ def _choose_range(what: str) -> tuple[str, ...]:
     return ("--k", "2:20", "--points", str(POINTS)) if what == "k" else ("--points", str(POINTS))
 
 
-def explore(visit: Visit, what: str) -> tuple[BackgroundJob, Hashable]:
+def explore(visit: Visit, what: str) -> BackgroundJob:
     """The frontier or the lattice of the table by the policy as it stands."""
     bench = visit.bench
     project = bench.project
@@ -80,7 +79,7 @@ def explore(visit: Visit, what: str) -> tuple[BackgroundJob, Hashable]:
 
     title = "Looking at the lattice" if what == "lattice" else f"Trying other values of {what}"
     stops, page = ("Stop and show what was found",), f"/explore?what={what}"
-    return bench.jobs.compute(key, title, work, page=page, stops=stops), key
+    return bench.jobs.compute(key, title, work, page=page, stops=stops)
 
 
 def _describe_frontier(visit: Visit, found: Frontier, what: str) -> dict[str, Any]:
@@ -128,8 +127,8 @@ def take_chosen(visit: Visit) -> str:
     bench, levels = visit.bench, visit.text("levels")
     policy = bench.project.policy
     if levels:
-        job, key = explore(visit, "lattice")
-        found = visit.settle(job, key)
+        job = explore(visit, "lattice")
+        found = visit.settle(job)
         if found is None:
             raise UsageError("the lattice is still being looked at")
         known = {"-".join(map(str, point.levels)): point.levels for point in found.points}
@@ -179,8 +178,8 @@ def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) 
             line[at] = f"{reached} ({requirement.required} asked)"
     attacks: dict[str, list[str]] = {}
     for at, run in enumerate(pair):
-        job, key = visit.bench.attack_run(run)
-        report = visit.settle(job, key)
+        job = visit.bench.attack_run(run)
+        report = visit.settle(job)
         if report is None:
             values["waiting"] = job
             break
@@ -211,6 +210,4 @@ def _write(value: object) -> str:
     return "–" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def list_routes() -> list[Route]:
-    """The page and its form."""
-    return [show("/explore", show_explore), act("/explore", take_chosen, show_explore)]
+ROUTES = [show("/explore", show_explore), act("/explore", take_chosen, show_explore)]

@@ -12,7 +12,7 @@ from tclose.report.charts.colours import BLUE
 from tclose.report.charts.svg import element, picture
 from tclose.report.document import Picture, Table
 from tclose.studio.jobs import BackgroundJob
-from tclose.studio.visit import Visit
+from tclose.studio.visit import Visit, act, show
 
 
 def show_job(visit: Visit, problem: str = "") -> Response:
@@ -55,3 +55,6 @@ def draw_curve(job: BackgroundJob) -> Picture | None:
     drawn = picture(title, f"from {losses[0]:.4f} to {losses[-1]:.4f}", size, parts, inline=True)
     rows = tuple((f"{at:.2f}", f"{loss:.4f}") for at, loss in job.curve[-40:])
     return Picture(title, drawn, Table(title, ("seconds", "loss"), rows, (0, 1)))
+
+
+ROUTES = [show("/jobs/{name}", show_job), act("/jobs/{name}/stop", stop_job, show_job)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from tclose.data.binding import open_source
 from tclose.data.io.paths import Address, Reading
@@ -22,7 +21,7 @@ def show_open(visit: Visit, problem: str = "") -> Response:
     if bench.project.table is not None:
         try:
             job = bench.view()
-            view = visit.settle(job, ("view", bench.project.identity))
+            view = visit.settle(job)
             waiting = None if view is not None else job
         except UsageError as error:
             problem = problem or str(error)
@@ -76,6 +75,4 @@ def look_first(path: Path, reading: Reading) -> tuple[str, ...]:
     return columns
 
 
-def list_routes() -> list[Route]:
-    """The page and its form."""
-    return [show("/open", show_open), act("/open", open_table, show_open)]
+ROUTES = [show("/open", show_open), act("/open", open_table, show_open)]

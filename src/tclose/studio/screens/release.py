@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from starlette.responses import FileResponse, Response
-from starlette.routing import Route
 
 import tclose
 from tclose.data.io.files import write_text
@@ -59,8 +58,8 @@ def show_release(visit: Visit, problem: str = "") -> Response:
     values["command"] = "\n".join((bench.release_command(run), verifying))
     values |= {"context": run.certificate.context or {}, "script": script_for(bench, run)}
     values["ready"] = {path.name for path in run.folder.iterdir()}
-    job, key = verify(visit, run)
-    found = visit.settle(job, key)
+    job = verify(visit, run)
+    found = visit.settle(job)
     if found is None:
         return visit.page("release.html", problem=problem, waiting=job, **values)
     verified: VerifiedRun = found
@@ -97,7 +96,7 @@ class VerifiedRun:
         return [*parts, Folded(words, (summarize_checks(self.checks),))]
 
 
-def verify(visit: Visit, run: Run) -> tuple[BackgroundJob, Hashable]:
+def verify(visit: Visit, run: Run) -> BackgroundJob:
     """The release counted from scratch, and its certificate held against that."""
     stamp = (run.folder / "certificate.json").stat().st_mtime_ns
     key: Hashable = ("verify", run.number, run.folder, stamp, run.release.stat().st_mtime_ns)
@@ -107,7 +106,7 @@ def verify(visit: Visit, run: Run) -> tuple[BackgroundJob, Hashable]:
         checks = recheck(run.certificate, audit, audit.bound.source.digest())
         return VerifiedRun(audit, tuple(checks))
 
-    return visit.bench.jobs.compute(key, "Counting the release from scratch", work), key
+    return visit.bench.jobs.compute(key, "Counting the release from scratch", work)
 
 
 def sign_off(visit: Visit) -> str:
@@ -117,9 +116,9 @@ def sign_off(visit: Visit) -> str:
     if "controls" in given:
         given["controls"] = [part.strip() for part in given["controls"].split(";") if part.strip()]
     build_part(ReleaseContext, given)  # raises with what is wrong
-    job, key = verify(visit, run)
+    job = verify(visit, run)
     job.wait(None)
-    if not visit.bench.require(job, key).holds:
+    if not visit.bench.jobs.require(job).holds:
         what = "only a release that keeps its promise, as certified, can be signed off"
         raise UsageError(what, where=run.release.name, hint="search again")
     raw = to_plain_values(read_raw(run.folder / POLICY))
@@ -209,11 +208,9 @@ def _pack(visit: Visit, run: Run) -> bytes:
     return packed.getvalue()
 
 
-def list_routes() -> list[Route]:
-    """The page, its forms, and the files."""
-    return [
-        show("/release", show_release),
-        act("/release/sign", sign_off, show_release),
-        act("/release/report", write_report, show_release),
-        show("/runs/{run}/{file}", download),
-    ]
+ROUTES = [
+    show("/release", show_release),
+    act("/release/sign", sign_off, show_release),
+    act("/release/report", write_report, show_release),
+    show("/runs/{run}/{file}", download),
+]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from tclose.errors import UsageError
 from tclose.report.document import Folded, Paragraph, Part, Picture, Table
@@ -31,8 +30,8 @@ def show_risk(visit: Visit, problem: str = "") -> Response:
     command = bench.command("audit", "--policy", "policy.toml")
     if problem:
         return visit.page("risk.html", problem=problem, command=command, **values)
-    job, key = bench.audit()
-    audit: Audit | None = visit.settle(job, key)
+    job = bench.audit()
+    audit: Audit | None = visit.settle(job)
     if audit is None:
         return visit.page("risk.html", waiting=job, command=command, **values)
     values["parts"], values["further"] = sort_parts(summarize_audit(audit, values=False))
@@ -40,8 +39,8 @@ def show_risk(visit: Visit, problem: str = "") -> Response:
     values["attributes"] = [] if audit.in_parts else list(audit.bound.attributes)
     if audit.in_parts:
         return visit.page("risk.html", command=command, **values)
-    attacks, attack_key = bench.attack()
-    found = visit.settle(attacks, attack_key)
+    attacks = bench.attack()
+    found = visit.settle(attacks)
     if found is not None:
         shown = summarize_attacks(found)
         idle = [part for part in shown if _is_called(part, "What found nothing")]
@@ -83,8 +82,8 @@ def show_why(visit: Visit, problem: str = "") -> Response:
     command = bench.command("explain", "--policy", "policy.toml", *words)
     if problem:
         return visit.page("why.html", problem=problem, command=command, parts=[], screen="risk")
-    job, key = bench.audit()
-    audit: Audit | None = visit.settle(job, key)
+    job = bench.audit()
+    audit: Audit | None = visit.settle(job)
     if audit is None:
         return visit.page("why.html", waiting=job, command=command, parts=[], screen="risk")
     if audit.in_parts or not audit.bound.attributes:
@@ -113,6 +112,4 @@ def _fold(parts: list[Part]) -> list[Part]:
     return [Folded(part.caption, (part,)) if isinstance(part, Table) else part for part in parts]
 
 
-def list_routes() -> list[Route]:
-    """The page, and the one about a class."""
-    return [show("/risk", show_risk), show("/risk/why", show_why)]
+ROUTES = [show("/risk", show_risk), show("/risk/why", show_why)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from starlette.responses import Response
-from starlette.routing import Route
 
 from tclose.errors import UsageError
 from tclose.search import METHODS
@@ -85,6 +84,4 @@ def start_search(visit: Visit) -> str:
     return "/search"
 
 
-def list_routes() -> list[Route]:
-    """The page and its form."""
-    return [show("/search", show_search), act("/search", start_search, show_search)]
+ROUTES = [show("/search", show_search), act("/search", start_search, show_search)]

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 import numpy as np
 from starlette.responses import Response
-from starlette.routing import Route
 
 from tclose.errors import TcloseError, UsageError
 from tclose.hierarchy import Hierarchy, arx, preview
@@ -62,7 +61,7 @@ def show_values(visit: Visit, problem: str = "") -> Response:
     """The columns whose values matter, and the one that is looked at."""
     bench = visit.bench
     job = bench.view()
-    if visit.settle(job, ("view", bench.project.identity)) is None:
+    if visit.settle(job) is None:
         return visit.page("values.html", problem=problem, waiting=job, chosen=None, listed=[])
     columns = bench.project.columns
     listed = [
@@ -450,11 +449,9 @@ def _refuse_unfit(name: str, column: Raw, probe: Raw, changes: Raw) -> None:
     build_part(Column, json.loads(json.dumps(merged)))
 
 
-def list_routes() -> list[Route]:
-    """The page, its forms, and the preview while one types."""
-    return [
-        show("/values", show_values),
-        act("/values", change_values, show_values),
-        show("/values/preview", preview_values, "POST"),
-        show("/values/meaning", explain_values, "POST"),
-    ]
+ROUTES = [
+    show("/values", show_values),
+    act("/values", change_values, show_values),
+    show("/values/preview", preview_values, "POST"),
+    show("/values/meaning", explain_values, "POST"),
+]
