@@ -188,7 +188,9 @@ class Release(Displayable):
                 where="report",
                 hint="leave the report out, or allow more cells in one place (--cells)",
             )
-        return self.reporter(self, path, edition, frontier, attacks=attacks, progress=progress)
+        return self.reporter(
+            self, path, edition, frontier=frontier, attacks=attacks, progress=progress
+        )
 
     @property
     def headline(self) -> str:

@@ -13,7 +13,10 @@ from tclose.plain import share_text
 from tclose.report.charts.axes import Axis
 from tclose.report.charts.colours import BLUE, INK, RULE, SKY, SOFT
 from tclose.report.charts.svg import box, line, picture, shorten, text
-from tclose.report.document import HistogramChart, Picture, Table
+from tclose.report.distributions import Spread, chart_spread
+from tclose.report.document import HistogramChart, Picture, Series, Table
+from tclose.studio.project import Raw
+from tclose.studio.sentences import read_t
 from tclose.studio.table import ColumnCounts, show_value
 
 WIDE, TALL, GAP = 132, 30, 2
@@ -22,6 +25,7 @@ ROW = 22
 MOST_NODES = 44
 MOST_BARS = 80
 LONGEST_NAME = 22
+ORDERED = 40
 LEAST_BARS = 10
 """As wide as if there were so many: a few bars are no blocks."""
 
@@ -200,3 +204,43 @@ def _draw_tree(
 def _indent(tree: Hierarchy, each: tuple[int, int], longest: int) -> float:
     node, depth = each
     return 18 * depth + 7.4 * min(len(tree.labels[node]), longest)
+
+
+def draw_distance(
+    counts: ColumnCounts, column: Raw, tree: Hierarchy | None
+) -> HistogramChart | Picture | None:
+    """The values as the distance sees them: on a line with t beside it, or as a tree."""
+    distance, order = column.get("distance", "equal"), column.get("order")
+    on_line: tuple[Sequence[str], Sequence[float]] | None = None
+    rows = dict(counts.ranked)
+    if distance == "hierarchical" and tree is not None:
+        return draw_tree(counts, tree)
+    known, numbers = counts.labels, counts.dictionary.line
+    if distance == "numeric" and numbers:
+        on_line = (known, [float(number) for number in numbers])
+    elif distance == "ordered":
+        values = order if isinstance(order, list) and order else known
+        on_line = (values, [float(at) for at in range(len(values))])
+    if on_line is None or len(on_line[0]) < 2:
+        return draw_order(counts, column, counts.dictionary.kind)
+    total = sum(rows.values()) or 1
+    shares = [rows.get(value, 0) / total for value in on_line[0]]
+    return draw_line(counts.name, gather_bins(*on_line, shares), read_t(column))
+
+
+def draw_order(counts: ColumnCounts, column: Raw, kind: str) -> HistogramChart | None:
+    """How often each value occurs, in the order that its distance has."""
+    title = f"{counts.name}: how its values are spread"
+    order = column.get("order")
+    if isinstance(order, list) and len(order) <= ORDERED:
+        rows = dict(counts.ranked)
+        total = sum(rows.values()) or 1
+        shares = tuple(rows.get(value, 0) / total for value in order)
+        return HistogramChart(
+            title, "in the order that is stated", "share of rows", tuple(map(show_value, order)),
+            (Series("table", shares),),
+        )  # fmt: skip
+    nominal = kind not in ("number", "date") or column.get("distance") in ("equal", "hierarchical")
+    return chart_spread(
+        Spread.of(counts.dictionary, {"table": counts.rows}, nominal=nominal), title
+    )

@@ -11,10 +11,10 @@ from tclose.data.alignment import align
 from tclose.data.binding import BoundTable, bind, open_source
 from tclose.data.encode.cells import Cells
 from tclose.data.io.files import delimiter_for
-from tclose.data.io.paths import Reading
+from tclose.data.io.paths import Address, Reading
 from tclose.data.io.transaction import find_part
 from tclose.errors import UsageError
-from tclose.release import Release
+from tclose.policy.model import Policy
 from tclose.report.compose import compose_document
 from tclose.report.document import Document, Edition, Section
 from tclose.report.frontier import make_frontier_section
@@ -83,43 +83,46 @@ def audit_report(
 def release_report(
     original: BoundTable,
     reading: Reading,
-    release: Release,
+    released: Any,
+    certificate: Certificate,
     path: str | Path | None,
     edition: str,
-    frontier: Frontier | None,
     *,
+    policy: Policy,
+    people: Cells | None = None,
+    frontier: Frontier | None = None,
     attacks: bool = True,
     progress: Progress = lambda step: None,
 ) -> Document:
     """The report on a release beside the table that it was made from, with a frontier if given.
 
-    The release is read again as it is now: it was counted under another name while written.
+    A release that is a file is read again as it is now: it was counted under another name while
+    written.
     """
-    people, policy = release.people, release.audit.bound.policy
-    data, mark = release.data, None
-    if data is None:
-        data, mark = release.path, delimiter_for(str(release.path), original.source.delimiter)
-        data = find_part(data) or data
-    bound = bind(policy, open_source(data, Reading(delimiter=mark, memory=reading.memory)))
-    named = release.certificate.supersets or ()
+    mark = None
+    if isinstance(released, Path | Address):
+        mark = delimiter_for(str(released), original.source.delimiter)
+        released = find_part(released) or released
+    bound = bind(policy, open_source(released, Reading(delimiter=mark, memory=reading.memory)))
+    named = certificate.supersets or ()
     now = audit_bound(bound, population=people, measure_all=False, supersets=named)
     before = audit_bound(original, population=people, measure_all=False)
-    held = align(original, bound, seed=release.certificate.seed)
+    held = align(original, bound, seed=certificate.seed)
     chosen = parse_edition(edition)
     asked: dict[str, Any] = {
         "population": people,
-        "seed": release.certificate.seed,
+        "seed": certificate.seed,
         "only_risks": not attacks,
         "progress": progress,
     }
-    work = release.certificate.effort
+    work = certificate.effort
     budget = EFFORT if work is None else work / SHARE
     subject = Subject(
         kind="release",
         now=_attack(now, chosen, original=held, effort=budget, **asked),
         edition=chosen,
         before=_attack(before, chosen, **asked),
-        certificate=release.certificate,
+        certificate=certificate,
         alignment=held,
     )
     progress(REPORTING)

@@ -8,7 +8,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from starlette.responses import FileResponse, Response
 
 import tclose
@@ -17,7 +16,6 @@ from tclose.data.io.records import json_hash
 from tclose.errors import UsageError
 from tclose.policy.load import build_part, read_raw, write_toml
 from tclose.policy.model import ReleaseContext
-from tclose.release import Release
 from tclose.report.document import EDITIONS, Folded, Part
 from tclose.report.summaries import summarize_audit, summarize_checks
 from tclose.studio.jobs import BackgroundJob
@@ -25,7 +23,6 @@ from tclose.studio.project import POLICY, TABLE, Run, to_plain_values
 from tclose.studio.screens.search import describe_run
 from tclose.studio.visit import Visit, act, show
 from tclose.studio.workbench import LEFT_OUT, script_for
-from tclose.utility.loss import LossReport
 from tclose.verify.audit import Audit
 from tclose.verify.certificate import Origin, certify
 from tclose.verify.recheck import Check, recheck
@@ -154,17 +151,11 @@ def write_report(visit: Visit) -> str:
     place = visit.bench.locate(run)
 
     def work(job: BackgroundJob) -> None:
-        policy, certificate = run.policy, run.certificate
-        audit = tclose.verify(run.release, policy, progress=job.tell)
-        lost = certificate.loss
-        loss = LossReport(
-            lost.overall if lost else 0.0, lost.columns if lost else {}, np.zeros((0, 0)),
-            certificate.left_out.rows if certificate.left_out else 0,
+        original = tclose.check(place.data, run.policy, reading=place.reading)
+        release_report(
+            original, place.reading, run.release, run.certificate,
+            run.folder / f"report-{edition}.html", edition, policy=run.policy, progress=job.tell,
         )  # fmt: skip
-        made = Release(None, run.release, certificate, audit, loss, None, None, loss.left_out)
-        original = tclose.check(place.data, policy, reading=place.reading)
-        target = run.folder / f"report-{edition}.html"
-        release_report(original, place.reading, made, target, edition, None, progress=job.tell)
 
     stamp = (run.folder / "certificate.json").stat().st_mtime_ns
     key = ("report", run.number, run.folder, edition, stamp)

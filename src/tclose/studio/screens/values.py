@@ -2,59 +2,44 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
 from starlette.responses import Response
 
 from tclose.errors import TcloseError, UsageError
-from tclose.hierarchy import Hierarchy, arx, preview
+from tclose.hierarchy import Hierarchy
 from tclose.hierarchy.builtin import list_builtins
 from tclose.policy.columns import Column
-from tclose.policy.draft import suggest_hierarchy
-from tclose.policy.load import build_part, parse_toml
-from tclose.report.distributions import Spread, chart_spread
-from tclose.report.document import HistogramChart, Picture, Series
-from tclose.studio.charts import draw_line, draw_tree, gather_bins
+from tclose.policy.load import build_part
+from tclose.studio.charts import draw_distance, draw_order
+from tclose.studio.hierarchies import (
+    HINTS,
+    MOST_GROUPED,
+    NO_TREE,
+    describe_tree,
+    list_groups,
+    list_kinds,
+    parse_spec,
+    read_arx,
+    read_spec,
+    review,
+    suggest_spec,
+)
 from tclose.studio.jobs import tell_problem
-from tclose.studio.project import Raw, to_plain_values
-from tclose.studio.sentences import explain_distance, explain_t, read_t
-from tclose.studio.table import ColumnCounts, build_hierarchy, show_value
+from tclose.studio.project import Raw
+from tclose.studio.sentences import explain_distance, explain_t
+from tclose.studio.table import ColumnCounts, build_hierarchy
 from tclose.studio.visit import Visit, act, is_whole, show
 
-KINDS = {
-    "": "none: each class is told by its own interval or set",
-    "intervals": "intervals, by widths",
-    "cuts": "ranges, by cut points",
-    "prefix": "first characters that are kept",
-    "dates": "parts of the calendar",
-    "groups": "groups that I name",
-    "builtin": "one that comes with tclose",
-    "file": "a file, as ARX writes it",
-}
-HINTS = {
-    "intervals": "5, 10, 20",
-    "cuts": "18, 40, 65 / 40 (levels divided by /)",
-    "prefix": "3, 1",
-    "dates": "month, year, decade",
-    "builtin": "one of the names below",
-}
 DISTANCES = {
     "equal": "all values differ alike",
     "ordered": "by their order",
     "numeric": "by the numbers themselves",
     "hierarchical": "by a tree of groups",
 }
-MOST_GROUPED = 300
-"""Distinct values that can be put into groups one by one."""
-MOST_SHOWN = 4
-ORDERED = 40
-WITHIN = ">"
-"""What stands between a group and one within it."""
 
 
 def show_values(visit: Visit, problem: str = "") -> Response:
@@ -94,7 +79,7 @@ def _describe(column: Raw) -> str:
         if t is None:
             return f"{named}, nothing promised" if column.get("accept") else f"{named}, no t yet"
         return f"{named}, t = {t}"
-    kind, text = _read_spec(column.get("hierarchy"))
+    kind, text = read_spec(column.get("hierarchy"))
     return f"{kind} {text}".strip() if kind not in ("", "groups", "file") else kind or "as it is"
 
 
@@ -102,35 +87,27 @@ def _look_at_column(visit: Visit, name: str, column: Raw) -> dict[str, Any]:
     bench = visit.bench
     counts = bench.count_column(name)
     profile = bench.view().result.profiles[name]
-    kind, text = _read_spec(column.get("hierarchy"))
+    kind, text = read_spec(column.get("hierarchy"))
     values: dict[str, Any] = {
         "counts": counts, "column": column, "profile": profile, "kind": kind, "parameters": text,
-        "kinds": _list_kinds(kind, counts), "hints": HINTS, "builtins": list_builtins(),
+        "kinds": list_kinds(kind, counts), "hints": HINTS, "builtins": list_builtins(),
         "distances": DISTANCES,
         "is_sensitive": str(column["role"]).startswith("sensitive"),
-        "suggested": suggest_spec(profile), "groups": None, "levels": [], "tree": "",
+        "suggested": suggest_spec(profile), "groups": None,
         "order": column.get("order") or list(counts.labels),
-        "can_order": len(counts.labels) <= MOST_GROUPED, "imported": None, "unknown": 0,
+        "can_order": len(counts.labels) <= MOST_GROUPED, "imported": None,
     }  # fmt: skip
-    spec, tree = column.get("hierarchy"), None
-    if spec is not None:
-        tree = build_hierarchy(spec, counts, bench.project.folder)
-        values |= describe_tree(tree, counts)
+    tree = _build(visit, column.get("hierarchy"), counts)
+    values |= describe_tree(tree, counts)
     if len(counts.labels) <= MOST_GROUPED:
         values["groups"] = list_groups(tree, counts)
     if name in bench.imports:
-        values["imported"] = _review(*bench.imports[name], counts)
+        values["imported"] = review(*bench.imports[name], counts)
     if values["is_sensitive"]:
         values |= _explain(counts, column, tree)
     else:
         values["chart"] = draw_order(counts, column, profile.kind)
     return values
-
-
-def _list_kinds(kind: str, counts: ColumnCounts) -> dict[str, str]:
-    """The kinds of hierarchies that can be chosen; many values are not grouped one by one."""
-    many = len(counts.labels) > MOST_GROUPED and kind != "groups"
-    return {name: words for name, words in KINDS.items() if not (many and name == "groups")}
 
 
 def _explain(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> dict[str, Any]:
@@ -141,215 +118,46 @@ def _explain(counts: ColumnCounts, column: Raw, tree: Hierarchy | None) -> dict[
     }  # fmt: skip
 
 
-def _read_spec(spec: str | Raw | None) -> tuple[str, str]:
-    """The kind of a hierarchy and its parameters as a form has them."""
-    if spec is None:
-        return "", ""
-    if isinstance(spec, str):
-        return "file", spec
-    kind = next((kind for kind in KINDS if kind and spec.get(kind) is not None), "")
-    value: Any = spec.get(kind)
-    if kind == "cuts":
-        return kind, " / ".join(", ".join(map(str, level)) for level in value)
-    if isinstance(value, list):
-        return kind, ", ".join(map(str, value))
-    return kind, "" if isinstance(value, dict) else str(value)
-
-
-def suggest_spec(profile: Any) -> tuple[str, str]:
-    """The hierarchy that a first policy would suggest, as a form has it."""
-    for line in suggest_hierarchy(profile):
-        text = line.removeprefix("# ").partition("  #")[0]
-        return _read_spec(to_plain_values(parse_toml(text))["hierarchy"])
-    return "", ""
-
-
-def parse_spec(visit: Visit, counts: ColumnCounts) -> Any:
-    """The hierarchy that a form asks for, as a policy writes it; None for none."""
-    kind, text = visit.text("kind"), visit.text(f"of-{visit.text('kind')}")
-    if kind not in KINDS:
-        raise UsageError(
-            "which kind of hierarchy?", hint=f"one of {', '.join(filter(None, KINDS))}"
-        )
-    current = visit.bench.project.columns[counts.name].get("hierarchy")
-    if kind == "":
-        return None
-    is_edited = kind == "groups" and "group" in visit.form
-    if not is_edited and _read_spec(current) == (kind, text):
-        return current  # with whatever else the policy says of it
-    if kind == "groups":
-        return {"groups": _read_groups(visit, counts)}
-    if kind == "file":
-        if _read_spec(current)[0] != "file":
-            raise UsageError("which file?", hint="choose one below and look at it first")
-        return current
-    if not text:
-        raise UsageError("with which parameters?", where=kind, hint=f"such as {HINTS[kind]}")
-    if kind == "builtin":
-        return {"builtin": text}
-    if kind == "cuts":
-        return {"cuts": [_split(level) for level in text.split("/")]}
-    parts = _split(text)
-    if kind == "prefix":
-        if not all(map(is_whole, parts)):
-            raise UsageError("characters are counted by whole numbers", where="prefix")
-        return {"prefix": [int(part) for part in parts]}
-    return {kind: parts}
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _read_groups(visit: Visit, counts: ColumnCounts) -> dict[str, Any]:
-    """Every value in the groups that stand beside it; without any it is a group of its own."""
-    ranked = [value for value, _ in counts.ranked]
-    paths = [
-        tuple(filter(None, map(str.strip, path.split(WITHIN)))) or (f"only {value}",)
-        for value, path in zip(ranked, visit.texts("group"), strict=False)
-    ]
-    if len(visit.texts("group")) != len(ranked):
-        what = "every value needs its line, with a group or without"
-        raise UsageError(what, where="groups", hint="look at the page again, or take a file")
-    if not any(map(str.strip, visit.texts("group"))):
-        hint = "write the same name beside each of them"
-        raise UsageError("which values belong together?", where="groups", hint=hint)
-    outer = {path[:length] for path in paths for length in range(1, len(path))}
-    groups: dict[str, Any] = {}
-    for value, path in zip(ranked, paths, strict=True):
-        if path in outer:  # it has values of its own beside the groups in it
-            path = (*path, f"only {value}")
-        *above, last = path
-        inside = groups
-        for name in above:
-            inside = inside.setdefault(name, {})
-        inside.setdefault(last, []).append(value)
-    return groups
-
-
-def list_groups(tree: Hierarchy | None, counts: ColumnCounts) -> list[tuple[str, int, str]]:
-    """Each value with its rows and its groups, the widest first; the most frequent value first."""
-    found = []
-    for value, rows in counts.ranked:
-        path: list[str] = []
-        if tree is not None and tree.contains(value):
-            for level in range(tree.levels - 2, 0, -1):
-                above = tree.generalize(value, level)
-                if above not in (value, f"only {value}", *path[-1:]):
-                    path.append(above)
-        found.append((value, rows, f" {WITHIN} ".join(path)))
-    return found
-
-
-def describe_tree(tree: Hierarchy, counts: ColumnCounts) -> dict[str, Any]:
-    """Each level with its groups, counted on the table, and the tree as text."""
-    nodes = tree.find(counts.labels)
-    known = nodes >= 0
-    levels = []
-    for level in range(tree.levels):
-        at = tree.ancestors[nodes[known], level]
-        rows = np.bincount(at, weights=counts.rows[:-1][known], minlength=len(tree.labels))
-        used = np.flatnonzero(rows)
-        order = used[np.argsort(-rows[used], kind="stable")]
-        largest = [(show_value(tree.labels[node]), int(rows[node])) for node in order[:MOST_SHOWN]]
-        smallest = int(rows[used].min()) if len(used) else 0
-        levels.append({"level": level, "groups": len(used), "smallest": smallest, "shown": largest})
-    unknown = int((~known).sum())
-    return {"levels": levels, "tree": preview(tree), "unknown": unknown}
-
-
-def _review(name: str, text: str, counts: ColumnCounts) -> dict[str, Any]:
-    """An uploaded hierarchy held against the values of the table, before it is taken."""
-    tree = read_arx(text, counts.name)
-    known = set(tree.leaves)
-    unknown = [value for value in counts.labels if value not in known]
-    rows = dict(counts.ranked)
-    return {
-        "name": name, **describe_tree(tree, counts), "unknown": len(unknown),
-        "unknown_rows": sum(rows[value] for value in unknown),
-        "unused": len(known - set(counts.labels)), "fits": not unknown,
-        "lacks": [show_value(value) for value, _ in counts.ranked if value not in known],
-    }  # fmt: skip
-
-
-def read_arx(text: str, column: str) -> Hierarchy:
-    """The hierarchy that a file's text holds."""
-    return arx.read(io.StringIO(text), column)
-
-
-def draw_distance(
-    counts: ColumnCounts, column: Raw, tree: Hierarchy | None
-) -> HistogramChart | Picture | None:
-    """The values as the distance sees them: on a line with t beside it, or as a tree."""
-    distance, order = column.get("distance", "equal"), column.get("order")
-    on_line: tuple[Sequence[str], Sequence[float]] | None = None
-    rows = dict(counts.ranked)
-    if distance == "hierarchical" and tree is not None:
-        return draw_tree(counts, tree)
-    known, numbers = counts.labels, counts.dictionary.line
-    if distance == "numeric" and numbers:
-        on_line = (known, [float(number) for number in numbers])
-    elif distance == "ordered":
-        values = order if isinstance(order, list) and order else known
-        on_line = (values, [float(at) for at in range(len(values))])
-    if on_line is None or len(on_line[0]) < 2:
-        return draw_order(counts, column, counts.dictionary.kind)
-    total = sum(rows.values()) or 1
-    shares = [rows.get(value, 0) / total for value in on_line[0]]
-    return draw_line(counts.name, gather_bins(*on_line, shares), read_t(column))
-
-
-def draw_order(counts: ColumnCounts, column: Raw, kind: str) -> HistogramChart | None:
-    """How often each value occurs, in the order that its distance has."""
-    title = f"{counts.name}: how its values are spread"
-    order = column.get("order")
-    if isinstance(order, list) and len(order) <= ORDERED:
-        rows = dict(counts.ranked)
-        total = sum(rows.values()) or 1
-        shares = tuple(rows.get(value, 0) / total for value in order)
-        return HistogramChart(
-            title, "in the order that is stated", "share of rows", tuple(map(show_value, order)),
-            (Series("table", shares),),
-        )  # fmt: skip
-    nominal = kind not in ("number", "date") or column.get("distance") in ("equal", "hierarchical")
-    return chart_spread(
-        Spread.of(counts.dictionary, {"table": counts.rows}, nominal=nominal), title
-    )
-
-
 def explain_values(visit: Visit) -> Response:
     """What the distance and the t in the form would mean; nothing is changed."""
-    name, bench = visit.text("column"), visit.bench
     shown: dict[str, Any] = {"meaning": "", "apart": "", "chart": None}
     try:
-        counts, tree = bench.count_column(name), None
-        changes = {"hierarchy": parse_spec(visit, counts), **dict(_read_sensitive(visit))}
-        column = bench.project.columns.get(name, {}) | changes
-        if changes["hierarchy"] is not None:
-            tree = build_hierarchy(changes["hierarchy"], counts, bench.project.folder)
-        probe = {key: value for key, value in changes.items() if value is not None}
-        _refuse_unfit(name, {"role": "sensitive"}, probe, changes)
-        return visit.page("fragments/meaning.html", **_explain(counts, column, tree))
+        counts = visit.bench.count_column(visit.text("column"))
+        changes, tree = _read_form(visit, counts, {"role": "sensitive"})
+        column = visit.bench.project.columns.get(counts.name, {}) | changes
+        shown = _explain(counts, column, tree)
     except TcloseError as error:
-        return visit.page("fragments/meaning.html", problem=tell_problem(error), **shown)
+        shown["problem"] = tell_problem(error)
+    return visit.page("fragments/meaning.html", **shown)
 
 
 def preview_values(visit: Visit) -> Response:
     """What the form would make of the column, on the table's own counts; nothing is changed."""
-    name = visit.text("column")
+    shown = NO_TREE
     try:
-        counts = visit.bench.count_column(name)
-        if visit.text("kind") == "groups" and not any(map(str.strip, visit.texts("group"))):
-            return visit.page("fragments/levels.html", levels=[], tree="", unknown=0)
-        spec = parse_spec(visit, counts)
-        if spec is None:
-            return visit.page("fragments/levels.html", levels=[], tree="", unknown=0)
-        tree = build_hierarchy(spec, counts, visit.bench.project.folder)
-        return visit.page("fragments/levels.html", **describe_tree(tree, counts))
+        counts = visit.bench.count_column(visit.text("column"))
+        if visit.text("kind") != "groups" or any(map(str.strip, visit.texts("group"))):
+            shown = describe_tree(_build(visit, parse_spec(visit, counts), counts), counts)
     except TcloseError as error:
-        return visit.page(
-            "fragments/levels.html", problem=tell_problem(error), levels=[], tree="", unknown=0
-        )
+        shown = NO_TREE | {"problem": tell_problem(error)}
+    return visit.page("fragments/levels.html", **shown)
+
+
+def _build(visit: Visit, spec: object, counts: ColumnCounts) -> Hierarchy | None:
+    return None if spec is None else build_hierarchy(spec, counts, visit.bench.project.folder)
+
+
+def _read_form(visit: Visit, counts: ColumnCounts, column: Raw) -> tuple[Raw, Hierarchy | None]:
+    """What the form would change of a column, and its tree then; raises where they do not fit."""
+    changes: Raw = {"hierarchy": parse_spec(visit, counts)}
+    tree = _build(visit, changes["hierarchy"], counts)
+    if str(column.get("role", "")).startswith("sensitive"):
+        changes |= dict(_read_sensitive(visit))
+    kept = {key: value for key, value in column.items() if key not in changes}
+    merged = kept | {key: value for key, value in changes.items() if value is not None}
+    merged["role"] = str(merged["role"]).rstrip("?")
+    build_part(Column, json.loads(json.dumps(merged)))  # raises what a policy would complain about
+    return changes, tree
 
 
 def change_values(visit: Visit) -> str:
@@ -412,21 +220,14 @@ def _import(visit: Visit, name: str) -> None:
 
 
 def _change_column(visit: Visit, name: str, revision: str) -> None:
-    bench = visit.bench
-    counts = bench.count_column(name)
-    changes: dict[str, Any] = {"hierarchy": parse_spec(visit, counts)}
-    if changes["hierarchy"] is not None:
-        build_hierarchy(changes["hierarchy"], counts, bench.project.folder)  # raises if it fails
-    if str(bench.project.columns[name].get("role", "")).startswith("sensitive"):
-        changes |= dict(_read_sensitive(visit))
-    probe = {key: value for key, value in changes.items() if value is not None}
-    _refuse_unfit(name, bench.project.columns[name], probe, changes)
+    project = visit.bench.project
+    changes, _ = _read_form(visit, visit.bench.count_column(name), project.columns[name])
 
     def edit(raw: Raw) -> None:
         for key, value in changes.items():
             _set(raw["columns"][name], key, value)
 
-    bench.project.change(edit, revision)
+    project.change(edit, revision)
 
 
 def _read_sensitive(visit: Visit) -> Iterator[tuple[str, Any]]:
@@ -440,13 +241,6 @@ def _read_sensitive(visit: Visit) -> Iterator[tuple[str, Any]]:
         yield "order", [line.strip() for line in visit.text("order").splitlines() if line.strip()]
     elif "order" in visit.form:
         yield "order", None
-
-
-def _refuse_unfit(name: str, column: Raw, probe: Raw, changes: Raw) -> None:
-    """Raises with what a policy would complain about in this column, before it is changed."""
-    merged = {key: value for key, value in column.items() if key not in changes} | probe
-    merged["role"] = str(merged["role"]).rstrip("?")
-    build_part(Column, json.loads(json.dumps(merged)))
 
 
 ROUTES = [

@@ -198,7 +198,14 @@ def _write(
     return None, write_rows(output, rows.schema(), batches, check, source.delimiter, reading)
 
 
-def _report(*asked: Any, **more: Any) -> Document:
+def _report(
+    original: BoundTable, reading: Reading, release: Release, path: Any, edition: str, **more: Any
+) -> Document:
     from tclose.workflows.report import release_report  # a release is made without it
 
-    return release_report(*asked, **more)
+    data = release.path if release.data is None else release.data
+    policy, people = release.audit.bound.policy, release.people
+    return release_report(
+        original, reading, data, release.certificate, path, edition, policy=policy, people=people,
+        **more,
+    )  # fmt: skip
