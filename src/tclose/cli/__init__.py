@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from tclose.cli import console, hierarchy, judge, prepare, release, studio
+from tclose.cli import console, hierarchy, judge, prepare, release, reproduce, studio
 from tclose.cli.plain_help import PlainGroup
 from tclose.version import VERSION
 
@@ -50,7 +50,7 @@ for command in (
 app.command("utility", hidden=True, deprecated=True)(judge.measure)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(prepare.policies, name="policy")
-app.add_typer(prepare.experiments, name="reproduce")
+app.add_typer(reproduce.app, name="reproduce")
 
 
 def _version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""Commands around a release: policies, made-up tables, schemas, published experiments."""
+"""Commands around a release: policies, made-up tables, schemas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 policies = typer.Typer(
     help="Print the schema of policies, check or confirm one.", no_args_is_help=True
 )
-experiments = typer.Typer(help="Run the experiments of a paper again.", no_args_is_help=True)
 
 Seed = Annotated[int, option("N", "Equal seeds give equal tables.", min=0)]
 PolicyArgument = Annotated[
@@ -344,157 +342,3 @@ def confirm(
     if confirmed.unprotected:
         columns = ", ".join(confirmed.unprotected)
         console.say(f"nothing is promised yet of {columns}: write a t there, or give --t")
-
-
-@experiments.callback()
-def _reproduce() -> None:
-    """Run the experiments of a paper again."""
-
-
-def _choose(text: str, known: Sequence[str], where: str) -> list[str]:
-    """The words of a list, each of which must be known."""
-    words = list(dict.fromkeys(word.strip() for word in text.split(",")))
-    if not set(words) <= set(known):
-        raise UsageError("not a reading of the paper", where=where, hint=f"of {', '.join(known)}")
-    return words
-
-
-@experiments.command("li2007")
-@console.guard
-def li2007(
-    adult: Annotated[
-        Path, option("DIR", "The folder with adult.csv and adult_hierarchy_<column>.csv.")
-    ],
-    output: Annotated[Path, option("FOLDER", "The folder to write to.", "--output", "-o")] = Path(
-        "tclose-li2007"
-    ),
-    distance: Annotated[
-        str, option("A,B", "Of occupations: hierarchical, ordered or equal; several side by side.")
-    ] = "hierarchical",
-    groups: Annotated[
-        str,
-        option("A,B", "Of similar occupations: 4-7-3 (the folder's own), 5-5-4 (by collar)."),
-    ] = "4-7-3",
-    race_levels: Annotated[
-        str, option("A,B", "Levels of race: 2 (as in the folder), 3 (white or not, as well).")
-    ] = "2",
-    force: options.Force = False,
-) -> None:
-    """Similarity attack, efficiency and data quality of Li 2007, section 6, on the Adult table.
-
-    Writes a page with tables and charts, and the numbers as CSV files. What the paper does not
-    print can be read in several ways: all combinations of the distances, groups and levels named
-    are run side by side, the first of them in full. The exit code is 0 whether or not the paper's
-    numbers come out: that they differ is a result.
-    """
-    from tclose.reproduce import census as known
-    from tclose.reproduce.census import open_census
-    from tclose.reproduce.claims import check_claims
-    from tclose.reproduce.experiments import run_experiments
-    from tclose.reproduce.page import refuse_folder, write_report
-    from tclose.reproduce.readings import HEADINGS, run_reading
-
-    levels = [str(level) for level in known.RACE_LEVELS]
-    chosen = [
-        known.Reading2007(by, grouped, int(level))
-        for by, grouped, level in product(
-            _choose(distance, known.DISTANCES, "--distance"),
-            _choose(groups, known.GROUPS, "--groups"),
-            _choose(race_levels, levels, "--race-levels"),
-        )
-    ]
-    options.refuse_taken((output, *(output.iterdir() if output.is_dir() else ())), force=force)
-    refuse_folder(output)
-    with console.progress() as step:
-        step("reading the table")
-        census = open_census(adult)
-        found = run_experiments(census.read_as(chosen[0]), progress=step)
-        readings = [run_reading(census, reading, progress=step) for reading in chosen]
-        step("writing the page")
-        written = write_report(found, output, readings)
-    headings = ("statement", "paper", "here", "verdict")
-    claims = [
-        (claim.about, claim.stated, claim.measured, claim.verdict) for claim in check_claims(found)
-    ]
-    console.print_table("Li 2007, section 6", headings, claims)
-    cells = zip(HEADINGS, *(result.list_cells() for result in readings), strict=True)
-    console.print_table("Readings", ("reading", *map(str, range(1, len(readings) + 1))), cells)
-    console.stdout().print(
-        f"\nPage: {written[0]} (its numbers as CSV files beside it)", markup=False
-    )
-
-
-@experiments.command("closeness")
-@console.guard
-def closeness(
-    adult: Annotated[
-        Path, option("DIR", "The folder with adult.csv and adult_hierarchy_<column>.csv.")
-    ],
-    output: Annotated[Path, option("FOLDER", "The folder to write to.", "--output", "-o")] = Path(
-        "tclose-closeness"
-    ),
-    effort: Annotated[
-        float, option("SECONDS", "How much work for each promise, of an ordinary core.", min=0)
-    ] = 5.0,
-    force: options.Force = False,
-) -> None:
-    """t-closeness against (n, t)-closeness on the Adult table: loss, classes, what is learned.
-
-    Writes a page with pictures, and the numbers as a CSV file: t = 0.1 and 0.2, n = 500 to 5,000.
-    """
-    from tclose.reproduce.census import open_census
-    from tclose.reproduce.closeness import (
-        compare_closeness,
-        refuse_closeness_folder,
-        tabulate_closeness,
-        write_closeness,
-    )
-
-    options.refuse_taken((output, *(output.iterdir() if output.is_dir() else ())), force=force)
-    refuse_closeness_folder(output)
-    with console.progress() as step:
-        step("reading the table")
-        runs = compare_closeness(open_census(adult), effort=effort, progress=step)
-        step("writing the page")
-        written = write_closeness(runs, output)
-    table = tabulate_closeness(runs)
-    console.print_table(table.caption, table.headings, table.rows)
-    console.stdout().print(f"\nPage: {written[0]} (its numbers beside it)", markup=False)
-
-
-@experiments.command("thesis")
-@console.guard
-def thesis(
-    adult: Annotated[
-        Path | None, option("DIR", "A folder with adult-full.csv; without, the figures only.")
-    ] = None,
-    output: Annotated[Path, option("FOLDER", "The folder to write to.", "--output", "-o")] = Path(
-        "tclose-thesis"
-    ),
-    force: options.Force = False,
-) -> None:
-    """Fragments of several sensitive attributes: Figures 15, 18 and 19, and both bounds.
-
-    Writes a page with pictures, and the numbers as CSV files: the published bound against the
-    corrected one for hours and education, and how closeness diminishes as attributes are added.
-    """
-    from tclose.reproduce.thesis import (
-        refuse_thesis_folder,
-        run_thesis,
-        tabulate_added,
-        tabulate_adult,
-        tabulate_figures,
-        write_thesis,
-    )
-
-    options.refuse_taken((output, *(output.iterdir() if output.is_dir() else ())), force=force)
-    refuse_thesis_folder(output)
-    with console.progress() as step:
-        run = run_thesis(adult, progress=step)
-        step("writing the page")
-        written = write_thesis(run, output)
-    tables = [tabulate_figures(run)]
-    tables += [tabulate_adult(run), tabulate_added(run)] if run.adult else []
-    for table in tables:
-        console.print_table(table.caption, table.headings, table.rows)
-    console.stdout().print(f"\nPage: {written[0]} (its numbers beside it)", markup=False)

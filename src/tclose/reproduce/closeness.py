@@ -9,23 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
-from pathlib import Path
 
 import numpy as np
 
 from tclose.arrays import Ints
-from tclose.data.io.files import refuse_unwritable, write_text
 from tclose.report.charts.plots import PlottedPoint, draw_plain_curves
 from tclose.report.document import Document, Paragraph, Picture, Section, Table
-from tclose.report.render.saving import render_page
 from tclose.reproduce.census import Census
-from tclose.reproduce.page import write_csv
 from tclose.reproduce.paper import PaperMeasure
+from tclose.reproduce.published import Lines, Published
 from tclose.search import Budget, Outcome, SearchProblem, method_named
 
 Progress = Callable[[str], None]
 TS, NS, K, EFFORT = ("0.1", "0.2"), (500, 1000, 2000, 5000), 5, 5.0
-PAGE, NUMBERS = "closeness.html", "closeness.csv"
+FILES = PAGE, NUMBERS = "closeness.html", "closeness.csv"
 HEADINGS = ("t", "n", "loss", "classes", "guessed", "guessed_without", "surest", "from_table")
 INTRODUCTION = (
     "Every class is close to the whole table (t-closeness), or to some natural part of it with n "
@@ -138,15 +135,8 @@ def _write_row(run: ClosenessRun, everybody: int) -> tuple[str, ...]:
     return (run.t, n, f"{run.loss:.4f}", f"{run.classes:,}", *shares)
 
 
-def refuse_closeness_folder(folder: Path) -> None:
-    """Raises where the files could not be written, before any work is done for them."""
-    for name in (PAGE, NUMBERS):
-        refuse_unwritable(folder / name)
-
-
-def write_closeness(runs: Sequence[ClosenessRun], folder: Path) -> tuple[Path, ...]:
-    """Writes the page and its numbers to a folder, which is made if it is not there yet."""
-    page = render_page(make_closeness_document(runs))
-    numbers = write_csv((HEADINGS, *map(astuple, runs)))
-    texts = {PAGE: page, NUMBERS: numbers}
-    return tuple(write_text(folder / name, text) for name, text in texts.items())
+def publish_closeness(runs: Sequence[ClosenessRun]) -> Published:
+    """The page with its numbers, which are one table."""
+    numbers: Lines = (HEADINGS, *map(astuple, runs))
+    tables = (tabulate_closeness(runs),)
+    return Published(PAGE, make_closeness_document(runs), {NUMBERS: numbers}, tables)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple
-from pathlib import Path
 
-from tclose.data.io.files import refuse_unwritable, write_text
 from tclose.report.charts.axes import write_number
 from tclose.report.charts.plots import PlottedPoint, draw_counts, draw_plain_curves
 from tclose.report.document import (
@@ -22,10 +18,10 @@ from tclose.report.document import (
     Series,
     Table,
 )
-from tclose.report.render.saving import render_page
 from tclose.reproduce import paper
 from tclose.reproduce.claims import check_claims, group_by_kind
 from tclose.reproduce.experiments import Experiments, PaperRun
+from tclose.reproduce.published import Lines, Published
 from tclose.reproduce.readings import HEADINGS, ReadingResult, describe_readings
 
 FIGURE_ONLY = "figure only"
@@ -41,9 +37,8 @@ NAMES_OF_AXES = {
     "group_size": "records per class",
 }
 PAGE = "li2007.html"
-NAMES = (PAGE, "claims.csv", "similarity.csv", "tables.csv", "efficiency.csv", "quality.csv",
+FILES = (PAGE, "claims.csv", "similarity.csv", "tables.csv", "efficiency.csv", "quality.csv",
          "readings.csv")  # fmt: skip
-Lines = Iterable[Sequence[object]]
 
 
 def make_document(found: Experiments, readings: Sequence[ReadingResult] = ()) -> Document:
@@ -190,23 +185,19 @@ def _tabulate(caption: str, headings: Sequence[str], rows: Sequence[Sequence[obj
     return Table(caption, tuple(headings), cells, tuple(range(1, len(headings))))
 
 
-def refuse_folder(folder: Path) -> None:
-    """Raises where the files could not be written, before any work is done for them."""
-    for name in NAMES:
-        refuse_unwritable(folder / name)
-
-
-def write_report(
-    found: Experiments, folder: Path, readings: Sequence[ReadingResult] = ()
-) -> tuple[Path, ...]:
-    """Writes the page and its CSV files to a folder, which is made if it is not there yet."""
-    tables = (_list_claims, _list_attacks, _list_tables, _list_efficiency, _list_quality)
-    texts = (
-        render_page(make_document(found, readings)),
-        *(write_csv(table(found)) for table in tables),
-        write_csv([HEADINGS, *(result.list_cells() for result in readings)]),
-    )
-    return tuple(write_text(folder / name, text) for name, text in zip(NAMES, texts, strict=True))
+def publish_experiments(found: Experiments, readings: Sequence[ReadingResult]) -> Published:
+    """The page with its numbers; on a terminal, the claims and the readings."""
+    lines = (_list_claims, _list_attacks, _list_tables, _list_efficiency, _list_quality)
+    read = [result.list_cells() for result in readings]
+    numbers = [*(listed(found) for listed in lines), [HEADINGS, *read]]
+    claims = tuple(astuple(claim)[:4] for claim in check_claims(found))
+    beside = tuple(zip(HEADINGS, *read, strict=True))
+    headings = ("reading", *map(str, range(1, len(read) + 1)))
+    return Published(
+        PAGE, make_document(found, readings), dict(zip(FILES[1:], numbers, strict=True)),
+        (Table("Li 2007, section 6", ("statement", "paper", "here", "verdict"), claims),
+         Table("Readings", headings, beside)),
+    )  # fmt: skip
 
 
 def _list_claims(found: Experiments) -> Lines:
@@ -270,10 +261,3 @@ def _list_quality(found: Experiments) -> Lines:
         if not run.tables:
             squares = size = ""
         yield run.measure.kind, run.parameter, FIGURE_ONLY, squares, FIGURE_ONLY, size
-
-
-def write_csv(lines: Lines) -> str:
-    """Lines as the text of a CSV file."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    return text.getvalue()

@@ -20,14 +20,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 
 from tclose.data.binding import BoundTable, bind, open_source
-from tclose.data.io.files import refuse_unwritable, write_text
 from tclose.errors import DataError
 from tclose.policy.model import Policy
 from tclose.report.charts.plots import PlottedPoint, draw_plain_curves
 from tclose.report.document import Document, Paragraph, Part, Picture, Section, Table
 from tclose.report.fragments import describe_bounds, draw_blocks, make_picture
-from tclose.report.render.saving import render_page
-from tclose.reproduce.page import write_csv
+from tclose.reproduce.published import Published
 from tclose.requirements import state_requirements
 from tclose.search.by_construction.emd_bounds import (
     EmdConstraints,
@@ -48,7 +46,7 @@ from tclose.search.problem import compile_constraints, problem_of
 
 Progress = Callable[[str], None]
 TABLE = "adult-full.csv"
-PAGE, FIGURES, ADULT, ADDED = "thesis.html", "figures.csv", "adult.csv", "added.csv"
+FILES = PAGE, FIGURES, ADULT, ADDED = "thesis.html", "figures.csv", "adult.csv", "added.csv"
 SENSITIVE = ("hours-per-week", "education-num", "capital-gain", "capital-loss")
 """Numbers of the Adult table, in the order in which they are added."""
 K = 5
@@ -341,19 +339,10 @@ def _show_added(run: ThesisRun) -> Iterator[Part]:
     yield Picture("The least t that is guaranteed", drawn, tabulate_added(run))
 
 
-def refuse_thesis_folder(folder: Path) -> None:
-    """Raises where the files could not be written, before any work is done for them."""
-    for name in (PAGE, FIGURES, ADULT, ADDED):
-        refuse_unwritable(folder / name)
-
-
-def write_thesis(run: ThesisRun, folder: Path) -> tuple[Path, ...]:
-    """Writes the page and its numbers to a folder, which is made if it is not there yet."""
-    texts = {PAGE: render_page(make_thesis_document(run)), FIGURES: _write(tabulate_figures(run))}
+def publish_thesis(run: ThesisRun) -> Published:
+    """The page with its numbers: a file for each table."""
+    tables = {FIGURES: tabulate_figures(run)}
     if run.adult:
-        texts |= {ADULT: _write(tabulate_adult(run)), ADDED: _write(tabulate_added(run))}
-    return tuple(write_text(folder / name, text) for name, text in texts.items())
-
-
-def _write(table: Table) -> str:
-    return write_csv((table.headings, *table.rows))
+        tables |= {ADULT: tabulate_adult(run), ADDED: tabulate_added(run)}
+    numbers = {name: (table.headings, *table.rows) for name, table in tables.items()}
+    return Published(PAGE, make_thesis_document(run), numbers, tuple(tables.values()))
