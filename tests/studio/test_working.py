@@ -292,7 +292,7 @@ def test_shuffled_rows_stand_beside_what_became_of_them_and_a_signed_run_is_repr
         shown = settle(client, "/before-after", page=page)
         rows = re.findall(r'<tr><th scope="row" class="number">([\d,]+)</th>', shown)
         assert [str(int(row) - 1) for row in rows] == tickets[first : first + 20] != sorted(tickets)
-    assert "Worst classes: nearest to breaking a promise" in shown
+    assert "The worst classes, and how far each is from breaking a requirement" in shown
     client.post("/release/sign", data={"run": "1", "recipient": "a university"})
     assert "a university" in settle(client, "/release")
     reproduce(client, 1, tmp_path)

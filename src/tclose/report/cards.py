@@ -19,8 +19,8 @@ from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.release import Release
 from tclose.report.charts.plots import draw_chart
-from tclose.report.document import Paragraph, Part, Picture, Table
-from tclose.report.explanation import choose_shares, draw_differences, summarize_explanation
+from tclose.report.document import Paragraph, Part, Table
+from tclose.report.explanation import draw_differences, summarize_explanation
 from tclose.report.fragments import draw_matrix, summarize_matrix
 from tclose.report.frontier import draw_frontier, make_frontier_section
 from tclose.report.lattice import draw_lattice, summarize_lattice
@@ -116,27 +116,14 @@ def _write(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def _summarize_frontier(frontier: Frontier) -> Sequence[Part]:
-    return make_frontier_section(frontier).parts
-
-
-def _summarize_explanation(why: Explanation) -> list[Part]:
-    heading, distance, shares, *rest = summarize_explanation(why)
-    assert isinstance(shares, Table)
-    title = f"{why.attribute}: how the class differs from the table"
-    drawn = (
-        [Picture(title, draw_differences(why, inline=True), shares)]
-        if choose_shares(why, 1)
-        else []
-    )
-    return [Paragraph(SHOWS_VALUES, "note"), heading, distance, *drawn, *rest]
-
-
 CARDS: dict[type, Callable[[Any], Sequence[Part]]] = {
     Audit: lambda audit: summarize_audit(audit, values=False),
     Release: summarize_release,
-    Explanation: _summarize_explanation,
-    Frontier: _summarize_frontier,
+    Explanation: lambda why: [
+        Paragraph(SHOWS_VALUES, "note"),
+        *summarize_explanation(why, drawn=True),
+    ],
+    Frontier: lambda frontier: make_frontier_section(frontier).parts,
     FragmentMatrix: lambda found: [Paragraph(SHOWS_VALUES, "note"), *summarize_matrix(found)],
     Survey: summarize_lattice,
     Utility: summarize_utility,

@@ -10,7 +10,7 @@ from tclose.report.charts.axes import Axis, Plot, ticks_to, write_share
 from tclose.report.charts.colours import CLASS, INK, SOFT, TABLE
 from tclose.report.charts.plots import NARROW, WIDE
 from tclose.report.charts.svg import box, element, line, picture, shorten, text
-from tclose.report.document import Paragraph, Part, Table
+from tclose.report.document import Paragraph, Part, Picture, Table
 from tclose.verify.explanation import Explanation, Share, Step
 
 MOST_ROWS = 20
@@ -29,8 +29,8 @@ ROW = 22
 OTHERS = "other values"
 
 
-def summarize_explanation(why: Explanation) -> list[Part]:
-    """The class, its distance, both distributions, and the moves."""
+def summarize_explanation(why: Explanation, *, drawn: bool = False) -> list[Part]:
+    """The class, its distance, both distributions (drawn, if they differ at all), and the moves."""
     exact = f" = {why.exact}" if why.exact is not None else ""
     limit = ""
     if why.t is not None:
@@ -40,8 +40,12 @@ def summarize_explanation(why: Explanation) -> list[Part]:
     parts: list[Part] = [
         Paragraph(f"Class {why.number}: {rows_text(why.size)} with {label}", "strong"),
         Paragraph(f"{distance}{exact}{limit}"),
-        _tabulate_shares(why),
     ]
+    if not drawn:
+        parts.append(_tabulate_shares(why))
+    elif choose_shares(why, 1):
+        title = f"{why.attribute}: how the class differs from the table"
+        parts.append(Picture(title, draw_differences(why, inline=True), _tabulate_shares(why)))
     if why.actions:
         along = ALONG.get(why.by, "between neighbours")
         parts.append(_tabulate_steps(f"Step by step, {along}", why.actions))

@@ -154,13 +154,16 @@ def _place(frontier: Frontier, point: Point) -> float:
     return float(getattr(point, frontier.across) or 0)
 
 
-def make_frontier_section(frontier: Frontier) -> Section:
-    """The curves as a section of a report."""
+def make_frontier_section(
+    frontier: Frontier, *, link: Callable[[Point], str] | None = None, current: Point | None = None
+) -> Section:
+    """The curves as a section of a report, or of a page where clicks on points lead somewhere."""
     title = name_frontier(frontier)
     rows = [(curve.name, *row) for curve in frontier.curves for row in [*list_points(curve)][1:]]
     headings = ("curve", *next(list_points(frontier.curves[0])))
     numbers = Table(title, headings, tuple(rows), (1, 2, 3, 4, 5))
-    picture = Picture(title, draw_frontier(frontier, inline=True), numbers)
+    drawn = draw_frontier(frontier, inline=True, link=link, current=current)
+    picture = Picture(title, drawn, numbers)
     sentences = (Paragraph(sentence) for sentence in describe_frontier(frontier))
     parts: list[Part] = [Paragraph(PROPOSED), picture, *sentences, Paragraph(KNEE_RULE, "note")]
     return Section("frontier", "What a stricter promise costs", tuple(parts))

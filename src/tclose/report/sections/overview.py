@@ -97,7 +97,7 @@ def write_outcome(verdict: Verdict) -> str:
 
 def measure_nearness(verdict: Verdict) -> float | None:
     """How much of a limit is used: 1 at the limit; None where there is no number to tell."""
-    limit = _find_limit(verdict)
+    limit = find_limit(verdict)
     if limit is None or not math.isfinite(verdict.achieved):
         return None
     used, allowed = verdict.achieved, limit
@@ -106,7 +106,7 @@ def measure_nearness(verdict: Verdict) -> float | None:
     return used / allowed if allowed > 0 else 1.0 if used == allowed else None
 
 
-def _find_limit(verdict: Verdict) -> float | None:
+def find_limit(verdict: Verdict) -> float | None:
     """The limit as a number: what the worst class attains, and how far that is from it."""
     measured = verdict.measurement
     if verdict.required is None or not len(measured.value):
@@ -143,7 +143,7 @@ def make_promise_section(subject: Subject) -> Section:
 
 
 def _gauge(verdict: Verdict, subject: Subject) -> Gauge:
-    limit, attained = _find_limit(verdict), verdict.achieved
+    limit, attained = find_limit(verdict), verdict.achieved
     place = mark = None
     if limit is not None and max(limit, attained) > 0:
         end = SCALE * (max(limit, attained) if math.isfinite(attained) else limit)

@@ -29,6 +29,7 @@ from tclose.report.document import (
     Table,
 )
 from tclose.report.explanation import choose_shares, draw_differences, draw_flow
+from tclose.report.sections.overview import find_limit
 from tclose.report.subject import Subject
 from tclose.requirements import state_requirements
 from tclose.verify.audit import Audit
@@ -89,7 +90,7 @@ def _chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
     was = subject.was(verdict)
     if subject.before is not None and was is not None:
         pairs.insert(0, (subject.before.audit, was))
-    limit = _find_limit(verdict)
+    limit = find_limit(verdict)
     values = np.concatenate([judged.measurement.value for _, judged in pairs])
     scale = _choose_bins(float(np.max(values[np.isfinite(values)], initial=0.0)), limit)
     series = tuple(
@@ -103,14 +104,6 @@ def _chart_distances(subject: Subject, verdict: Verdict) -> HistogramChart:
     across = f"distance ({verdict.distance}; {unit})"
     line = None if limit is None else Limit(f"at most {verdict.required}", scale.below, "before")
     return HistogramChart(title, across, "share of rows", scale.bins, series, line, scale.edges)
-
-
-def _find_limit(verdict: Verdict) -> float | None:
-    """The limit of a requirement as a number: what a class attains plus what it is short of it."""
-    known = np.flatnonzero(np.isfinite(verdict.measurement.value))
-    if verdict.required is None or not len(known):
-        return None
-    return float(verdict.measurement.value[known[0]] + verdict.measurement.margin[known[0]])
 
 
 def _can_be_drawn(audit: Audit, verdict: Verdict) -> bool:
@@ -214,7 +207,7 @@ def make_worst_section(subject: Subject) -> Section:
     parts: list[Part] = [Paragraph(f"{outcome} {edition}")]
     if subject.internal:
         if audit.worst:
-            parts.append(_tabulate_worst(audit.worst[:MOST_CLASSES], subject))
+            parts.append(tabulate_worst(audit.worst[:MOST_CLASSES], subject))
         for name in list(audit.bound.attributes)[:MOST_FLOWS]:
             parts += _draw_farthest(subject, name)
         parts += _draw_fragments(audit)
@@ -237,8 +230,9 @@ def _draw_fragments(audit: Audit) -> Iterator[Part]:
         yield Paragraph(" ".join(describe_bounds(found)[1:]), "aside")
 
 
-def _tabulate_worst(reports: tuple[ClassReport, ...], subject: Subject) -> Table:
-    titles = list(reports[0].margins)
+def tabulate_worst(reports: tuple[ClassReport, ...], subject: Subject) -> Table:
+    """Classes with their values, and how far each is from breaking every requirement."""
+    titles = list(reports[0].margins) if reports else []
     shown = {
         verdict.title: subject.relabel(verdict.title, verdict.attribute)
         for verdict in subject.now.audit.requirements

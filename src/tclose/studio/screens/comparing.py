@@ -8,10 +8,10 @@ from typing import Any
 from starlette.responses import Response
 
 from tclose.data.binding import open_source
-from tclose.plain import number_text
 from tclose.policy.columns import Column
 from tclose.report.distributions import chart_distribution
-from tclose.report.document import HistogramChart, Table
+from tclose.report.document import HistogramChart
+from tclose.report.sections.spread import tabulate_worst
 from tclose.report.subject import CountedTable, Subject
 from tclose.report.summaries import summarize_audit
 from tclose.studio.jobs import BackgroundJob
@@ -20,7 +20,6 @@ from tclose.studio.screens.search import describe_run
 from tclose.studio.table import read_rows, take_rows
 from tclose.studio.visit import Visit, is_whole, show
 from tclose.studio.workbench import JudgedRun, number_released
-from tclose.verify.audit import Audit
 
 PAGE = 20
 MOST_CLASSES = 10
@@ -75,21 +74,11 @@ def compare(visit: Visit, run: Run) -> BackgroundJob:
         return {
             "charts": [chart for chart in charts if isinstance(chart, HistogramChart)],
             "parts": summarize_audit(found.after, details=None, values=False),
-            "worst": list_nearest(found.after), "rows": shown, "columns": columns,
+            "worst": tabulate_worst(found.after.worst[:MOST_CLASSES], subject),
+            "rows": shown, "columns": columns,
         }  # fmt: skip
 
     return bench.jobs.compute(key, "Holding the release against the table", work)
-
-
-def list_nearest(audit: Audit) -> Table:
-    """The released classes that come nearest to breaking a promise, and what is left."""
-    rows = []
-    for report in audit.worst[:MOST_CLASSES]:
-        who = ", ".join(f"{name} {value}" for name, value in report.label.items())
-        left = "; ".join(f"{name}: {number_text(far)}" for name, far in report.margins.items())
-        rows.append((f"{report.number:,}", f"{report.size:,}", who, left))
-    headings = ("class", "rows", "who", "how far from breaking a promise")
-    return Table("Worst classes: nearest to breaking a promise", headings, tuple(rows), (0, 1))
 
 
 def pair_rows(

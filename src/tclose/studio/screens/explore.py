@@ -10,8 +10,8 @@ from starlette.responses import Response
 import tclose
 from tclose.errors import UsageError
 from tclose.plain import exact
-from tclose.report.document import Part, Picture, Table
-from tclose.report.frontier import describe_point, draw_frontier, make_frontier_section
+from tclose.report.document import Picture, Table
+from tclose.report.frontier import describe_point, make_frontier_section
 from tclose.report.lattice import draw_lattice, summarize_lattice
 from tclose.search.frontier.curves import Frontier, Point
 from tclose.search.full_domain.survey import LatticePoint, Survey
@@ -90,13 +90,7 @@ def _describe_frontier(visit: Visit, found: Frontier, what: str) -> dict[str, An
     if is_whole(at) and int(at) < len(found.points):
         point = found.points[int(at)]
         chosen = {"words": describe_point(found, point), "t": point.t, "k": point.k}
-    section = make_frontier_section(found)
-    parts: list[Part] = []
-    for part in section.parts:
-        if isinstance(part, Picture):
-            drawn = draw_frontier(found, inline=True, link=link, current=point)
-            part = Picture(part.title, drawn, part.numbers)
-        parts.append(part)
+    parts = make_frontier_section(found, link=link, current=point).parts
     return {"parts": parts, "chosen": chosen}
 
 

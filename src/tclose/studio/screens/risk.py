@@ -8,12 +8,7 @@ from starlette.responses import Response
 
 from tclose.errors import UsageError
 from tclose.report.document import Folded, Paragraph, Part, Picture, Table
-from tclose.report.explanation import (
-    choose_shares,
-    draw_differences,
-    draw_flow,
-    summarize_explanation,
-)
+from tclose.report.explanation import draw_flow, summarize_explanation
 from tclose.report.summaries import summarize_attacks, summarize_audit
 from tclose.studio.visit import Visit, is_whole, show
 from tclose.verify.audit import Audit
@@ -91,11 +86,9 @@ def show_why(visit: Visit, problem: str = "") -> Response:
     if number and not is_whole(number):
         raise UsageError("classes are numbered", where="class")
     why = explain_class(audit.bound, int(number) if number else None, attribute)
-    heading, distance, shares, *rest = summarize_explanation(why)
-    parts: list[Part] = [heading, distance]
-    if choose_shares(why, 1) and isinstance(shares, Table):
-        title = f"{why.attribute}: how the class differs from the table"
-        parts.append(Picture(title, draw_differences(why, inline=True), shares))
+    rest = summarize_explanation(why, drawn=True)
+    last = max((at for at, part in enumerate(rest) if isinstance(part, Picture)), default=1)
+    parts, rest = rest[: last + 1], rest[last + 1 :]
     if why.moves:
         moves = [part for part in rest if isinstance(part, Table)][-1]
         parts.append(Picture("The flow of mass", draw_flow(why, inline=True), moves))
