@@ -8,11 +8,17 @@ from collections import Counter
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tclose
+from tclose.data.binding import bind, open_source
+from tclose.policy.load import policy_from
+from tclose.requirements import state_requirements
+from tclose.requirements.closeness.supersets import Supersets
 
 # One tree of two levels and one that is unbalanced: z stands alone below the root.
 SEX = {"m": ["m", "person", "person"], "f": ["f", "person", "person"]}
@@ -139,3 +145,14 @@ def test_n_of_the_whole_table_is_t_closeness_and_n_of_one_promises_nothing(brute
 
     assert achieved(n=12) == achieved() == Fraction(3, 4)
     assert achieved(n=1) == 0
+
+
+def test_classes_that_name_no_superset_fail() -> None:
+    table = pa.table({"age": [1, 2] * 10, "ill": ["flu", "cough"] * 10})
+    columns = {"age": "quasi", "ill": {"role": "sensitive", "t": 0.1, "n": 5}}
+    bound = bind(policy_from({"columns": columns}, "."), open_source(table))
+    (closeness,) = state_requirements(bound)
+    nothing = Supersets(np.full(2, -1), ())
+    measured = closeness.name_supersets({"ill": nothing}).measure(bound.classes)
+    assert measured.fails.all() and math.isinf(measured.achieved)
+    assert "2 classes name no superset" in measured.note

@@ -35,10 +35,10 @@ def state_requirements(table: StatedTable[P], population: P | None = None) -> li
 
     first, last = (
         [
-            requirement
+            requirement.count_matches(match_population)
             for kind in kinds
             if (stated := kind.find_statement(table.policy)) is not None
-            for requirement in kind.from_policy(stated, table, match_population)
+            for requirement in kind.from_policy(stated, table)
         ]
         for kinds in (FIRST, LAST)
     )

@@ -26,8 +26,6 @@ is only those of its rows that have these values."""
 ADVERSARIES: dict[str, Adversary] = {"separate": "knows_class", "cross": "knows_others"}
 """The adversaries by the words of a policy."""
 
-Matching = Callable[[], Ints]
-"""Counts the people of the population who fit each class; raises where there is no population."""
 Statement = Part | Fraction | int | tuple[Part, ...]
 """What a policy says at the key of a requirement."""
 
@@ -304,17 +302,28 @@ class Requirement:
 
         `view` is the view that each of the scores belongs to.
         """
-        sign = -1.0 if self.small_is_bad else 1.0
-        attained = sign * classes.find_largest(view, sign * scores.value)
+        attained = self.sign * classes.find_largest(view, self.sign * scores.value)
         failing = classes.find_largest(view, scores.fails) > 0
-        margin = np.broadcast_to(np.inf, classes.count)
+        worst = int(classes.class_of[np.searchsorted(classes.view_of, view[scores.worst])])
+        achieved = float(scores.value[scores.worst])
+        return self.conclude(attained, failing, worst, achieved, scores.exact, scores.note)
+
+    @property
+    def sign(self) -> float:
+        """1 where more is worse, −1 where less is."""
+        return -1.0 if self.small_is_bad else 1.0
+
+    def conclude(
+        self, value: Floats, fails: Flags, worst: int, achieved: float, exact: Fraction | None,
+        note: str,
+    ) -> Measurement:  # fmt: skip
+        """What every class attains, with its margin, and the worst of them."""
+        margin = np.broadcast_to(np.inf, len(value))
         if self.limit is not None:
-            margin = sign * (float(self.limit) - attained)
-        first = int(np.searchsorted(classes.view_of, view[scores.worst]))
+            margin = self.sign * (float(self.limit) - value)
         return Measurement(
-            attained, failing, float(scores.value[scores.worst]), scores.exact,
-            int(classes.class_of[first]), margin, note=scores.note, small_is_bad=self.small_is_bad,
-        )  # fmt: skip
+            value, fails, achieved, exact, worst, margin, note=note, small_is_bad=self.small_is_bad
+        )
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """The constraints that together are this requirement; None where kernels cannot judge."""
@@ -348,11 +357,13 @@ class Requirement:
         return {"limit": given.pop(cls.limit_key), **given}
 
     @classmethod
-    def from_policy(
-        cls, stated: Statement, table: Table, match_population: Matching
-    ) -> Iterable[Requirement]:
+    def from_policy(cls, stated: Any, table: Table) -> Iterable[Requirement]:
         """What the policy states of the whole table."""
         return (cls(**cls.read_statement(stated)),)
+
+    def count_matches(self, match_population: Callable[[], Ints]) -> Requirement:
+        """The same with the people of the population who fit each class, where it is about them."""
+        return self
 
     @classmethod
     def suggest_for_table(cls, table: Table) -> Iterable[Requirement]:
@@ -376,9 +387,7 @@ class AttributeRequirement(Requirement):
         raise NotImplementedError
 
     @classmethod
-    def from_column(
-        cls, stated: Statement, values: Attribute, table: Table
-    ) -> Iterable[Requirement]:
+    def from_column(cls, stated: Any, values: Attribute, table: Table) -> Iterable[Requirement]:
         """What the policy states of a sensitive column."""
         return (cls(values.name, **cls.read_statement(stated)),)
 

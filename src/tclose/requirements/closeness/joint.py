@@ -30,12 +30,10 @@ from tclose.requirements.constraint import (
 )
 from tclose.requirements.requirement import (
     Capabilities,
-    Matching,
     Measurement,
     PolicyPart,
     Requirement,
     Scores,
-    Statement,
     Table,
 )
 
@@ -121,12 +119,9 @@ class JointCloseness(Requirement):
                 raise ValueError(f"joint: {wrong[0]!r} is not a sensitive column of this policy")
 
     @classmethod
-    def from_policy(
-        cls, stated: Statement, table: Table, match_population: Matching
-    ) -> Iterator[Requirement]:
+    def from_policy(cls, stated: tuple[Joint, ...], table: Table) -> Iterator[Requirement]:
         """Every group of columns, with their ground distances."""
-        for joint in stated if isinstance(stated, tuple) else ():
-            assert isinstance(joint, Joint)
+        for joint in stated:
             values = [table.attributes[name] for name in joint.columns]
             grounds = tuple(each.ground(choose_ground(each)) for each in values)
             yield cls(joint.columns, joint.distance, grounds, limit=joint.t)

@@ -32,7 +32,6 @@ from tclose.requirements.requirement import (
     Measurement,
     ProposedCells,
     Requirement,
-    Statement,
     Table,
     write_number,
 )
@@ -103,12 +102,10 @@ class NTCloseness(Closeness):
         return TCloseness(self.attribute, self.measure_by, adversary=self.adversary)
 
     @classmethod
-    def from_column(
-        cls, stated: Statement, values: Attribute, table: Table
-    ) -> tuple[Requirement, ...]:
+    def from_column(cls, stated: int, values: Attribute, table: Table) -> tuple[Requirement, ...]:
         """`t = 0.2` with `n = 1000`."""
         column = table.policy.columns[values.name]
-        assert isinstance(stated, int) and isinstance(column, ClosenessField)
+        assert isinstance(column, ClosenessField)
         quasi = [table.policy.columns[name] for name in table.policy.quasi]
         if any(each.missing == "any" for each in (column, *quasi)):
             what = '(n, t)-closeness is not defined where a missing value may be "any" value'
@@ -166,7 +163,7 @@ class NTCloseness(Closeness):
         fails = np.ones(classes.count, dtype=bool)
         faults = {"name no superset": int((named.of_class < 0).sum())}
         large: list[Ints] = []
-        place = np.full(len(named.members), -1, dtype=np.int64)
+        place = np.full(len(named.members) + 1, -1, dtype=np.int64)  # the last of those without
         covered = np.zeros(classes.count, dtype=bool)
         for at, members in enumerate(named.members):
             mine = np.flatnonzero(named.of_class == at)
@@ -181,7 +178,7 @@ class NTCloseness(Closeness):
                 large.append(members)
             if fault:
                 faults[fault] = faults.get(fault, 0) + len(mine)
-        outside = (place[named.of_class] >= 0) & (named.of_class >= 0) & ~covered
+        outside = (place[named.of_class] >= 0) & ~covered
         faults["name a superset that does not cover them"] = int(outside.sum())
         some = np.flatnonzero(covered)
         if len(some):
@@ -189,14 +186,9 @@ class NTCloseness(Closeness):
             value[some] = found.value
             fails[some] = False if self.limit is None else ~found.within(Fraction(self.limit))
         worst = int(np.argmax(value))
-        margin = (np.inf if self.limit is None else float(self.limit)) - value
         note = "; ".join(f"{count:,} classes {what}" for what, count in faults.items() if count)
-        at_worst = int(np.searchsorted(some, worst))
-        return Measurement(
-            value=value, fails=fails, achieved=float(value[worst]),
-            exact=found.exact(at_worst) if covered[worst] else None,
-            worst=worst, margin=margin, note=note,
-        )  # fmt: skip
+        exact = found.exact(int(np.searchsorted(some, worst))) if covered[worst] else None
+        return self.conclude(value, fails, worst, float(value[worst]), exact, note)
 
     def _count_members(self, classes: Classes, members: Ints) -> int:
         """The rows, or persons, of some classes together."""
@@ -227,7 +219,6 @@ class NTCloseness(Closeness):
             if self.limit is not None:
                 close[members] |= distances.within(Fraction(self.limit))
         worst, fails = int(np.argmax(value)), ~close
-        limit = np.inf if self.limit is None else float(self.limit)
         note = ""
         # No superset, seen or unseen, is larger than the table.
         if fails.any() and self.n <= classes.everyone:
@@ -242,11 +233,9 @@ class NTCloseness(Closeness):
         only = np.arange(classes.count) == worst
         nearest = [each.exact(0) for _, _, each in self._compare(classes, levels, only)]
         known = [distance for distance in nearest if distance is not None]
-        return Measurement(
-            value=value, fails=fails, achieved=float(value[worst]),
-            exact=min(known, default=None) if len(known) == len(nearest) else None,
-            worst=worst, margin=limit - value, decided=not note, note=note,
-        )  # fmt: skip
+        exact = min(known, default=None) if len(known) == len(nearest) else None
+        measured = self.conclude(value, fails, worst, float(value[worst]), exact, note)
+        return replace(measured, decided=not note)
 
     def _compare(
         self, classes: Classes, levels: list[Levels], some: Flags

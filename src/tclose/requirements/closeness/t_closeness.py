@@ -159,11 +159,11 @@ class TCloseness(Closeness):
 
     @classmethod
     def from_column(
-        cls, stated: Statement, values: Attribute, table: Table
+        cls, stated: Fraction, values: Attribute, table: Table
     ) -> Iterator[Requirement]:
         """t, where it is not the t of (n, t)-closeness."""
         column = table.policy.columns[values.name]
-        assert isinstance(stated, Fraction) and isinstance(column, ClosenessField)
+        assert isinstance(column, ClosenessField)
         if column.n is None:
             distance, notes = values.distance()
             yield cls(values.name, distance, "; ".join(notes), values.reference, limit=stated)

@@ -27,13 +27,11 @@ from tclose.requirements.classes import Classes
 from tclose.requirements.constraint import AttributePool, Compiled
 from tclose.requirements.requirement import (
     Capabilities,
-    Matching,
     Measurement,
     PolicyPart,
     ProposedCells,
     Requirement,
     Scores,
-    Statement,
     Table,
 )
 
@@ -127,10 +125,9 @@ class CombinationRequirement(Requirement):
         return self.measure(classes) if classes.count == 1 else None
 
     def _measure(self, classes: Classes, codes: Mapping[str, Ints]) -> Measurement:
-        sign = -1.0 if self.small_is_bad else 1.0
-        value = np.full(classes.count, -sign * np.inf)
+        sign, worst, exact, broken, where = self.sign, 0, None, 0, self.every[0]
+        value, achieved = np.full(classes.count, -sign * np.inf), -sign * np.inf
         fails = np.zeros(classes.count, dtype=bool)
-        worst, achieved, exact, broken, where = 0, -sign * np.inf, None, 0, self.every[0]
         for columns in self.every:
             label, first = group_codes([codes[name] for name in columns])
             scores = self.score_groups(classes, label, len(first))
@@ -140,15 +137,10 @@ class CombinationRequirement(Requirement):
             if sign * scores.value[scores.worst] > sign * achieved:
                 achieved, exact = float(scores.value[scores.worst]), scores.exact
                 worst, where = int(np.argmax(label == scores.worst)), columns
-        margin = np.broadcast_to(np.inf, classes.count)
-        if self.limit is not None:
-            margin = sign * (float(self.limit) - value)
         note = f"worst by {' × '.join(where)}" if len(self.every) > 1 else ""
         if broken and note:
             note += f"; {broken:,} of {len(self.every):,} combinations break it"
-        return Measurement(
-            value, fails, achieved, exact, worst, margin, note=note, small_is_bad=self.small_is_bad
-        )
+        return self.conclude(value, fails, worst, achieved, exact, note)
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
         """Nothing is left to judge where it is implied."""
@@ -193,13 +185,10 @@ class CombinationAnonymity(CombinationRequirement):
         return Scores.at_least(classes.sizes(label, groups), self.limit)
 
     @classmethod
-    def from_policy(
-        cls, stated: Statement, table: Table, match_population: Matching
-    ) -> Iterator[Requirement]:
+    def from_policy(cls, stated: tuple[Combination, ...], table: Table) -> Iterator[Requirement]:
         """Every entry that states a k."""
         least = getattr(table.policy, "k", None)
-        for each in stated if isinstance(stated, tuple) else ():
-            assert isinstance(each, Combination)
+        for each in stated:
             if each.k is not None:
                 every = each.list_columns(table.policy.quasi)
                 implied = least is not None and each.k <= least
@@ -240,12 +229,9 @@ class CombinationCloseness(CombinationRequirement):
         return Scores.at_most(self.measure_by.of(merged, table), self.limit)
 
     @classmethod
-    def from_policy(
-        cls, stated: Statement, table: Table, match_population: Matching
-    ) -> Iterator[Requirement]:
+    def from_policy(cls, stated: tuple[Combination, ...], table: Table) -> Iterator[Requirement]:
         """Every entry that states a t, of every sensitive column by its own distance."""
-        for each in stated if isinstance(stated, tuple) else ():
-            assert isinstance(each, Combination)
+        for each in stated:
             for name, values in table.attributes.items() if each.t is not None else ():
                 column = table.policy.columns[name]
                 asked, n = getattr(column, "t", None), getattr(column, "n", None)

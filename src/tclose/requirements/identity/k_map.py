@@ -5,7 +5,8 @@ A generalized value fits everyone it covers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,13 +15,10 @@ from tclose.distance.histogram import add_by_group
 from tclose.requirements.classes import Classes
 from tclose.requirements.requirement import (
     Capabilities,
-    Matching,
     Measurement,
     ProposedCells,
     Requirement,
     Scores,
-    Statement,
-    Table,
 )
 
 
@@ -33,7 +31,7 @@ class PopulationRequirement(Requirement):
         "be promised"
     )
 
-    matches: Ints
+    matches: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def measure(self, classes: Classes) -> Measurement:
         """What the classes attain as they are printed, whatever else they may be seen as."""
@@ -56,12 +54,9 @@ class PopulationRequirement(Requirement):
         matches = add_by_group(self.matches[raw], owner, classes.count)
         return replace(self, matches=matches).measure(classes)
 
-    @classmethod
-    def from_policy(
-        cls, stated: Statement, table: Table, match_population: Matching
-    ) -> tuple[Requirement, ...]:
-        """What is stated, with those who fit each class."""
-        return (cls(match_population(), **cls.read_statement(stated)),)
+    def count_matches(self, match_population: Callable[[], Ints]) -> Requirement:
+        """The same with those who fit each class."""
+        return replace(self, matches=match_population())
 
 
 @dataclass(frozen=True)
