@@ -131,7 +131,7 @@ def test_fragments_tile_the_matrix_and_keep_both_t() -> None:
         cover[across, along] += 1
         assert each.rows == counts[across, along].sum()
     assert (cover == 1).all() and max(found.bounds.corrected) <= F(1, 5)
-    assert found.q * found.r == 300 and found.dealt >= found.q
+    assert found.q * found.r == 300 and found.assigned >= found.q
     drawn = ET.fromstring(found.svg())
     assert len(drawn.findall(".//{*}rect[@stroke-width]")) == len(found.fragments)
 

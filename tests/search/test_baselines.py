@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tclose.errors import UsageError
 from tclose.search import Budget, infeasible, method_named, problem_of
 from tclose.search.by_construction.baselines import (
-    deal_by_frequency,
+    assign_by_frequency,
     find_coordinates,
     group_by_clusters,
     group_by_component,
@@ -121,7 +121,7 @@ def test_every_value_is_dealt_evenly_and_nothing_needs_mending(
     assert not infeasible(problem)
     made = Construction(problem, Clock(Budget(effort=1.0)))
     made.least = np.inf
-    deal_by_frequency(made)
+    assign_by_frequency(made)
     for value in np.unique(problem.sensitive):
         mine = np.bincount(
             made.best[problem.sensitive[:, 0] == value], minlength=made.best.max() + 1

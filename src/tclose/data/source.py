@@ -69,7 +69,7 @@ class Translation:
 ORDER = "__tclose_order__"
 STRATUM = "__tclose_stratum__"
 FIRST = "__tclose_first__"
-DEALS = "__tclose_deals__"
+FRAGMENTS = "__tclose_fragments__"
 FRAGMENT = "__tclose_fragment__"
 TIE = "__tclose_tie_{}"
 
@@ -80,14 +80,15 @@ class CellPositions(NamedTuple):
     order: Ints
     stratum: Ints
     first: Ints
-    deals: Ints
+    fragments: Ints
     """The cells of a stratum go to so many fragments in turn, from the first on."""
     ties: tuple[Ints, ...]
     """One cell and no other has all of these numbers."""
 
     def columns(self) -> dict[str, Ints]:
         """The same as columns of a table."""
-        mine = {ORDER: self.order, STRATUM: self.stratum, FIRST: self.first, DEALS: self.deals}
+        mine = {ORDER: self.order, STRATUM: self.stratum, FIRST: self.first}
+        mine |= {FRAGMENTS: self.fragments}
         return mine | {TIE.format(at): tie for at, tie in enumerate(self.ties)}
 
     def append_to(self, table: pa.Table) -> pa.Table:
@@ -125,7 +126,7 @@ class CellStore(ABC):
 
     @abstractmethod
     def cut(self, laid: Callable[[pa.Table], CellPositions], columns: Sequence[str]) -> pa.Table:
-        """Deals the cells of every stratum out to its fragments, in turn along the order.
+        """Assigns the cells of every stratum to its fragments, in turn along the order.
 
         Returns the rows (`WEIGHT`) of every fragment (`FRAGMENT`) with each tuple of some columns.
         """

@@ -39,8 +39,8 @@ def describe_bounds(found: FragmentMatrix) -> list[str]:
         f"Classes in proportion to the fragments are at most {corrected[0]} ({first}) and "
         f"{corrected[1]} ({second}) from the table. By the published scale, each fragment's own "
         f"width, X̂ = {published[0]} and Ŷ = {published[1]}.",
-        f"In exact proportion: q = {found.q:,} classes of r = {found.r:,} rows. Dealt in turn, any "
-        f"rows: {found.dealt:,} classes of about {found.rows / found.dealt:.1f}.",
+        f"In exact proportion: q = {found.q:,} classes of r = {found.r:,} rows. Assigned in turn, "
+        f"any rows: {found.assigned:,} classes of about {found.rows / found.assigned:.1f}.",
     ]
     if found.published_fragments is not None:
         lines.append(
@@ -115,7 +115,8 @@ def _list_captions(found: FragmentMatrix) -> Iterator[str]:
         f"Ŷ {float(second):.4f})"
     )
     yield (
-        f"q = {found.q:,} classes of r = {found.r:,} in exact proportion; dealt: {found.dealt:,} "
+        f"q = {found.q:,} classes of r = {found.r:,} in exact proportion; assigned in turn: "
+        f"{found.assigned:,} "
         "classes"
     )
 

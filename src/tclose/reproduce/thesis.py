@@ -38,10 +38,10 @@ from tclose.search.by_construction.matrix import (
     FragmentMatrix,
     MatrixBounds,
     bound_fragments,
-    count_dealt,
+    count_assigned,
     make_matrix,
 )
-from tclose.search.by_construction.quotas import count_in_proportion, deal_rows
+from tclose.search.by_construction.quotas import assign_in_turn, count_in_proportion
 from tclose.search.problem import compile_constraints, problem_of
 
 Progress = Callable[[str], None]
@@ -64,7 +64,7 @@ INTRODUCTION = (
     "The thesis cuts the matrix of two sensitive attributes into fragments until the bounds X̂ and "
     "Ŷ are within t, and gives every class the same share of every fragment. Here its figures are "
     "computed again, its bounds beside those with one common scale, and class sizes in exact "
-    "proportion beside those of dealing rows in turn."
+    "proportion beside those of assigning rows in turn."
 )
 CLOSING = "The numbers are in the CSV files beside this page, and the same on any machine."
 
@@ -88,8 +88,8 @@ class AdultLine:
     corrected_fragments: int
     published_classes: int
     """In exact proportion to the published fragments."""
-    dealt_classes: int
-    dealt_rows: float
+    assigned_classes: int
+    assigned_rows: float
     """Per class, on the average."""
 
 
@@ -124,13 +124,13 @@ def split_figure_15() -> tuple[MatrixBounds, MatrixBounds]:
 
 def find_deviation(rows: Sequence[int], classes: int) -> Fraction:
     """The largest share of a class's rows that are in other fragments than in exact proportion,
-    where rows are dealt to so many classes in turn.
+    where rows are assigned to so many classes in turn.
 
     >>> find_deviation([2, 2], 2), find_deviation([3, 2], 2)
     (Fraction(0, 1), Fraction(1, 10))
     """
     total, worst = sum(rows), Fraction(0)
-    for counts in deal_rows(np.array(rows), classes).counts.tolist():
+    for counts in assign_in_turn(np.array(rows), classes).counts.tolist():
         pairs = zip(counts, rows, strict=True)
         apart = (abs(Fraction(held, sum(counts)) - Fraction(all_, total)) for held, all_ in pairs)
         worst = max(worst, sum(apart, Fraction(0)) / 2)
@@ -153,7 +153,7 @@ def list_figures() -> Iterator[FigureLine]:
         yield FigureLine(figure, "q, classes in exact proportion", stated[0], f"{q}")
         yield FigureLine(figure, "r, rows of each", stated[1], f"{sum(rows) // q}")
         share = f"{float(find_deviation(rows, 50)):.4f}"
-        about = "largest share in other fragments, dealt to 50 classes"
+        about = "largest share in other fragments, assigned to 50 classes"
         yield FigureLine(figure, about, "not in it", share)
 
 
@@ -218,14 +218,14 @@ def compare_bounds(closeness: EmdConstraints, t: str) -> AdultLine:
     limits = [each.t for each in closeness.attributes]
     published = cut_into_fragments(closeness, limits, own_width=True)
     corrected = cut_into_fragments(closeness, limits)
-    dealt = count_dealt(closeness, K)
+    assigned = count_assigned(closeness, K)
     return AdultLine(
         t,
         published.count,
         corrected.count,
         count_in_proportion(published.rows, (), K),
-        dealt,
-        closeness.total / dealt,
+        assigned,
+        closeness.total / assigned,
     )
 
 
@@ -247,7 +247,7 @@ def _is_guaranteed(closeness: EmdConstraints, t: float, rows: int) -> bool:
     for share in SHARES:
         found = cut_into_fragments(tight, [share * t] * len(tight.attributes))
         bounds = make_emd_bounds(tight, found.of_tuple, found.coarser)
-        counts = deal_rows(found.rows, classes).counts
+        counts = assign_in_turn(found.rows, classes).counts
         if all(float(bound.evaluate(counts).max()) <= t for bound in bounds):
             return True
     return False
@@ -276,11 +276,11 @@ def tabulate_adult(run: ThesisRun) -> Table:
     """A line for every t."""
     headings = (
         "t", "fragments, published bound", "corrected bound", "classes in exact proportion",
-        "classes dealt", "rows per class",
+        "classes assigned", "rows per class",
     )  # fmt: skip
     rows = tuple(
         (line.t, f"{line.published_fragments:,}", f"{line.corrected_fragments:,}",
-         f"{line.published_classes:,}", f"{line.dealt_classes:,}", f"{line.dealt_rows:.1f}")
+         f"{line.published_classes:,}", f"{line.assigned_classes:,}", f"{line.assigned_rows:.1f}")
         for line in run.adult
     )  # fmt: skip
     people = "" if run.matrix is None else f", {run.matrix.rows:,} people"
@@ -305,7 +305,7 @@ def _show_figures(run: ThesisRun) -> Iterator[Part]:
         "0.5 to 0.6. A class that is right on the halves is right on the whole as well, so the "
         "least bound met on the way counts, and nothing rises. Class sizes in exact proportion "
         "hang on a common divisor (Figure 18), and one row more leaves a single class (Figure 19); "
-        "dealt in turn, every class differs from its proportion by less than a row per fragment."
+        "assigned in turn, every class differs from its proportion by less than a row per fragment."
     )
     numbers = tabulate_figures(run)
     for figure, rows in (("18", FIGURE_18), ("19", FIGURE_19)):

@@ -68,7 +68,7 @@ def explain_fragments(
     progress: Progress = lambda step: None,
 ) -> FragmentMatrix:
     """Two sensitive attributes as a matrix, the fragments that keep their t, and the classes that
-    follow: as many in exact proportion (q, of r rows each), as many dealt.
+    follow: as many in exact proportion (q, of r rows each), as many assigned.
 
     `data` is a path, a frame, or a `Release`, which has a policy of its own.
 

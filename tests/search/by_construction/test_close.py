@@ -24,9 +24,9 @@ from tclose.search.by_construction.fragments import (
 )
 from tclose.search.by_construction.matching import count_buckets_needed, measure_bucket_bound
 from tclose.search.by_construction.quotas import (
+    assign_in_turn,
     count_in_proportion,
     count_most_classes,
-    deal_rows,
     halve_rows,
 )
 
@@ -188,7 +188,7 @@ def test_dealt_and_halved_classes_are_close_whatever_records_they_take(
     found = cut_into_fragments(made.closeness, [share * one.t for one in made.closeness.attributes])
     bounds = make_emd_bounds(made.closeness, found.of_tuple, found.coarser)
     quotas = data.draw(st.sampled_from([
-        deal_rows(found.rows, count_most_classes(found.rows, bounds, k)),
+        assign_in_turn(found.rows, count_most_classes(found.rows, bounds, k)),
         halve_rows(found.rows, bounds, k),
     ]))  # fmt: skip
     counts = quotas.counts[quotas.kind]
@@ -275,7 +275,7 @@ def test_the_published_bound_may_rise_where_the_corrected_one_falls(
 @given(rows=st.lists(st.integers(1, 40), min_size=1, max_size=8), data=st.data())
 def test_dealing_splits_every_run_evenly(rows: list[int], data: st.DataObject) -> None:
     classes = data.draw(st.integers(1, sum(rows)))
-    made = deal_rows(np.array(rows), classes)
+    made = assign_in_turn(np.array(rows), classes)
     plain = np.zeros((classes, len(rows)), dtype=np.int64)
     for position, group in enumerate(np.repeat(np.arange(len(rows)), rows)):
         plain[position % classes, group] += 1

@@ -18,7 +18,11 @@ from tclose.search.by_construction.construct import Construction, split_into_row
 from tclose.search.by_construction.emd_bounds import find_emd_constraints, make_emd_bounds
 from tclose.search.by_construction.fragments import cut_into_fragments, plan_fragments
 from tclose.search.by_construction.matching import match_buckets
-from tclose.search.by_construction.quotas import count_in_proportion, count_most_classes, deal_rows
+from tclose.search.by_construction.quotas import (
+    assign_in_turn,
+    count_in_proportion,
+    count_most_classes,
+)
 from tclose.search.outcome import Clock
 
 pytestmark = pytest.mark.slow
@@ -190,7 +194,7 @@ def test_small_classes_are_guaranteed_on_adult(adult: Any, t: str, most: float) 
         found = cut_into_fragments(closeness, [share * one.t for one in closeness.attributes])
         bounds = make_emd_bounds(closeness, found.of_tuple, found.coarser)
         classes = count_most_classes(found.rows, bounds, 5)
-        counts = deal_rows(found.rows, classes)
+        counts = assign_in_turn(found.rows, classes)
         assert counts.counts.sum(axis=1).min() >= 5
         for bound, one in zip(bounds, closeness.attributes, strict=True):
             assert bound.evaluate(counts.counts).max() <= one.t

@@ -6,7 +6,7 @@
   Ours are medoids in place of means (categories have none), and a category in the component
   analysis as its edges in the tree, which makes squared distances the ground distance.
 - `frequency-deal` (Gowda et al. 2021): the records of one sensitive attribute are stacked by value,
-  the commonest first, and dealt to q classes in turn, here the most that are close.
+  the commonest first, and assigned to q classes in turn, here the most that are close.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tclose.kernels.records.filling import allot_rows
 from tclose.search.by_construction.construct import Construction
 from tclose.search.by_construction.emd_bounds import EmdAttribute, EmdConstraints, make_emd_bounds
 from tclose.search.by_construction.quotas import (
+    assign_in_turn,
     count_most_classes,
     count_subset_rows,
-    deal_rows,
     take_one_of_each,
 )
 
@@ -74,11 +74,7 @@ def find_coordinates(attribute: EmdAttribute) -> Floats:
     An edge of length l counts √l, so that squared distances are those of the tree."""
     if attribute.position is not None:
         return attribute.position[attribute.node][:, None]
-    nodes = len(attribute.parent)
-    below = np.eye(nodes)
-    for node in range(nodes - 2, -1, -1):
-        below[node] += below[attribute.parent[node]]
-    found: Floats = below[attribute.node, :-1] * np.sqrt(attribute.stretch[:-1])
+    found: Floats = attribute.above[attribute.node, :-1] * np.sqrt(attribute.stretch[:-1])
     return found
 
 
@@ -128,24 +124,19 @@ def measure_from_sites(attribute: EmdAttribute, sites: Ints) -> Floats:
     if attribute.position is not None:
         place = attribute.position[attribute.node]
         return np.abs(place[sites][:, None] - place)
-    nodes = len(attribute.parent)
-    above = np.eye(nodes, dtype=bool)
-    depth = np.zeros(nodes)
-    for node in range(nodes - 2, -1, -1):
-        above[node] |= above[attribute.parent[node]]
-        depth[node] = depth[attribute.parent[node]] + attribute.stretch[node]
-    here = above[attribute.node[sites]]
-    shared = (here * attribute.stretch * (np.arange(nodes) < nodes - 1)) @ above.T
+    above, length = attribute.above, attribute.stretch * (attribute.parent >= 0)
+    depth = above @ length
+    shared = (above[attribute.node[sites]] * length) @ above.T
     far = depth[attribute.node[sites]][:, None] + depth - 2 * shared
     found: Floats = far[:, attribute.node]
     return found
 
 
-def deal_by_frequency(made: Construction) -> None:
-    """Records dealt by the frequency of their values."""
+def assign_by_frequency(made: Construction) -> None:
+    """Records assigned by the frequency of their values."""
     closeness = made.closeness
     place = np.argsort(np.argsort(-closeness.rows, kind="stable"))
     rows = np.sort(closeness.rows)[::-1].copy()
     bounds = make_emd_bounds(closeness, place, [[np.arange(len(rows))]])
-    quotas = deal_rows(rows, count_most_classes(rows, bounds, made.k))
+    quotas = assign_in_turn(rows, count_most_classes(rows, bounds, made.k))
     made.fill_from_fragments(f"{len(rows)} values", place, quotas, reach=1)

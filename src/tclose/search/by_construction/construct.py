@@ -37,7 +37,7 @@ ROW, UNION = 2e-6, 2e-9
 
 def split_into_rows(problem: SearchProblem) -> SearchProblem:
     """The same problem with every cell split into single rows: equal rows may then part. A release
-    of it needs rows of one cell to be dealt to several classes."""
+    of it needs rows of one cell to be assigned to several classes."""
     order = np.repeat(np.arange(problem.n_cells), problem.rows)
     single = problem.reorder(order)
     ones = np.ones(len(order), dtype=np.int64)

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.arrays import Floats, Ints
+from tclose.arrays import Flags, Floats, Ints
 from tclose.distance.histogram import group_codes
 from tclose.kernels.records.bounds import least_bounds
 from tclose.requirements.constraint import Constraints
@@ -51,6 +51,14 @@ class EmdAttribute:
         if not _is_line(self.parent):
             return None
         return np.append(0.0, np.cumsum(self.stretch[:-1]))
+
+    @cached_property
+    def above(self) -> Flags:
+        """[nodes, nodes]: which nodes are above each, or it itself."""
+        result = np.eye(len(self.parent), dtype=bool)
+        for node in range(len(self.parent) - 2, -1, -1):
+            result[node] |= result[self.parent[node]]
+        return result
 
     @cached_property
     def is_along_lines(self) -> bool:

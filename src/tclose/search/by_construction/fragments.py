@@ -11,9 +11,10 @@ holds for every attribute a. By Theorem B (`emd_bounds`) X_a bounds the EMD of e
 takes its records from the fragments in proportion. A class that is right on fragments is right on
 every coarser partition, so each attribute keeps the least bound met on the way.
 
-- `fragments` finds fragmentations that use up shares of t, deals each to as many classes as Theorem
-  B allows (`quotas`), and builds the most promising ones: many classes, few fragments (the fewer
-  there are, the more records a class may choose from). `fragments-thesis` is as published.
+- `fragments` finds fragmentations that use up shares of t, assigns the rows of each to as many
+  classes as Theorem B allows (`quotas`), and builds the most promising ones: many classes, few
+  fragments (the fewer there are, the more records a class may choose from). `fragments-thesis` is
+  as published.
 - `sabre` (Cao, Karras, Kalnis and Tan 2011) has one attribute, whose fragments are its *buckets*;
   the vector of bucket sizes is halved as long as both halves are close whatever records they take.
   `sabre-curve` takes the next along a space-filling curve in every bucket, in O(n log n). SABRE is
@@ -40,9 +41,9 @@ from tclose.search.by_construction.emd_bounds import (
 )
 from tclose.search.by_construction.quotas import (
     Quotas,
+    assign_in_turn,
     count_in_proportion,
     count_most_classes,
-    deal_rows,
     halve_as_published,
     halve_rows,
 )
@@ -70,7 +71,7 @@ bounds then are; they are computed as they are, so nothing rests on the targets 
 
 
 def build_fragments(made: Construction) -> None:
-    """Fragments with the corrected bound, dealt; without polish, as published."""
+    """Fragments with the corrected bound; without polish, as published."""
     if not made.polish:
         return build_as_published(made)
     _build_plans(made, plan_fragments(made.closeness, made.k, clock=made.clock), "fragments")
@@ -80,7 +81,7 @@ def build_as_published(made: Construction) -> None:
     """Fragments with the published bound, in exact proportion."""
     limits = [attribute.t for attribute in made.closeness.attributes]
     found = cut_into_fragments(made.closeness, limits, own_width=True)
-    quotas = deal_rows(found.rows, count_in_proportion(found.rows, (), made.k))
+    quotas = assign_in_turn(found.rows, count_in_proportion(found.rows, (), made.k))
     reach = made.choose_reach(found.count, BUILDING)
     made.fill_from_fragments(f"{found.count} fragments", found.of_tuple, quotas, reach)
 
@@ -96,15 +97,15 @@ def build_buckets(made: Construction, *, along: bool = False) -> None:
     _build_plans(made, plans, "buckets", reach=1 if along else None)
 
 
-def _deal_most(rows: Ints, bounds: Sequence[EmdBound], k: int) -> Quotas:
-    return deal_rows(rows, count_most_classes(rows, bounds, k))
+def _assign_most(rows: Ints, bounds: Sequence[EmdBound], k: int) -> Quotas:
+    return assign_in_turn(rows, count_most_classes(rows, bounds, k))
 
 
 def plan_fragments(
     closeness: EmdConstraints,
     k: int,
     shares: Sequence[float] = FRAGMENT_SHARES,
-    choose_sizes: Sizing = _deal_most,
+    choose_sizes: Sizing = _assign_most,
     clock: Clock | None = None,
     freedom: float = FREEDOM,
 ) -> list[Plan]:

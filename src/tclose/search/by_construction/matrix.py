@@ -71,8 +71,8 @@ class FragmentMatrix(Tabular, Drawable):
     t: tuple[Fraction, Fraction]
     fragments: tuple[Fragment, ...]
     bounds: MatrixBounds
-    dealt: int
-    """How many classes can be dealt so that all are close, whichever rows they take."""
+    assigned: int
+    """How many classes rows can be assigned to so that all are close, whichever rows they take."""
     published_fragments: int | None
     """How many fragments the published bounds need for the same t."""
 
@@ -123,7 +123,7 @@ class FragmentMatrix(Tabular, Drawable):
             "corrected_bounds": [str(bound) for bound in self.bounds.corrected],
             "q": self.q,
             "r": self.r,
-            "dealt_classes": self.dealt,
+            "assigned_classes": self.assigned,
             "published_fragments": self.published_fragments,
         }
 
@@ -219,12 +219,12 @@ def make_matrix(
         (chosen[0].threshold, chosen[1].threshold),
         fragments,
         bound_fragments(counts, fragments, (places[0], places[1])),
-        count_dealt(closeness, constraints.k),
+        count_assigned(closeness, constraints.k),
         _count_published(closeness, counts),
     )
 
 
-def count_dealt(closeness: EmdConstraints, k: int) -> int:
+def count_assigned(closeness: EmdConstraints, k: int) -> int:
     """The most classes of at least k rows for which any rows from the fragments are close enough
     (Theorem B), over fragmentations that use up several shares of t."""
     return max(quotas.classes for _, quotas in plan_fragments(closeness, max(k, 1)))

@@ -2,7 +2,7 @@
 
 Theorem B (`emd_bounds`) says for which counts every choice of records is close. Records are
 
-- dealt in turn to the classes: every run of L records along the fragments is then split into
+- assigned in turn to the classes: every run of L records along the fragments is then split into
   ⌊L/q⌋ or ⌈L/q⌉ per class (`mathematics.md` 3.3), and at most |F| + 1 different vectors of
   counts occur, however many classes there are;
 - or halved, and halved again;
@@ -50,10 +50,10 @@ class Quotas:
         return len(self.kind)
 
 
-def deal_rows(rows: Ints, classes: int) -> Quotas:
-    """Fragments of so many rows, side by side, dealt to so many classes.
+def assign_in_turn(rows: Ints, classes: int) -> Quotas:
+    """The rows of fragments, side by side, assigned in turn to so many classes.
 
-    >>> made = deal_rows(np.array([3, 2]), 2)
+    >>> made = assign_in_turn(np.array([3, 2]), 2)
     >>> made.counts[made.kind].tolist()
     [[2, 1], [1, 1]]
     """
@@ -70,8 +70,8 @@ def _list_kinds(rows: Ints, classes: int) -> tuple[Ints, Ints]:
 
 
 def count_most_classes(rows: Ints, bounds: Bounds, k: int) -> int:
-    """The most classes to which the rows can be dealt with all of them close: in fine steps down to
-    classes in exact proportion, which are as close as one class of everything."""
+    """The most classes to which the rows can be assigned with all of them close: in fine steps down
+    to classes in exact proportion, which are as close as one class of everything."""
     classes, least = max(int(rows.sum()) // max(k, 1), 1), count_in_proportion(rows, bounds, k)
     while classes > least and not are_within(bounds, _list_kinds(rows, classes)[1]):
         classes = min(classes - 1, int(classes * (1 - 1 / FINEST)))
@@ -103,7 +103,7 @@ def halve_rows(rows: Ints, bounds: Bounds, k: int) -> Quotas:
     """
     halved = halve_as_published(rows, bounds, k)
     common = count_in_proportion(rows, bounds, k)
-    return halved if halved.classes >= common else deal_rows(rows, common)
+    return halved if halved.classes >= common else assign_in_turn(rows, common)
 
 
 def halve_as_published(rows: Ints, bounds: Bounds, k: int) -> Quotas:

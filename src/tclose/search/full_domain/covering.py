@@ -14,7 +14,7 @@ import numpy as np
 
 from tclose.arrays import Ints
 from tclose.search.full_domain.lattice import Ladder, Lattice, Levels, ladders_of
-from tclose.search.full_domain.measures import weigh_columns
+from tclose.search.full_domain.measures import loss_of
 from tclose.search.full_domain.rollup import Roller
 from tclose.search.outcome import Clock
 from tclose.search.problem import SearchProblem, number_classes
@@ -64,14 +64,15 @@ class _Round(Roller):
             part, ladders, np.concatenate(prices), clock, room=part.n_rows, reference="table",
             whole=problem,
         )  # fmt: skip
-        self.house, self.price_of_waiting = weigh_columns(part, ladders), price
+        self.loss = loss_of(part, ladders, problem.objective.weights)
+        self.price_of_waiting = price
         self.known: dict[Levels, float] = {}
 
     def climb(self, until: float) -> Levels | None:
         """The node with the least cost that single steps lead to; None where nothing is won."""
         low = (0,) * len(self.ladders)
         lattice = Lattice(low, tuple(ladder.levels - 1 for ladder in self.ladders))
-        path = self.house.path(lattice.low, lattice.high)
+        path = self.loss.path(lattice.low, lattice.high)
         best = min(path, key=lambda node: (self._cost(node), node))
         while not self.clock.is_over("covering", until):
             near = [*lattice.predecessors(best), *lattice.successors(best)]
@@ -86,5 +87,5 @@ class _Round(Roller):
         if node not in self.known:
             verdict = self.look(node)
             covers = verdict.feasible and self.rest_holds()
-            self.known[node] = self.house.floor(node) + verdict.left_price if covers else np.inf
+            self.known[node] = self.loss.floor(node) + verdict.left_price if covers else np.inf
         return self.known[node]

@@ -124,7 +124,7 @@ loses, `bound` the same once the node is grouped, `value` what the release at th
 
 
 def iyengar(ladder: Ladder, count: Floats) -> tuple[Floats, Floats]:
-    """The house's loss: leaves below a value's node; a row left out loses 1 in every column."""
+    """Leaves below a value's node (`utility.loss`); a row left out loses 1 in every column."""
     return ladder.loss, 1.0 - ladder.loss
 
 
@@ -177,14 +177,11 @@ def measure_of(problem: SearchProblem, ladders: Sequence[Ladder]) -> LossMeasure
     return _by_columns(objective.loss, problem, ladders, _shares(problem, objective.weights))
 
 
-def house_loss(problem: SearchProblem, ladders: Sequence[Ladder]) -> ByColumns:
-    """The house's loss, all columns alike."""
-    return _by_columns("iyengar", problem, ladders, [1 / max(len(ladders), 1)] * len(ladders))
-
-
-def weigh_columns(problem: SearchProblem, ladders: Sequence[Ladder]) -> ByColumns:
-    """The same, columns by their weights."""
-    return _by_columns("iyengar", problem, ladders, _shares(problem, problem.objective.weights))
+def loss_of(
+    problem: SearchProblem, ladders: Sequence[Ladder], weights: Mapping[str, Fraction] = {}
+) -> ByColumns:
+    """The loss that all methods report, columns alike unless they have weights."""
+    return _by_columns("iyengar", problem, ladders, _shares(problem, weights))
 
 
 def _by_columns(

@@ -188,7 +188,7 @@ class _Search:
 
     def _path(self, low: Levels, high: Levels) -> list[Levels]:
         """From the lowest node up by the cheapest steps, while the floor is under the best."""
-        path = self.domain.house.path(low, high)
+        path = self.domain.loss.path(low, high)
         return path[: _bisect(0, len(path), lambda at: self._floor(path[at]) >= self.least)]
 
     def _find_lowest(self, path: list[Levels]) -> int:
@@ -198,7 +198,7 @@ class _Search:
     def _split(self, low: Levels, high: Levels, gone: Levels, *, swept: bool = False) -> None:
         """What is left of a box without the nodes below `gone`: boxes that do not overlap. Of the
         columns in which the box goes on above it, the one with the dearest step first."""
-        totals = self.domain.house.totals
+        totals = self.domain.loss.totals
         rising = [at for at, level in enumerate(gone) if level < high[at]]
         rising.sort(key=lambda at: totals[at][low[at]] - totals[at][gone[at] + 1])
         for lowest, highest in _rest(low, high, gone, rising):

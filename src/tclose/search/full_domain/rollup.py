@@ -26,7 +26,7 @@ from tclose.search.full_domain.lattice import (
     lay_out_keys,
     pack_keys,
 )
-from tclose.search.full_domain.measures import NodeVerdict, house_loss, measure_of
+from tclose.search.full_domain.measures import NodeVerdict, loss_of, measure_of
 from tclose.search.kernel_arrays import ConstraintPair, count_slots
 from tclose.search.outcome import Clock, Outcome, Trial
 from tclose.search.problem import Climbs, SearchProblem, number_classes
@@ -294,7 +294,7 @@ class Domain(Roller):
         ladders = ladders_of(problem)
         self.lattice = lattice_of(problem, ladders)
         self.measure = measure_of(problem, ladders)
-        self.house = house_loss(problem, ladders)
+        self.loss = loss_of(problem, ladders)
         room = int(clock.budget.suppression * problem.n_rows) if suppression else 0
         super().__init__(problem, ladders, self.measure.price, clock, room, reference=reference)
 
@@ -323,7 +323,7 @@ class Domain(Roller):
         gone, more = np.flatnonzero(label < 0), 0.0
         for ladder, level, codes in zip(self.ladders, levels, problem.codes[gone].T, strict=True):
             more += float((1.0 - ladder.loss[level][codes]) @ problem.rows[gone])
-        loss = self.house.floor(levels) + more / max(problem.n_rows * len(self.ladders), 1)
+        loss = self.loss.floor(levels) + more / max(problem.n_rows * len(self.ladders), 1)
         self.clock.loss = loss
         self.clock.report("done", now=True)
         plain = self.measure.name == "iyengar" and not problem.objective.weights

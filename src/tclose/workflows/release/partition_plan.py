@@ -1,7 +1,7 @@
-"""How a table is cut into fragments: coarsely first, by a search on a sketch, then dealt out.
+"""How a table is cut into fragments: coarsely first, by a search on a sketch, then assigned.
 
 The sketch has the cells with their quasi-identifiers snapped to a few values each; a search on it
-gives *parts* as large as a fragment should be. A part that is still too large is dealt out along a
+gives *parts* as large as a fragment should be. A part that is still too large is assigned along a
 curve: the cells of every stratum (with alike sensitive values) go to its fragments in turn.
 """
 
@@ -98,7 +98,7 @@ def _rank_values(summary: TableSummary, name: str) -> Ints:
 
 @dataclass(frozen=True)
 class PartitionPlan:
-    """Says where cells lie and how they are dealt out; can be sent to wherever they are."""
+    """Says where cells lie and how they are assigned; can be sent to wherever they are."""
 
     sketch: CellSketch
     places: dict[str, Ints]
@@ -113,7 +113,7 @@ class PartitionPlan:
 
     @classmethod
     def of(cls, sketch: CellSketch, snapped: pa.Table, size: int) -> PartitionPlan:
-        """Searches the snapped cells for parts, and deals those out with more than `size` cells."""
+        """Searches the snapped cells for parts, and assigns those with more than `size` cells."""
         summary = sketch.summary
         codes = {name: snapped.column(name).to_numpy() for name in summary.cell_columns}
         number = snapped.column(CELLS).to_numpy()
@@ -122,8 +122,8 @@ class PartitionPlan:
             sketch.keys({name: code[order] for name, code in codes.items()}), return_index=True
         )
         cells = np.bincount(label, number[order]).astype(np.int64)
-        deals = np.maximum(-(-cells // size), 1)
-        first = np.append(0, np.cumsum(deals))
+        fragments = np.maximum(-(-cells // size), 1)
+        first = np.append(0, np.cumsum(fragments))
         counts = [np.asarray(summary.whole[name], dtype=np.int64) for name in summary.attributes]
         # Last, the rows whose value may be any.
         counts = [np.append(count, summary.n_rows - int(count.sum())) for count in counts]
@@ -145,8 +145,10 @@ class PartitionPlan:
         for name, group in self.strata.items():
             code = summary.attributes[name].recode[codes[name]]
             stratum = stratum * (int(group.max(initial=0)) + 1) + group[code]
-        deals = np.diff(self.first)[part]
-        return CellPositions(order, stratum, self.first[part], deals, _fold_codes(summary, codes))
+        fragments = np.diff(self.first)[part]
+        return CellPositions(
+            order, stratum, self.first[part], fragments, _fold_codes(summary, codes)
+        )
 
 
 def _find_parts(

@@ -20,9 +20,9 @@ from tclose.data.io.counting import Relation
 from tclose.data.io.scratch import Scratch
 from tclose.data.source import (
     BATCH,
-    DEALS,
     FIRST,
     FRAGMENT,
+    FRAGMENTS,
     KEY,
     ORDER,
     READ,
@@ -81,7 +81,7 @@ class DuckCellStore(CellStore):
         turn = f"(row_number() OVER (PARTITION BY {STRATUM} ORDER BY {order}) - 1)"
         weight = quote_name(ROWS)
         names = ", ".join([*map(quote_name, self.columns), weight])
-        fragment = f"CAST({FIRST} + {turn} % {DEALS} AS BIGINT) AS {FRAGMENT}"
+        fragment = f"CAST({FIRST} + {turn} % {FRAGMENTS} AS BIGINT) AS {FRAGMENT}"
         cut = self._read("laid.parquet").project(f"{names}, {fragment}")
         store(cut.order(FRAGMENT), self.folder / "cut.parquet")
         (self.folder / "laid.parquet").unlink()

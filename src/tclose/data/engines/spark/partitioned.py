@@ -26,9 +26,9 @@ from tclose.data.engines.spark.frames import (
 )
 from tclose.data.io.counting import Batches
 from tclose.data.source import (
-    DEALS,
     FIRST,
     FRAGMENT,
+    FRAGMENTS,
     ORDER,
     ROWS,
     STRATUM,
@@ -74,7 +74,7 @@ class SparkCellStore(CellStore):
         ties = [name for name in places if name.startswith(TIE.format(""))]
         along = Window.partitionBy(STRATUM).orderBy(ORDER, *ties)
         turn = functions.row_number().over(along) - 1
-        fragment = (functions.col(FIRST) + turn % functions.col(DEALS)).alias(FRAGMENT)
+        fragment = (functions.col(FIRST) + turn % functions.col(FRAGMENTS)).alias(FRAGMENT)
         own = [quote_name(name) for name in self.schema.names]
         self.fragments = keep_on_disk(placed.select(*own, fragment))
         names = [quote_name(name) for name in columns]
