@@ -74,8 +74,8 @@ def find_coordinates(attribute: EmdAttribute) -> Floats:
     An edge of length l counts √l, so that squared distances are those of the tree."""
     if attribute.position is not None:
         return attribute.position[attribute.node][:, None]
-    found: Floats = attribute.above[attribute.node, :-1] * np.sqrt(attribute.stretch[:-1])
-    return found
+    above = attribute.above[attribute.node, :-1]
+    return np.where(above, np.sqrt(attribute.stretch[:-1]), 0.0)
 
 
 def group_by_clusters(made: Construction, groups: int) -> Ints:
