@@ -33,11 +33,16 @@ from tclose.data.engines.files.csv import open_text
 from tclose.data.engines.files.excel import open_excel
 from tclose.data.engines.files.source import open_arrow, open_dataset, open_parquet
 from tclose.data.io.counting import connect
-from tclose.data.io.files import delimiter_for, tells_gaps_from_texts, write_checked_table
+from tclose.data.io.files import (
+    delimiter_for,
+    tells_gaps_from_texts,
+    write_atomically,
+    write_checked_table,
+)
 from tclose.data.io.paths import AS_FOUND, Address, Reading, find_files
 from tclose.data.io.records import json_hash
 from tclose.data.io.scratch import FULL
-from tclose.data.source import Source
+from tclose.data.source import Source, Translation
 from tclose.distance.registry import DISTANCES, Attribute
 from tclose.errors import (
     DataError,
@@ -170,10 +175,31 @@ def write_rows(
 
         return fill_new_table(output, schema, batches, check)
     mark = delimiter_for(output, delimiter)
-    opened = Reading(delimiter=mark, memory=reading.memory, max_cells=reading.max_cells)
     return write_checked_table(
-        output, schema, batches, lambda part: check(open_source(part, opened)), delimiter=mark
+        output, schema, batches, lambda part: check(_reopen(part, reading, mark)), delimiter=mark
     )
+
+
+def write_by_engine(
+    source: Source,
+    translation: Translation,
+    output: Path,
+    check: Callable[[Source], T],
+    reading: Reading = AS_FOUND,
+) -> T:
+    """The same for a Parquet file that the table's own engine writes (`Source.can_write`)."""
+
+    def write(part: Path) -> T:
+        source.write(translation, part)
+        return check(_reopen(part, reading))
+
+    return write_atomically(output, write)
+
+
+def _reopen(part: Path, reading: Reading, delimiter: str = ",") -> Source:
+    """What was written, read as the table that it was made from was read."""
+    opened = Reading(delimiter=delimiter, memory=reading.memory, max_cells=reading.max_cells)
+    return open_source(part, opened)
 
 
 # --- binding

@@ -16,7 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose.data.encode.cells import Cells
 from tclose.data.source import ROWS, Source
+from tclose.distance.histogram import add_by_group
 from tclose.errors import DataError
 from tclose.policy.cleaning import AMOUNTS, CURRENCY, DecimalMark
 from tclose.policy.model import Policy
@@ -420,9 +422,11 @@ def _count_texts(values: pa.ChunkedArray) -> Counter[str]:
 
 
 def describe_exposed(
-    policy: Policy, source: Source, *, exact_quasi: bool = False
+    policy: Policy, source: Source, cells: Cells | None = None, *, exact_quasi: bool = False
 ) -> tuple[str, ...]:
     """What a release of the table shows of its columns as they are, unless the policy accepts it.
+
+    Columns that are counted in `cells` are not counted again.
 
     Identifiers are not released; values of quasi-identifiers are told one by one in sets, as far as
     no hierarchy generalizes them, or as they are (`exact_quasi`).
@@ -440,7 +444,10 @@ def describe_exposed(
         values = _write_out(sample)
         in_sets = policy.columns[name].role == "quasi" and not exact_quasi
         in_groups = in_sets and policy.columns[name].hierarchy is not None
-        texts = _count_all_texts(source, name, values)
+        if cells is not None and name in cells.codes:
+            texts = _count_cell_texts(cells, name)
+        else:
+            texts = _count_all_texts(source, name, values)
         told = [str(found) for found in find_patterns(texts)]
         if is_nearly_unique(values) and not in_sets:
             told.append("nearly every value occurs once, so it finds a person again")
@@ -494,11 +501,26 @@ def _count_all_texts(source: Source, name: str, sample: pa.ChunkedArray) -> Coun
         counted = None
     if counted is None:
         return first
-    texts = pc.utf8_slice_codeunits(_write_out(counted.column(name)), 0, LONGEST).to_pylist()
+    return _add_texts(_write_out(counted.column(name)), counted.column(ROWS).to_pylist())
+
+
+def _count_cell_texts(cells: Cells, name: str) -> Counter[str]:
+    """The texts of a whole column that was counted already; of another column none."""
+    dictionary, code = cells.dictionaries[name], cells.codes[name]
+    values = _write_out(pa.chunked_array([dictionary.values]))
+    if values.type != pa.large_string():
+        return Counter()
+    rows = add_by_group(cells.table_rows, code, dictionary.known + 1)
+    return _add_texts(values, rows[: dictionary.known].tolist())
+
+
+def _add_texts(values: pa.ChunkedArray, rows: Sequence[int]) -> Counter[str]:
+    """The beginnings of some texts, and how many rows have each."""
     found: Counter[str] = Counter()
-    for text, rows in zip(texts, counted.column(ROWS).to_pylist(), strict=True):
-        if text:
-            found[text] += rows
+    texts = pc.utf8_slice_codeunits(values, 0, LONGEST).to_pylist()
+    for text, each in zip(texts, rows, strict=True):
+        if text and each:
+            found[text] += each
     return found
 
 

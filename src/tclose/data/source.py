@@ -402,6 +402,15 @@ class Source(ABC):
         """Puts the release there, or nothing if `check` raises; returns what that found in it."""
         raise InternalError("this engine does not write", where=self.name)
 
+    def can_write(self, translation: Translation) -> bool:
+        """Whether the engine writes such a release to a Parquet file by itself (`write`), as it
+        would be written from its rows; that takes less time."""
+        return False
+
+    def write(self, translation: Translation, place: Path) -> None:
+        """Writes the release to a file."""
+        raise InternalError("this engine does not write", where=self.name)
+
     def save(self, output: Output, check: Callable[[Source], T]) -> T:
         """Puts the table there as it is, likewise."""
         raise InternalError("this engine does not write", where=self.name)

@@ -125,6 +125,11 @@ class Rewriter:
         """The same for an engine that rewrites its rows by itself."""
         return translate(self.bound, self.recoding, self.pseudonyms, self.order_key)
 
+    @property
+    def is_translatable(self) -> bool:
+        """Whether the translation says all that there is to the release."""
+        return not self.bound.further and not self.bound.policy.release.add
+
     def to_frame(self, data: Any) -> Any:
         """The release in the caller's own kind of frame; an Arrow table where that is none."""
         table = pa.Table.from_batches(list(self.batches()), self.schema())

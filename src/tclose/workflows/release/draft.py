@@ -111,9 +111,10 @@ def complete_origin(job: Job, draft: Draft) -> Origin:
     """How the release came about, with what is to be said of the table that it was made from."""
     order = job.policy.release.rows
     kept = (ORDER_KEPT,) if order == "keep" else ()
+    cells = None if draft.original is None else draft.original.cells
     told = {
         "command": job.command,
-        "warnings": (*kept, *describe_exposed(job.policy, job.source)) or None,
+        "warnings": (*kept, *describe_exposed(job.policy, job.source, cells)) or None,
         "row_order": order,
         "cleaned": list_cleaned(job.source),
     }

@@ -70,6 +70,11 @@ class TranslatedRows:
         schema = self.schema()
         return (batch.cast(schema) for batch in self.source.join(self.how))
 
+    @property
+    def is_translatable(self) -> bool:
+        """Whether the translation says all that there is to the release."""
+        return True
+
     def translation(self) -> Translation:
         """The same for an engine that rewrites its rows by itself."""
         return self.how

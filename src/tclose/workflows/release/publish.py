@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,11 +14,12 @@ import pyarrow as pa
 from tclose.data.binding import (
     BoundTable,
     open_source,
+    write_by_engine,
     write_rows,
 )
 from tclose.data.formulas import find_formulas, is_text_file, quote_formulas, unquote_formulas
 from tclose.data.io.order import derive_order_key, shuffle_rows
-from tclose.data.io.paths import Reading
+from tclose.data.io.paths import Reading, suffix_of
 from tclose.data.io.records import SupersetRecord
 from tclose.data.io.transaction import find_part, switch_now, write_together
 from tclose.data.recognize import sample_columns
@@ -183,6 +185,10 @@ def _write(
         return data, check(open_source(data, Reading(max_cells=source.max_cells)))
     if source.can_store(output):
         return None, source.store(rows.translation(), output, check)
+    if isinstance(output, Path) and suffix_of(output) == ".parquet" and rows.is_translatable:
+        translation = rows.translation()
+        if source.can_write(translation):
+            return None, write_by_engine(source, translation, output, check, reading)
 
     def until_stopped() -> Iterator[pa.RecordBatch]:
         for batch in rows.batches():

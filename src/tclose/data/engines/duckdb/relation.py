@@ -13,14 +13,15 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.source import ROW, DuckSource, plain, quote_text
+from tclose.data.engines.duckdb.release import NAME, change_column, join, join_lines
+from tclose.data.engines.duckdb.source import ROW, DuckSource, quote_text
 from tclose.data.io.counting import Relation, fingerprint
 from tclose.data.io.order import write_order
 from tclose.data.io.paths import KINDS, refuse_ambiguous, suffix_of
-from tclose.data.source import BATCH, KEY, Change, Translation, quote_name
+from tclose.data.source import BATCH, Change, Translation, quote_name
 from tclose.errors import DataError
 
-NAME, VALUE = "__tclose_name_{}", "__tclose_value_{}"
+VALUE = "__tclose_value_{}"
 VIEW, TABLE = "__tclose_nothing__", "SELECT * FROM __tclose_table__"
 QUOTED = re.compile(r"""'((?:[^']|'')+)'|"((?:[^"]|"")+)\"""")
 """A text, and a name: older engines write a file that is read by its name alone as a name."""
@@ -88,18 +89,13 @@ class RelationSource(DuckSource):
         if secret is not None:
             order = write_order(order, secret)
         cells = self._query(TABLE, translation.cells)
-        kinds = dict(zip(cells.columns, cells.types, strict=True))
-        match = []
-        for at, name in enumerate(translation.keys):
-            key = f"CAST({plain(quote_name(name), self.types[name])} AS {kinds[KEY.format(at)]})"
-            match.append(f"{key} IS NOT DISTINCT FROM {KEY.format(at)}")
-        rows = _join(rows, cells, " AND ".join(match))
+        rows = join_lines(rows, self.types, cells, translation)
         for at, change in enumerate(translation.changes):
             if change.kind == "pseudonym":
                 rows = self._add_pseudonyms(rows, change.name, at, translation)
         rows = rows.order(order) if order else rows
         changes = enumerate(translation.changes)
-        rows = rows.project(", ".join(_change_column(*pair, translation) for pair in changes))
+        rows = rows.project(", ".join(change_column(*pair, translation) for pair in changes))
         return rows.project(", ".join(map(self._narrow_column, translation.changes)))
 
     def _narrow_column(self, change: Change) -> str:
@@ -123,7 +119,7 @@ class RelationSource(DuckSource):
         values = different.to_arrow_table().column(0).combine_chunks()
         both = {VALUE.format(at): values, NAME.format(at): translation.pseudonyms(name, values)}
         match = f"{quote_name(name)} IS NOT DISTINCT FROM {value}"
-        return _join(rows, self._query(TABLE, pa.table(both)), match)
+        return join(rows, self._query(TABLE, pa.table(both)), match)
 
     def _query(self, sql: str, __tclose_table__: pa.Table | None = None) -> Relation:
         """A query on the caller's connection, which finds the table by the argument's name.
@@ -143,24 +139,6 @@ def _files(relation: Relation) -> Iterator[Path]:
         path = text.replace("''", "'") or name.replace('""', '"')
         if os.path.isfile(path) or (has_magic(path) and suffix_of(path) in KINDS):
             yield Path(path)
-
-
-def _join(rows: Relation, table: Relation, match: str) -> Relation:
-    return rows.set_alias("__tclose_rows__").join(table.set_alias("__tclose_beside__"), match)
-
-
-def _change_column(at: int, change: Change, translation: Translation) -> str:
-    name, new = quote_name(change.name), quote_name(change.at)
-    match change.kind:
-        case "same":
-            return name
-        case "text":
-            return f"{new} AS {name}"
-        case "hidden":
-            return f"CASE WHEN {new} THEN NULL ELSE {name} END AS {name}"
-        case "mask":
-            return f"{quote_text(translation.mask)} AS {name}"
-    return f"{quote_name(NAME.format(at))} AS {name}"
 
 
 def open_relation(data: Relation) -> RelationSource:

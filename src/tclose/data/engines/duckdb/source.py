@@ -188,6 +188,16 @@ class DuckSource(Source):
         with self.explain_errors():
             yield from (read_along if self.steady else join_whole)(self, translation)
 
+    def can_write(self, translation: Translation) -> bool:
+        from tclose.data.engines.duckdb.release import can_write
+
+        return can_write(self, translation)
+
+    def write(self, translation: Translation, place: Path) -> None:
+        from tclose.data.engines.duckdb.release import write_parquet
+
+        write_parquet(self, translation, place)
+
     def split_cells(self, columns: Sequence[str], by: Sequence[str], parts: int) -> Spread:
         from tclose.data.engines.duckdb.partitioned import split_cells
 

@@ -1,0 +1,92 @@
+"""Releases that DuckDB makes by itself: rows beside the lines of a translation, in an order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from tclose.data.engines.duckdb.source import ROW, DuckSource, plain, quote_text
+from tclose.data.io.counting import Relation
+from tclose.data.io.order import write_order
+from tclose.data.source import KEY, Change, Translation, quote_name
+
+NAME = "__tclose_name_{}"
+KEPT = {
+    pa.string(), pa.large_string(), pa.bool_(), pa.date32(), pa.timestamp("us"), pa.float32(),
+    pa.float64(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(),
+    pa.uint32(), pa.uint64(),
+}  # fmt: skip
+"""Types whose values come out of DuckDB's Parquet files as they went in."""
+
+
+def can_write(source: DuckSource, translation: Translation) -> bool:
+    """Whether DuckDB writes such a release by itself: nothing that needs a key or Python, nothing
+    that it has no word for, and rows that it reads in one order."""
+    schema = source.stream().schema
+    own = [
+        schema.field(change.name).type
+        for change in translation.changes
+        if change.kind in ("same", "hidden")
+    ]
+    return (
+        source.steady
+        and source.connection is not None
+        and not source.cleaned
+        and all(change.kind != "pseudonym" for change in translation.changes)
+        and all(kind in KEPT or pa.types.is_decimal128(kind) for kind in own)
+    )
+
+
+def write_parquet(source: DuckSource, translation: Translation, place: Path) -> None:
+    """Writes the release to a Parquet file, out of core: equal bytes with any number of threads,
+    since the order of the rows is a total one."""
+    assert source.connection is not None
+    source.connection.execute("SET preserve_insertion_order = true")
+    with source.explain_errors():
+        lines = translation.cell_table
+        if isinstance(lines, pa.Table):
+            lines = source.bring_table(lines)
+        numbered = source.relation.project(f"*, row_number() OVER () AS {ROW}")
+        rows = join_lines(numbered, source.types, lines, translation)
+        key = translation.order_key
+        rows = rows.order(ROW if key is None else write_order(ROW, key))
+        changes = enumerate(translation.changes)
+        released = rows.project(", ".join(change_column(*pair, translation) for pair in changes))
+        # Columns that are seen to have no gaps would be written as such that can have none.
+        source.connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+        try:
+            released.to_parquet(str(place), compression="snappy")
+        finally:
+            source.connection.execute("RESET disabled_optimizers")
+
+
+def join_lines(
+    rows: Relation, types: dict[str, str], lines: Relation, translation: Translation
+) -> Relation:
+    """Rows beside the lines of a translation that are for them."""
+    kinds, match = dict(zip(lines.columns, lines.types, strict=True)), []
+    for at, name in enumerate(translation.keys):
+        key = f"CAST({plain(quote_name(name), types[name])} AS {kinds[KEY.format(at)]})"
+        match.append(f"{key} IS NOT DISTINCT FROM {KEY.format(at)}")
+    return join(rows, lines, " AND ".join(match))
+
+
+def join(rows: Relation, table: Relation, match: str) -> Relation:
+    """Rows beside those of another relation."""
+    return rows.set_alias("__tclose_rows__").join(table.set_alias("__tclose_beside__"), match)
+
+
+def change_column(at: int, change: Change, translation: Translation) -> str:
+    """A column as it is released, from the rows beside their lines."""
+    name, new = quote_name(change.name), quote_name(change.at)
+    match change.kind:
+        case "same":
+            return name
+        case "text":
+            return f"{new} AS {name}"
+        case "hidden":
+            return f"CASE WHEN {new} THEN NULL ELSE {name} END AS {name}"
+        case "mask":
+            return f"{quote_text(translation.mask)} AS {name}"
+    return f"{quote_name(NAME.format(at))} AS {name}"
