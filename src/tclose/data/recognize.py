@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
+from importlib import resources
 
 import numpy as np
 import pyarrow as pa
@@ -111,46 +113,17 @@ NAME = re.compile(
     r"[^\W\d_a-z][^\W\d_]+(?:, ?| |-| [^\W\d_]\. ?)[^\W\d_a-z][^\W\d_]+(?: [^\W\d_]+)?"
 )
 
-GIVEN_NAMES = frozenset(
-    "aaron adam adrian agnes ahmed alan albert alejandro alessandro alex alexander alexandra "
-    "alfred ali alice alicia amanda amelia amy ana andré andrea andreas andrew angela anita ann "
-    "anna anne annette antonio arthur astrid axel barbara beatrice ben benjamin bernd bernhard "
-    "betty birgit bob brian brigitte bruno camille carl carla carlos carmen carol carolina "
-    "caroline catherine cecilia chantal charles charlotte chloé chris christian christina "
-    "christine christoph claire clara claudia claus cristina daniel daniela david deborah denise "
-    "diana diego dieter dirk dominik donald dora doris dorothea edith eduardo edward elena elisa "
-    "elisabeth elizabeth ella ellen elsa emil emily emma eric erich erika ernst esther eugen eva "
-    "fabian fatima felix fernando florian francesca francesco francisco françois frank franz fred "
-    "friedrich gabriel gabriela gabriele george georg gerald gerd gerda gerhard gianni gisela "
-    "giorgio giovanni giulia giuseppe grace greta guido guillermo gustav hannah hanna hannes hans "
-    "harald harry hassan heike heinrich heinz helen helena helga henri henry herbert hermann "
-    "horst hugo ian ibrahim ida ignacio ilse ines ingrid irene iris isabel isabella ivan jack "
-    "jacob jacqueline jakob james jan jana jane janet jean jennifer jens jeremy jessica joachim "
-    "joan joana joão johan johann johanna johannes john jonas jonathan jorge jörg josé josef "
-    "joseph josephine juan juana judith julia julian julie jürgen karen karin karl katarzyna "
-    "kate katharina katherine kathrin käthe katrin kenneth kevin khadija klaus klara konrad "
-    "krzysztof kurt lara larry lars laura laurent lea leila lena leon leonardo leonie lili lina "
-    "linda lisa liam logan lorenzo louis louise luca lucas lucia lucie luigi luis luisa lukas "
-    "lutz magdalena maja manfred manuel marc marcel marcin marco marcus margaret margarete maria "
-    "mariam marianne marie mario marion mark markus marta martha martin martina mary mateo "
-    "matteo matthew matthias maurice max maximilian mehmet mélanie mia michael michaela michel "
-    "michele miguel mike mila milan mohamed mohammed monica monika monique mustafa nadia nancy "
-    "natalia natalie nathalie nicholas nicola nicolas nicole niklas nils nina noah nora norbert "
-    "oliver olivia olga omar oscar otto pablo pamela paolo patricia patrick paul paula paulo "
-    "pedro peer peggy peter petra philip philipp philippe pierre pietro piotr rachel rafael "
-    "rainer ralf ramón raquel raul rebecca renate ricardo richard rita robert roberta roberto "
-    "robin roger roland rolf roman ronald rosa rudolf ruth ryan sabine sally salvatore sam samuel "
-    "sandra sara sarah sebastian sergio silke silvia simon simone sofia sofie sonia sophia sophie "
-    "stefan stefanie stefano stephanie stephen steven susan susanna susanne svetlana sven sylvia "
-    "tamara tanja tatiana teresa theo theodor theresa thierry thomas tim timothy tobias tom tomás "
-    "ulrich ulrike ursula ute valentina vera verena veronica victor victoria viktor vincent "
-    "vivian vladimir walter werner wilhelm william wolfgang xavier yasmin yvonne yusuf zoe".split()
-)
-"""Common given names, written down by hand from everyday knowledge of several languages."""
 GIVEN = 0.3
 """The share of values with a common given name from which on a column seems to name people."""
 SUSPECT = re.compile(r"@|://|[A-Z]{2}\d{2}|(\d[^\w,]{0,3}){7}|(\d{1,3}\.){3}\d|\d{6}[-+]\d{4}")
 """What every value has that `ANYWHERE` could find something in."""
+
+
+@cache
+def list_given_names() -> frozenset[str]:
+    """Common given names, written down by hand from everyday knowledge of several languages."""
+    listed = resources.files("tclose.data") / "given_names.txt"
+    return frozenset(listed.read_text(encoding="utf-8").split())
 
 
 def has_given_name(text: str) -> bool:
@@ -162,7 +135,7 @@ def has_given_name(text: str) -> bool:
     words = re.findall(r"[^\W\d_]+", text)
     if not 1 <= len(words) <= 4:
         return False
-    return any(word[0].isupper() and word.casefold() in GIVEN_NAMES for word in words)
+    return any(word[0].isupper() and word.casefold() in list_given_names() for word in words)
 
 
 def has_iban(text: str) -> bool:
