@@ -18,8 +18,9 @@ from tclose.data.binding import BoundTable
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.recode.levels import list_words
+from tclose.recode.number_line import NumberLine
 from tclose.recode.plan import Plan, PlanClass, PlanCut, PlanNode
-from tclose.recode.shapes import NumberLine, Shape, read_shapes
+from tclose.recode.shapes import Shape, read_shapes
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,8 @@ from tclose.data.encode.labels import ANYTHING
 from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy
-from tclose.recode.shapes import (
-    NumberLine,
-    extend_hierarchy,
-    find_position,
-    find_unit,
-    interval_ends,
-)
+from tclose.recode.number_line import NumberLine, find_position, find_unit, interval_ends
+from tclose.recode.shapes import extend_hierarchy
 from tclose.recode.values import Recoding, Released, write_interval
 from tclose.utility.loss import ColumnLoss, Quasi, weigh_loss
 

@@ -20,7 +20,7 @@ from tclose.data.encode.columns import Dictionary
 from tclose.data.encode.labels import ANYTHING
 from tclose.errors import InternalError, PolicyError
 from tclose.recode.levels import recode_by_levels
-from tclose.recode.shapes import find_width, widen_ends
+from tclose.recode.number_line import find_width, widen_ends
 from tclose.recode.values import Recoding, Released, merge_alike, write_values
 from tclose.requirements import failing_classes, state_requirements
 from tclose.search import Outcome, SearchProblem

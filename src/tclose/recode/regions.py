@@ -20,8 +20,9 @@ from tclose.data.encode.labels import ANYTHING, covers_missing
 from tclose.hierarchy.build import read_number
 from tclose.plain import write_number
 from tclose.recode.assignment import last_leaf_left
+from tclose.recode.number_line import NumberLine, list_ends
 from tclose.recode.plan import Plan, PlanClass, PlanCut, PlanNode
-from tclose.recode.shapes import NumberLine, Shape, list_ends, read_shapes
+from tclose.recode.shapes import Shape, read_shapes
 from tclose.recode.values import Released, merge_alike, write_interval, write_set
 
 Labels = Sequence[str | None]
