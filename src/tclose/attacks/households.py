@@ -25,18 +25,21 @@ def find_households(release: BoundTable, original: Alignment | None) -> list[Fin
     column = release.policy.household
     assert column is not None
     classes = release.classes
-    of_row = classes.cell_class[locate_rows(release)]
     is_told = column in release.source.columns and not _is_masked(release, column)
     if is_told:
+        of_row = classes.cell_class[locate_rows(release)]
         home = _number_homes(release, column)
         who = _number_persons(release)
     else:
-        at = None if original is None else original.find_rows()
-        if at is None or original is None or column not in original.original.source.columns:
+        if original is None or column not in original.original.source.columns:
             return []
-        of_row, at = of_row[at >= 0], at[at >= 0]
-        home = _number_homes(original.original, column)[at]
-        who = _number_persons(original.original)[at]
+        owner = original.find_classes()
+        if owner is None:
+            return []
+        kept = owner >= 0
+        of_row = owner[kept]
+        home = _number_homes(original.original, column)[kept]
+        who = _number_persons(original.original)[kept]
     # A person with several rows is one member, as easy to find as in the smallest of the classes.
     order = np.lexsort((classes.size[of_row], who, home))
     first = np.unique(np.stack([home[order], who[order]]), axis=1, return_index=True)[1]

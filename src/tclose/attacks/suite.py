@@ -87,7 +87,8 @@ def _attack_with_original(
     yield find_linkage(original, seed=seed)
     if original.linked is None:
         lacking.append(
-            "minimality, deFinetti: need to know whose row is whose (a key, or the same row order)"
+            "minimality, deFinetti: need to know whose row is whose "
+            "(a key, the same row order, or classes that do not overlap)"
         )
         return
     progress("cutting classes in two")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose.arrays import Ints
+from tclose.arrays import Flags, Floats, Ints
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import locate_batches
 from tclose.data.encode.columns import MISSING, Dictionary
 from tclose.data.encode.coverage import Covering, cover_classes
-from tclose.data.io.order import derive_order_key, permute_rows
 from tclose.data.source import Source
 from tclose.distance.histogram import add_by_group, group_codes
 from tclose.distance.registry import Attribute
 from tclose.errors import DataError, nearest
+
+MOST_TRIED = 2_000_000_000
+"""How many rows × classes are tried where rows are linked by their values."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,8 @@ class LinkedRows:
         return int(self.rows.sum())
 
 
-def link_rows(
-    first: BoundTable, second: BoundTable, key: str | None = None, order: Ints | None = None
-) -> LinkedRows | None:
+def link_rows(first: BoundTable, second: BoundTable, key: str | None = None) -> LinkedRows | None:
     """Links the rows of two tables by a key, or by their order where both have equally many.
-
-    `order` says which row of the first comes at each place, where they were shuffled.
 
     None where there is no key and the numbers of rows differ: nothing then says who is who. That
     rows in equal places are of equal people is the caller's claim; whoever uses it checks what can
@@ -53,8 +52,6 @@ def link_rows(
         mine, theirs, each = mine[at[shared]], theirs[shared], each[shared]
     elif len(mine) != len(theirs):
         return None
-    elif order is not None:
-        mine = mine[order]
     label, sample = group_codes([mine, theirs])
     return LinkedRows(mine[sample], theirs[sample], add_by_group(each, label, len(sample)))
 
@@ -87,31 +84,82 @@ class Alignment:
     """Whether the rows of the release stand in the original's order, as far as anybody can see."""
     key: str | None = None
     """The column by which rows are linked, if by one."""
-    order: Ints | None = None
-    """Which row of the original comes at each place, where the release was shuffled."""
 
-    def find_rows(self) -> Ints | None:
-        """The row of the original that each row of the release is, −1: none; None: not known."""
+    def find_classes(self) -> Ints | None:
+        """The class that each row of the original is in, −1: none; None: not known."""
         if self.linked is None:
             return None
-        if self.key is not None:
-            return _find_keys(self.original.source, self.release.source, self.key)
-        return np.arange(self.release.cells.n_rows) if self.order is None else self.order
+        if self.key is not None or self.in_order:
+            return find_classes_of_rows(self.original, self.release, self.key)
+        label = np.full(len(self.original.cells.rows), -1, dtype=np.int64)
+        label[self.linked.first] = self.release.classes.cell_class[self.linked.second]
+        return label[locate_rows(self.original)]
 
     @property
     def central(self) -> bool:
         """Whether classes are released by a central value rather than by what they cover."""
         return not self.release.policy.release.covers_values
 
+    @property
+    def original_codes(self) -> Ints:
+        """[cells of the original, sensitive attributes]: the code of each value; 0 without any."""
+        codes = self.original.classes.cell_codes
+        columns = [codes[name] for name in self.original.attributes]
+        return np.stack(columns or [np.zeros(len(self.original.cells.rows), np.int64)], axis=1)
 
-def align(
-    original: BoundTable, release: BoundTable, key: str | None = None, seed: int | None = None
-) -> Alignment:
+    @property
+    def release_codes(self) -> Ints:
+        """The same of the release's cells, in the original's codes; below 0 where it has none."""
+        codes = self.release.classes.cell_codes
+        columns = [
+            translate_codes(self.release.attributes[name], attribute)[codes[name]]
+            for name, attribute in self.original.attributes.items()
+        ]
+        return np.stack(columns or [np.zeros(len(self.release.cells.rows), np.int64)], axis=1)
+
+    def number_combinations(self) -> tuple[Ints, Ints]:
+        """One number per combination of sensitive values, in both tables; −1: only released."""
+        mine, theirs = self.original_codes, self.release_codes
+        label, _ = group_codes(list(np.concatenate([mine, theirs]).T))
+        known = label[: len(mine)]
+        number = np.full(int(label.max()) + 1, -1, dtype=np.int64)
+        distinct = np.unique(known)
+        number[distinct] = np.arange(len(distinct))
+        return number[known], number[label[len(mine) :]]
+
+    @cached_property
+    def tuples(self) -> tuple[Ints, Ints]:
+        """The number of each original cell's quasi-identifiers, and the places of each such."""
+        names = self.release.classes.quasi
+        number, first = group_codes([self.original.cells.codes[name] for name in names])
+        return number, self.covering.places(self.original.cells)[first]
+
+    def spread(self, drawn: Flags, density: Floats, *amounts: Floats) -> tuple[Ints, list[Floats]]:
+        """The original's cells with the tuples that are `drawn`; and for each of some amounts per
+        released cell, what the classes that cover such a cell have of it with its sensitive values,
+        times the class's density."""
+        (number, places), (mine, theirs) = self.tuples, self.number_combinations()
+        order = np.argsort(number, kind="stable")
+        order = order[drawn[number[order]]]
+        start = np.searchsorted(number[order], np.append(np.flatnonzero(drawn), len(drawn)))
+        owner = self.release.classes.cell_class
+        inside = np.lexsort((theirs, owner))
+        of_class = np.searchsorted(owner[inside], np.arange(self.release.classes.count + 1))
+        cells = (places[drawn], start.astype(np.int64), mine[order])
+        offered = (of_class.astype(np.int64), theirs[inside])
+        grid = self.covering.grid
+        return order, [
+            grid.spread_rows(*cells, *offered, np.ascontiguousarray(each[inside]), density)
+            for each in amounts
+        ]
+
+
+def align(original: BoundTable, release: BoundTable, key: str | None = None) -> Alignment:
     """Holds a release against its original; links their rows where that can be done.
 
     Without a key rows are linked by their order, if there are equally many, if all sensitive values
-    agree, and if every released value covers the original one. A release that was shuffled is put
-    back into order by what its order was derived from: the whole table, its policy, and the seed.
+    agree, and if every released value covers the original one. Otherwise, as where they were
+    shuffled, by their values, if these leave no choice.
     """
     released, known = release.cells.n_rows, original.cells.n_rows
     if released > known:
@@ -131,23 +179,38 @@ def align(
     found = Alignment(original, release, covering, linked, key=key)
     if placed is not None:
         found = replace(found, in_order=_belong_together(found, placed))
-    if linked is None or (found.in_order if key is None else _belong_together(found, linked)):
-        return found
-    if key is not None:
+    if key is None:
+        return found if found.in_order else replace(found, linked=_link_by_values(found))
+    if linked is not None and not _belong_together(found, linked):
         raise DataError(
             "rows with equal keys do not belong together: a sensitive value differs, or a released "
             "value does not cover the original one",
             where=release.source.name,
             hint="is the key unique to a person, and the release made from this table?",
         )
-    if original.policy.release.rows == "random":
-        return replace(found, linked=None)  # nobody knows the key any more
-    table = (original.source.original or original.source).digest()
-    policy, told = original.policy, original.policy.search.seed if seed is None else seed
-    order = permute_rows(known, derive_order_key(table, policy.to_json(), told))
-    linked = link_rows(original, release, order=order)
-    is_found = linked is not None and _belong_together(found, linked)
-    return replace(found, linked=linked, order=order) if is_found else replace(found, linked=None)
+    return found
+
+
+def _link_by_values(found: Alignment) -> LinkedRows | None:
+    """The rows that fit no class but one: one that covers them and has their sensitive values.
+
+    None where a row fits several, or where other rows fit than there are: then nobody can tell.
+    """
+    if found.central or not found.covering.columns:
+        return None
+    places = found.tuples[1]
+    if found.covering.grid.count_candidates(places).sum() > MOST_TRIED:
+        return None
+    cells, classes = found.release.cells.rows, found.release.classes
+    everyone, once = np.ones(len(places), dtype=bool), np.ones(classes.count)
+    number = np.arange(len(cells), dtype=np.float64)
+    order, (fitting, which) = found.spread(everyone, once, np.ones(len(cells)), number)
+    kept = fitting > 0
+    first, second = order[kept], which[kept].astype(np.int64)
+    rows = found.original.cells.rows[first]
+    if fitting.max(initial=0) > 1 or (add_by_group(rows, second, len(cells)) != cells).any():
+        return None
+    return LinkedRows(first, second, rows)
 
 
 def _belong_together(found: Alignment, linked: LinkedRows) -> bool:

@@ -54,8 +54,8 @@ class Translation:
     pseudonyms: Callable[[str, pa.Array], pa.Array]
     """From an identifier's name and values to what is released in their place."""
     mask: str
-    order_key: bytes | None
-    """Rows are put into the order of a hash of this; without it, they stay in their own order."""
+    is_shuffled: bool
+    """Whether rows come in an order of their released values alone; otherwise in their own."""
     rows: int
     """How many rows the release has."""
 

@@ -93,10 +93,10 @@ class SearchSettings(Part):
 class ReleaseSettings(Part):
     """How a release is written; read by the anonymizing commands."""
 
-    rows: Literal["keep", "shuffle", "random"] = Field(
+    rows: Literal["keep", "shuffle"] = Field(
         "shuffle",
-        description="the order of the rows: as it follows from the whole table, as a key says that "
-        "is drawn and forgotten, or kept, which tells whoever knows the table's",
+        description="the order of the rows: one that follows from the released values alone and "
+        "tells nothing beyond them, or the table's, which tells who knows it whose row is whose",
     )
     identifiers: Literal["drop", "mask", "pseudonym"] = "drop"
     formulas: Literal["keep", "quote"] = Field(

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -99,8 +99,6 @@ class Rewriter:
     rows: Rows
     recoding: Recoding
     pseudonyms: Pseudonyms
-    order_key: bytes | None = None
-    """Puts the rows into an order that nobody can foretell without it; None: into their own."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The released rows, in the table's order."""
@@ -117,13 +115,9 @@ class Rewriter:
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    def in_order(self, key: bytes | None) -> Rewriter:
-        """The same rows, to be put into the order of a key."""
-        return replace(self, order_key=key)
-
     def translation(self) -> Translation:
         """The same for an engine that rewrites its rows by itself."""
-        return translate(self.bound, self.recoding, self.pseudonyms, self.order_key)
+        return translate(self.bound, self.recoding, self.pseudonyms)
 
     @property
     def is_translatable(self) -> bool:
@@ -139,9 +133,8 @@ class Rewriter:
         texts = list(dict.fromkeys([*self._text_columns(), *self._added, *changed]))
         own = (name for name in (*self.recoding.sensitive, *gaps) if name in table.column_names)
         hidden = [name for name in own if name not in texts]
-        return make_frame(
-            data, table, self._list_kept_rows, texts, hidden, order_key=self.order_key
-        )
+        is_shuffled = self.bound.policy.release.rows == "shuffle"
+        return make_frame(data, table, self._list_kept_rows, texts, hidden, is_shuffled=is_shuffled)
 
     def schema(self) -> pa.Schema:
         """The schema of the release: its own where a column changes, the table's elsewhere."""
@@ -229,9 +222,8 @@ def _choose_change(bound: BoundTable, recoding: Recoding, name: str) -> ChangeKi
 
 
 def translate(
-    bound: BoundTable, recoding: Recoding, pseudonyms: Pseudonyms,
-    order_key: bytes | None = None, *, by_cells: bool = False,
-) -> Translation:  # fmt: skip
+    bound: BoundTable, recoding: Recoding, pseudonyms: Pseudonyms, *, by_cells: bool = False
+) -> Translation:
     """What the rows of every released cell become, as a table that an engine joins with its own.
 
     Rows are told apart by the quasi-identifiers alone where these decide about everything, unless
@@ -254,7 +246,7 @@ def translate(
         changes.append(Change(name, kind, new if new in made else ""))
     return Translation(
         keys, pa.table(made), tuple(changes), pseudonyms.column, MASK,
-        order_key, int(cells.table_rows[kept].sum()),
+        bound.policy.release.rows == "shuffle", int(cells.table_rows[kept].sum()),
     )  # fmt: skip
 
 

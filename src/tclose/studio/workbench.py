@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -17,11 +17,10 @@ import tclose
 from tclose.arrays import Ints
 from tclose.attacks.finding import AttackReport
 from tclose.attacks.suite import attack_release
-from tclose.data.alignment import Alignment, align, locate_rows
+from tclose.data.alignment import Alignment, align, encode_rows, locate_rows
 from tclose.data.binding import BoundTable
-from tclose.data.io.files import write_text
-from tclose.data.io.order import derive_order_key, permute_rows
 from tclose.data.io.paths import Address, Reading
+from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
 from tclose.recode import Plan
 from tclose.release import Release
@@ -41,8 +40,8 @@ from tclose.workflows.inputs import count_population
 CHUNK = 1 << 20
 FIRST_RELEASED = 1_000
 """Rows that are shown beside what became of them."""
-LEFT_OUT = "left-out.json"
-"""Which rows of the table a run has left out; stays in the project."""
+CLASSES = "classes.npy"
+"""The class of the plan that each row of the table is in, −1: left out; stays in the project."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +168,7 @@ class Workbench:
                 if audit.in_parts:
                     what = "the table has too many cells to be held against a release"
                     raise UsageError(what, where=audit.source)
-            seed = run.certificate.seed
-            return JudgedRun(before, after, align(before.bound, after.bound, seed=seed))
+            return JudgedRun(before, after, align(before.bound, after.bound))
 
         return self.jobs.compute(key, "Holding the release against the table", work)
 
@@ -220,7 +218,7 @@ class Workbench:
                     certificate=run.folder / "certificate.json", plan=run.folder / "plan.json",
                     reading=reading, command=command, **job.watch,
                 )  # fmt: skip
-                note_left_out(run, release, lambda: tclose.check(data, run.policy, reading=reading))
+                note_classes(run, release, lambda: tclose.check(data, run.policy, reading=reading))
                 return release
             finally:
                 if not (run.folder / "certificate.json").is_file():
@@ -275,31 +273,55 @@ def _choose_suffix(data: Path | Address) -> str:
     return suffix if suffix in (".parquet", ".arrow", ".xlsx", ".dta", ".sav") else ".csv"
 
 
-def note_left_out(run: Run, release: Release, bind: Callable[[], BoundTable]) -> None:
-    """Writes which rows of the table were left out, by their numbers from 0."""
-    if release.left_out and release.outcome is not None:
-        gone = np.flatnonzero(release.outcome.label[locate_rows(bind())] < 0)
-        write_text(run.folder / LEFT_OUT, json.dumps(gone.tolist()) + "\n")
+def note_classes(run: Run, release: Release, bind: Callable[[], BoundTable]) -> None:
+    """Writes which class each row of the table is in, as nobody sees who has the release alone."""
+    if release.outcome is not None:
+        np.save(run.folder / CLASSES, release.outcome.label[locate_rows(bind())].astype(np.int32))
 
 
 def number_released(run: Run, found: JudgedRun) -> Ints | None:
-    """Of the first released rows: which rows of the table they are, from 0; None if unknown."""
-    kept = np.arange(found.before.rows)
-    if (run.folder / LEFT_OUT).is_file():
-        gone = json.loads((run.folder / LEFT_OUT).read_text(encoding="utf-8"))
-        kept = np.setdiff1d(kept, np.array(gone, dtype=np.int64))
-    policy = run.policy
-    if len(kept) != found.after.rows or policy.release.leftover != "drop":
+    """Of the first released rows: which rows of the table they are, from 0; None if unknown.
+
+    Of several rows that are released alike each may be any.
+    """
+    if not (run.folder / CLASSES).is_file() or run.policy.release.leftover != "drop":
         return None
-    if policy.release.rows == "shuffle":
-        if not (run.folder / "plan.json").is_file():
-            return None
-        made = Plan.load(run.folder / "plan.json").provenance
-        if made is None:
-            return None
-        key = derive_order_key(made.input, policy.to_json(), run.certificate.seed)
-        kept = kept[permute_rows(len(kept), key)]
-    return kept[:FIRST_RELEASED]
+    label = np.load(run.folder / CLASSES)
+    kept = np.flatnonzero(label >= 0)
+    if len(label) != found.before.rows or len(kept) != found.after.rows:
+        return None
+    if run.policy.release.rows == "keep":
+        return kept[:FIRST_RELEASED]
+    pairs = _pair_columns(run, found, label)
+    both = [np.concatenate([mine[kept], theirs[:FIRST_RELEASED]]) for mine, theirs in pairs]
+    mine, theirs = np.split(group_codes(both)[0], [len(kept)])
+    order = np.argsort(mine, kind="stable")
+    again = [int((theirs[:at] == one).sum()) for at, one in enumerate(theirs)]
+    place = np.searchsorted(mine[order], theirs) + np.array(again, dtype=np.int64)
+    if (mine[order][np.minimum(place, len(order) - 1)] != theirs).any():
+        return None
+    return kept[order[place]]
+
+
+def _pair_columns(run: Run, found: JudgedRun, label: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """For each column that is released as values: the numbers of what the table's rows become, and
+    of what the released rows are."""
+    table, released = found.before.bound, found.after.bound
+    mine, theirs = locate_rows(table), locate_rows(released)
+    for each in Plan.load(run.folder / "plan.json").columns:
+        words = released.cells.dictionaries[each.column].labels
+        code: dict[str | None, int] = {word: at for at, word in enumerate(words)}
+        become = [code.get(value, len(words) if value is None else -1) for value in each.values]
+        yield np.array(become, np.int64)[label], released.cells.codes[each.column][theirs]
+    before, after = found.alignment.number_combinations()
+    yield before[mine], after[theirs]
+    for name, column in run.policy.columns.items():
+        if column.role == "insensitive":
+            known, own = encode_rows(table.source, name)
+            told, other = encode_rows(released.source, name)
+            number = {word: at for at, word in enumerate(told.labels)}
+            translated = [number.get(word, -1) for word in known.labels]
+            yield np.array([*translated, len(told.labels)], np.int64)[own], other
 
 
 SCRIPT = """\

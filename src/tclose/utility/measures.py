@@ -15,7 +15,7 @@ import numpy as np
 
 from tclose.arrays import Floats, Ints, draw_within
 from tclose.data.encode.coverage import Boxes
-from tclose.distance.histogram import Counts, group_codes
+from tclose.distance.histogram import Counts
 from tclose.errors import UsageError
 from tclose.plain import describe_sample
 from tclose.utility.learning import LEARNING, measure_learning, refuse_target
@@ -202,40 +202,19 @@ def measure_reconstruction(pair: Pair, effort: float = math.inf, seed: int = 1) 
 def _rebuild_rows(pair: Pair, effort: float, seed: int) -> tuple[Ints, Floats]:
     """Cells of the original, as many as the effort is enough for, and how many rows the rebuilt
     table has in each."""
-    mine, theirs = _number_combinations(pair)
-    classes = pair.release.classes
-    tuples, first = group_codes([pair.original.cells.codes[name] for name in classes.quasi])
-    grid, places = pair.covering.grid, pair.covering.places(pair.original.cells)[first]
-    tried = grid.count_candidates(places) + 1
-    drawn = np.ones(len(first), dtype=bool)
+    places = pair.tuples[1]
+    tried = pair.covering.grid.count_candidates(places) + 1
+    drawn = np.ones(len(places), dtype=bool)
     if COVERED * tried.sum() > effort:
         drawn = draw_within(tried, effort / COVERED, seed)
-    order = np.argsort(tuples, kind="stable")
-    order = order[drawn[tuples[order]]]
-    cell_start = np.searchsorted(tuples[order], np.append(np.flatnonzero(drawn), len(first)))
-    inside = np.lexsort((theirs, classes.cell_class))
-    class_start = np.searchsorted(classes.cell_class[inside], np.arange(classes.count + 1))
     width = pair.covering.width().astype(np.float64)
     density = 1.0 / np.prod(np.where(width > 0, width, 1.0), axis=1)
-    result = grid.spread_rows(
-        places[drawn], cell_start.astype(np.int64), mine[order],
-        class_start.astype(np.int64), theirs[inside],
-        classes.cell_rows[inside].astype(np.float64), density,
-    )  # fmt: skip
+    rows = pair.release.classes.cell_rows.astype(np.float64)
+    order, (result,) = pair.spread(drawn, density, rows)
     everywhere = [float(boxes.values) for boxes in pair.covering.columns]
-    spread = float(np.prod(everywhere)) * (int(mine.max(initial=0)) + 1)
+    combinations = int(pair.number_combinations()[0].max(initial=0)) + 1
+    spread = float(np.prod(everywhere)) * combinations
     return order, result + pair.left_out / spread
-
-
-def _number_combinations(pair: Pair) -> tuple[Ints, Ints]:
-    """One number per combination of sensitive values, in both tables; −1 where only released."""
-    mine, theirs = pair.original_codes, pair.release_codes
-    label, _ = group_codes(list(np.concatenate([mine, theirs]).T))
-    known = label[: len(mine)]
-    number = np.full(int(label.max()) + 1, -1, dtype=np.int64)
-    distinct = np.unique(known)
-    number[distinct] = np.arange(len(distinct))
-    return number[known], number[label[len(mine) :]]
 
 
 @dataclass(frozen=True)

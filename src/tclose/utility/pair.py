@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tclose.arrays import Floats, Ints
-from tclose.data.alignment import Alignment, align, translate_codes
+from tclose.data.alignment import Alignment, align
 from tclose.data.binding import BoundTable
 from tclose.distance.histogram import Counts, add_by_group
 from tclose.notebook import Tabular
@@ -122,23 +122,6 @@ class Pair(Alignment):
             for at, boxes in enumerate(self.covering.columns)
         )
 
-    @property
-    def original_codes(self) -> Ints:
-        """[cells of the original, sensitive attributes]: the code of each value; 0 without any."""
-        codes = self.original.classes.cell_codes
-        columns = [codes[name] for name in self.original.attributes]
-        return np.stack(columns or [np.zeros(len(self.original.cells.rows), np.int64)], axis=1)
-
-    @property
-    def release_codes(self) -> Ints:
-        """The same of the release's cells, in the original's codes; below 0 where it has none."""
-        codes = self.release.classes.cell_codes
-        columns = [
-            translate_codes(self.release.attributes[name], attribute)[codes[name]]
-            for name, attribute in self.original.attributes.items()
-        ]
-        return np.stack(columns or [np.zeros(len(self.release.cells.rows), np.int64)], axis=1)
-
     @cached_property
     def pairs(self) -> tuple[Ints, Ints, Ints]:
         """Where linked: the original's cell, the class and the number of rows of each pair."""
@@ -168,4 +151,5 @@ class Pair(Alignment):
 
 def pair_of(original: BoundTable, release: BoundTable, *, key: str | None = None) -> Pair:
     """Holds a release against its original (see `tclose.data.alignment.align`)."""
-    return Pair(**vars(align(original, release, key)))
+    found = align(original, release, key)
+    return Pair(**{each.name: getattr(found, each.name) for each in fields(found)})

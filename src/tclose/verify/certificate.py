@@ -200,8 +200,10 @@ class Origin(Record):
         None, description="by column that the policy has cleaned before counting"
     )
     loss: LossRecord | None = None
-    row_order: Literal["keep", "shuffle", "random"] | None = Field(
-        None, description="whether rows are in the order of the table, or how they were shuffled"
+    row_order: Literal["keep", "shuffle"] | None = Field(
+        None,
+        description="whether rows are in the order of the table, or in one that follows from the "
+        "released values alone",
     )
     warnings: tuple[str, ...] | None = Field(
         None, description="what the release shows of columns that nothing protects"

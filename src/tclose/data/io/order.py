@@ -1,19 +1,20 @@
-"""The order that rows are released in: nobody foretells it who does not have the whole table."""
+"""The order that rows are released in: a function of what is released, so that it tells no more.
+
+Rows are sorted by a hash of their own released values. Rows with one hash are alike, so that
+neither the order of the table nor anything that is not released takes part in it.
+"""
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-from pydantic import JsonValue
 
 from tclose.arrays import Ints
-from tclose.data.io.counting import Connection, connect
+from tclose.data.io.counting import Connection, connect, make_countable
 from tclose.data.io.files import take_rows
 from tclose.data.io.paths import bytes_of
-from tclose.data.io.records import json_hash
 from tclose.data.io.scratch import Scratch
 
 READ = 8_192
@@ -22,66 +23,93 @@ SORTED = 256_000_000
 BITS = 6
 """How many bits of the hash tell the file that a row is dealt out to."""
 HIGH, LOW = "__tclose_high__", "__tclose_low__"
-"""The halves of the hash of a row's place."""
+"""The halves of the hash of a row."""
+MOST_ARGUMENTS = 99
+"""PostgreSQL takes no more for a function."""
 
 
-def derive_order_key(
-    table: str, policy: Mapping[str, JsonValue], seed: int, secret: bytes = b""
-) -> bytes:
-    """What rows are shuffled by, from the hashes of the table and of its policy, and the seed.
+def write_hash(texts: Sequence[str]) -> str:
+    """What DuckDB and PostgreSQL sort rows by: the hash of some texts, which tells them apart.
 
-    Equal tables, policies and seeds are shuffled alike, whoever gets the release and whoever signs
-    it off. Only whoever has the whole table can derive the key; with a secret of the steward's own,
-    nobody else.
+    >>> write_hash(["a"])
+    "md5(concat(coalesce(CAST(length(a) AS VARCHAR), '-'), ':', a))"
     """
-    rules = json_hash({name: part for name, part in policy.items() if name != "context"})
-    return hmac.digest(secret, json_hash([table, rules, seed]).encode(), "sha256")
+    parts = [f"coalesce(CAST(length({text}) AS VARCHAR), '-'), ':', {text}" for text in texts]
+    most = MOST_ARGUMENTS // 3
+    some = (", ".join(parts[at : at + most]) for at in range(0, len(parts), most))
+    return f"md5({' || '.join(f'concat({each})' for each in some)})"
 
 
-def write_order(place: str, key: bytes) -> str:
-    """What DuckDB and PostgreSQL sort rows by; `place` is an expression for the row's number."""
-    return f"md5('{key.hex()}' || CAST({place} AS VARCHAR))"
+def hash_rows(batch: pa.RecordBatch, connection: Connection) -> tuple[Ints, Ints]:
+    """The halves of the hash of each row, as `write_hash` has it."""
+    plain = pa.table([_spell_out(column) for column in batch.columns], _name(batch.num_columns))
+    hashed = f"unhex({write_hash([f'CAST({name} AS VARCHAR)' for name in plain.column_names])})"
+    slices = pa.Table.from_batches(plain.to_batches(max_chunksize=READ), plain.schema)
+    found = connection.from_arrow(slices).project(f"{hashed} AS h").to_arrow_table().column(0)
+    parts = [_read_halves(chunk) for chunk in found.chunks]
+    halves = np.concatenate([np.empty((0, 2), np.uint64), *parts])
+    return halves[:, 0], halves[:, 1]
 
 
-def hash_places(first: int, rows: int, key: bytes, connection: Connection) -> tuple[Ints, Ints]:
-    """The halves of the hashes of so many places from the first on (the table's first is 1).
-
-    As numbers they sort like the texts of `write_order`, in a fraction of the memory.
-    """
-    hashed = f"SELECT i, {write_order('i', key)} AS h FROM range({first}, {first + rows}) AS r(i)"
-    halves = ", ".join(f"('0x' || h[{part}])::UBIGINT" for part in ("1:16", "17:32"))
-    found = connection.sql(f"SELECT i, {halves} FROM ({hashed})").fetchnumpy()
-    order = np.argsort(found.pop("i"))
-    high, low = (half[order] for half in found.values())
-    return high, low
+def _name(count: int) -> list[str]:
+    return [f"c{at}" for at in range(count)]
 
 
-def permute_rows(rows: int, key: bytes) -> Ints:
+def _spell_out(column: pa.Array) -> pa.Array:
+    """Values that are written differently where they differ: nanoseconds as numbers, in full."""
+    plain = make_countable(column)
+    if pa.types.is_dictionary(plain.type):
+        plain = plain.dictionary_decode()
+    return plain.view(pa.int64()) if getattr(plain.type, "unit", "") == "ns" else plain
+
+
+def _read_halves(hashes: pa.Array) -> Ints:
+    """Hashes of 16 bytes as pairs of numbers that sort like them."""
+    start = hashes.buffers()[1]
+    first = np.frombuffer(start, np.int32)[hashes.offset] if start is not None else 0
+    some = np.frombuffer(hashes.buffers()[2], np.uint8)[first : first + 16 * len(hashes)]
+    return some.view(">u8").reshape(-1, 2).astype(np.uint64)
+
+
+def connect_in_order() -> Connection:
+    """A connection whose answers come in the order of the rows that it was given."""
+    connection = connect()
+    connection.execute("SET preserve_insertion_order = true")
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def shuffle_table(table: pa.Table) -> Ints:
     """Which row comes at each place.
 
-    >>> sorted(permute_rows(4, b"a key").tolist())
-    [0, 1, 2, 3]
+    >>> table = pa.table({"age": ["[20, 29]", "[30, 39]", "[40, 49]"], "ill": ["x", None, "y"]})
+    >>> back = table.take([2, 1, 0])
+    >>> table.take(shuffle_table(table)).equals(back.take(shuffle_table(back)))
+    True
     """
-    high, low = hash_places(1, rows, key, connect())
+    connection = connect_in_order()
+    parts = [hash_rows(batch, connection) for batch in table.to_batches()]
+    if not parts:
+        return np.empty(0, dtype=np.int64)
+    high, low = (np.concatenate(half) for half in zip(*parts, strict=True))
     return np.lexsort((low, high))
 
 
 def shuffle_rows(
-    parts: Iterable[pa.RecordBatch], schema: pa.Schema, key: bytes, memory: str | None = None
+    parts: Iterable[pa.RecordBatch], schema: pa.Schema, memory: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows in the order of the hashes of their places; out of core."""
-    connection, place = connect(), 1
+    """The rows in the order of their hashes; out of core."""
+    connection = connect_in_order()
     most = min(SORTED, (bytes_of(memory) or 8 * SORTED) // 8)
-
-    def hash_parts() -> Iterator[pa.Table]:
-        nonlocal place
-        for part in parts:
-            hashes = hash_places(place, part.num_rows, key, connection)
-            place += part.num_rows
-            yield pa.table([*part.columns, *map(pa.array, hashes)], [*schema.names, HIGH, LOW])
-
+    hashed = (
+        pa.table(
+            [*part.columns, *map(pa.array, hash_rows(part, connection))],
+            [*schema.names, HIGH, LOW],
+        )
+        for part in parts
+    )
     halves = [pa.field(name, pa.uint64()) for name in (HIGH, LOW)]
-    for table in _sort(hash_parts(), pa.schema([*schema, *halves]), most, 64 - BITS):
+    for table in _sort(hashed, pa.schema([*schema, *halves]), most, 64 - BITS):
         yield from table.select(schema.names).to_batches(READ)
 
 

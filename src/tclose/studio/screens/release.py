@@ -22,7 +22,7 @@ from tclose.studio.jobs import BackgroundJob
 from tclose.studio.project import POLICY, TABLE, Run, to_plain_values
 from tclose.studio.screens.search import describe_run
 from tclose.studio.visit import Visit, act, show
-from tclose.studio.workbench import LEFT_OUT, script_for
+from tclose.studio.workbench import CLASSES, script_for
 from tclose.verify.audit import Audit
 from tclose.verify.certificate import Origin, certify
 from tclose.verify.recheck import Check, recheck
@@ -192,7 +192,7 @@ def _pack(visit: Visit, run: Run) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(run.folder.rglob("*")):
-            if path.is_file() and path.name not in (LEFT_OUT, TABLE):
+            if path.is_file() and path.name not in (CLASSES, TABLE):
                 archive.write(path, str(path.relative_to(run.folder)))
         archive.writestr("script.py", script_for(visit.bench, run))
         archive.writestr("command.txt", f"{visit.bench.release_command(run)}\n")

@@ -75,7 +75,7 @@ def start_search(visit: Visit) -> str:
         raw.pop("search", None)
         if search:
             raw["search"] = search
-        if visit.text("rows") in ("keep", "shuffle", "random"):
+        if visit.text("rows") in ("keep", "shuffle"):
             raw["release"] = {**(raw.get("release") or {}), "rows": visit.text("rows")}
 
     bench.refuse_second_search()

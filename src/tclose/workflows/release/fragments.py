@@ -89,11 +89,7 @@ class TranslatedRows:
             if change.kind != "same" or change.name in clean
         ]
         every = partial(np.arange, table.num_rows, dtype=np.int64)
-        return make_frame(data, table, every, texts, (), order_key=self.how.order_key)
-
-    def in_order(self, key: bytes | None) -> TranslatedRows:
-        """The same rows, to be put into the order of a key."""
-        return replace(self, how=replace(self.how, order_key=key))
+        return make_frame(data, table, every, texts, (), is_shuffled=self.how.is_shuffled)
 
 
 def propose_in_parts(job: Job, summary: TableSummary, method: str, budget: Budget) -> Draft:

@@ -278,15 +278,10 @@ def find_earlier_groups(
 
 
 def _link_by_order(bound: BoundTable, other: BoundTable) -> Ints:
-    """The class of each row in a release of the same rows, in their order or shuffled by it."""
+    """The class of each row in a release of the same rows, by their order or by their values."""
     if other.cells.n_rows == bound.cells.n_rows:
-        held = align(bound, other)
-        theirs = other.classes.cell_class[locate_rows(other)]
-        if held.in_order:
-            return theirs
-        if held.linked is not None and held.order is not None:
-            label = np.empty_like(theirs)
-            label[held.order] = theirs
+        label = align(bound, other).find_classes()
+        if label is not None:
             return label
     raise UsageError(
         "nothing says whose row is whose in this earlier release",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +17,7 @@ from tclose.data.binding import (
     write_rows,
 )
 from tclose.data.formulas import find_formulas, is_text_file, quote_formulas, unquote_formulas
-from tclose.data.io.order import derive_order_key, shuffle_rows
+from tclose.data.io.order import shuffle_rows
 from tclose.data.io.paths import Reading, suffix_of
 from tclose.data.io.records import SupersetRecord
 from tclose.data.io.transaction import find_part, switch_now, write_together
@@ -161,25 +160,11 @@ def nothing_kept() -> UsageError:
     return UsageError("stopped; nothing was written", hint="or keep the best found so far")
 
 
-def choose_order(job: Job, draft: Draft) -> bytes | None:
-    """What the rows are shuffled by, unless their order is to be kept."""
-    if job.policy.release.rows == "keep":
-        return None
-    if job.policy.release.rows == "random":
-        return secrets.token_bytes(32)
-    made = None if draft.plan is None else draft.plan.provenance
-    is_own = made is not None and made.output is None  # a plan may have been made from other rows
-    table = made.input if made and is_own else (job.source.original or job.source).digest()
-    return derive_order_key(table, job.policy.to_json(), draft.origin.seed, job.key or b"")
-
-
 def _write(
     job: Job, draft: Draft, check: Callable[[Source], Checked], stopped: Callable[[], bool]
 ) -> tuple[Any, Checked]:
     """The release as a frame, unless it is written somewhere, and what `check` found in it."""
-    order_key = choose_order(job, draft)
-    rows = draft.rows.in_order(order_key)
-    source, reading, output = job.source, job.reading, job.targets.output
+    rows, source, reading, output = draft.rows, job.source, job.reading, job.targets.output
     if output is None:
         data = source.recode(rows.translation()) if source.rewrites else rows.to_frame(job.data)
         return data, check(open_source(data, Reading(max_cells=source.max_cells)))
@@ -197,8 +182,8 @@ def _write(
             yield batch
 
     batches = until_stopped()
-    if order_key is not None:
-        batches = shuffle_rows(batches, rows.schema(), order_key, reading.memory)
+    if job.policy.release.rows == "shuffle":
+        batches = shuffle_rows(batches, rows.schema(), reading.memory)
     if job.policy.release.formulas == "quote" and is_text_file(output):
         batches = quote_formulas(batches)
     return None, write_rows(output, rows.schema(), batches, check, source.delimiter, reading)

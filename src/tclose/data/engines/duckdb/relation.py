@@ -13,10 +13,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tclose.data.engines.duckdb.release import NAME, change_column, join, join_lines
+from tclose.data.engines.duckdb.release import NAME, change_column, join, join_lines, shuffle
 from tclose.data.engines.duckdb.source import ROW, DuckSource, quote_text
 from tclose.data.io.counting import Relation, fingerprint
-from tclose.data.io.order import write_order
 from tclose.data.io.paths import KINDS, refuse_ambiguous, suffix_of
 from tclose.data.source import BATCH, Change, Translation, quote_name
 from tclose.errors import DataError
@@ -68,7 +67,7 @@ class RelationSource(DuckSource):
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
         with self.explain_errors():
-            yield from self.recode(replace(translation, order_key=None)).to_arrow_reader(BATCH)
+            yield from self.recode(replace(translation, is_shuffled=False)).to_arrow_reader(BATCH)
 
     def _batches(self) -> Any:
         for name, kind in self.types.items():
@@ -80,14 +79,12 @@ class RelationSource(DuckSource):
 
     def _join_cells(self, translation: Translation) -> Relation:
         rows, names = self.relation, ", ".join(map(quote_name, self.columns))
-        order, secret = "", translation.order_key
+        order = ""
         # Rows have an order where the connection keeps one, which is its default.
         kept = "SELECT current_setting('preserve_insertion_order')"
-        if secret is not None or self._query(kept).fetchall()[0][0]:
+        if not translation.is_shuffled and self._query(kept).fetchall()[0][0]:
             order = quote_name(ROW)
             rows = rows.project(f"row_number() OVER () AS {order}, {names}")
-        if secret is not None:
-            order = write_order(order, secret)
         cells = self._query(TABLE, translation.cells)
         rows = join_lines(rows, self.types, cells, translation)
         for at, change in enumerate(translation.changes):
@@ -96,6 +93,8 @@ class RelationSource(DuckSource):
         rows = rows.order(order) if order else rows
         changes = enumerate(translation.changes)
         rows = rows.project(", ".join(change_column(*pair, translation) for pair in changes))
+        if translation.is_shuffled:
+            rows = shuffle(rows)
         return rows.project(", ".join(map(self._narrow_column, translation.changes)))
 
     def _narrow_column(self, change: Change) -> str:

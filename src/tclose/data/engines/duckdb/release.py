@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import ROW, DuckSource, plain, quote_text
 from tclose.data.io.counting import Relation
-from tclose.data.io.order import write_order
+from tclose.data.io.order import write_hash
 from tclose.data.source import KEY, Change, Translation, quote_name
 
 NAME = "__tclose_name_{}"
@@ -47,18 +47,33 @@ def write_parquet(source: DuckSource, translation: Translation, place: Path) -> 
         lines = translation.cell_table
         if isinstance(lines, pa.Table):
             lines = source.bring_table(lines)
-        numbered = source.relation.project(f"*, row_number() OVER () AS {ROW}")
-        rows = join_lines(numbered, source.types, lines, translation)
-        key = translation.order_key
-        rows = rows.order(ROW if key is None else write_order(ROW, key))
+        rows = source.relation
+        if not translation.is_shuffled:
+            rows = rows.project(f"*, row_number() OVER () AS {ROW}")
+        rows = join_lines(rows, source.types, lines, translation)
+        if not translation.is_shuffled:
+            rows = rows.order(ROW)
         changes = enumerate(translation.changes)
         released = rows.project(", ".join(change_column(*pair, translation) for pair in changes))
+        if translation.is_shuffled:
+            released = shuffle(released)
         # Columns that are seen to have no gaps would be written as such that can have none.
         source.connection.execute("SET disabled_optimizers = 'statistics_propagation'")
         try:
             released.to_parquet(str(place), compression="snappy")
         finally:
             source.connection.execute("RESET disabled_optimizers")
+
+
+def shuffle(released: Relation) -> Relation:
+    """Released rows in the order of their hashes."""
+    texts = []
+    for name, kind in zip(released.columns, released.types, strict=True):
+        text = f"CAST({quote_name(name)} AS VARCHAR)"
+        if str(kind) == "TIMESTAMP WITH TIME ZONE":  # whatever the connection's zone is
+            text = f"coalesce(CAST(epoch_us({quote_name(name)}) AS VARCHAR), {text})"
+        texts.append(text)
+    return released.order(write_hash(texts))
 
 
 def join_lines(

@@ -32,7 +32,6 @@ from tclose.data.source import (
 )
 from tclose.errors import DataError
 
-ROW = "__tclose_row__"
 UNTOLD = ("Object", "Int128", "UInt128")
 """Types that Arrow has no word for."""
 SCANNED = re.compile(r"SCAN \[([^\]]+)\]")
@@ -78,12 +77,13 @@ class LazySource(Spooling):
             cells.lazy(), on=[KEY.format(at) for at in range(len(keys))],
             how="inner", nulls_equal=True, maintain_order="left",
         )  # fmt: skip
-        if translation.order_key is not None:
-            seed = int.from_bytes(translation.order_key[:7])
-            place = pl.int_range(pl.len()).shuffle(seed).alias(ROW)
-            rows = rows.with_columns(place).sort(ROW)
         changes = translation.changes
         released = rows.select(_change_column(change, translation) for change in changes)
+        if translation.is_shuffled:
+            kinds = released.collect_schema()
+            # Categories are hashed by their numbers, which tell the order that they came in.
+            row = pl.struct(pl.col(name).cast(write_out_kind(kinds[name])) for name in kinds)
+            released = released.sort(row.hash(seed) for seed in (1, 2))
         kept = [change.name for change in changes if change.kind in ("same", "hidden")]
         for name in kept:
             kind = self.kinds[name]
@@ -104,7 +104,7 @@ class LazySource(Spooling):
         return replace(self, frame=frame, kinds=dict(frame.collect_schema()))
 
     def join(self, translation: Translation) -> Iterator[pa.RecordBatch]:
-        return _rows(self.recode(replace(translation, order_key=None)), self.name).batches()
+        return _rows(self.recode(replace(translation, is_shuffled=False)), self.name).batches()
 
     def _copy(self, columns: Sequence[str]) -> DuckSource:
         scratch = Scratch()

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tclose.arrays import Flags, Floats, Ints
 from tclose.data.engines.frames.source import index_to_columns
 from tclose.data.io.files import compact_array, compact_table, take_rows
-from tclose.data.io.order import permute_rows
+from tclose.data.io.order import shuffle_table
 
 HIDING = "tclose: has a value"
 NULLABLE = {
@@ -57,7 +57,7 @@ def make_frame(
     texts: Sequence[str],
     hidden: Sequence[str],
     *,
-    order_key: bytes | None = None,
+    is_shuffled: bool = False,
 ) -> Any:
     """Recoded rows in the caller's own kind of frame; as they are where `data` is none.
 
@@ -65,8 +65,8 @@ def make_frame(
     changed, in those that are `hidden` some values are missing.
     """
     order = np.arange(recoded.num_rows)
-    if order_key is not None:
-        order = permute_rows(len(order), order_key)
+    if is_shuffled:
+        order = shuffle_table(recoded)
         recoded = take_rows(recoded, order)
     recoded = compact_table(recoded)
     if isinstance(data, pa.Table) or not is_frame(data):

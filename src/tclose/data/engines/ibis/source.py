@@ -102,15 +102,16 @@ class IbisSource(Source):
             made_up = translation.pseudonyms(name, values)
             other = ibis.memtable(pa.table({OLD.format(at): values, NEW.format(at): made_up}))
             made = made.left_join(other, [made[NAMED.format(at)] == other[OLD.format(at)]])
-        if translation.order_key is not None:
-            if not self._knows("RandomScalar"):
-                hint = 'write the release to a file, or say rows = "keep" in the policy'
-                raise DataError("this backend cannot shuffle rows", where=self.name, hint=hint)
-            made = made.order_by(ibis.random())
         mask = ibis.literal(translation.mask)
-        return made.select(
+        released = made.select(
             **{change.name: _change_column(made, change, at, mask) for at, change in changes}
         )
+        if not translation.is_shuffled:
+            return released
+        # Not every backend has a hash, all can sort: this, too, tells nothing but the values.
+        columns = [released[name] for name in released.columns]
+        nested = [each.cast("string") if each.type().is_nested() else each for each in columns]
+        return released.order_by(nested)
 
     def _keys(
         self, translation: Translation

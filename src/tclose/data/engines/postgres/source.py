@@ -20,7 +20,7 @@ from tclose.data.engines.files.source import Spooling
 from tclose.data.engines.postgres import types as pg
 from tclose.data.engines.postgres.connection import IN_ORDER, PLAIN, PostgresLink, configure
 from tclose.data.io.counting import Batches
-from tclose.data.io.order import write_order
+from tclose.data.io.order import write_hash
 from tclose.data.io.paths import Address, refuse_ambiguous
 from tclose.data.source import (
     KEY,
@@ -166,13 +166,14 @@ class PostgresSource(Spooling):
             if change.kind == "pseudonym":
                 value, other = self.types[change.name].expression, NAMES.format(at)
                 joins.append(f"LEFT JOIN {other}{end} AS n{at} ON n{at}.{OLD} = {value}")
-        key = translation.order_key
-        order = ROW if key is None else write_order(ROW, key)
-        return (
+        query = (
             f"SELECT {', '.join(wanted)} FROM "
-            f"(SELECT *, row_number() OVER () AS {ROW} FROM {self.subquery}) AS t "
-            f"{' '.join(joins)} ORDER BY {order}"
+            f"(SELECT *, row_number() OVER () AS {ROW} FROM {self.subquery}) AS t {' '.join(joins)}"
         )
+        if not translation.is_shuffled:
+            return f"{query} ORDER BY {ROW}"
+        texts = [f"CAST({quote_name(change.name)} AS VARCHAR)" for change in translation.changes]
+        return f"SELECT * FROM ({query}) AS r ORDER BY {write_hash(texts)}"
 
     def _match(self, translation: Translation) -> str:
         """How rows and cells are told to be alike; missing values are."""

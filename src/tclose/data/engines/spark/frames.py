@@ -152,8 +152,8 @@ def add_pseudonyms(frame: DataFrame, columns: tuple[str, ...], translation: Tran
     return map_batches(frame, work, types.StructType(fields))
 
 
-def shuffle(frame: DataFrame, key: bytes) -> Any:
-    """The rows in the order of a hash of their values and a secret.
+def shuffle(frame: DataFrame) -> Any:
+    """The rows in the order of a hash of their values, and of these where hashes are equal.
 
     It depends on nothing but the values, so it says nothing about the order that was, and a part
     that has to be computed again comes out the same.
@@ -164,9 +164,8 @@ def shuffle(frame: DataFrame, key: bytes) -> Any:
         else functions.to_json(functions.struct(get_column(field.name)))
         for field in frame.schema.fields
     ]
-    order = functions.xxhash64(functions.lit(key.hex()), *values)
-    made = frame.withColumn(ORDER, order)
-    return made.repartition(get_column(ORDER)).sortWithinPartitions(get_column(ORDER)).drop(ORDER)
+    made = frame.withColumn(ORDER, functions.xxhash64(*values)).repartition(get_column(ORDER))
+    return made.sortWithinPartitions(get_column(ORDER), *values).drop(ORDER)
 
 
 @contextmanager
