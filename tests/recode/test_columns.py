@@ -233,8 +233,8 @@ def test_shuffled_frames_keep_their_rows_together(kind: str) -> None:
         frame = before.to_pandas() if kind == "pandas" else library.from_arrow(before)
     policy = rules("number", rows="shuffle")
     orders = set()
-    for seed in (1, 2, 1, 2):
-        after = tclose.anonymize(frame, policy, method="mondrian", seed=seed).data
+    for _ in range(2):
+        after = tclose.anonymize(frame, policy, method="mondrian").data
         assert type(after) is type(frame)
         numbers = (
             [int(n) for n in after["number"].to_pandas()]
@@ -245,22 +245,12 @@ def test_shuffled_frames_keep_their_rows_together(kind: str) -> None:
         assert sorted(numbers) == list(range(ROWS))
         assert ills == [ILLS[n] for n in numbers]
         orders.add(tuple(numbers))
-    assert len(orders) == 2, "equal seeds, equal orders"
+    assert len(orders) == 1 and orders != {tuple(range(ROWS))}
 
 
 def test_a_shuffled_file_read_without_output_is_shuffled_too(tmp_path: Path) -> None:
     pq.write_table(table(number=pa.array(range(ROWS))), tmp_path / "in.parquet")
-    orders = {
-        tuple(
-            tclose.anonymize(
-                tmp_path / "in.parquet",
-                rules("number", rows="shuffle"),
-                method="mondrian",
-                seed=seed,
-            )
-            .data.column("number")
-            .to_pylist()
-        )
-        for seed in (1, 2, 1)
-    }
-    assert len(orders) == 2 and all(sorted(one) == list(range(ROWS)) for one in orders)
+    policy = rules("number", rows="shuffle")
+    released = tclose.anonymize(tmp_path / "in.parquet", policy, method="mondrian").data
+    order = released.column("number").to_pylist()
+    assert sorted(order) == list(range(ROWS)) != order
