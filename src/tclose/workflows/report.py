@@ -107,7 +107,7 @@ def release_report(
     named = certificate.supersets or ()
     now = audit_bound(bound, population=people, measure_all=False, supersets=named)
     before = audit_bound(original, population=people, measure_all=False)
-    held = align(original, bound, seed=certificate.seed)
+    held = align(original, bound)
     chosen = parse_edition(edition)
     asked: dict[str, Any] = {
         "population": people,
