@@ -19,7 +19,7 @@ from tclose.attacks.finding import Finding, rank_worst
 from tclose.data.alignment import Alignment
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import split_evenly
-from tclose.distance.histogram import group_codes
+from tclose.distance.histogram import group_codes, list_run_places
 from tclose.plain import describe_sample, rows_text
 
 PARTS = 8
@@ -198,7 +198,7 @@ def _group_people(
     width = np.searchsorted(owner, number[first], "right") - begin
     start = np.cumsum(width) - width
     kinds = np.repeat(np.arange(len(first)), width)
-    slots = np.arange(len(kinds)) - np.repeat(start - begin, width)
+    slots = list_run_places(begin, width)
     return People(
         number[first],
         _add_up(kind, weight, len(first)),

@@ -80,7 +80,7 @@ class DistanceProperties:
 
 @dataclass(frozen=True, repr=False)
 class DistanceComparison(Tabular):
-    """Every distance of the house on the papers' pairs."""
+    """Every distance on the papers' pairs."""
 
     distances: tuple[DistanceProperties, ...]
 

@@ -96,8 +96,7 @@ class Histogram:
     def take(self, classes: NDArray[Any]) -> Histogram:
         """Some of the classes, in the order asked for."""
         width = np.diff(self.start)[classes]
-        start = np.concatenate(([0], np.cumsum(width))).astype(np.int64)
-        at = np.arange(start[-1]) + np.repeat(self.start[classes] - start[:-1], width)
+        start, at = np.append(0, np.cumsum(width)), list_run_places(self.start[classes], width)
         return Histogram(start, self.code[at], self.count[at], self.size[classes], self.values)
 
     def merge(self, label: NDArray[Any], classes: int) -> Histogram:
@@ -125,6 +124,16 @@ def lexicographic(*keys: NDArray[Any]) -> Ints:
         else:
             order = np.asarray(sort_by_counting(key, order, span))
     return order
+
+
+def list_run_places(start: Ints, width: Ints) -> Ints:
+    """All places of runs of some widths, run after run.
+
+    >>> list_run_places(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before = np.cumsum(width) - width
+    return np.arange(width.sum()) + np.repeat(start - before, width)
 
 
 def add_by_group(amount: Counts, group: NDArray[Any], groups: int) -> Counts:

@@ -44,7 +44,7 @@ SYNONYMS = {
 
 
 def role_of(word: str) -> str:
-    """The house's word for a role, whatever the field calls it.
+    """The policy's own word for a role, whatever the field calls it.
 
     >>> role_of("Key variable"), role_of("sensitive")
     ('quasi', 'sensitive')

@@ -203,7 +203,7 @@ def _plain(value: Any) -> Any:
 
 
 def _problem(item: Any) -> Problem:
-    """A pydantic error in the words of the house."""
+    """A pydantic error in plain words."""
     loc = tuple(part for part in item["loc"] if part != "function-before")
     where = ".".join(str(part) for part in loc) or "policy"
     if item["type"] == "extra_forbidden":

@@ -103,9 +103,10 @@ def _fingerprint(bound: BoundTable) -> tuple[bytes, Ints]:
 
 
 class Provenance(Record):
-    """What ties a release to what it was made from; for the house, as hashes let values be guessed.
+    """What ties a release to what it was made from; hashes that let values be guessed.
 
-    A hash of few values tells whoever tries all of them, so a certificate holds none of these.
+    A hash of few values tells whoever tries all of them, so this stays with the steward, and a
+    certificate holds none of it.
     """
 
     input: str = Field(description="the SHA-256 of the table")

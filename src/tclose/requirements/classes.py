@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tclose.arrays import Flags, Floats, Ints
 from tclose.distance import Histogram
-from tclose.distance.histogram import Counts, add_by_group, group_codes
+from tclose.distance.histogram import Counts, add_by_group, group_codes, list_run_places
 from tclose.distance.registry import Attribute
 from tclose.errors import UsageError
 from tclose.requirements.persons import Persons
@@ -280,9 +280,8 @@ class Classes:
         order = np.argsort(owner, kind="stable")
         start = np.searchsorted(owner[order], np.arange(self.count + 1))
         width = np.diff(start)[self.class_of]
-        first = np.cumsum(width) - width
-        at = np.arange(width.sum()) + np.repeat(start[self.class_of] - first, width)
-        cell, who = self.persons.cell[order[at]], self.persons.who[order[at]]
+        at = order[list_run_places(start[self.class_of], width)]
+        cell, who = self.persons.cell[at], self.persons.who[at]
         return np.repeat(self.view_of, width), cell, Persons(np.arange(len(who)), who)
 
     def regroup(self, extra: Sequence[str]) -> Classes:
@@ -373,8 +372,7 @@ def _match_wild(key: Ints, concrete: Ints, wild: Ints) -> tuple[Ints, Ints]:
     order = np.argsort(theirs, kind="stable")
     low = np.searchsorted(theirs[order], mine, "left")
     width = np.searchsorted(theirs[order], mine, "right") - low
-    offset = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
-    return np.repeat(concrete, width), wild[order[np.repeat(low, width) + offset]]
+    return np.repeat(concrete, width), wild[order[list_run_places(low, width)]]
 
 
 def complete_missing(histogram: Histogram, values: int, name: str) -> tuple[Histogram, Ints]:

@@ -56,7 +56,7 @@ class Utility(Tabular):
 
     @property
     def headline(self) -> str:
-        """The house's own loss, and how many other measures there are."""
+        """The loss that searches make least, and how many other measures there are."""
         loss = next((each.overall for each in self.measures if each.name == "loss"), None)
         words = "" if loss is None else f", loss {loss:.4f}"
         return f"{self.rows:,} rows by {len(self.measures)} measures{words}"

@@ -25,7 +25,7 @@ from tclose.verify.audit import Audit
 from tclose.verify.verdict import RequirementRecord
 
 CountsByPart = dict[str, dict[str, int]]
-EARLIER = "only in certificates of earlier versions: now in the plan, which stays in the house"
+EARLIER = "only in certificates of earlier versions: now in the plan, which stays with the steward"
 
 
 class Hashes(Record):

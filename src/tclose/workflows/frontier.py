@@ -138,8 +138,8 @@ def _describe_budget(budget: Budget, points: int, names: Sequence[str]) -> str:
 def _choose_measure(name: str, bound: BoundTable) -> Callable[[Outcome], float]:
     """What a proposal loses by a measure; the less the better.
 
-    Sizes and the house's own loss follow from the proposal itself. For any other measure the rows
-    are recoded in memory and held against the original.
+    Sizes and the loss that searches make least follow from the proposal itself. For any other
+    measure the rows are recoded in memory and held against the original.
     """
     if name == "loss":
         return lambda outcome: outcome.loss

@@ -115,8 +115,8 @@ class Closeness(AttributeRequirement):
 class TCloseness(Closeness):
     """D[class, table] ≤ t (Li 2007, definition 2), decided exactly.
 
-    Every distance of the house is convex (or quasi-convex) in the class's distribution, so merging
-    classes never raises the largest distance (Li 2007, fact 2).
+    Every distance is convex (or quasi-convex) in the class's distribution, so merging classes never
+    raises the largest distance (Li 2007, fact 2).
     """
 
     name = "t-closeness"

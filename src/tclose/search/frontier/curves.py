@@ -117,7 +117,7 @@ class Frontier(Tabular, Drawable):
 
     @property
     def knee(self) -> Point | None:
-        """The knee of the first curve: a suggestion; nothing in the house acts on it."""
+        """The knee of the first curve: a suggestion; nothing acts on it."""
         return self.curves[0].knee if self.curves else None
 
     @property
