@@ -125,6 +125,8 @@ def number_text(value: float) -> str:
 
     >>> number_text(5.0), number_text(0.37500001), number_text(0.0), number_text(0.99999)
     ('5', '0.3750', '0', '0.99999')
+    >>> number_text(0.0000130719), number_text(-1e-9)
+    ('0.000013', 'just below 0')
     """
     if math.isinf(value):
         return "infinite"
@@ -133,7 +135,9 @@ def number_text(value: float) -> str:
     if abs(value) >= 1000:
         return f"{value:,.1f}"
     text = f"{value:.4f}"
-    return text if float(text) != int(float(text)) else f"{value:.6g}"
+    if float(text) == int(float(text)):
+        text = f"{value:.6f}".rstrip("0").rstrip(".")
+    return text if text.strip("-0") else f"just {'above' if value > 0 else 'below'} 0"
 
 
 def share_text(share: float) -> str:

@@ -544,7 +544,7 @@ def test_the_users_edition_of_an_audit_is_refused_on_the_command_line(home: Path
 
 
 def test_arcs_are_an_option(home: Path) -> None:
-    for more, words in (((), "more of the class"), (("--arcs",), "arcs: mass to be moved")):
+    for more, words in (((), "the class has more"), (("--arcs",), "arcs: mass to be moved")):
         Path("a.svg").unlink(missing_ok=True)
         result = run("explain", "table.csv", "-p", "policy.toml", "--svg", "a.svg", *more)
         assert result.exit_code == 0, result.stderr

@@ -135,8 +135,8 @@ def draw_differences(why: Explanation, *, inline: bool = False, wide: int = WIDE
     parts = [
         text(12, 26, title, size=16, weight="bold"),
         text(12, 48, _describe_distance(why)),
-        text(middle - 10, plot.top - 12, "◂ less of the class", anchor="end", fill=SOFT),
-        text(middle + 10, plot.top - 12, "more of the class ▸", fill=SOFT),
+        text(middle - 10, plot.top - 12, "◂ the class has less", anchor="end", fill=SOFT),
+        text(middle + 10, plot.top - 12, "the class has more ▸", fill=SOFT),
     ]
     for name, shares in groups:
         if named:

@@ -165,7 +165,7 @@ def make_frontier_section(
     drawn = draw_frontier(frontier, inline=True, link=link, current=current)
     picture = Picture(title, drawn, numbers)
     sentences = (Paragraph(sentence) for sentence in describe_frontier(frontier))
-    parts: list[Part] = [Paragraph(PROPOSED), picture, *sentences, Paragraph(KNEE_RULE, "note")]
+    parts: list[Part] = [Paragraph(PROPOSED), picture, *sentences, Paragraph(KNEE_RULE, "aside")]
     return Section("frontier", "What a stricter promise costs", tuple(parts))
 
 

@@ -62,7 +62,8 @@ def describe_lattice(survey: Survey) -> str:
     words = f"{survey.lattice.size:,} nodes"
     if survey.points:
         words += f", {len(survey.holding):,} of which keep the promise; "
-        words += f"{len(survey.minimal):,} of these have nothing finer below them that does"
+        have = "has" if len(survey.minimal) == 1 else "have"
+        words += f"{len(survey.minimal):,} of these {have} nothing finer below that does"
     else:
         words += ", too many to look at one by one"
         words += " in the time given" if survey.lattice.size <= MOST_NODES else ""
@@ -216,8 +217,8 @@ def _draw_heading(survey: Survey, plot: Plot) -> Iterator[str]:
         yield box(LEFT + 70 + 8 * at, 94, 8, 12, mix_losses(at / 19))
     yield text(LEFT, 104, f"loss {low:.3g}")
     yield text(LEFT + 236, 104, f"{high:.3g} ({survey.measure})")
-    key = plot.right - 400
-    for offset, mark in ((0, HOLDS), (136, FAILS), (216, MINIMAL), (290, BEST)):
+    key = plot.right - 430
+    for offset, mark in ((0, HOLDS), (150, FAILS), (240, MINIMAL), (322, BEST)):
         yield _draw_node(key + offset, 100, 6, PAPER, mark)
         yield text(key + offset + 13, 104, "breaks it" if mark is FAILS else mark.words)
 

@@ -64,7 +64,8 @@ class Plot:
             yield line(self.left, self.floor, self.right, self.floor, INK)
         if title:
             longest = max((len(write(tick)) for tick in ticks), default=0)
-            x, middle = self.left - 18 - LETTER * longest, (self.top + self.floor) / 2
+            x = max(self.left - 24 - LETTER * longest, 12)
+            middle = (self.top + self.floor) / 2
             yield text(x, middle, title, anchor="middle", turned=-90, fill=SOFT)
 
     def draw_below(

@@ -28,6 +28,8 @@ NARROW, WIDE, SMALL = 520, 980, 340
 ROW = 26
 LONGEST = 17
 """Letters of a name that lies beside its bars."""
+LONGEST_END = 20
+"""Letters of the first and of the last bin of a small chart."""
 CURVES_WIDE = 860
 BELOW = 60
 """What the axis takes below the plot."""
@@ -90,7 +92,7 @@ def _draw_histogram(
 
 def _draw_ends(chart: HistogramChart, plot: Plot) -> Iterator[str]:
     """The first and the last bin, where there is no room for the others."""
-    longest = LONGEST if len(chart.bins) > 1 else 2 * LONGEST
+    longest = LONGEST_END if len(chart.bins) > 1 else 2 * LONGEST_END
     y = plot.floor + 18
     yield text(plot.left, y, shorten(chart.bins[0], longest), fill=SOFT, title=chart.bins[0])
     if len(chart.bins) > 1:

@@ -129,7 +129,7 @@ def make_attacks_section(subject: Subject) -> Section:
     else:
         parts.append(Paragraph("No attack that was tried found anything.", "good"))
     if quiet:
-        names = "; ".join(name_attack(finding, subject) for finding in quiet)
+        names = "; ".join(dict.fromkeys(name_attack(finding, subject) for finding in quiet))
         parts.append(Paragraph(f"{len(quiet)} found nothing: {names}."))
         told = ((f"{name_attack(f, subject)}.", _describe_finding(f, subject)) for f in quiet)
         parts.append(Folded("What found nothing, in words", (Points(tuple(told)),)))
@@ -265,10 +265,17 @@ def make_presets_section(subject: Subject) -> Section:
         "its own tables, and is no verdict on this."
     )
     entries = tuple((f"k = {k}, {name}.", f"{by}. {says}") for k, name, by, says in PRESETS)
-    parts = (lead, Points(entries), Paragraph(ABOUT_T, "note"))
+    parts = (lead, Points(entries), Paragraph(ABOUT_T))
     return Section("thresholds", "Thresholds that others use", parts)
 
 
+ENDED = {
+    "budget": "when its effort was spent",
+    "clock": "by the clock",
+    "cancelled": "by hand",
+    "finished": "with nothing left to try",
+}
+"""How a search ended, in words."""
 LONGEST_NUMBER = 26
 """What is longer is a hash, even one that reads like a number."""
 RECOUNTED = (
@@ -322,7 +329,7 @@ def _list_method(
         "steps": "as published, nothing after" if certificate.polish is False else None,
         "seconds allowed": certificate.seconds,
         "share of rows that may be left out": certificate.suppression,
-        "the search ended": certificate.stopped,
+        "the search ended": ENDED.get(certificate.stopped or ""),
         "rows read": certificate.input_rows,
     }
     for name, value in shown.items():
@@ -347,7 +354,7 @@ def _list_hashes(subject: Subject) -> Iterator[tuple[str, str]]:
         if name in guessable or value is None:
             continue
         if isinstance(value, dict):
-            about = "hierarchy of " if name == "hierarchies" else ""
-            yield from ((f"{about}{which}", digest) for which, digest in value.items())
+            about = "hierarchy of" if name == "hierarchies" else "file"
+            yield from ((f"{about} {which}", digest) for which, digest in value.items())
         else:
             yield name, value

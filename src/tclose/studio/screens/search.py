@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from tclose.errors import UsageError
+from tclose.report.sections.findings import ENDED
 from tclose.search import METHODS
 from tclose.studio.project import Raw, Run
 from tclose.studio.screens.jobs import draw_curve
@@ -41,7 +42,8 @@ def describe_run(run: Run) -> dict[str, object]:
     certificate, policy = run.certificate, run.policy
     left_out = certificate.left_out.rows if certificate.left_out else 0
     return {
-        "number": run.number, "method": certificate.method, "stopped": certificate.stopped,
+        "number": run.number, "method": certificate.method,
+        "ended": ENDED.get(certificate.stopped or "", ""),
         "loss": certificate.loss.overall if certificate.loss else None,
         "classes": certificate.sizes.classes if certificate.sizes else 0,
         "smallest": certificate.sizes.smallest if certificate.sizes else 0,
