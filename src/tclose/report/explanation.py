@@ -18,12 +18,14 @@ ALONG = {"hierarchical": "up and down the hierarchy", "equal": "by way of a comm
 MOST_VALUES = 24
 MOST_MOVES = 40
 STEP = 44
-LEFT, RIGHT, TOP = 64, 24, 92
+LEFT, RIGHT, TOP = 64, 24, 66
 ARCS, BARS = 150, 190
 AMOUNT = (34, 11)
 """The room of an amount that is written on an arc."""
 LONGEST = 22
 """Letters of a value below its bars."""
+TITLED = 26
+"""What the title of a picture takes that stands by itself."""
 ROW = 22
 """Units from one diverging bar to the next."""
 OTHERS = "other values"
@@ -125,7 +127,8 @@ def draw_differences(why: Explanation, *, inline: bool = False, wide: int = WIDE
     groups = group_shares(why)
     named = len(groups) > 1
     left = 250 if wide > NARROW else 150
-    top, letters = 96, left // 8
+    heading = 0 if inline else TITLED
+    top, letters = 70 + heading, left // 8
     rows = sum(len(shares) + named for _, shares in groups)
     plot = Plot(left + 64, top, wide - 64, top + ROW * rows)
     most = max((abs(float(share.difference)) for _, some in groups for share in some), default=0.0)
@@ -133,8 +136,8 @@ def draw_differences(why: Explanation, *, inline: bool = False, wide: int = WIDE
     middle, y = across.place(0.0), plot.top
     title = f"Class {why.number}: {why.attribute} beside the whole table"
     parts = [
-        text(12, 26, title, size=16, weight="bold"),
-        text(12, 48, _describe_distance(why)),
+        *([] if inline else [text(12, 26, title, size=16, weight="bold")]),
+        text(12, 22 + heading, _describe_distance(why)),
         text(middle - 10, plot.top - 12, "◂ the class has less", anchor="end", fill=SOFT),
         text(middle + 10, plot.top - 12, "the class has more ▸", fill=SOFT),
     ]
@@ -169,12 +172,14 @@ def draw_flow(why: Explanation, *, inline: bool = False) -> str:
     shares, moves, hidden = _choose_shown(why)
     width = max(LEFT + STEP * len(shares) + RIGHT, 620)
     longest = max(len(shorten(share.value, LONGEST)) for share in shares)
-    plot = Plot(LEFT - 6, TOP + ARCS + 20, width - RIGHT, TOP + ARCS + BARS)
+    heading = 0 if inline else TITLED
+    ground = TOP + heading + ARCS
+    plot = Plot(LEFT - 6, ground + 20, width - RIGHT, ground + BARS)
     title = f"Class {why.number}: {why.attribute} in the class and in the whole table"
     parts = [
-        text(LEFT, 26, title, size=16, weight="bold"),
-        *_draw_heading(why, hidden),
-        *_draw_arcs(shares, moves, TOP + ARCS),
+        *([] if inline else [text(LEFT, 26, title, size=16, weight="bold")]),
+        *_draw_legend(why, hidden, heading),
+        *_draw_arcs(shares, moves, ground),
         *_draw_shares(shares, plot),
     ]
     described = f"{why.by} distance {why.distance:.4f}; {len(why.moves)} moves of mass"
@@ -210,13 +215,13 @@ def _gather_moves(moves: Sequence[Step], kept: set[str]) -> list[Step]:
     return [move for (source, target), move in sums.items() if source != target]
 
 
-def _draw_heading(why: Explanation, hidden: int) -> Iterator[str]:
+def _draw_legend(why: Explanation, hidden: int, top: float) -> Iterator[str]:
     more = f"; {hidden} smaller moves not drawn" if hidden else ""
-    yield text(LEFT, 46, f"{_describe_distance(why)}{more}")
+    yield text(LEFT, top + 20, f"{_describe_distance(why)}{more}")
     for offset, colour, where in ((0, CLASS, "class"), (150, TABLE, "table")):
-        yield box(LEFT + offset, 58, 12, 12, colour)
-        yield text(LEFT + offset + 18, 68, f"share in the {where}")
-    yield text(LEFT + 300, 68, "arcs: mass to be moved", fill=SOFT)
+        yield box(LEFT + offset, top + 32, 12, 12, colour)
+        yield text(LEFT + offset + 18, top + 42, f"share in the {where}")
+    yield text(LEFT + 300, top + 42, "arcs: mass to be moved", fill=SOFT)
 
 
 def _describe_distance(why: Explanation) -> str:

@@ -28,7 +28,9 @@ MOST_LINKED = 400
 MOST_NAMED = 60
 MOST_BESIDE = 9
 """Nodes of one height that can be named in words."""
-LEFT, RIGHT, TOP, BOTTOM = 60, 30, 128, 56
+LEFT, RIGHT, TOP, BOTTOM = 60, 30, 56, 56
+HEADING = 72
+"""What a picture takes that says by itself what it shows."""
 SHOWN = ("levels", "loss", "classes", "left_out")
 """What is told of a node in plain values."""
 
@@ -62,8 +64,8 @@ def describe_lattice(survey: Survey) -> str:
     words = f"{survey.lattice.size:,} nodes"
     if survey.points:
         words += f", {len(survey.holding):,} of which keep the promise; "
-        have = "has" if len(survey.minimal) == 1 else "have"
-        words += f"{len(survey.minimal):,} of these {have} nothing finer below that does"
+        have, them = ("has", "it") if len(survey.minimal) == 1 else ("have", "them")
+        words += f"{len(survey.minimal):,} of these {have} nothing finer below {them} that does"
     else:
         words += ", too many to look at one by one"
         words += " in the time given" if survey.lattice.size <= MOST_NODES else ""
@@ -176,7 +178,8 @@ def draw_lattice(
     width = max(int(LEFT + gap * widest + RIGHT), 880)
     lines = len(survey.columns) if _has_room(survey) else 1
     step = 44 + 12 * lines if len(survey.points) <= MOST_NAMED else 36
-    plot = Plot(LEFT, TOP, width - RIGHT, TOP + step * survey.lattice.height)
+    top = TOP if inline else TOP + HEADING
+    plot = Plot(LEFT, top, width - RIGHT, top + step * survey.lattice.height)
     base = sum(survey.lattice.low)
     up = Axis(base, base + survey.lattice.height, plot.floor, plot.top)
     places, heights = {}, []
@@ -187,7 +190,8 @@ def draw_lattice(
             places[point.levels] = (x, up.place(height))
     bottom = plot.floor + BOTTOM + 12 * lines
     parts = [
-        *_draw_heading(survey, plot),
+        *([] if inline else _draw_heading(survey)),
+        *_draw_key(survey, plot),
         *plot.draw_upward(up, heights, lambda height: f"{height:g}", ruled=False),
         text(8, bottom - 12, "height: levels added up; 0 is the raw table", fill=SOFT),
         *_draw_links(survey, places),
@@ -206,21 +210,26 @@ def _has_room(survey: Survey) -> bool:
     return bool(survey.words) and max(survey.heights) <= MOST_BESIDE
 
 
-def _draw_heading(survey: Survey, plot: Plot) -> Iterator[str]:
+def _draw_heading(survey: Survey) -> Iterator[str]:
     names = ", ".join(f"{name} {low}–{high}" for name, low, high in _list_bounds(survey))
     yield text(LEFT, 24, name_lattice(survey), size=16, weight="bold")
     yield text(LEFT, 44, f"Levels: {names}")
     for at, sentence in enumerate(describe_lattice(survey).split(". ")):
         yield text(LEFT, 62 + 16 * at, sentence)
+
+
+def _draw_key(survey: Survey, plot: Plot) -> Iterator[str]:
+    """The colours of losses and the marks of nodes, above the plot."""
     low, high = _find_ends(survey)
+    y = plot.top - 24
     for at in range(20):
-        yield box(LEFT + 70 + 8 * at, 94, 8, 12, mix_losses(at / 19))
-    yield text(LEFT, 104, f"loss {low:.3g}")
-    yield text(LEFT + 236, 104, f"{high:.3g} ({survey.measure})")
+        yield box(LEFT + 70 + 8 * at, y - 10, 8, 12, mix_losses(at / 19))
+    yield text(LEFT, y, f"loss {low:.3g}")
+    yield text(LEFT + 236, y, f"{high:.3g} ({survey.measure})")
     key = plot.right - 430
     for offset, mark in ((0, HOLDS), (150, FAILS), (240, MINIMAL), (322, BEST)):
-        yield _draw_node(key + offset, 100, 6, PAPER, mark)
-        yield text(key + offset + 13, 104, "breaks it" if mark is FAILS else mark.words)
+        yield _draw_node(key + offset, y - 4, 6, PAPER, mark)
+        yield text(key + offset + 13, y, "breaks it" if mark is FAILS else mark.words)
 
 
 def _draw_links(survey: Survey, places: Places) -> Iterator[str]:
