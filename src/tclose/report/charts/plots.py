@@ -28,8 +28,6 @@ NARROW, WIDE, SMALL = 520, 980, 340
 ROW = 26
 LONGEST = 17
 """Letters of a name that lies beside its bars."""
-LONGEST_END = 20
-"""Letters of the first and of the last bin of a small chart."""
 CURVES_WIDE = 860
 BELOW = 60
 """What the axis takes below the plot."""
@@ -92,12 +90,11 @@ def _draw_histogram(
 
 def _draw_ends(chart: HistogramChart, plot: Plot) -> Iterator[str]:
     """The first and the last bin, where there is no room for the others."""
-    longest = LONGEST_END if len(chart.bins) > 1 else 2 * LONGEST_END
-    y = plot.floor + 18
-    yield text(plot.left, y, shorten(chart.bins[0], longest), fill=SOFT, title=chart.bins[0])
-    if len(chart.bins) > 1:
-        last = chart.bins[-1]
-        yield text(plot.right, y, shorten(last, longest), anchor="end", fill=SOFT, title=last)
+    longest, y = LONGEST if len(chart.bins) > 1 else 2 * LONGEST, plot.floor + 18
+    ends = ((chart.bins[0], plot.left, ""), (chart.bins[-1], plot.right, "end"))
+    for name, x, anchor in ends[: len(chart.bins)]:
+        short = shorten(name.removesuffix(" of the range"), longest)  # which, is said below
+        yield text(x, y, short, anchor=anchor, fill=SOFT, title=name)
     middle = (plot.left + plot.right) / 2
     yield text(middle, y + 16, chart.across, anchor="middle", fill=SOFT)
 
