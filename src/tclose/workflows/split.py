@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +18,8 @@ from tclose.data.binding import BoundTable, open_source, refuse_empty_texts
 from tclose.data.engines.frames.release import convert_like
 from tclose.data.io.counting import file_hash
 from tclose.data.io.files import refuse_folder, take_rows, write_folder, write_table
-from tclose.data.io.paths import AS_FOUND, Reading, find_files
-from tclose.data.io.records import FORMS, Form, Layout, LayoutFile
+from tclose.data.io.paths import AS_FOUND, Reading
+from tclose.data.io.records import FORMS, Form, Layout
 from tclose.data.recognize import describe_exposed
 from tclose.data.source import Source
 from tclose.errors import InternalError, UsageError, nearest
@@ -29,7 +28,7 @@ from tclose.plain import escape_controls
 from tclose.recode import Pseudonyms
 from tclose.recode.forms import group_rows, shuffle_within_groups
 from tclose.search import Budget, Progress, method_named, problem_of
-from tclose.search.anatomy import Groups, Sets, deal_groups, find_associated, join_columns
+from tclose.search.anatomy import Groups, Sets, deal_groups
 from tclose.verify.certificate import AttackRecord, Certificate, Origin, ProjectionRecord
 from tclose.verify.forms import (
     CAVEATS,
@@ -47,6 +46,7 @@ from tclose.workflows.release.draft import (
     list_versions,
     make_pseudonyms,
 )
+from tclose.workflows.release.layout import choose_sets, choose_suffix, lay_out
 from tclose.workflows.release.publish import nothing_kept
 from tclose.workflows.release.targets import refuse_no_promise
 from tclose.workflows.release.task import record_trials, refuse_infeasible
@@ -56,7 +56,6 @@ Tables = dict[str, pa.Table]
 Made = tuple[Tables, tuple[Finding, ...], dict[str, Any]]
 """Tables by their file, what they tell together, and what a certificate says of the search."""
 Checked = tuple[Recount, Certificate]
-KINDS = ("csv", "parquet", "arrow")
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ def split(
     if output is not None:
         refuse_folder(output)
     bound = check(data, policy, reading=reading)
-    suffix = _choose_suffix(kind, data)
+    suffix = choose_suffix(kind, data)
     _refuse(bound, form, suffix if output is not None else None)
     if bound.policy.release.add:
         hint = "leave it out, or release one table with anonymize"
@@ -146,7 +145,7 @@ def split(
         raise UsageError(what, where="release.formulas", hint=hint)
     wishes = bound.policy.search
     budget = budget_of(wishes, seconds, effort, seed, 0, cancelled=cancelled, progress=progress)
-    layout = _lay_out(bound, form, _choose_sets(bound, form, sets), suffix)
+    layout = lay_out(bound, form, choose_sets(bound, form, sets), suffix)
     pseudonyms = make_pseudonyms(key)
     if form == "projections":
         given = {"key": pseudonyms.key, "reading": reading}
@@ -300,100 +299,3 @@ def _refuse(bound: BoundTable, form: Form, suffix: str | None) -> None:
     if suffix is not None:
         written = (*bound.classes.quasi, *bound.attributes)
         refuse_empty_texts(bound, written, f"table{suffix}", "parquet (--kind parquet)")
-
-
-def _choose_suffix(kind: str | None, data: Any) -> str:
-    """How the files are written: as asked, or like the file that was read."""
-    if kind is None:
-        found = find_files(Path(data)).kind if isinstance(data, str | Path) else "text"
-        kind = found if found in KINDS else "csv"
-    if kind not in KINDS:
-        raise UsageError(f"tables are written as {', '.join(KINDS)}", where="--kind")
-    return f".{kind}"
-
-
-# --- which columns go together, and which file holds what
-
-
-def _choose_sets(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] | None) -> Sets:
-    """The columns that are published together: as given, or those that go together."""
-    quasi, sensitive = bound.classes.quasi, tuple(bound.attributes)
-    names = (*quasi, *sensitive) if form == "slicing" else sensitive
-    joint = [promise.columns for promise in bound.policy.joint]
-    if given is not None:
-        _refuse_sets(bound, names, given)
-        made = join_columns(names, given)
-        for columns in joint:
-            if not any(set(columns) <= set(part) for part in made):
-                what = f"a joint promise is about {', '.join(columns)}, which are in different sets"
-                raise UsageError(what, where="sets", hint="name them in one set")
-        return made
-    if form == "anatomy":
-        return join_columns(names, joint)
-    parted = find_associated(bound.cells, sensitive, joint)
-    return (*find_associated(bound.cells, quasi), *parted) if form == "slicing" else parted
-
-
-def _lay_out(bound: BoundTable, form: Form, sets: Sets, suffix: str) -> Layout:
-    """The files of a form, their columns, and the columns that are added."""
-    taken = set(bound.source.columns)
-    group, count = _find_free("group", taken), _find_free("count", taken)
-    sensitive = [names for names in sets if set(names) <= set(bound.attributes)]
-    if form == "slicing":
-        sliced = LayoutFile(file=f"sliced{suffix}", role="sliced", columns=tuple(bound.attributes))
-        return Layout(form=form, group=group, parts=(sliced,), sets=sets)
-    if form == "projections":
-        projections = tuple(
-            LayoutFile(file=f"projection-{at}{suffix}", role="projection", columns=names)
-            for at, names in enumerate(sensitive, 1)
-        )
-        return Layout(form=form, parts=projections, sets=sets)
-    files = _number_alike([f"sensitive-{_plain('-'.join(names))}" for names in sensitive])
-    parts = [LayoutFile(file=f"quasi{suffix}", role="quasi", columns=())]
-    parts += [
-        LayoutFile(file=f"{file}{suffix}", role="sensitive", columns=names)
-        for file, names in zip(files, sensitive, strict=True)
-    ]
-    return Layout(form=form, group=group, count=count, parts=tuple(parts), sets=sets)
-
-
-def _refuse_sets(bound: BoundTable, names: Sequence[str], given: Sequence[Sequence[str]]) -> None:
-    listed = [name for group in given for name in group]
-    for name in listed:
-        if name not in names:
-            what = f"{name!r} is no column that can be put into a set"
-            raise UsageError(what, where="sets", hint=nearest(name, names))
-    if len(set(listed)) < len(listed):
-        raise UsageError("a column is named twice", where="sets", hint="sets must be disjoint")
-    for group in given:
-        inside = [name in bound.attributes for name in group]
-        if any(inside) and not all(inside):
-            raise UsageError(
-                "a set has both quasi-identifiers and sensitive attributes, whose links are to be "
-                "broken",
-                where="sets",
-                hint="name them in different sets",
-            )
-
-
-def _find_free(name: str, taken: set[str]) -> str:
-    """A column's name that the table does not have."""
-    while name in {column.lower() for column in taken}:
-        name += "_"
-    return name
-
-
-def _plain(name: str) -> str:
-    """A name that any file system takes: "the illness, in short" is the-illness-in-short."""
-    return re.sub(r"[^\w-]+", "-", name, flags=re.ASCII).strip("-").lower() or "attribute"
-
-
-def _number_alike(names: Sequence[str]) -> list[str]:
-    """The names, numbered where two are alike: a, b, a-2."""
-    made: list[str] = []
-    for name in names:
-        number, unique = 2, name
-        while unique in made:
-            unique, number = f"{name}-{number}", number + 1
-        made.append(unique)
-    return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -10,7 +10,7 @@ from starlette.responses import Response
 import tclose
 from tclose.errors import UsageError
 from tclose.plain import exact
-from tclose.report.document import Picture, Table
+from tclose.report.document import Picture, Table, Tone
 from tclose.report.frontier import describe_point, make_frontier_section
 from tclose.report.lattice import draw_lattice, summarize_lattice
 from tclose.search.frontier.curves import Frontier, Point
@@ -188,14 +188,21 @@ def compare_runs(visit: Visit, first: Run, second: Run, values: dict[str, Any]) 
             ("rows left out", "left_out"), ("k asked", "k"),
         )
     ]  # fmt: skip
-    return {
-        "first": first.number, "second": second.number,
-        "groups": [
-            ("Classes and loss", counts), ("Loss per column", rows),
-            ("Attained", [(name, *line) for name, line in attained.items()]),
-            ("Attacks: rows that each concerns", [(n, *line) for n, line in attacks.items()]),
-        ],
-    }  # fmt: skip
+    groups = {
+        "Classes and loss": counts,
+        "Loss per column": rows,
+        "Attained": [(name, *line) for name, line in attained.items()],
+        "Attacks: rows that each concerns": [(name, *line) for name, line in attacks.items()],
+    }
+    headings = ("", f"run {first.number}", f"run {second.number}")
+    tables = [_tabulate(title, headings, lines) for title, lines in groups.items() if lines]
+    return {"first": first.number, "second": second.number, "tables": tables}
+
+
+def _tabulate(title: str, headings: tuple[str, ...], lines: Sequence[tuple[str, ...]]) -> Table:
+    """Two runs side by side; what is the same in both stands back."""
+    tones: list[Tone] = ["aside" if first == second else "plain" for _, first, second in lines]
+    return Table(title, headings, tuple(lines), (1, 2), tuple(tones))
 
 
 def _write(value: object) -> str:
