@@ -84,7 +84,8 @@ def anonymize(
     """
     targets = Targets.parse(output, certificate, plan)
     reading.refuse_idle_query(data)
-    refuse_lone_key(given, given_key)
+    if given_key is not None:
+        refuse_lone_key(given)
     table = open_table(data, policy, reading)
     bound = table.bind_or_summarize()
     wishes = bound.policy.search

@@ -200,9 +200,9 @@ class GroupedTask(SearchTask):
         )
 
 
-def refuse_lone_key(given: Any, given_key: str | None) -> None:
+def refuse_lone_key(given: Any) -> None:
     """Raises where a column to link rows by is named, and no release."""
-    if given is None and given_key is not None:
+    if given is None:
         what = "a column to link rows by is of use only with earlier releases"
         raise UsageError(what, where="given_key", hint="name them, too (--given)")
 
