@@ -317,7 +317,7 @@ def explain(
     The moves are shown twice, between neighbours and from value to value; either way their costs
     add up to the distance. This prints values of the table: it is for the steward's own eyes.
     """
-    from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
+    from tclose.data.io.files import write_text
     from tclose.report import draw_differences, draw_flow
     from tclose.report.explanation import summarize_explanation
     from tclose.report.fragments import draw_matrix, summarize_matrix
@@ -326,9 +326,7 @@ def explain(
         raise UsageError("arcs of what?", where="arcs", hint="name a picture with --svg")
 
     if svg is not None:
-        refuse_unwritable(svg)
-        refuse_overwriting(svg, (file, declared["policy"]), "the picture")
-        options.refuse_taken((svg,), force=force)
+        options.refuse_picture(svg, (file, declared["policy"]), force=force)
     if fragments:
         if class_number is not None or attribute is not None or arcs:
             what = "fragments are of the whole table and of two columns"

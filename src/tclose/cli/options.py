@@ -244,6 +244,15 @@ def refuse_taken(paths: Iterable[object], *, force: bool, inputs: Iterable[objec
             raise UsageError("there is no such folder", where=str(path.parent), hint=hint)
 
 
+def refuse_picture(svg: Path, inputs: Iterable[object], *, force: bool) -> None:
+    """Raises where a picture could not be drawn to a file, before any work is done for it."""
+    from tclose.data.io.files import refuse_overwriting, refuse_unwritable
+
+    refuse_unwritable(svg)
+    refuse_overwriting(svg, inputs, "the picture")
+    refuse_taken((svg,), force=force)
+
+
 def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
     """Names and values written as `a=1,b=2`; one with a comma stands in double quotes.
 

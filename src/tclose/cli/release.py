@@ -348,14 +348,13 @@ def frontier(
 
     Ctrl-C stops after the points that are done. Nothing is released, and nothing is chosen.
     """
-    from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
+    from tclose.data.io.files import write_text
     from tclose.report.frontier import draw_frontier, make_frontier_document, summarize_frontier
     from tclose.report.render.saving import choose_file, refuse_report, save_document
 
-    refuse_unwritable(svg)
-    refuse_overwriting(svg, (file, policy, population), "the picture")
+    options.refuse_picture(svg, (file, policy, population), force=force)
     refuse_report(report, "external", (file, policy, population), (svg,))
-    options.refuse_taken((svg, report), force=force)
+    options.refuse_taken((report,), force=force)
     with console.show_steps(READING, SEARCHING) as display:
         found = tclose.frontier(
             file,
@@ -399,12 +398,10 @@ def lattice(
     A lattice of up to 20 000 nodes is looked at node by node and, up to 5 000, drawn; of a larger
     one the best node is searched for, with a bound on what any node loses.
     """
-    from tclose.data.io.files import refuse_overwriting, refuse_unwritable, write_text
+    from tclose.data.io.files import write_text
     from tclose.report.lattice import draw_lattice, lattice_to_json, summarize_lattice
 
-    refuse_unwritable(svg)
-    refuse_overwriting(svg, (file, policy, population), "the picture")
-    options.refuse_taken((svg,), force=force)
+    options.refuse_picture(svg, (file, policy, population), force=force)
     with console.show_steps(READING, SEARCHING) as display:
         found = tclose.lattice(
             file,

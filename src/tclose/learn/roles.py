@@ -126,21 +126,17 @@ def _list_columns(names: Any, columns: Sequence[str], role: str) -> list[str]:
 def _refuse_unsuited(policy: Policy) -> None:
     """Raises where a policy asks for what no transformer can do."""
     release = policy.release
-    if release.rows != "keep" and "rows" in release.model_fields_set:
-        raise RefusedError("a transformer keeps the order of the rows", where="release.rows")
-    if release.identifiers == "pseudonym":
-        where = "release.identifiers"
-        raise RefusedError("a transformer keeps no key for pseudonyms", where=where)
-    if release.add:
-        raise RefusedError("a transformer adds no columns", where="release.add")
-    if policy.subject is not None:
-        where = f"columns.{policy.subject}"
-        raise RefusedError("a transformer keeps no key for the pseudonyms of persons", where=where)
-    if release.suppresses_cells:
-        what = "a transformer cannot tell which cells of other rows would be suppressed"
-        raise RefusedError(what, where="release.recoding")
-    if policy.search.masking != "none":
-        raise RefusedError("a transformer does not change sensitive values", where="search.masking")
-    if release.leftover not in ("drop", "root"):
-        where = "release.leftover"
-        raise RefusedError("a transformer does not change sensitive values", where=where)
+    shuffles = release.rows != "keep" and "rows" in release.model_fields_set
+    for is_asked, where, what in (
+        (shuffles, "release.rows", "keeps the order of the rows"),
+        (release.identifiers == "pseudonym", "release.identifiers", "keeps no key for pseudonyms"),
+        (release.add, "release.add", "adds no columns"),
+        (policy.subject, f"columns.{policy.subject}", "keeps no key for the pseudonyms of persons"),
+        (release.suppresses_cells, "release.recoding",
+         "cannot tell which cells of other rows would be suppressed"),
+        (policy.search.masking != "none", "search.masking", "does not change sensitive values"),
+        (release.leftover not in ("drop", "root"), "release.leftover",
+         "does not change sensitive values"),
+    ):  # fmt: skip
+        if is_asked:
+            raise RefusedError(f"a transformer {what}", where=where)
