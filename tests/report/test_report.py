@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import tclose
+from tclose.attacks.suite import attack_release
 from tclose.errors import UsageError
 from tclose.report.document import (
     Bars,
@@ -31,7 +32,8 @@ from tclose.report.document import (
 )
 from tclose.report.render.saving import render_page, save_document
 from tclose.report.render.terminal import write_plain_text
-from tclose.report.sections.findings import ABOUT_T, PRESETS
+from tclose.report.sections.findings import ABOUT_T, ENDED, PRESETS
+from tclose.sample import write_hospital
 from tclose.verify.recheck import Check
 
 RELEASE = [
@@ -136,6 +138,27 @@ def test_risks_are_those_of_the_attacks(case: Any, tmp_path: Path) -> None:
     assert shown["one person: surest guess"] == surest
     rightly = (f"{len(size) / sum(size):.1%}", f"before: {len(was) / sum(was):.1%}")
     assert shown["everybody: rows matched rightly"] == rightly
+
+
+def test_an_attack_that_found_nothing_on_two_levels_is_named_once(tmp_path: Path) -> None:
+    table, policy, _ = write_hospital(tmp_path, rows=200)
+    audit = tclose.audit(table, policy)
+    tried = [finding for finding in attack_release(audit.bound).findings if not finding.found]
+    assert sum(found.attack == "similarity" for found in tried) > 1, "on each level of diagnoses"
+    told = tclose.audit_report(audit).to_json()
+    (words,) = [
+        part["text"].partition(": ")[2].rstrip(".")
+        for part in parts(told, "attacks", "paragraph")
+        if " found nothing: " in part["text"]
+    ]
+    names = words.split("; ")
+    assert "Similarity, diagnosis" in names and len(names) == len(set(names))
+
+
+def test_how_a_search_ended_is_told_in_words(case: Any, tmp_path: Path) -> None:
+    told = release_json(case, tmp_path, "external")
+    rows = {row[0]: row[1] for row in parts(told, "method", "table")[0]["rows"]}
+    assert rows["the search ended"] == ENDED[case.release.certificate.stopped]
 
 
 def test_losses_are_those_of_the_release(case: Any, tmp_path: Path) -> None:
