@@ -133,7 +133,8 @@ def list_run_places(start: Ints, width: Ints) -> Ints:
     [5, 6, 0, 1, 2]
     """
     before = np.cumsum(width) - width
-    return np.arange(width.sum()) + np.repeat(start - before, width)
+    places: Ints = np.arange(width.sum()) + np.repeat(start - before, width)
+    return places
 
 
 def add_by_group(amount: Counts, group: NDArray[Any], groups: int) -> Counts:
