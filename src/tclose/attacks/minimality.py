@@ -19,7 +19,7 @@ from tclose.attacks.finding import Finding, report_classes
 from tclose.data.alignment import Alignment
 from tclose.distance.histogram import add_by_group, group_codes
 from tclose.plain import classes_text, describe_sample
-from tclose.requirements import Requirement, failing_classes, state_requirements
+from tclose.requirements import Requirement, failing_classes, list_stated
 from tclose.requirements.classes import Classes, partition_cells
 
 COST = 1e-6
@@ -39,9 +39,7 @@ def find_minimality(found: Alignment, seed: int = 1, effort: float = math.inf) -
     """
     assert found.linked is not None
     original = found.original
-    aside = original.policy.model_copy(update={"k_map": None, "presence": None})
-    stated = state_requirements(replace(original, policy=aside))
-    sensitive = [requirement for requirement in stated if requirement.attribute is not None]
+    sensitive = [each for each in list_stated(original) if each.attribute is not None]
     promised = [requirement for requirement in sensitive if requirement.capabilities.self_contained]
     if not sensitive:
         return "nothing is promised about sensitive attributes"

@@ -9,11 +9,12 @@ from tclose.requirements.evaluate import (
     evaluate,
     failing_classes,
     list_measurements,
+    list_stated,
     state_requirements,
 )
 from tclose.requirements.requirement import Capabilities, Measurement, ProposedCells, Requirement
 
 __all__ = [
     "Capabilities", "Evaluation", "Measurement", "ProposedCells", "Requirement", "evaluate",
-    "failing_classes", "list_measurements", "state_requirements",
+    "failing_classes", "list_measurements", "list_stated", "state_requirements",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ from tclose.requirements.requirement import (
 
 
 def state_requirements(table: StatedTable[P], population: P | None = None) -> list[Requirement]:
-    """Every requirement that the policy states."""
+    """Every requirement that the policy states, with the people who fit each class."""
 
     @cache
     def match_population() -> Ints:
@@ -33,9 +33,14 @@ def state_requirements(table: StatedTable[P], population: P | None = None) -> li
             )
         return table.match_population(population)
 
+    return [requirement.count_matches(match_population) for requirement in list_stated(table)]
+
+
+def list_stated(table: Table) -> list[Requirement]:
+    """Every requirement that the policy states; those about a population cannot be measured yet."""
     first, last = (
         [
-            requirement.count_matches(match_population)
+            requirement
             for kind in kinds
             if (stated := kind.find_statement(table.policy)) is not None
             for requirement in kind.from_policy(stated, table)
