@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from pyarrow import csv, parquet
 from typer.testing import Result
 
 import tclose
+from tclose.data.io.counting import connect_to_shared
 from tclose.data.io.files import take_rows
-from tclose.data.io.order import connect_in_order, hash_rows, shuffle_rows, shuffle_table
+from tclose.data.io.order import hash_rows, shuffle_rows, shuffle_table
 
 ROWS = 40
 ILLS = [f"illness {at * 7 % ROWS:02}" for at in range(ROWS)]
@@ -248,6 +250,17 @@ def test_values_of_any_type_that_differ_are_ordered_by_what_they_are(name: str) 
 
 def test_what_stands_in_one_column_is_not_taken_for_what_stands_in_two() -> None:
     table = pa.table({"a": ["1:x", "", None, "x"], "b": ["", "1:x", "x", None]})
-    connection = connect_in_order()
+    connection = connect_to_shared()
     high, low = hash_rows(table.to_batches()[0], connection)
     assert len(set(zip(high.tolist(), low.tolist(), strict=True))) == 4
+
+
+def test_a_process_that_is_forked_counts_with_an_engine_of_its_own() -> None:
+    before = read_ills(anonymize())
+    with get_context("fork").Pool(1) as pool:
+        assert pool.apply(release_ills) == before
+
+
+def release_ills() -> list[str]:
+    """What a process releases by itself."""
+    return read_ills(anonymize())

@@ -1,6 +1,7 @@
 """Judges small tables by the definitions alone, and compares every verdict of tclose with that.
 
     python tools/oracle/judge.py --tables 2000 --releases 100 --seed 1
+    python tools/oracle/judge.py --tables 1000000 --seconds 7200    (on every core)
     python tools/oracle/judge.py --tables 200 --engine ibis      (or spark)
 
 Thresholds lie exactly at what a table attains (it must hold) or a hair beyond (it must not), so
@@ -12,16 +13,24 @@ refused wrongly, with the seed of the table.
 from __future__ import annotations
 
 import argparse
+import math
+import multiprocessing
+import os
 import random
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
+from itertools import chain
 from typing import Any
 
 HAIR = Fraction(1, 10**9)
+TABLES, RELEASES = 200, 4
+"""How many a process judges at once."""
 GROUPS = {"left": ["a", "b", "c"], "right": ["d", "e"], "alone": ["f"]}
 GROUP_OF = {leaf: group for group, leaves in GROUPS.items() for leaf in leaves}
 Row = dict[str, str]
@@ -331,6 +340,47 @@ def judge_release(chance: random.Random) -> list[str] | None:
     return wrong
 
 
+@dataclass(frozen=True)
+class Tally:
+    """What was judged so far, and what was wrong."""
+
+    tables: int = 0
+    verdicts: int = 0
+    releases: int = 0
+    wrong: tuple[str, ...] = ()
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.tables + other.tables,
+            self.verdicts + other.verdicts,
+            self.releases + other.releases,
+            self.wrong + other.wrong,
+        )
+
+
+def judge_tables(seeds: range, engine: str = "arrow") -> Tally:
+    """Judges a table for each seed."""
+    make, verdicts, wrong = open_engine(engine), 0, []
+    for seed in seeds:
+        case = make_case(random.Random(seed))
+        verdicts += len(case.expected)
+        wrong += [f"table {seed}: {line}" for line in compare_verdicts(case, make)]
+    return Tally(len(seeds), verdicts, 0, tuple(wrong))
+
+
+def judge_releases(seeds: range) -> Tally:
+    """Makes and judges a release for each seed."""
+    found = {seed: judge_release(random.Random(f"release {seed}")) for seed in seeds}
+    made = {seed: lines for seed, lines in found.items() if lines is not None}
+    lines = tuple(f"release {seed}: {line}" for seed, each in made.items() for line in each)
+    return Tally(releases=len(made), wrong=lines)
+
+
+def split(first: int, count: int, size: int) -> list[range]:
+    """So many seeds from the first on, a few at a time."""
+    return [range(at, min(at + size, first + count)) for at in range(first, first + count, size)]
+
+
 def main() -> int:
     """Runs what was asked for; 1 where tclose was wrong."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -338,27 +388,29 @@ def main() -> int:
     parser.add_argument("--releases", type=int, default=0, help="releases that are made and judged")
     parser.add_argument("--seed", type=int, default=1, help="of the first table")
     parser.add_argument("--engine", default="arrow", choices=["arrow", "ibis", "spark"])
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after which no more begin")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args()
-    make = open_engine(asked.engine)
-    verdicts = wrong = made = 0
-    for seed in range(asked.seed, asked.seed + asked.tables):
-        case = make_case(random.Random(seed))
-        verdicts += len(case.expected)
-        for line in compare_verdicts(case, make):
-            wrong += 1
-            print(f"table {seed}: {line}")
-    for seed in range(asked.seed, asked.seed + asked.releases):
-        found = judge_release(random.Random(f"release {seed}"))
-        made += found is not None
-        for line in found or ():
-            wrong += 1
-            print(f"release {seed}: {line}")
+    end, tally = time.monotonic() + asked.seconds, Tally()
+    tables = split(asked.seed, asked.tables, TABLES)
+    releases = split(asked.seed, asked.releases, RELEASES)
+    with multiprocessing.get_context("spawn").Pool(asked.processes) as pool:
+        if asked.engine != "arrow":  # engines have processes of their own
+            results = map(partial(judge_tables, engine=asked.engine), tables)
+        else:
+            results = pool.imap_unordered(judge_tables, tables)
+        for result in chain(results, pool.imap_unordered(judge_releases, releases)):
+            tally += result
+            if result.wrong:
+                print("\n".join(result.wrong), flush=True)
+            if time.monotonic() > end:
+                pool.terminate()
+                break
     print(
-        f"{asked.engine}: {asked.tables:,} tables, {verdicts:,} verdicts, {made:,} releases; ",
-        end="",
+        f"{asked.engine}: {tally.tables:,} tables, {tally.verdicts:,} verdicts, "
+        f"{tally.releases:,} releases; {len(tally.wrong):,} wrong"
     )
-    print(f"{wrong:,} wrong")
-    return 1 if wrong else 0
+    return 1 if tally.wrong else 0
 
 
 if __name__ == "__main__":

@@ -7,9 +7,11 @@ hashed, and the hashes are added up: equal rows, equal sum, whatever the order.
 from __future__ import annotations
 
 import hashlib
+import os
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -62,6 +64,24 @@ def connect(memory: str | None = None) -> Connection:
     return connection
 
 
+def connect_to_shared() -> Connection:
+    """A connection for tables in memory, whose answers come in the order of the rows.
+
+    All are of one engine, which takes longer to start than a small table to count.
+    """
+    connection = _start_shared(os.getpid()).cursor()
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+@cache
+def _start_shared(process: int) -> Connection:
+    """The engine of a process: one that was forked has none of the threads of its parent's."""
+    connection = connect()
+    connection.execute("SET preserve_insertion_order = true")
+    return connection
+
+
 def buffer_for(connection: Connection, least: int) -> int:
     """How many bytes of a file are read at a time: several buffers must leave room for counts."""
     allowed = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
@@ -95,10 +115,9 @@ def fingerprint(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> str:
 
 def sum_hashes(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
     """The sums over some of a table's rows."""
-    connection = connect()
+    # One text for a moment, wherever it is looked at; names of zones are no part of it.
+    connection = connect_to_shared()
     try:
-        # One text for a moment, wherever it is looked at; names of zones are no part of it.
-        connection.execute("SET TimeZone = 'UTC'")
         plain = pa.schema([(f"c{at}", countable_type(f.type)) for at, f in enumerate(schema)])
         failed: list[BaseException] = []
         renamed = (

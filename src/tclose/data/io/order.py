@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Ints
-from tclose.data.io.counting import Connection, connect, make_countable
+from tclose.data.io.counting import Connection, connect_to_shared, make_countable
 from tclose.data.io.files import take_rows
 from tclose.data.io.paths import bytes_of
 from tclose.data.io.scratch import Scratch
@@ -71,14 +71,6 @@ def _read_halves(hashes: pa.Array) -> Ints:
     return some.view(">u8").reshape(-1, 2).astype(np.uint64)
 
 
-def connect_in_order() -> Connection:
-    """A connection whose answers come in the order of the rows that it was given."""
-    connection = connect()
-    connection.execute("SET preserve_insertion_order = true")
-    connection.execute("SET TimeZone = 'UTC'")
-    return connection
-
-
 def shuffle_table(table: pa.Table) -> Ints:
     """Which row comes at each place.
 
@@ -87,7 +79,7 @@ def shuffle_table(table: pa.Table) -> Ints:
     >>> table.take(shuffle_table(table)).equals(back.take(shuffle_table(back)))
     True
     """
-    connection = connect_in_order()
+    connection = connect_to_shared()
     parts = [hash_rows(batch, connection) for batch in table.to_batches()]
     if not parts:
         return np.empty(0, dtype=np.int64)
@@ -99,7 +91,7 @@ def shuffle_rows(
     parts: Iterable[pa.RecordBatch], schema: pa.Schema, memory: str | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The rows in the order of their hashes; out of core."""
-    connection = connect_in_order()
+    connection = connect_to_shared()
     most = min(SORTED, (bytes_of(memory) or 8 * SORTED) // 8)
     hashed = (
         pa.table(

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import DuckSource, scan_arrow
-from tclose.data.io.counting import connect
+from tclose.data.io.counting import connect_to_shared
 from tclose.data.io.paths import refuse_ambiguous
 from tclose.data.source import BATCH, Rows
 from tclose.errors import DataError
@@ -37,7 +37,7 @@ def open_frame(data: Any, columns: Collection[str] | None = None) -> DuckSource:
     An index of pandas that is not the default one is a column like any other where it is named,
     and left out with a note elsewhere.
     """
-    table, connection = _as_arrow(_recognize(index_to_columns(data, columns))), connect()
+    table, connection = _as_arrow(_recognize(index_to_columns(data, columns))), connect_to_shared()
     rows = Rows(table.schema, lambda: table.to_batches(BATCH))
     notes = (INDEX_DROPPED,) if any(_find_dropped_levels(data, columns)) else ()
     return DuckSource(
