@@ -1,183 +1,245 @@
 """How far the default search is from the optimum: tables of up to 40 rows, by integer programming.
 
-    python benchmarks/optimum.py [--rows 10 14 17 40] [--tables 2] [--seconds 60] [--effort 1]
+    python benchmarks/optimum.py [--rows 10 14 17 24 40] [--kinds numbers few …] [--tables 1]
+                                 [--seconds 120] [--effort 1]
 
-Up to 17 rows every set of rows that may be a class is a column, and the cheapest that have each row
-once are chosen (set partitioning). Beyond, a partition into at most C classes is a matrix of zeros
-and ones; the ends of a class in a column are variables, a row loses the width of its class (a
-constraint that counts only where it is in it), and closeness by the equal distance is linear in the
-counts: Σ |n(v) − p(v)·size| ≤ 2t·size. HiGHS (`scipy.optimize.milp`) proves the optimum, or in the
-time given a bound below which nothing is.
+A release is a choice of classes that have every row once (set partitioning). Classes that lose
+little are found as they are needed (column generation): for the prices of rows that the linear
+relaxation gives, the class that is worth most for what it loses. A class lies in a box, a run of
+codes of each column; in a box of known loss every value of the sensitive column gives its dearest
+rows, so that only the numbers of rows by value are to be chosen, of those that keep the promise.
+When no class is worth more than it loses, the relaxation is a bound that no release is below, and
+the best choice of whole classes among those found (HiGHS, `scipy.optimize.milp`) is the optimum
+where it loses no more. Where it does, and there are at most 20 rows, all sets of rows are listed
+that may be in a better choice: those that lose at most the gap more than they are worth. A `<`
+marks the least that was found where it is not proved to be the optimum.
+
+Rows stand for themselves here, where the search keeps equal ones together.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import tclose
 from tclose.search import Budget, SearchProblem, method_named, problem_of
 
-K, T = 3, 0.3
-MOST_LISTED = 17
+K = 3
+EQUAL = 1e-9
+MOST_LISTED = 20
+"""Rows of which all sets are looked at."""
+AT_ONCE = 400
+"""Classes that are added in a round at most."""
+KINDS = ("numbers", "few", "ordered", "groups", "skewed")
 
 
 def main() -> None:
     """Prints a line per table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=[10, 14, 17, 40])
-    parser.add_argument("--tables", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10, 14, 17, 24, 40])
+    parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
+    parser.add_argument("--tables", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--effort", type=float, default=1.0)
     asked = parser.parse_args()
-    print(f"{'rows':>5}{'seed':>5}{'hybrid':>9}{'HiGHS':>9}{'proved':>9}{'our bound':>11}")
-    for rows in asked.rows:
-        for seed in range(asked.tables):
-            table = draw_table(rows, seed)
-            policy = {"k": K, "columns": {"a": "quasi", "b": "quasi",
-                      "s": {"role": "sensitive", "distance": "equal", "t": str(T)}}}  # fmt: skip
-            problem = problem_of(tclose.check(table, policy))
-            ours = method_named("hybrid").run(problem, Budget(effort=asked.effort))
-            best, bound = solve(problem, asked.seconds)
-            found = "–" if best is None else f"{best:.4f}"
-            line = f"{rows:>5}{seed:>5}{ours.cost:>9.4f}{found:>9}{bound:>9.4f}"
-            print(f"{line}{ours.bound or 0:>11.4f}", flush=True)
+    print(f"{'kind':>8}{'rows':>5}{'seed':>5}{'hybrid':>9}{'optimum':>9}{'relaxed':>9}"
+          f"{'our bound':>11}{'cpu s':>8}")  # fmt: skip
+    for kind, rows, seed in itertools.product(asked.kinds, asked.rows, range(asked.tables)):
+        table, policy = draw_table(kind, rows, seed)
+        problem = problem_of(tclose.check(table, policy))
+        ours = method_named("hybrid").run(problem, Budget(effort=asked.effort, threads=1))
+        begun = time.process_time()
+        best, bound, exact = Partitioning(problem, ours.label).solve(asked.seconds)
+        found = f"{best:.4f}" if exact else f"<{best:.4f}"
+        relaxed = "–" if bound < 0 else f"{bound:.4f}"
+        line = f"{kind:>8}{rows:>5}{seed:>5}{ours.cost:>9.4f}{found:>9}{relaxed:>9}"
+        took = time.process_time() - begun
+        print(f"{line}{ours.bound or 0:>11.4f}{took:>8.1f}", flush=True)
 
 
-def draw_table(rows: int, seed: int) -> pa.Table:
-    """Two numbers and a sensitive value that goes with the first of them."""
-    random = np.random.default_rng([rows, seed])
-    a = random.integers(0, 100, rows)
-    kind = np.where(random.random(rows) < 0.5, a // 34, random.integers(0, 3, rows))
-    return pa.table({"a": a, "b": random.integers(0, 100, rows), "s": np.array(list("xyz"))[kind]})
+def draw_table(kind: str, rows: int, seed: int) -> tuple[pa.Table, dict[str, Any]]:
+    """A table whose sensitive value goes with its first column, and what is promised of it."""
+    random = np.random.default_rng([rows, seed, KINDS.index(kind)])
+    a, b = random.integers(0, 100, rows), random.integers(0, 100, rows)
+    value = np.where(random.random(rows) < 0.5, a // 34, random.integers(0, 3, rows))
+    sensitive = {"role": "sensitive", "distance": "equal", "t": "0.3"}
+    columns: dict[str, Any] = {"a": "quasi", "b": "quasi", "s": sensitive}
+    table = {"a": a, "b": b, "s": np.array(list("xyz"))[value]}
+    if kind == "few":
+        table |= {"a": a // 25, "b": b // 25, "c": random.integers(0, 4, rows)}
+        columns["c"] = "quasi"
+    elif kind == "ordered":
+        table["s"] = np.where(random.random(rows) < 0.5, a // 20, random.integers(0, 5, rows))
+        sensitive |= {"distance": "ordered", "t": "0.15"}
+    elif kind == "groups":
+        tree = {"role": "quasi", "hierarchy": {"intervals": [10, 50]}}
+        columns |= {"a": tree, "b": tree}
+    elif kind == "skewed":
+        table["s"] = np.array(list("xyz"))[random.choice(3, rows, p=[0.75, 0.2, 0.05])]
+        sensitive["t"] = "0.15"
+    return pa.table(table), {"k": K, "columns": columns}
 
 
-def solve(problem: SearchProblem, seconds: float) -> tuple[float | None, float]:
-    """The least cost that was found, and the greatest that is proved to be a lower bound."""
-    options = {"time_limit": seconds}
-    if problem.n_cells <= MOST_LISTED:
-        cost, members = list_classes(problem)
-        once = LinearConstraint(members, 1.0, 1.0)
-        found = milp(cost, integrality=np.ones(len(cost)), bounds=Bounds(0.0, 1.0),
-                     constraints=once, options=options)  # fmt: skip
-    else:
-        model = Model(problem)
-        found = milp(
-            model.objective, integrality=model.integral, bounds=Bounds(0.0, 1.0),
-            constraints=LinearConstraint(model.matrix(), -np.inf, np.array(model.limits)),
-            options=options,
-        )  # fmt: skip
-    scale = problem.n_rows * len(problem.columns)
-    bound = found.mip_dual_bound if found.mip_dual_bound is not None else 0.0
-    return (None if found.fun is None else found.fun / scale), max(bound, 0.0) / scale
+class Partitioning:
+    """Rows in classes that keep the promise, by column generation."""
 
+    def __init__(self, problem: SearchProblem, start: Any) -> None:
+        unit = np.repeat(np.arange(problem.n_cells), problem.rows)
+        self.problem, self.codes = problem, problem.codes[unit]
+        self.n = len(unit)
+        field = problem.constraints.fields[0]
+        self.value = np.asarray(field.codes)[unit]
+        self.values = int(self.value.max()) + 1
+        self.counts = self.list_counts()
+        first, *rest = [list(self.list_runs(at)) for at in range(len(problem.columns))]
+        self.first = first
+        boxes = list(itertools.product(*rest))
+        self.inside = np.array([np.logical_and.reduce([run[0] for run in box]) for box in boxes])
+        self.loss = np.array([sum(run[1] for run in box) for box in boxes])
+        self.classes: dict[bytes, float] = {}
+        for number in range(int(start.max()) + 1):
+            self.add(start[unit] == number)
+        self.add(np.ones(self.n, dtype=bool))
 
-def place_cells(problem: SearchProblem) -> Any:
-    """[column, cell]: where in its column each cell lies, from 0 to 1."""
-    return np.stack([
-        (column.place[codes] - column.place[0]) / (float(column.place[-1] - column.place[0]) or 1)
-        for column, codes in zip(problem.columns, problem.codes.T, strict=True)
-    ])  # fmt: skip
+    def list_counts(self) -> Any:
+        """[choices, values]: all numbers of rows by value that a class may have."""
+        whole = np.bincount(self.value, minlength=self.values)
+        grid = np.indices(whole + 1).reshape(self.values, -1).T
+        size = grid.sum(axis=1)
+        (closeness,) = self.problem.constraints.compiled
+        metric, below = closeness.metric, []
+        for value, node in enumerate(metric.leaf.tolist()):
+            below.append(np.zeros(len(metric.parent)))
+            while node >= 0:
+                below[value][node] = 1
+                node = int(metric.parent[node])
+        edges = np.array(below)
+        length = np.array([float(each) for each in metric.length])
+        apart = np.abs(grid @ edges - size[:, None] * (whole @ edges / self.n)) @ length
+        limit = float(closeness.threshold) * size * float(metric.diameter)
+        return grid[(size >= K) & (apart <= limit + EQUAL)]
 
+    def list_runs(self, at: int) -> Iterator[tuple[Any, float]]:
+        """Every run of codes of a column: which rows are in it, and what it loses per row."""
+        column, codes = self.problem.columns[at], self.codes[:, at]
+        weight = float(self.problem.weights[at])
+        seen = np.unique(codes)
+        for low, high in itertools.combinations_with_replacement(seen.tolist(), 2):
+            lost = float(column.between(np.array([low]), np.array([high]))[0])
+            yield (codes >= low) & (codes <= high), weight * lost
 
-def list_classes(problem: SearchProblem) -> tuple[Any, Any]:
-    """Every set of cells that keeps the promise and is not two that do, which would lose no more:
-    what it loses, and [cell, set] who is in it."""
-    place, value = place_cells(problem), problem.constraints.fields[0].codes
-    share = np.bincount(value, problem.rows) / problem.n_rows
-    low, high = np.full((1, len(place)), 2.0), np.full((1, len(place)), -1.0)
-    count = np.zeros((1, len(share)))
-    for cell in range(problem.n_cells):  # all sets without the cell, then all with it
-        low = np.concatenate([low, np.minimum(low, place[:, cell])])
-        high = np.concatenate([high, np.maximum(high, place[:, cell])])
-        more = np.eye(len(share))[value[cell]] * problem.rows[cell]
-        count = np.concatenate([count, count + more])
-    size = count.sum(axis=1)
-    apart = np.abs(count - size[:, None] * share).sum(axis=1)
-    keeps = (size >= K) & (apart <= 2 * T * size + 1e-9)
-    kept = np.array([one for one in np.flatnonzero(keeps).tolist() if not is_union(one, keeps)])
-    cost = size[kept] * (high - low)[kept].sum(axis=1)
-    return cost, (kept[None] >> np.arange(problem.n_cells)[:, None] & 1).astype(float)
-
-
-def is_union(some: int, keeps: Any) -> bool:
-    """Whether a set, whose bits are its cells, is two sets that keep the promise."""
-    parts = np.zeros(1, dtype=np.int64)
-    for bit in range(some.bit_length()):
-        if some >> bit & 1:
-            parts = np.concatenate([parts, parts | 1 << bit])
-    return bool((keeps[parts] & keeps[some ^ parts]).any())
-
-
-class Model:
-    """Variables, all from 0 to 1, and inequalities Σ a·x ≤ b."""
-
-    def __init__(self, problem: SearchProblem) -> None:
-        self.limits: list[float] = []
-        self.size = 0
-        self.entries: list[tuple[int, int, float]] = []
-        cells, weight = problem.n_cells, problem.rows
-        place = place_cells(problem)
-        value = problem.constraints.fields[0].codes
-        share = np.bincount(value, weight) / problem.n_rows
-        classes = problem.n_rows // K
-        member, used = self.add(cells, classes), self.add(classes)
-        low, high = self.add(classes, len(place)), self.add(classes, len(place))
-        lost, apart = self.add(cells, len(place)), self.add(classes, len(share))
-        self.integral = np.zeros(self.size)
-        self.integral[member.ravel()] = 1
-        self.objective = np.zeros(self.size)
-        self.objective[lost] = weight[:, None]
-        n = problem.n_rows
-        for i in range(cells):
-            self.limit([(each, 1.0) for each in member[i]], 1.0)
-            self.limit([(each, -1.0) for each in member[i]], -1.0)
-        for c in range(classes):
-            for i in range(cells):
-                self.limit([(member[i, c], 1.0), (used[c], -1.0)], 0.0)
-                if c > i:  # a class is numbered by its first cell: no partition is there twice
-                    self.limit([(member[i, c], 1.0)], 0.0)
-                elif c > 0:
-                    before = [(member[h, c - 1], -1.0) for h in range(i)]
-                    self.limit([(member[i, c], 1.0), *before], 0.0)
-                for j in range(len(place)):
-                    here, inside = place[j, i], member[i, c]
-                    self.limit([(low[c, j], 1.0), (inside, 1.0 - here)], 1.0)
-                    self.limit([(high[c, j], -1.0), (inside, here)], 0.0)
-                    width = [(high[c, j], 1.0), (low[c, j], -1.0), (lost[i, j], -1.0)]
-                    self.limit([*width, (inside, 1.0)], 1.0)
-            self.limit(
-                [(used[c], float(K)), *((member[i, c], -weight[i]) for i in range(cells))], 0.0
+    def add(self, rows: Any) -> None:
+        """A class with what it loses, which depends on its own ends."""
+        low, high = self.codes[rows].min(axis=0), self.codes[rows].max(axis=0)
+        lost = sum(
+            float(weight) * float(column.between(low[at : at + 1], high[at : at + 1])[0])
+            for at, (column, weight) in enumerate(
+                zip(self.problem.columns, self.problem.weights, strict=True)
             )
-            for v in range(len(share)):
-                excess = weight * ((value == v) - share[v]) / n
-                for sign in (1.0, -1.0):
-                    terms = [(member[i, c], sign * excess[i]) for i in range(cells)]
-                    self.limit([*terms, (apart[c, v], -1.0)], 0.0)
-            size = [(member[i, c], -2 * T * weight[i] / n) for i in range(cells)]
-            self.limit([*((each, 1.0) for each in apart[c]), *size], 1e-9)
+        )
+        self.classes[np.packbits(rows).tobytes()] = lost * int(rows.sum())
 
-    def add(self, *shape: int) -> Any:
-        """New variables, by their numbers."""
-        count = int(np.prod(shape))
-        numbers = np.arange(self.size, self.size + count).reshape(shape)
-        self.size += count
-        return numbers
+    def solve(self, seconds: float) -> tuple[float, float, bool]:
+        """The least cost that was found, the relaxation (−1 where time was up before), and whether
+        the one is proved to be the optimum."""
+        end, bound = time.process_time() + seconds, -1.0
+        while time.process_time() < end:
+            cost, members = self.read()
+            found = linprog(cost, A_eq=members, b_eq=np.ones(self.n), bounds=(0, None))
+            if not self.price(found.eqlin.marginals, end):
+                bound = found.fun
+                break
+        scale = self.n * len(self.problem.columns)
+        best = self.choose_classes(seconds)
+        exact = 0 <= best.fun <= bound + 1e-6
+        if not exact and bound >= 0 and self.n <= MOST_LISTED:
+            self.list_all(found.eqlin.marginals, best.fun - bound)
+            best = self.choose_classes(seconds)
+            exact = best.status == 0
+        return best.fun / scale, bound / scale, exact
 
-    def limit(self, terms: list[tuple[int, float]], most: float) -> None:
-        """One inequality."""
-        self.entries += [(len(self.limits), at, factor) for at, factor in terms]
-        self.limits.append(most)
+    def list_all(self, worth: Any, gap: float) -> None:
+        """Adds every class that loses at most so much more than its rows are worth."""
+        number = np.arange(1, 2**self.n)
+        counts = np.zeros((len(number), self.values), dtype=np.int16)
+        low = np.full((len(number), self.codes.shape[1]), np.iinfo(np.int64).max)
+        high, value = np.full_like(low, -1), np.zeros(len(number))
+        for row in range(self.n):
+            has = np.flatnonzero(number >> row & 1)
+            counts[has, self.value[row]] += 1
+            low[has] = np.minimum(low[has], self.codes[row])
+            high[has] = np.maximum(high[has], self.codes[row])
+            value[has] += worth[row]
+        whole = np.bincount(self.value, minlength=self.values) + 1
+        allowed = np.zeros(whole, dtype=bool)
+        allowed[tuple(self.counts.T)] = True
+        kept = np.flatnonzero(allowed[tuple(counts.T.astype(np.int64))])
+        lost = np.zeros(len(kept))
+        for at, column in enumerate(self.problem.columns):
+            each = column.between(low[kept, at], high[kept, at])
+            lost += float(self.problem.weights[at]) * each
+        near = lost * counts[kept].sum(axis=1) - value[kept] <= gap + 1e-6
+        for one in number[kept[near]].tolist():
+            self.add((one >> np.arange(self.n) & 1).astype(bool))
 
-    def matrix(self) -> Any:
-        """The left sides of all inequalities."""
-        row, column, factor = zip(*self.entries, strict=True)
-        return coo_array((factor, (row, column)), shape=(len(self.limits), self.size)).tocsc()
+    def choose_classes(self, seconds: float) -> Any:
+        """The cheapest of the classes so far that have every row once."""
+        cost, members = self.read()
+        return milp(cost, integrality=np.ones(len(cost)), bounds=Bounds(0, 1),
+                    constraints=LinearConstraint(members, 1, 1),
+                    options={"time_limit": seconds})  # fmt: skip
+
+    def read(self) -> tuple[Any, Any]:
+        """What every class loses, and [row, class] who is in it."""
+        packed = np.array([np.frombuffer(key, dtype=np.uint8) for key in self.classes])
+        members = np.unpackbits(packed, axis=1)[:, : self.n].T.astype(float)
+        return np.array(list(self.classes.values())), members
+
+    def price(self, worth: Any, end: float) -> int:
+        """Adds classes that are worth more than they lose, the best of each box; how many."""
+        boxes = []
+        for at, (inside, lost) in enumerate(self.first):
+            gain = np.maximum(worth - (lost + self.loss)[:, None], 0.0)
+            most = (gain * (self.inside & inside)).sum(axis=1)
+            some = np.flatnonzero(most > 1e-7)
+            boxes += zip(most[some].tolist(), itertools.repeat(at), some.tolist(), strict=False)
+        boxes.sort(reverse=True)
+        before = len(self.classes)
+        for _, at, rest in boxes:
+            if len(self.classes) - before >= AT_ONCE or time.process_time() > end:
+                return 1
+            rows = self.choose(worth, at, rest)
+            if rows is not None:
+                self.add(rows)
+        return len(self.classes) - before
+
+    def choose(self, worth: Any, at: int, rest: int) -> Any:
+        """The class within a box that is worth most, if it is worth more than it loses."""
+        inside = np.flatnonzero(self.first[at][0] & self.inside[rest])
+        gain = worth[inside] - self.first[at][1] - self.loss[rest]
+        order = inside[np.argsort(-gain, kind="stable")]
+        sums = np.full((self.values, self.n + 1), -np.inf)
+        sums[:, 0] = 0.0
+        for value in range(self.values):
+            own = order[self.value[order] == value]
+            dearest = worth[own] - self.first[at][1] - self.loss[rest]
+            sums[value, 1 : len(own) + 1] = np.cumsum(dearest)
+        total = sums[np.arange(self.values), self.counts].sum(axis=1)
+        best = int(total.argmax())
+        if total[best] <= 1e-7:
+            return None
+        rows = np.zeros(self.n, dtype=bool)
+        for value, count in enumerate(self.counts[best].tolist()):
+            rows[order[self.value[order] == value][:count]] = True
+        return rows
 
 
 if __name__ == "__main__":

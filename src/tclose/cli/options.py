@@ -107,6 +107,10 @@ Seed = Annotated[int | None, of_search("N", "Equal seeds search alike.", min=0)]
 Suppression = Annotated[
     str | None, of_search("SHARE", "Share of rows that may be left out, such as 0.05.")
 ]
+Target = Annotated[
+    str | None,
+    of_search("COLUMN", "What will be learned from the release: columns that tell of it count."),
+]
 
 
 @dataclass(frozen=True)
@@ -183,9 +187,13 @@ def set_up_search(
     effort: Effort = None,
     seed: Seed = None,
     suppression: Suppression = None,
+    target: Target = None,
 ) -> dict[str, Any]:
     """How a release is searched for, whatever the method."""
-    return {"seconds": seconds, "effort": effort, "seed": seed, "suppression": suppression}
+    return {
+        "seconds": seconds, "effort": effort, "seed": seed, "suppression": suppression,
+        "target": target,
+    }  # fmt: skip
 
 
 def read_files(

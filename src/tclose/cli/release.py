@@ -170,9 +170,9 @@ def _save_dictionary(release: Release, path: Path | None) -> None:
 
 def _to_plain(release: Release) -> dict[str, Any]:
     content = release.certificate.to_json()
-    stated = "way held_back widened changed_hierarchies levels optimality leftover masked".split()
+    stated = "way held_back widened changed_hierarchies levels optimality leftover masked target"
     return {
-        **{key: content[key] for key in stated if key in content},
+        **{key: content[key] for key in stated.split() if key in content},
         "output": str(release.path),
         "rows": release.audit.rows,
         "classes": release.classes,
@@ -332,7 +332,7 @@ def frontier(
         ),
     ] = None,
     loss: Annotated[
-        str, option("MEASURE", "loss, ncp, entropy, discernibility, query-error, …")
+        str, option("MEASURE", "loss, ncp, entropy, discernibility, query-error, associations.")
     ] = "loss",
     points: Annotated[int, option("N", "Points of a range.", min=2)] = 10,
     svg: Annotated[Path, option("FILE", "Where to draw the curves.")] = Path("frontier.svg"),

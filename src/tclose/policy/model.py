@@ -82,6 +82,11 @@ class SearchSettings(Part):
     weights: Weights | None = Field(
         None, description="what a quasi-identifier counts in the loss; 1 if not named"
     )
+    target: Annotated[str, Field(min_length=1)] | None = Field(
+        None,
+        description="a column that will be learned from the release: what a quasi-identifier tells "
+        "about it counts in the loss, times its weight",
+    )
     levels: Levels | None = Field(
         None, description="full-domain searches: lowest and highest level of a quasi-identifier"
     )
@@ -417,6 +422,14 @@ class Policy(Displayable, PolicyRequirements):
             wrong = [name for name in getattr(self.search, key) or {} if name not in self.quasi]
             if wrong:
                 raise ValueError(f"search.{key}: {wrong[0]!r} is not a quasi-identifier")
+        target = self.search.target
+        if target is None:
+            return self
+        if target not in self.columns:
+            raise ValueError(f"search.target: the policy has no column {target!r}")
+        if (role := self.columns[target].role) not in ("sensitive", "insensitive"):
+            what = f"search.target: the release does not keep the {role} column {target!r} as it is"
+            raise MisuseError(what, "choose a sensitive or an insensitive column as target")
         return self
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ USES_SENSITIVE = (
     "Classes depend on sensitive values: rows with equal quasi-identifiers may be in different "
     "classes."
 )
-DETAILED = ("query-error", "learning")
+DETAILED = ("query-error", "associations", "learning")
 """The measures whose further numbers are shown."""
 
 
@@ -214,6 +215,9 @@ def _describe_recoding(release: Release) -> Iterator[str]:
     """Which method was chosen, and how values were recoded where it is not class by class."""
     if release.outcome is not None and release.outcome.why:
         yield f"Chosen: {release.outcome.why}."
+    if (target := release.certificate.target) is not None:
+        weights = (f"{name} {float(Fraction(each)):g}" for name, each in target.weights.items())
+        yield f"Columns counted by what they tell about {target.column}: {', '.join(weights)}."
     if release.applied is not None:
         yield PLACEMENTS[release.applied.way]
     if release.plan is not None and release.plan.levels is not None:

@@ -36,6 +36,7 @@ from tclose.requirements.requirement import write_number
 from tclose.search.curve import rank_along_curve
 from tclose.search.kernel_arrays import FORBIDDEN, ConstraintArrays, TableArrays, count_slots
 from tclose.utility.loss import ColumnLoss, LossReport, code_quasi, ends, partition_loss
+from tclose.utility.target import Target, weigh_by_target
 
 Climbs = list[list[Ints]] | None
 """The codes of every class at each level of each column: the supersets of (n, t)-closeness."""
@@ -56,6 +57,8 @@ class Objective:
     loss: str = "iyengar"
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     """What a column counts, by its name; 1 where it is not named."""
+    target: Target | None = None
+    """The column that is to be learned from the release; it is in the weights already."""
     levels: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """The lowest and the highest level of a column, by its name."""
     memory: int = 256 << 20
@@ -327,14 +330,21 @@ def _regroup(classes: Classes, owner: Ints, count: int) -> Classes:
     return replace(classes, key=key, cell_class=owner, view_of=every, class_of=every, origin=every)
 
 
-def problem_of(bound: BoundTable, population: Cells | None = None) -> SearchProblem:
-    """The search problem of a table that its policy is bound to."""
+def problem_of(
+    bound: BoundTable, population: Cells | None = None, target: str | None = None
+) -> SearchProblem:
+    """The search problem of a table that its policy is bound to, for the policy's target if no
+    other is named."""
     quasi, classes, search = code_quasi(bound), bound.classes, bound.policy.search
     constraints = compile_constraints(state_requirements(bound, population), classes)
     if classes.persons is not None:
         share = _measure_share_per_person(classes, classes.persons, quasi.codes, constraints.k)
         constraints = replace(constraints, share_per_person=share)
     weights, levels = dict(search.weights or {}), dict(search.levels or {})
+    aim, target = None, target or search.target
+    if target is not None:
+        aim = weigh_by_target(bound, quasi, target)
+        weights = {name: weights.get(name, 1) * each for name, each in aim.weights.items()}
     return SearchProblem(
         codes=quasi.codes,
         rows=bound.cells.rows.astype(np.int64),
@@ -344,6 +354,7 @@ def problem_of(bound: BoundTable, population: Cells | None = None) -> SearchProb
         objective=Objective(
             search.loss or "iyengar",
             weights,
+            aim,
             levels,
             search.megabytes << 20,
             stars=bound.policy.release.suppresses_cells,

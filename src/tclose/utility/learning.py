@@ -1,8 +1,8 @@
 """Learning: what is a model worth that saw only the release, on rows as they really are?
 
-Two models learn to tell a target column from the quasi-identifiers, once from raw rows, once from
-released ones, always tested on raw rows that neither saw, as far as rows are linked. Numbers and
-dates count by their value or the middle of their interval, standardized; everything else by an
+Three models learn to tell a target column from the quasi-identifiers, once from raw rows, once from
+released ones, always tested on raw rows that none of them saw, as far as rows are linked. Numbers
+and dates count by their value or the middle of their interval, standardized; everything else by an
 indicator for each of the commonest values, shared out evenly where a released value covers several.
 Needs scikit-learn: the extra `learn`.
 """
@@ -10,7 +10,7 @@ Needs scikit-learn: the extra `learn`.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,39 +25,34 @@ LEARNING = "learning"
 MOST_ROWS = 40_000
 MOST_VALUES = 20
 MOST_INDICATORS = 48
+BOOSTED_TREES = 100
+"""Trees of the gradient-boosted model, shared out among the target's values if it has several."""
+FEWEST_ROUNDS = 10
 MEANING = "accuracy lost by learning from the release instead of the raw table"
 
 
 def measure_learning(pair: Pair, target: str, *, seed: int = 1) -> Measure:
     """Accuracy and AUC of models from the release, against raw ones and the majority."""
     refuse_target(pair, target)
-    models = _make_models(seed)
-    dictionary, codes = encode_rows(pair.original.source, target)
-    theirs, other = encode_rows(pair.release.source, target)
-    meaning = _group_target(dictionary, codes)
-    mine = meaning[codes]
-    known = {label: int(at) for label, at in zip(dictionary.labels, meaning, strict=False)}
-    lacking = int(meaning[-1])
-    translated = np.array([*(known.get(label, -1) for label in theirs.labels), lacking])
-    other = translated[other]
-    classes = int(meaning.max()) + 1
+    seen = encode_target(pair, target)
+    mine, other, cell, classes = seen.raw, seen.released, seen.cell, seen.classes
+    models = _make_models(seed, classes)
     if len(np.unique(mine)) < 2:
         what = "there is nothing to learn: all rows agree in the target"
         raise DataError(what, where=f"column {target!r}", hint="choose another target")
     rng = np.random.default_rng(seed)
     test, train = _split_rows(rng, len(mine))
     raw = make_raw_features(pair, pair.covering.places(pair.original.cells))
-    cell = locate_rows(pair.original)
     held_out = pair.linked is not None and len(other) == len(mine)
     rows = train if held_out else _split_rows(rng, len(other))[1]
     rows = rows[other[rows] >= 0]
-    number = pair.release.classes.cell_class[locate_rows(pair.release)[rows]]
+    number = seen.class_of_row[rows]
     coarse = make_released_features(pair, pair.covering.key[number])
     numbers = {"majority": float((mine[test] == np.bincount(mine[train]).argmax()).mean())}
     best: dict[str, list[float]] = {"raw": [], "release": []}
     for name, model in models.items():
-        seen = {"raw": (raw[cell[train]], mine[train]), "release": (coarse, other[rows])}
-        for source, (features, answer) in seen.items():
+        taught = {"raw": (raw[cell[train]], mine[train]), "release": (coarse, other[rows])}
+        for source, (features, answer) in taught.items():
             accuracy, auc = _score_model(
                 model, features, answer, raw[cell[test]], mine[test], classes
             )
@@ -90,17 +85,49 @@ def measure_auc(truth: Flags, score: Floats) -> float:
     return float((place[truth].sum() - with_it * (with_it + 1) / 2) / (with_it * without))
 
 
-def _make_models(seed: int) -> dict[str, Any]:
+class Target(NamedTuple):
+    """A column that is learned, of every row of both tables."""
+
+    raw: Ints
+    """What is learned of each raw row."""
+    released: Ints
+    """The same of each released row; −1 where the original has no such value."""
+    cell: Ints
+    """The cell of each raw row."""
+    class_of_row: Ints
+    """The class of each released row."""
+    classes: int
+
+
+def encode_target(pair: Pair, target: str) -> Target:
+    """Reads the target of every row of both tables, as `group_target` groups its values."""
+    dictionary, codes = encode_rows(pair.original.source, target)
+    theirs, other = encode_rows(pair.release.source, target)
+    meaning = group_target(dictionary, np.bincount(codes, minlength=dictionary.known + 1))
+    known = {label: int(at) for label, at in zip(dictionary.labels, meaning, strict=False)}
+    lacking = int(meaning[-1])
+    translated = np.array([*(known.get(label, -1) for label in theirs.labels), lacking])
+    number = pair.release.classes.cell_class[locate_rows(pair.release)]
+    classes = int(meaning.max()) + 1
+    return Target(meaning[codes], translated[other], locate_rows(pair.original), number, classes)
+
+
+def _make_models(seed: int, classes: int = 2) -> dict[str, Any]:
     try:
+        from sklearn.ensemble import HistGradientBoostingClassifier
         from sklearn.linear_model import LogisticRegression
         from sklearn.tree import DecisionTreeClassifier
     except ImportError:
         what = "learning needs scikit-learn, which is not installed"
         hint = "pip install 'tclose[learn]', or leave the target out"
         raise UsageError(what, where="target", hint=hint) from None
+    rounds = max(BOOSTED_TREES // (classes if classes > 2 else 1), FEWEST_ROUNDS)
     return {
         "linear": LogisticRegression(max_iter=1000),
         "tree": DecisionTreeClassifier(min_samples_leaf=20, max_depth=12, random_state=seed),
+        "boosted": HistGradientBoostingClassifier(
+            max_iter=rounds, early_stopping=False, random_state=seed
+        ),
     }
 
 
@@ -114,12 +141,11 @@ def refuse_target(pair: Pair, target: str) -> None:
         raise UsageError(what, where=f"column {target!r}", hint=hint)
 
 
-def _group_target(dictionary: Dictionary, codes: Ints) -> Ints:
+def group_target(dictionary: Dictionary, rows: Ints | Floats) -> Ints:
     """What is learned of each code: its value; of many numbers, which half; of many, the common."""
     known = dictionary.known
     if known <= MOST_VALUES:
         return np.arange(known + 1)
-    rows = np.bincount(codes, minlength=known + 1)
     if dictionary.positions is not None:
         below = np.cumsum(rows[:known]) <= rows[:known].sum() / 2
         return np.append((~below).astype(np.int64), 2)
@@ -140,11 +166,14 @@ def _score_model(
     if len(np.unique(answer)) < 2:
         guess = answer[0] if len(answer) else -1
         return float((truth == guess).mean()), 0.5
-    with warnings.catch_warnings():
+    from threadpoolctl import threadpool_limits
+
+    # One thread: what a model learns does not depend on the cores, and none waits for another.
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # a model that has not quite converged is still a model
         model.fit(features, answer)
-    chance = np.zeros((len(truth), classes))
-    chance[:, model.classes_] = model.predict_proba(test)
+        chance = np.zeros((len(truth), classes))
+        chance[:, model.classes_] = model.predict_proba(test)
     right = float((chance.argmax(axis=1) == truth).mean())
     present = np.unique(truth)
     share = np.array([(truth == value).mean() for value in present])
@@ -187,7 +216,7 @@ def _describe_labels(pair: Pair, at: int) -> Floats:
     return table
 
 
-def _number_commonest(rows: Ints, most: int) -> Ints:
+def _number_commonest(rows: Ints | Floats, most: int) -> Ints:
     """A number for each value: the commonest have one each, all others share the last."""
     group = np.full(len(rows), min(most, len(rows) - 1), dtype=np.int64)
     common = np.argsort(-rows, kind="stable")[:most]

@@ -18,6 +18,7 @@ from tclose.data.encode.coverage import Boxes
 from tclose.distance.histogram import Counts
 from tclose.errors import UsageError
 from tclose.plain import describe_sample
+from tclose.utility.associations import ASSOCIATIONS, measure_associations
 from tclose.utility.learning import LEARNING, measure_learning, refuse_target
 from tclose.utility.pair import Measure, Pair, Utility
 from tclose.utility.queries import QUERY_ERROR, measure_query_error
@@ -272,6 +273,8 @@ MEASURES: dict[str, Callable[[Pair], Measure]] = {
     "average-class-size": measure_class_size,
 }
 """The measures that need nothing but the pair, by their names."""
+FURTHER = (QUERY_ERROR, ASSOCIATIONS, LEARNING)
+"""Those that need more."""
 
 
 def measure_pair(
@@ -280,11 +283,11 @@ def measure_pair(
 ) -> Utility:  # fmt: skip
     """Takes every measure but those named in `without`; `queries` 0 asks no random counts, `target`
     None trains no models. Half of the effort is for reconstruction, the other half for queries."""
-    if unknown := sorted(set(without) - {*MEASURES, QUERY_ERROR, LEARNING}):
+    if unknown := sorted(set(without) - {*MEASURES, *FURTHER}):
         raise UsageError(
             f"there is no measure called {', '.join(map(repr, unknown))}",
             where="without",
-            hint=f"choose from {', '.join([*MEASURES, QUERY_ERROR, LEARNING])}",
+            hint=f"choose from {', '.join([*MEASURES, *FURTHER])}",
         )
     asked: dict[str, Callable[[], Measure]] = {
         name: partial(measure, pair) for name, measure in MEASURES.items()
@@ -295,6 +298,7 @@ def measure_pair(
             measure_query_error, pair, number=queries, share=share, columns=columns, seed=seed,
             effort=effort / 2,
         )  # fmt: skip
+    asked[ASSOCIATIONS] = partial(measure_associations, pair, target)
     if target is not None:
         asked[LEARNING] = partial(measure_learning, pair, target, seed=seed)
     asked = {name: measure for name, measure in asked.items() if name not in without}

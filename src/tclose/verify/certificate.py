@@ -127,6 +127,16 @@ class MaskedRecord(Record):
     cost: float = Field(description="what that costs, as a share of losing every row")
 
 
+class TargetRecord(Record):
+    """A column that is to be learned from the release, and what that made of the loss."""
+
+    column: str
+    information: dict[str, float] = Field(
+        description="by quasi-identifier, the bits that it tells about the target, of its bits"
+    )
+    weights: dict[str, str] = Field(description="by quasi-identifier, what it counted in the loss")
+
+
 class ProjectionRecord(Record):
     """One of several projections of a table, which was searched by itself."""
 
@@ -212,6 +222,7 @@ class Origin(Record):
     leftover: LeftoverRecord | None = None
     given: GivenRecord | None = None
     masked: MaskedRecord | None = None
+    target: TargetRecord | None = None
 
     way: Literal["levels", "cuts", "classes"] | None = Field(
         None, description="of `apply`: how new rows found their classes"

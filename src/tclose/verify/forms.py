@@ -149,6 +149,9 @@ def refuse_unjudged(policy: Policy, form: Form) -> None:
     if policy.search.masking != "none":
         what = "sensitive values are masked in one release, not in several tables"
         refused["search.masking"] = what
+    if policy.search.target is not None:
+        what = "columns are weighed by a target in one release, not in several tables"
+        refused["search.target"] = what
     for where, what in refused.items():
         raise UsageError(what, where=where, hint=f"{ONE_RELEASE}, or leave it out")
 

@@ -50,6 +50,7 @@ def anonymize(
     effort: float | None = None,
     seed: int | None = None,
     suppression: float | str | None = None,
+    target: str | None = None,
     fallback: bool | None = None,
     polish: bool | None = None,
     population: Any = None,
@@ -71,9 +72,10 @@ def anonymize(
     equal input, policy and seed give equal bytes on any machine and with any number of cores; with
     `seconds` the clock does. What the recount does not prove is refused; with `fallback` a stricter
     promise is then searched, and `headline` says so first. Without `polish` a method does what its
-    paper says, and nothing after. `given` is an earlier release about the same people, or a list of
-    them: groups of people who are in the same classes of all then keep the promise, too. Rows are
-    linked by the column `given_key`.
+    paper says, and nothing after. `target` is a column that will be learned from the release:
+    quasi-identifiers then count in the loss by what they tell about it. `given` is an earlier
+    release about the same people, or a list of them: groups of people who are in the same classes
+    of all then keep the promise, too. Rows are linked by the column `given_key`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [21, 22, 23, 44, 45, 46], "ill": ["a", "b", "a", "b", "a", "b"]})
@@ -98,7 +100,14 @@ def anonymize(
     )  # fmt: skip
     if given is not None:
         refuse_given(bound, targets, population)
+    target = target or wishes.target
     if isinstance(bound, TableSummary):
+        if target is not None:
+            raise UsageError(
+                "what columns tell about a target is counted in a table in one place only",
+                where="search.target",
+                hint="allow more cells in one place (--cells), or say search.weights instead",
+            )
         targets.refuse(bound.example(), table.source.stream(), (data, policy))
         draft = propose_in_parts(job, bound, method or wishes.method, budget)
         return confirm(publish(job, draft, cancelled))
@@ -106,10 +115,10 @@ def anonymize(
     chosen = method_named(method or wishes.method)
     people = count_population(bound, population, reading)
     if given is None:
-        task = SearchTask.of(bound, people, chosen, budget)
+        task = SearchTask.of(bound, people, chosen, budget, target)
     else:
         groups = find_earlier_groups(bound, given, given_key, job)
-        task = GroupedTask.of_groups(groups, chosen, budget)
+        task = GroupedTask.of_groups(groups, chosen, budget, target)
     job = replace(job, people=people, notes=tuple(foresee_one_class(task.problem)))
     for note in (*job.notes, *foresee_work(task, budget)):
         progress(Progress(0.0, 0.0, None, "", note=note))

@@ -26,13 +26,18 @@ from tclose.search.frontier.sweep import (
     spread_t,
     sweep,
 )
+from tclose.utility.associations import measure_associations
 from tclose.utility.measures import MEASURES, Sizes, class_sizes
 from tclose.utility.pair import Measure, Pair, pair_of
 from tclose.utility.queries import measure_query_error
 from tclose.workflows.inputs import PolicyLike, budget_of, check, count_population
 
 DEFAULT_T, DEFAULT_K = "0.05:0.5", 20
-BESIDE: dict[str, Callable[[Pair], Measure]] = {**MEASURES, "query-error": measure_query_error}
+BESIDE: dict[str, Callable[[Pair], Measure]] = {
+    **MEASURES,
+    "query-error": measure_query_error,
+    "associations": measure_associations,
+}
 """Every measure, of a release beside its original."""
 SIZED: dict[str, Callable[[Sizes], float]] = {
     "discernibility": lambda sizes: float(sizes.discernibility),
@@ -55,6 +60,7 @@ def frontier(
     effort: float | None = None,
     seed: int | None = None,
     suppression: float | str | None = None,
+    target: str | None = None,
     population: Any = None,
     reading: Reading = AS_FOUND,
     progress: Callable[[Progress], None] = lambda step: None,
@@ -68,8 +74,8 @@ def frontier(
     policy has it, and without either, t goes from 0.05 to 0.5 (or k from 2 to 20 where no t is
     promised). Where attributes promise different t, the largest is the one that varies and the
     others keep their proportion to it. `methods` are one curve each, and `loss` is any measure of
-    `tclose.measure` but learning. The budget (`effort`, 20 if nothing else is said) is for all
-    points together.
+    `tclose.measure` but learning; `target` as `anonymize` takes it. The budget (`effort`, 20 if
+    nothing else is said) is for all points together.
 
     The points are what searches propose; only `anonymize` writes and certifies.
 
@@ -87,7 +93,7 @@ def frontier(
     names = list(dict.fromkeys(named)) or [search.method]
     for name in names:
         method_named(name)
-    problem = problem_of(bound, count_population(bound, population, reading))
+    problem = problem_of(bound, count_population(bound, population, reading), target)
     budget = budget_of(
         search, seconds, effort, seed, suppression, cancelled=cancelled, progress=progress
     )

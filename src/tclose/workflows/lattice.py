@@ -42,8 +42,9 @@ def lattice(
         cancelled=cancelled, progress=progress,
     )  # fmt: skip
     people = count_population(bound, population, reading)
+    problem = problem_of(bound, people)
     bound.source.close()
-    found = survey(problem_of(bound, people), budget)
+    found = survey(problem, budget)
     return replace(found, words=tuple(_name_levels(bound, name) for name in found.columns))
 
 

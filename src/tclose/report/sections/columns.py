@@ -6,6 +6,8 @@ the table's or the release's own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tclose.data.encode.columns import MISSING
 from tclose.data.encode.labels import ANYTHING
 from tclose.dictionary import ReleasedValues, describe_treatment
@@ -54,8 +56,23 @@ def make_columns_section(subject: Subject) -> Section:
         if subject.before is not None:
             words += " Where nothing is drawn for before, there are few rows, or they stand beside"
             words += " few rows that could be told from them."
-    parts: list[Part] = [Paragraph(words), Cards(cards), *describe_left_out(subject)]
+    parts: list[Part] = [Paragraph(words), *_tell_target(subject), Cards(cards)]
+    parts += describe_left_out(subject)
     return Section("columns", title, tuple(parts))
+
+
+def _tell_target(subject: Subject) -> Iterator[Part]:
+    """What the columns were weighed for, where a column is to be learned from the release."""
+    target = None if subject.certificate is None else subject.certificate.target
+    if target is not None:
+        told = sorted(target.information.items(), key=lambda each: -each[1])
+        shares = ", ".join(f"{subject.show(name)} {share:.1%}" for name, share in told)
+        yield Paragraph(
+            f"Made for learning {subject.show(target.column)}: columns that tell more about it "
+            "were kept finer. Of what there is to know about it, each tells by itself, in the "
+            f"table as a whole: {shares}.",
+            "note",
+        )
 
 
 def make_reading_section() -> Section:

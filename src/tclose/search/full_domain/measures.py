@@ -165,7 +165,7 @@ def measure_of(problem: SearchProblem, ladders: Sequence[Ladder]) -> LossMeasure
         if objective.weights:
             raise UsageError(
                 f"{objective.loss} does not look at columns, so they have no weights",
-                where="search.weights",
+                where="search.weights" if objective.target is None else "search.target",
                 hint=f"weights go with {', '.join(COLUMNS)}",
             )
         room = sum(ladder.group.size for ladder in ladders)

@@ -99,9 +99,11 @@ class GroupedTask(SearchTask):
     groups: EarlierGroups = field(kw_only=True)
 
     @classmethod
-    def of_groups(cls, groups: EarlierGroups, method: Method, budget: Budget) -> GroupedTask:
+    def of_groups(
+        cls, groups: EarlierGroups, method: Method, budget: Budget, target: str | None = None
+    ) -> GroupedTask:
         """The problem with one column more, which nothing may generalize: the group."""
-        plain = SearchTask.of(groups.divide_cells(), None, method, budget)
+        plain = SearchTask.of(groups.divide_cells(), None, method, budget, target)
         every = np.arange(len(groups.exposed))
         column = ColumnLoss(EARLIER, "interval", every.astype(float), False, reach=every)
         codes = np.column_stack([plain.problem.codes, _find_groups(plain.bound)])

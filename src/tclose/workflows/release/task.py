@@ -18,6 +18,7 @@ from tclose.verify.certificate import (
     LeftoverRecord,
     MaskedRecord,
     OptimalityRecord,
+    TargetRecord,
     TrialRecord,
 )
 from tclose.workflows.release.draft import Draft, Job, count_by_part, draft_recoding, trace_inputs
@@ -41,10 +42,11 @@ class SearchTask:
 
     @classmethod
     def of(
-        cls, bound: BoundTable, people: Cells | None, method: Method, budget: Budget
-    ) -> SearchTask:
+        cls, bound: BoundTable, people: Cells | None, method: Method, budget: Budget,
+        target: str | None = None,
+    ) -> SearchTask:  # fmt: skip
         """The constraints of a table, compiled; raises where no release can keep its promise."""
-        problem = problem_of(bound, people)
+        problem = problem_of(bound, people, target)
         refuse_infeasible(problem)
         budget = budget.scale_to(problem.n_cells) if method.improves else budget
         return cls(bound, people, problem, method, budget)
@@ -101,6 +103,7 @@ class SearchTask:
             leftover=treated,
             fallback=self.fallback,
             masked=self._record_masked(outcome),
+            target=self._record_target(),
         )
         return replace(draft, outcome=outcome, leftover=leftover)
 
@@ -112,6 +115,14 @@ class SearchTask:
         return MaskedRecord(
             how=how, rows=rows, cost=find_cost(self.problem, outcome.masked, masking)
         )
+
+    def _record_target(self) -> TargetRecord | None:
+        aim, weights = self.problem.objective.target, self.problem.objective.weights
+        if aim is None:
+            return None
+        counted = {name: str(weight) for name, weight in weights.items()}
+        information = dict(aim.information)
+        return TargetRecord(column=aim.column, information=information, weights=counted)
 
     def make_stricter(self, method: Method) -> SearchTask | None:
         """A promise that implies the one that was not proved, if there is another.
@@ -133,10 +144,12 @@ class SearchTask:
             words.append("closeness to the whole table in place of (n, t)-closeness")
         if budget.suppression:
             words.append("no row left out")
+        aim = self.problem.objective.target
+        target = None if aim is None else aim.column
         because = "because what was asked for could not be proved"
         return replace(
             self,
-            problem=problem_of(bind(stricter, self.bound.source), self.people),
+            problem=problem_of(bind(stricter, self.bound.source), self.people, target),
             method=method,
             budget=replace(budget, suppression=Fraction(0)),
             fallback=f"fallback: {', '.join(words)}, {because}",

@@ -1,0 +1,135 @@
+"""A target: what each quasi-identifier tells about a column that will be learned from the release.
+
+Whoever means to predict the target (`search.target`) has most from fine values where they tell
+most. What a column tells is the mutual information of its values and the target's over all rows,
+I = Σ p(x, y) · log₂(p(x, y) / (p(x) · p(y))), less what independent columns would show by chance,
+(values − 1) · (target's values − 1) / (2 · rows · ln 2) (Miller 1955), at least 0. Its weight is
+(1 + I / mean of all I) / 2: half by what it tells and half like the others, so that none is given
+up. A column of more than 32 values counts in 32 runs of neighbouring values (along what it
+is released as) with about equally many rows; a target as `learning` learns it.
+
+So a search sees of the target one number for each quasi-identifier, about the table as a whole, and
+the certificate tells them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from tclose.arrays import Floats, Ints
+from tclose.data.binding import BoundTable
+from tclose.data.encode.cells import Cells, count_cells, count_weighted_cells, split_evenly
+from tclose.errors import UsageError, nearest
+from tclose.utility.learning import group_target
+from tclose.utility.loss import Quasi
+
+MOST_GROUPS = 32
+DIGITS = 1000
+"""Weights are whole thousandths, so that they are equal on every machine."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A column that the search is to keep learnable, and what that makes of the others."""
+
+    column: str
+    information: Mapping[str, float]
+    """By quasi-identifier, the share of the target's bits that it tells."""
+    weights: Mapping[str, Fraction]
+    """By quasi-identifier, what it counts in the loss."""
+
+
+def weigh_by_target(bound: BoundTable, quasi: Quasi, target: str) -> Target:
+    """Counts every quasi-identifier with the target, where the table is, and weighs them.
+
+    >>> import pyarrow as pa
+    >>> from tclose.utility.loss import code_quasi
+    >>> from tclose.workflows.inputs import check
+    >>> table = pa.table({"age": [20, 20, 60, 60] * 20, "hue": ["a", "b"] * 40,
+    ...                   "won": ["no", "no", "yes", "yes"] * 20})
+    >>> roles = {"age": "quasi", "hue": "quasi", "won": "insensitive"}
+    >>> bound = check(table, {"k": 2, "columns": roles})
+    >>> {name: str(each) for name, each in
+    ...  weigh_by_target(bound, code_quasi(bound), "won").weights.items()}
+    {'age': '3/2', 'hue': '1/2'}
+    """
+    refuse_target(bound, target)
+    bits: dict[str, float] = {}
+    for column, code in zip(quasi.columns, quasi.codes.T, strict=True):
+        cells = _count_pairs(bound, column.name, target)
+        rows = (cells.rows if cells.weight is None else cells.weight).astype(np.float64)
+        words = cells.dictionaries[target]
+        answer = group_target(words, np.bincount(cells.codes[target], rows, words.known + 1))
+        own = _translate(bound, cells, column.name, code)[cells.codes[column.name]]
+        group = _group_codes(np.bincount(own, rows))[own]
+        bits[column.name] = measure_information(group, answer[cells.codes[target]], rows)
+        entropy = _measure_entropy(np.bincount(answer[cells.codes[target]], rows))
+    share = {name: each / entropy if entropy else 0.0 for name, each in bits.items()}
+    return Target(target, share, _weigh(share))
+
+
+def measure_information(first: Ints, second: Ints, rows: Floats) -> float:
+    """The bits that one column tells about another, less what chance alone would show."""
+    _, first = np.unique(first, return_inverse=True)
+    _, second = np.unique(second, return_inverse=True)
+    shape = int(first.max()) + 1, int(second.max()) + 1
+    table = np.bincount(first * shape[1] + second, rows, shape[0] * shape[1]).reshape(shape)
+    sides = _measure_entropy(table.sum(axis=1)) + _measure_entropy(table.sum(axis=0))
+    chance = (shape[0] - 1) * (shape[1] - 1) / (2 * float(table.sum()) * math.log(2))
+    return max(sides - _measure_entropy(table.ravel()) - chance, 0.0)
+
+
+def refuse_target(bound: BoundTable, target: str) -> None:
+    """Raises where a column cannot be what a release is to teach."""
+    columns, where = bound.policy.columns, "search.target"
+    if target not in columns:
+        what = f"the policy has no column {target!r}"
+        raise UsageError(what, where=where, hint=nearest(target, columns))
+    if columns[target].role not in ("sensitive", "insensitive"):
+        what = f"the release does not keep this {columns[target].role} column as it is"
+        hint = "choose a sensitive or an insensitive column as target"
+        raise UsageError(what, where=where, hint=hint)
+    if not bound.source.is_scalar(target):
+        what = "a target holds plain values, not lists, structures or bytes"
+        raise UsageError(what, where=where, hint="choose another column")
+
+
+def _count_pairs(bound: BoundTable, name: str, target: str) -> Cells:
+    """How many rows, or what weight, have each value of a column with each of the target's."""
+    counting = bound.policy.counting
+    if counting is not None and counting[0] in ("count", "weight"):
+        return count_weighted_cells(bound.source, [name, target], counting)
+    return count_cells(bound.source, [name, target])
+
+
+def _translate(bound: BoundTable, cells: Cells, name: str, code: Ints) -> Ints:
+    """From the codes of a column by itself to those along what it is released as."""
+    known = bound.cells.dictionaries[name].known
+    result = np.zeros(known + 1, dtype=np.int64)
+    result[bound.cells.codes[name]] = code
+    assert cells.dictionaries[name].known == known
+    return result
+
+
+def _group_codes(rows: Ints | Floats) -> Ints:
+    if np.count_nonzero(rows) <= MOST_GROUPS:
+        return np.arange(len(rows))
+    return split_evenly(rows, MOST_GROUPS)
+
+
+def _measure_entropy(rows: Ints | Floats) -> float:
+    share: Floats = rows[rows > 0] / rows.sum()
+    return float(-(share @ np.log2(share)))
+
+
+def _weigh(share: Mapping[str, float]) -> dict[str, Fraction]:
+    """Half of the weight by what each tells, half alike; 1 on the average."""
+    mean = sum(share.values()) / len(share)
+    each: Sequence[float] = [value / mean if mean else 1.0 for value in share.values()]
+    whole = [Fraction(round(DIGITS * (1 + value) / 2), DIGITS) for value in each]
+    return dict(zip(share, whole, strict=True))
