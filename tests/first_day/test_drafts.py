@@ -436,6 +436,21 @@ def test_amounts_with_a_decimal_comma_are_numbers_and_ordered() -> None:
         assert "decimal" not in drafted({"cost": plain * 9})[1]
 
 
+def test_infinite_numbers_have_no_order_that_would_be_refused_later() -> None:
+    table = pd.DataFrame(
+        {
+            "age": [20 + row for row in range(40)],
+            "cost": [10.5, 20.5, 30.25, float("inf")] * 10,
+            "salary": [10.5, 20.5, 30.25, float("nan")] * 10,
+        }
+    )
+    draft = tclose.draft_policy(table)
+    columns = draft.confirm().columns
+    assert columns["cost"].distance and columns["cost"].distance.name == "equal"
+    assert columns["salary"].distance and columns["salary"].distance.name == "ordered"
+    assert tclose.audit(table, draft.confirm()).rows == 40
+
+
 def test_amounts_that_do_not_tell_thousands_from_decimals_are_asked_about() -> None:
     for amounts in (["1,234", "2,500", "3,750"], ["1.234", "2.500", "3.750"]):
         table = {"cost": amounts * 9}

@@ -190,6 +190,7 @@ def _profile(
             span=(float(low), float(high)) if is_plain and low is not None else form.span,
             spread=form.spread,
             is_whole=counts.whole == known,
+            is_finite=counts.numbers == known or values.types[name] not in ("FLOAT", "DOUBLE"),
             unread=unread if has_unread else 0,
             folded=form.folded if kind == "text" else 0,
             builtin=form.builtin,
@@ -212,7 +213,7 @@ def _query(name: str, form: _Forms, weight: str, *, guess: bool) -> str:
         f"{year} AND try_strptime(trim({text}), [{order}]) IS NOT NULL" for order in orders
     ] or [f"regexp_full_match(trim({text}), {_quote(AMOUNTS[mark])})" for mark in form.decimals]
     counted = (
-        f"{number} IS NOT NULL",
+        f"NOT isinf({number})",
         f"regexp_full_match({text}, '[+-]?[0-9]+')",
         f"regexp_full_match({text}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ].*)?') "
         f"AND TRY_CAST({text} AS TIMESTAMP) IS NOT NULL",

@@ -120,6 +120,8 @@ class Profile:
     spread: tuple[float, float] | None = None
     """The numbers between which nine tenths of the first rows lie."""
     is_whole: bool = False
+    is_finite: bool = True
+    """Whether none of its numbers is infinite: those have no place among the others."""
     unread: int = 0
     """Rows whose value is no date in these formats."""
     folded: int = 0
@@ -329,6 +331,7 @@ def _table(profile: Profile, role: str, reason: str, answers: Answers) -> list[s
         return lines + suggest_hierarchy(profile)
     distance, others = "equal", "ordered (needs order = [lowest, …, highest])"
     has_order = profile.kind in ("number", "date") and {*dict(profile.looks)} <= {MONEY}
+    has_order &= profile.is_finite
     if has_order and not _is_undecided(profile, answers):
         distance, others = "ordered", "numeric, equal"
     if "ICD-10 codes" in dict(profile.looks):
@@ -436,7 +439,7 @@ def suggest_hierarchy(profile: Profile) -> list[str]:
     if profile.kind == "text" and POSTCODE.search(profile.words):
         kept = "characters kept; of different lengths, so what is cut off is one star"
         return [f"# hierarchy = {{ prefix = [3, 2, 1] }}  # {kept}"]
-    if profile.kind == "number" and profile.distinct > 10:
+    if profile.kind == "number" and profile.is_finite and profile.distinct > 10:
         widths = ", ".join(choose_widths(profile))
         return [f"# hierarchy = {{ intervals = [{widths}] }}  # widths, finest first"]
     return []
