@@ -6,26 +6,21 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-
 import tclose
-from tclose.arrays import Ints
 from tclose.attacks.finding import AttackReport
 from tclose.attacks.suite import attack_release
-from tclose.data.alignment import Alignment, align, encode_rows, locate_rows
-from tclose.data.binding import BoundTable
+from tclose.data.alignment import align
 from tclose.data.io.paths import Address, Reading
-from tclose.distance.histogram import group_codes
 from tclose.errors import UsageError
-from tclose.recode import Plan
 from tclose.release import Release
 from tclose.studio.jobs import BackgroundJob, Jobs
+from tclose.studio.pairing import JudgedRun, note_classes
 from tclose.studio.project import POLICY, Project, Run, TablePlace
+from tclose.studio.script import tell_stopped
 from tclose.studio.table import (
     CLEANING,
     ColumnCounts,
@@ -38,19 +33,6 @@ from tclose.verify.audit import Audit
 from tclose.workflows.inputs import count_population
 
 CHUNK = 1 << 20
-FIRST_RELEASED = 1_000
-"""Rows that are shown beside what became of them."""
-CLASSES = "classes.npy"
-"""The class of the plan that each row of the table is in, −1: left out; stays in the project."""
-
-
-@dataclass(frozen=True)
-class JudgedRun:
-    """A release beside the table that it was made from, both counted."""
-
-    before: Audit
-    after: Audit
-    alignment: Alignment
 
 
 class Workbench:
@@ -271,111 +253,3 @@ def _choose_suffix(data: Path | Address) -> str:
     """What the name of a release ends in: like the table's, where that can be written."""
     suffix = data.suffix.lower() if isinstance(data, Path) else ".csv"
     return suffix if suffix in (".parquet", ".arrow", ".xlsx", ".dta", ".sav") else ".csv"
-
-
-def note_classes(run: Run, release: Release, bind: Callable[[], BoundTable]) -> None:
-    """Writes which class each row of the table is in, as nobody sees who has the release alone."""
-    if release.outcome is not None:
-        np.save(run.folder / CLASSES, release.outcome.label[locate_rows(bind())].astype(np.int32))
-
-
-def number_released(run: Run, found: JudgedRun) -> Ints | None:
-    """Of the first released rows: which rows of the table they are, from 0; None if unknown.
-
-    Of several rows that are released alike each may be any.
-    """
-    if not (run.folder / CLASSES).is_file() or run.policy.release.leftover != "drop":
-        return None
-    label = np.load(run.folder / CLASSES)
-    kept = np.flatnonzero(label >= 0)
-    if len(label) != found.before.rows or len(kept) != found.after.rows:
-        return None
-    if run.policy.release.rows == "keep":
-        return kept[:FIRST_RELEASED]
-    pairs = _pair_columns(run, found, label)
-    both = [np.concatenate([mine[kept], theirs[:FIRST_RELEASED]]) for mine, theirs in pairs]
-    mine, theirs = np.split(group_codes(both)[0], [len(kept)])
-    order = np.argsort(mine, kind="stable")
-    again = [int((theirs[:at] == one).sum()) for at, one in enumerate(theirs)]
-    place = np.searchsorted(mine[order], theirs) + np.array(again, dtype=np.int64)
-    if (mine[order][np.minimum(place, len(order) - 1)] != theirs).any():
-        return None
-    return kept[order[place]]
-
-
-def _pair_columns(run: Run, found: JudgedRun, label: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """For each column that is released as values: the numbers of what the table's rows become, and
-    of what the released rows are."""
-    table, released = found.before.bound, found.after.bound
-    mine, theirs = locate_rows(table), locate_rows(released)
-    for each in Plan.load(run.folder / "plan.json").columns:
-        words = released.cells.dictionaries[each.column].labels
-        code: dict[str | None, int] = {word: at for at, word in enumerate(words)}
-        become = [code.get(value, len(words) if value is None else -1) for value in each.values]
-        yield np.array(become, np.int64)[label], released.cells.codes[each.column][theirs]
-    before, after = found.alignment.number_combinations()
-    yield before[mine], after[theirs]
-    for name, column in run.policy.columns.items():
-        if column.role == "insensitive":
-            known, own = encode_rows(table.source, name)
-            told, other = encode_rows(released.source, name)
-            number = {word: at for at, word in enumerate(told.labels)}
-            translated = [number.get(word, -1) for word in known.labels]
-            yield np.array([*translated, len(told.labels)], np.int64)[own], other
-
-
-SCRIPT = """\
-\"\"\"{about}
-
-python script.py [TABLE]
-\"\"\"
-
-import sys
-from pathlib import Path
-
-import tclose
-
-here = Path(__file__).parent
-table = sys.argv[1] if len(sys.argv) > 1 else {table}
-release = {call}
-if release.certificate.hashes.output != "{digest}":
-    sys.exit("this is another release: is it the same table, read in the same way?")
-print(release)
-"""
-SEARCHES = "Makes this release again: equal bytes for the equal table and policy."
-APPLIES = "Makes this release again, by its classes: its search was stopped {how}."
-
-
-def tell_stopped(run: Run) -> str:
-    """How a search was stopped that would not end there again, if its classes are known."""
-    if not all((run.folder / name).is_file() for name in ("certificate.json", "plan.json")):
-        return ""
-    stopped = run.certificate.stopped or ""
-    return {"cancelled": "by hand", "clock": "by the clock"}.get(stopped, "")
-
-
-def script_for(bench: Workbench, run: Run) -> str:
-    """A Python script that makes a run's release again, and says so if another one comes out."""
-    place, certificate = bench.locate(run), run.certificate
-    named = bench.name_table(place)
-    said = ", ".join(
-        f"{name}={getattr(place.reading, name)!r}"
-        for name in ("delimiter", "encoding", "nulls", "sheet", "query")
-        if getattr(place.reading, name) not in (None, ("",))
-    )
-    lines = [f'output=here / "{run.release.name}"', 'certificate=here / "certificate.json"']
-    lines += [f"reading=tclose.Reading({said})"] if said else []
-    stopped = tell_stopped(run)
-    if not stopped:
-        about, lines = SEARCHES, ["table", f'here / "{POLICY}"', *lines, 'plan=here / "plan.json"']
-        verb = "anonymize"
-    else:
-        about, verb = APPLIES.format(how=stopped), "apply"
-        plan = 'tclose.Plan.load(here / "plan.json")'
-        lines = [plan, "table", f'policy=here / "{POLICY}"', *lines]
-    call = "".join(f"\n    {line}," for line in lines)
-    is_upload = named != str(place.table)
-    return SCRIPT.format(
-        about=about, table=f"here / {named!r}" if is_upload else repr(named),
-        call=f"tclose.{verb}({call}\n)", digest=certificate.hashes.output,
-    )  # fmt: skip

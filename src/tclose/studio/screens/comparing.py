@@ -15,11 +15,11 @@ from tclose.report.sections.spread import tabulate_worst
 from tclose.report.subject import CountedTable, Subject
 from tclose.report.summaries import summarize_audit
 from tclose.studio.jobs import BackgroundJob
+from tclose.studio.pairing import JudgedRun, number_released
 from tclose.studio.project import Run, TablePlace
 from tclose.studio.screens.search import describe_run
 from tclose.studio.table import read_rows, take_rows
 from tclose.studio.visit import Visit, is_whole, show
-from tclose.studio.workbench import JudgedRun, number_released
 
 PAGE = 20
 MOST_CLASSES = 10

@@ -19,10 +19,11 @@ from tclose.policy.model import ReleaseContext
 from tclose.report.document import EDITIONS, Folded, Part
 from tclose.report.summaries import summarize_audit, summarize_checks
 from tclose.studio.jobs import BackgroundJob
+from tclose.studio.pairing import CLASSES
 from tclose.studio.project import POLICY, TABLE, Run, to_plain_values
 from tclose.studio.screens.search import describe_run
+from tclose.studio.script import script_for
 from tclose.studio.visit import Visit, act, show
-from tclose.studio.workbench import CLASSES, script_for
 from tclose.verify.audit import Audit
 from tclose.verify.certificate import Origin, certify
 from tclose.verify.recheck import Check, recheck

@@ -1,0 +1,82 @@
+"""A release held against its table: which row of the one became which of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tclose.arrays import Ints
+from tclose.data.alignment import Alignment, encode_rows, locate_rows
+from tclose.data.binding import BoundTable
+from tclose.distance.histogram import group_codes
+from tclose.recode import Plan
+from tclose.release import Release
+from tclose.studio.project import Run
+from tclose.verify.audit import Audit
+
+FIRST_RELEASED = 1_000
+"""Rows that are shown beside what became of them."""
+CLASSES = "classes.npy"
+"""The class of the plan that each row of the table is in, −1: left out; stays in the project."""
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """A release beside the table that it was made from, both counted."""
+
+    before: Audit
+    after: Audit
+    alignment: Alignment
+
+
+def note_classes(run: Run, release: Release, bind: Callable[[], BoundTable]) -> None:
+    """Writes which class each row of the table is in, as nobody sees who has the release alone."""
+    if release.outcome is not None:
+        np.save(run.folder / CLASSES, release.outcome.label[locate_rows(bind())].astype(np.int32))
+
+
+def number_released(run: Run, found: JudgedRun) -> Ints | None:
+    """Of the first released rows: which rows of the table they are, from 0; None if unknown.
+
+    Of several rows that are released alike each may be any.
+    """
+    if not (run.folder / CLASSES).is_file() or run.policy.release.leftover != "drop":
+        return None
+    label = np.load(run.folder / CLASSES)
+    kept = np.flatnonzero(label >= 0)
+    if len(label) != found.before.rows or len(kept) != found.after.rows:
+        return None
+    if run.policy.release.rows == "keep":
+        return kept[:FIRST_RELEASED]
+    pairs = _pair_columns(run, found, label)
+    both = [np.concatenate([mine[kept], theirs[:FIRST_RELEASED]]) for mine, theirs in pairs]
+    mine, theirs = np.split(group_codes(both)[0], [len(kept)])
+    order = np.argsort(mine, kind="stable")
+    again = [int((theirs[:at] == one).sum()) for at, one in enumerate(theirs)]
+    place = np.searchsorted(mine[order], theirs) + np.array(again, dtype=np.int64)
+    if (mine[order][np.minimum(place, len(order) - 1)] != theirs).any():
+        return None
+    return kept[order[place]]
+
+
+def _pair_columns(run: Run, found: JudgedRun, label: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """For each column that is released as values: the numbers of what the table's rows become, and
+    of what the released rows are."""
+    table, released = found.before.bound, found.after.bound
+    mine, theirs = locate_rows(table), locate_rows(released)
+    for each in Plan.load(run.folder / "plan.json").columns:
+        words = released.cells.dictionaries[each.column].labels
+        code: dict[str | None, int] = {word: at for at, word in enumerate(words)}
+        become = [code.get(value, len(words) if value is None else -1) for value in each.values]
+        yield np.array(become, np.int64)[label], released.cells.codes[each.column][theirs]
+    before, after = found.alignment.number_combinations()
+    yield before[mine], after[theirs]
+    for name, column in run.policy.columns.items():
+        if column.role == "insensitive":
+            known, own = encode_rows(table.source, name)
+            told, other = encode_rows(released.source, name)
+            number = {word: at for at, word in enumerate(told.labels)}
+            translated = [number.get(word, -1) for word in known.labels]
+            yield np.array([*translated, len(told.labels)], np.int64)[own], other
