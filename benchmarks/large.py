@@ -136,7 +136,6 @@ def measure(
         seconds = time.perf_counter() - start
         used = sum(os.times()[:4]) - processor
     output.unlink()
-    origin = release.certificate.origin
     phases.setdefault("writing", start + seconds)
     return {
         "seconds": seconds,
@@ -145,7 +144,7 @@ def measure(
         "peak": peak[0] / 1e6,
         "loss": release.loss.overall,
         "effort": effort or choose_effort(pq.read_metadata(place).num_rows),
-        "method": origin.method,
+        "method": "parts" if release.outcome is None else release.outcome.method,
     }
 
 

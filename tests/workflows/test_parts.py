@@ -24,7 +24,7 @@ import tclose
 from tclose import Reading
 from tclose.data.binding import open_source
 from tclose.data.summary import summarize_table
-from tclose.errors import TooManyCells, UsageError
+from tclose.errors import DataError, TooManyCells, UsageError
 from tclose.policy import Policy
 from tclose.search.curve import interleave_coordinates, merge_fragments
 
@@ -69,6 +69,7 @@ def people(rows: int, seed: int = 1) -> pa.Table:
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PARTS, "PART_ROWS", 60)
+    monkeypatch.setattr(importlib.import_module("tclose.data.summary"), "PART_ROWS", 60)
 
 
 def lines(audit: tclose.Audit) -> list[dict[str, Any]]:
@@ -225,15 +226,94 @@ def test_a_promise_that_nothing_keeps_is_refused(small_parts: None) -> None:
         tclose.anonymize(people(300), {**RULES, "k": 301}, reading=Reading(max_cells=40))
 
 
+def counted(rows: int, seed: int = 3) -> pa.Table:
+    """The same people, with weights, and with several rows for many of them."""
+    chance, table = np.random.default_rng(seed), people(rows, seed)
+    weight = chance.choice(["0.5", "1", "2.25", "3"], rows)
+    who = [f"no {at}" for at in chance.integers(0, rows // 2, rows)]
+    return table.append_column("weight", pa.array(weight)).append_column("who", pa.array(who))
+
+
+COUNTING = [("weight", "weight"), ("who", "subject")]
+
+
+def rules_by(column: str, role: str) -> dict[str, Any]:
+    further = {"weight": "insensitive", "who": "insensitive", column: role}
+    return {**RULES, "columns": {**RULES["columns"], **further}}
+
+
+@pytest.mark.parametrize(("column", "role"), COUNTING)
+def test_weights_and_persons_count_in_parts_as_in_one_piece(
+    column: str, role: str, small_parts: None
+) -> None:
+    table, rules = counted(400), rules_by(column, role)
+    known = tclose.audit(table, rules)
+    found = tclose.audit(table, rules, reading=Reading(max_cells=50))
+    assert found.in_parts
+    assert lines(found) == lines(known)
+    assert lines(found) != lines(tclose.audit(table, rules_by(column, "insensitive")))
+    for key in ("rows", "classes", "k", "holds", "counts", "worst"):
+        assert getattr(found, key) == getattr(known, key)
+
+
+@pytest.mark.parametrize(("column", "role"), COUNTING)
+def test_a_release_in_fragments_counts_weights_and_persons(
+    column: str, role: str, small_parts: None, tmp_path: Path
+) -> None:
+    rules, place, target = rules_by(column, role), tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pq.write_table(counted(600).drop_columns(["note"]), place)
+    rules["columns"].pop("note")
+    few = Reading(max_cells=150)
+    hashes = set()
+    for _ in range(2):
+        release = tclose.anonymize(
+            place, rules, output=target, method="mondrian", reading=few, key=b"a key"
+        )
+        hashes.add(target.read_bytes())
+    assert len(hashes) == 1
+    assert release.audit.in_parts
+    assert release.holds
+    assert 0 < release.loss.overall < 1
+    whole = tclose.verify(target, rules)
+    assert whole.holds
+    assert not whole.in_parts
+    assert pq.read_table(target).num_rows == 600
+    if role == "subject":  # by definition: no class has fewer persons than promised
+        made = pq.read_table(target).to_pandas()
+        quasi = ["age", "zip", "dose", "town"]
+        assert made.groupby(quasi, dropna=False)["who"].nunique().min() >= 4
+        assert not set(made["who"]) & set(counted(600).column("who").to_pylist())
+
+
+def test_rows_of_nobody_are_refused_in_parts(small_parts: None) -> None:
+    table = counted(200)
+    at = table.column_names.index("who")
+    table = table.set_column(at, "who", pa.array([None, *table.column("who").to_pylist()[1:]]))
+    with pytest.raises(DataError, match="1 row names nobody in the subject column"):
+        tclose.audit(table, rules_by("who", "subject"), reading=Reading(max_cells=50))
+
+
+def test_a_promise_to_persons_that_nothing_keeps_is_refused(small_parts: None) -> None:
+    rules = {**rules_by("who", "subject"), "k": 290}
+    with pytest.raises(UsageError, match="no release can keep this promise"):
+        tclose.anonymize(counted(300), rules, reading=Reading(max_cells=50))
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"joint": [{"columns": ["ill", "pay"], "t": 0.5}]}, "joint"),
-        ({"columns": {"pay": {"role": "sensitive", "t": 0.2, "n": 9}}}, r"\(n,t\)"),
-        ({"columns": {"age": {"role": "quasi", "missing": "any"}}}, "any"),
-        ({"columns": {"pay": "weight"}}, "weight column"),
-        ({"release": {"leftover": "root"}}, "left out"),
-        ({"search": {"suppression": 0.05}}, "left out"),
+        ({"joint": [{"columns": ["ill", "pay"], "t": 0.5}]}, "joint.*: no column tells by itself"),
+        (
+            {"columns": {"pay": {"role": "sensitive", "t": 0.2, "n": 9}}},
+            r"\(n,t\).*: what a class is close to is made of classes in several parts",
+        ),
+        (
+            {"columns": {"age": {"role": "quasi", "missing": "any"}}},
+            "any.*: such rows belong to classes of several parts",
+        ),
+        ({"columns": {"pay": "count"}}, "count column.*: a record would stand for many rows"),
+        ({"release": {"leftover": "root"}}, "left out.*change the distribution"),
+        ({"search": {"suppression": 0.05}}, "left out.*change the distribution"),
         ({"search": {"method": "optimal"}}, "one place"),
     ],
 )

@@ -132,6 +132,10 @@ class CellStore(ABC):
         """
 
     @abstractmethod
+    def look(self, united: Ints, work: Callable[[pa.Table], bytes]) -> list[bytes]:
+        """What some work says of each fragment, likewise united; nothing is kept of it."""
+
+    @abstractmethod
     def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[bytes]:
         """Works on fragments, some of them united (`united[fragment]` is the number of the union).
 

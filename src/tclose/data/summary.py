@@ -7,9 +7,11 @@ and compared with the whole table's distributions: it can be searched and judged
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +19,40 @@ import pyarrow as pa
 from tclose.arrays import Ints
 from tclose.data.binding import BoundTable, find_columns, resolve_columns
 from tclose.data.cleaning import VALUES
-from tclose.data.encode.cells import Cells, form_classes, look_up_codes, merge_equal
+from tclose.data.encode.cells import (
+    Cells,
+    form_classes,
+    look_up_codes,
+    merge_equal,
+    read_weights,
+    refuse_uncounted,
+)
 from tclose.data.encode.columns import Dictionary
-from tclose.data.source import ROWS, Rows, Source
-from tclose.distance.histogram import Counts, add_by_group
+from tclose.data.source import ROWS, Rows, Source, decode_column
+from tclose.distance.histogram import Counts, add_by_group, group_codes
 from tclose.distance.registry import Attribute
 from tclose.errors import DataError, InternalError, PolicyError, Problem, UsageError
 from tclose.hierarchy import Hierarchy
 from tclose.policy.model import Policy
 from tclose.requirements import state_requirements
+from tclose.requirements.persons import Persons
+
+WHY = {
+    "joint-t-closeness": "no column tells by itself how often combinations of values occur",
+    "(n,t)-closeness": "what a class is close to is made of classes in several parts",
+    "k-anonymity of combinations": "classes of several parts agree in some of the columns",
+    "t-closeness of combinations": "classes of several parts agree in some of the columns",
+    "k-map": "the population would have to be cut like the table",
+    "delta-presence": "the population would have to be cut like the table",
+    "a count column": "a record would stand for many rows of what engines count as one",
+    'quasi-identifiers with missing = "any"': "such rows belong to classes of several parts",
+    'sensitive columns with masked = "spread"': "what a mask counts as depends on all other rows",
+}
+"""Why something needs all cells in one place."""
+LARGEST_WEIGHT = 2**50
+"""What all rows may weigh together for searches to weigh them exactly."""
+PART_ROWS = 1_000_000
+"""Rows of a part, more or less, in which what rows count is added up."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +67,8 @@ class TableSummary:
     """For each column, the rows with each value; those without one last."""
     hierarchies: dict[str, Hierarchy]
     attributes: dict[str, Attribute]
+    counting: RowCounting | None = None
+    """What its rows count, where the policy names a column that says so."""
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -52,6 +81,12 @@ class TableSummary:
         return (*self.quasi, *self.attributes)
 
     @property
+    def kept_columns(self) -> tuple[str, ...]:
+        """The columns that an engine keeps of cells: those of one cell may count differently."""
+        further = () if self.counting is None else (self.counting.column,)
+        return (*self.cell_columns, *further)
+
+    @property
     def n_rows(self) -> int:
         """How many rows the table has."""
         return int(next(iter(self.value_rows.values())).sum())
@@ -60,9 +95,14 @@ class TableSummary:
         """Nobody: what is promised about a population cannot be judged in parts."""
         return np.zeros(1, dtype=np.int64)
 
-    @cached_property
+    @property
     def whole(self) -> Mapping[str, Counts]:
-        """The counts of each sensitive attribute's values in the whole table."""
+        """How much each sensitive attribute's values count in the whole table."""
+        return self.whole_rows if self.counting is None else self.counting.whole
+
+    @cached_property
+    def whole_rows(self) -> Mapping[str, Counts]:
+        """The rows with each of a sensitive attribute's values in the whole table."""
         return {
             name: add_by_group(self.value_rows[name], attribute.recode, attribute.values)
             for name, attribute in self.attributes.items()
@@ -71,12 +111,36 @@ class TableSummary:
     def example(self) -> BoundTable:
         """One cell, bound like a table: for what depends on the values only, not on the counts."""
         codes = {name: np.zeros(1, dtype=np.int64) for name in self.cell_columns}
-        return self.bound(Cells(self.dictionaries, codes, np.ones(1, dtype=np.int64)))
+        cells = Cells(self.dictionaries, codes, np.ones(1, dtype=np.int64))
+        if self.counting is None:
+            return self.bound(cells)
+        own, code = self.counting.dictionary, np.zeros(1, dtype=np.int64)
+        return self._count_by(self.counting, cells, own, code)
 
     def part(self, table: pa.Table) -> BoundTable:
         """Some cells (values and weights, as an engine counts them), bound like a table."""
-        rows = table.column(ROWS).to_numpy().astype(np.int64)
-        return self.bound(merge_equal(self.dictionaries, self.codes(table), rows)[0])
+        rows, codes = table.column(ROWS).to_numpy().astype(np.int64), self.codes(table)
+        if self.counting is None:
+            return self.bound(merge_equal(self.dictionaries, codes, rows)[0])
+        own, code = self.counting.encode(table)
+        cells, _ = merge_equal(self.dictionaries, {**codes, self.counting.column: code}, rows)
+        return self._count_by(self.counting, cells, own, cells.codes[self.counting.column])
+
+    def _count_by(
+        self, counting: RowCounting, cells: Cells, own: Dictionary, code: Ints
+    ) -> BoundTable:
+        """Cells of rows that count alike, told apart by what they count."""
+        name = counting.column
+        made = replace(
+            cells,
+            dictionaries={**self.dictionaries, name: own},
+            codes={**cells.codes, name: code},
+            weight=None if counting.numbers is None else counting.numbers[code] * cells.rows,
+            persons=None
+            if counting.everyone is None
+            else Persons(np.arange(len(code)), code, counting.everyone),
+        )
+        return replace(self.bound(made), further=(name,))
 
     def codes(self, table: pa.Table, columns: Sequence[str] = ()) -> dict[str, Ints]:
         """The codes of some cells' values in the whole table; of all columns, or of those given."""
@@ -94,6 +158,112 @@ class TableSummary:
         classes = replace(form_classes(cells, self.quasi, self.attributes), whole=self.whole)
         source = _Elsewhere(self.name, self.columns)
         return BoundTable(self.policy, source, cells, classes, self.hierarchies)
+
+
+@dataclass(frozen=True)
+class RowCounting:
+    """What the rows of a table count: a weight each, or for the person whose they are."""
+
+    column: str
+    dictionary: Dictionary
+    """The weights; of persons, who are told apart within each part, none."""
+    whole: Mapping[str, Counts]
+    """The weight, or the persons, of each sensitive attribute's values in the whole table."""
+    numbers: Counts | None = None
+    """What each weight counts."""
+    everyone: int | None = None
+    """How many persons there are."""
+
+    def encode(self, table: pa.Table) -> tuple[Dictionary, Ints]:
+        """The weight of each of some cells, or whose it is, in a number; and what numbers mean."""
+        column = table.column(self.column)
+        if self.everyone is not None:
+            return encode_persons(column)
+        code, unknown = look_up_codes(self.dictionary, column)
+        if unknown.any():
+            raise _say_changed(self.column)
+        return self.dictionary, code
+
+    def tie(self, table: pa.Table) -> tuple[Ints, ...]:
+        """Numbers that tell cells apart which count differently, whatever part they are in."""
+        if self.everyone is None:
+            return (self.encode(table)[1],)
+        own, code = encode_persons(table.column(self.column))
+        hashes = [
+            hashlib.blake2b(str(value).encode(), digest_size=16).digest()
+            for value in own.values.to_pylist()
+        ]
+        halves = np.frombuffer(b"".join(hashes), np.int64).reshape(-1, 2)[code]
+        return halves[:, 0].copy(), halves[:, 1].copy()
+
+
+def encode_persons(column: pa.ChunkedArray) -> tuple[Dictionary, Ints]:
+    """Persons in the order in which they occur: nothing depends on their names."""
+    encoded = decode_column(column).combine_chunks().dictionary_encode()
+    code = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
+    return Dictionary(encoded.dictionary, has_missing=encoded.null_count > 0), code
+
+
+def count_whole(summary: TableSummary, source: Source, role: str, name: str) -> RowCounting:
+    """What all rows of a table count, by value of each sensitive attribute; counted in parts, where
+    the engine keeps them, since persons may be as many as rows."""
+    numbers: Counts | None = None
+    if role == "weight":
+        own, numbers = read_weights(replace(source, max_cells=max(source.max_cells, VALUES)), name)
+        count = partial(_weigh_values, summary, name, own, numbers)
+    else:
+        empty = source.stream().schema.field(name).type
+        own = Dictionary(decode_column(pa.nulls(0, empty)), has_missing=True)
+        count = partial(_count_persons, summary, name)
+    parts = max(1, -(-summary.n_rows // PART_ROWS))
+    split = source.split_cells([*summary.attributes, name], [name], parts)
+    found = [pickle.loads(each) for each in split(count)]
+    lost = sum(lost for lost, _, _ in found)
+    refuse_uncounted(role, name, lost)
+    everyone = sum(persons for _, persons, _ in found)
+    if numbers is not None and int(numbers.max()) * summary.n_rows >= LARGEST_WEIGHT:
+        what = "the weights have too many digits to be added up exactly in parts"
+        hint = "round them, or allow more cells in one place (--cells)"
+        raise UsageError(what, where=f"columns.{name}", hint=hint)
+    whole = {
+        attribute: np.sum([values[attribute] for *_, values in found], axis=0)
+        for attribute in summary.attributes
+    }
+    return RowCounting(name, own, whole, numbers, everyone if role == "subject" else None)
+
+
+def _weigh_values(
+    summary: TableSummary, name: str, own: Dictionary, numbers: Counts, table: pa.Table
+) -> bytes:
+    """The weight of each value in a part."""
+    code, unknown = look_up_codes(own, table.column(name))
+    if unknown.any():
+        raise _say_changed(name)
+    weight = numbers[code] * table.column(ROWS).to_numpy().astype(np.int64)
+    values = {}
+    for attribute, known in summary.attributes.items():
+        value = known.recode[summary.codes(table, [attribute])[attribute]]
+        values[attribute] = add_by_group(weight, value, known.values)
+    return pickle.dumps((0, 0, values))
+
+
+def _count_persons(summary: TableSummary, name: str, table: pa.Table) -> bytes:
+    """The rows of nobody, the persons, and the persons with each value, in a part that has all rows
+    of its persons."""
+    own, who = encode_persons(table.column(name))
+    lost = int(table.column(ROWS).to_numpy()[who == own.known].sum())
+    values = {}
+    for attribute, known in summary.attributes.items():
+        value = known.recode[summary.codes(table, [attribute])[attribute]]
+        first = group_codes([value, who])[1]
+        once = np.ones(len(first), dtype=np.int64)
+        values[attribute] = add_by_group(once, value[first], known.values)
+    return pickle.dumps((lost, own.known, values))
+
+
+def _say_changed(name: str) -> DataError:
+    hint = "begin again"
+    return DataError("the table changed while it was counted", where=f"column {name!r}", hint=hint)
 
 
 class _Elsewhere(Source):
@@ -117,7 +287,10 @@ def summarize_table(
         raise PolicyError(problems)
     found = list(problems)
     usable = find_columns(policy, source, found)
-    reasons = [] if policy.counting is None else [f"a {policy.counting[0]} column"]
+    reasons = []
+    counting = policy.counting
+    if counting is not None and counting[0] == "count":
+        reasons.append("a count column")
     if any(policy.columns[name].missing == "any" for name in policy.quasi):
         reasons.append('quasi-identifiers with missing = "any"')
     if any(policy.columns[name].masked == "spread" for name in policy.sensitive):
@@ -138,6 +311,8 @@ def summarize_table(
     )
     stated = state_requirements(summary, source)
     _refuse(each.name for each in stated if each.capabilities.whole_table)
+    if counting is not None:
+        summary = replace(summary, counting=count_whole(summary, source, *counting))
     return summary
 
 
@@ -145,9 +320,10 @@ def _refuse(reasons: Iterable[str]) -> None:
     """Raises where something in the policy cannot be judged in a part without the others."""
     named = list(dict.fromkeys(reasons))
     if named:
+        why = next((f": {WHY[name]}" for name in named if name in WHY), "")
         raise UsageError(
             f"the table has too many cells for one place, and {', '.join(named)} cannot be "
-            "judged part by part",
+            f"judged part by part{why}",
             where="policy",
             hint="allow more cells (--cells), generalize columns beforehand, or promise without it",
         )

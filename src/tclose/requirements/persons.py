@@ -27,23 +27,25 @@ class Persons:
 
     cell: Ints
     who: Ints
+    whole: int | None = None
+    """Where these are not all persons of a table: how many that has."""
 
     @cached_property
     def everyone(self) -> int:
-        """How many persons there are."""
-        return len(np.unique(self.who))
+        """How many persons there are, in the whole table."""
+        return len(np.unique(self.who)) if self.whole is None else self.whole
 
     @cached_property
     def scattered(self) -> bool:
         """Whether somebody has rows in several cells."""
-        return self.everyone < len(self.who)
+        return len(np.unique(self.who)) < len(self.who)
 
     def of_cells(self, cells: Ints, count: int) -> Persons:
         """The persons of some of `count` cells, which are numbered anew in the order given."""
         place = np.full(count, -1, dtype=np.int64)
         place[cells] = np.arange(len(cells))
         kept = np.flatnonzero(place[self.cell] >= 0)
-        return Persons(place[self.cell[kept]], self.who[kept])
+        return Persons(place[self.cell[kept]], self.who[kept], self.whole)
 
     def sizes(self, owner: Ints, groups: int) -> Ints:
         """How many persons each group of cells has; `owner[cell]` is its group, −1: none."""

@@ -416,8 +416,17 @@ def _count_persons(constraints: Constraints, persons: Persons, cells: int) -> Co
     most = int(np.bincount(persons.who).max())
     unit = math.lcm(*range(1, min(most, MOST_SHARES) + 1))
     nobody = np.zeros(cells, dtype=np.int64)
-    fields = [replace(each, mass=persons.shares(each.codes, unit)) for each in constraints.fields]
-    fields.append(JudgedAttribute("persons", nobody, 1, mass=persons.shares(nobody, unit)))
+    fields = [
+        replace(
+            each,
+            mass=persons.shares(each.codes, unit),
+            whole=None if each.whole is None else each.whole * unit,
+        )
+        for each in constraints.fields
+    ]
+    everyone = None if persons.whole is None else np.array([persons.whole * unit])
+    mass = persons.shares(nobody, unit)
+    fields.append(JudgedAttribute("persons", nobody, 1, mass=mass, whole=everyone))
     return replace(constraints, fields=tuple(fields), unit=unit, exact=not persons.scattered)
 
 

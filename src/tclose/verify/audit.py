@@ -211,7 +211,7 @@ def audit_parts(
 ) -> Audit:
     """Measures a table part by part, where the engine keeps it."""
     number = max(1, math.ceil(summary.n_rows / PART_ROWS))
-    split = source.split_cells(summary.cell_columns, summary.quasi, number)
+    split = source.split_cells(summary.kept_columns, summary.quasi, number)
 
     def run(work: Callable[..., Any], *given: object) -> list[Any]:
         return [pickle.loads(result) for result in split(partial(_send, work, summary, *given))]
@@ -220,7 +220,7 @@ def audit_parts(
     parts: list[PartAudit] = run(_judge_part, measure_all)
     stated, further = list_part_requirements(summary, measure_all=measure_all)
     judged = [*stated, *further]
-    worst = [_find_worst(found) for found in zip(*(found for _, found in parts), strict=True)]
+    worst = [_find_worst(found) for found in zip(*(found for *_, found in parts), strict=True)]
     spreads = [
         attained.spread
         for requirement, attained in zip(judged, worst, strict=True)
@@ -239,17 +239,18 @@ def audit_parts(
         for requirement, attained in zip(judged, worst, strict=True)
     ]
     counts = SizeSummary(
-        sum(counts.classes for counts, _ in parts),
-        sum(counts.rows for counts, _ in parts),
-        min(counts.smallest for counts, _ in parts),
-        max(counts.largest for counts, _ in parts),
-        sum(counts.squares for counts, _ in parts),
+        sum(counts.classes for counts, *_ in parts),
+        sum(counts.rows for counts, *_ in parts),
+        min(counts.smallest for counts, *_ in parts),
+        max(counts.largest for counts, *_ in parts),
+        sum(counts.squares for counts, *_ in parts),
     )
     promised, beside = verdicts[: len(stated)], verdicts[len(stated) :]
     bound = replace(summary.example(), source=source)
     audit = _conclude(bound, counts, promised, beside, (IN_PARTS,), measure_all=measure_all)
     worst_classes = tuple(replace(report, number=place[key]) for _, key, report in ranked)
-    return replace(audit, worst=worst_classes, in_parts=True)
+    least = min(k for _, k, _ in parts)
+    return replace(audit, k=least, worst=worst_classes, in_parts=True)
 
 
 def judge_stars(classes: Classes, stated: Sequence[Requirement]) -> Iterator[Verdict]:
@@ -333,8 +334,9 @@ def _conclude(
 # --- parts: what is sent to wherever a part is, and what comes back
 
 
-PartAudit = tuple[SizeSummary, list[Judgement]]
-"""What one part attains in every requirement; the values of its classes stay where they are."""
+PartAudit = tuple[SizeSummary, int, list[Judgement]]
+"""What one part attains in every requirement, after the size of its smallest class; the values of
+its classes stay where they are."""
 
 
 def _send(work: Callable[..., Any], summary: TableSummary, *given: object) -> bytes:
@@ -356,7 +358,7 @@ def _judge_part(summary: TableSummary, measure_all: bool, table: pa.Table) -> Pa
             margin=np.array([np.nan]),
         )
         judged.append(replace(attained, measured=bare, worst=0))
-    return SizeSummary.of(classes), judged
+    return SizeSummary.of(classes), int(min(classes.view_size)), judged
 
 
 def _rank_part(

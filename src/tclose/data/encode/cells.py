@@ -139,8 +139,9 @@ def _add_up(amount: Counts, cell: Ints, first: Ints) -> Counts:
 
 def count_weighted_cells(
     source: Source, columns: Sequence[str], counting: tuple[str, str]
-) -> Cells:
+) -> Cells | None:
     """Counts the distinct tuples of some columns; `counting` is a role and the column that has it.
+    None where they are more than the source takes into one place.
 
     >>> from tclose.data.binding import open_source
     >>> table = open_source(pa.table({"a": ["x", "x", "y"], "w": ["0.5", "0.5", "1"]}))
@@ -153,26 +154,19 @@ def count_weighted_cells(
     if not source.is_scalar(name):
         what = f"a {role} column must hold plain values, not lists, bytes or durations"
         raise DataError(what, where=where)
-    table = source.group([*columns, name])
+    table = source.group_within_limit([*columns, name])
+    if table is None:
+        return None
     if table.num_rows == 0:
         return count_cells(source, columns)
     dictionaries, codes, rows = _encode_table(table, [name, *columns])
     del table
     own, code = dictionaries.pop(name), codes.pop(name)
-    wrong = _count_wrong(role, own, code, rows)
+    refuse_uncounted(role, name, _count_wrong(role, own, code, rows))
     if role == "subject":
-        if wrong:
-            what = f"{wrong:,} row{' names' if wrong == 1 else 's name'} nobody"
-            hint = "give each its person, or leave these rows out"
-            raise DataError(f"{what} in the subject column", where=where, hint=hint)
         cells, cell = merge_equal(dictionaries, codes, rows)
         once = group_codes([cell, code])[1]
         return replace(cells, persons=Persons(cell[once], code[once]))
-    if wrong:
-        wanted = "whole number from 1 on" if role == "count" else "positive number"
-        what = f"{wrong:,} row{' has' if wrong == 1 else 's have'} no {wanted} in the {role} column"
-        hint = "mend or leave out these rows; a missing value is no number"
-        raise DataError(what, where=where, hint=hint)
     whole, _ = to_integers([number for number in _read_exactly(own) if number is not None])
     small = max(whole, default=0) * int(rows.sum()) < LARGEST
     counts = np.array([*whole, 0], dtype=np.int64 if small else object)[code] * rows
@@ -184,6 +178,35 @@ def count_weighted_cells(
         return replace(cells, records=add_by_group(rows, cell, len(cells.rows)))
     cells = merge_equal(dictionaries, codes, rows, counts)[0]
     return replace(cells, weight=_reduce_weight(cells))
+
+
+def refuse_uncounted(role: str, name: str, rows: int) -> None:
+    """Raises where some rows do not say what they count for, or whose they are."""
+    where = f"column {name!r}"
+    if rows and role == "subject":
+        what = f"{rows:,} row{' names' if rows == 1 else 's name'} nobody"
+        hint = "give each its person, or leave these rows out"
+        raise DataError(f"{what} in the subject column", where=where, hint=hint)
+    if rows:
+        wanted = "whole number from 1 on" if role == "count" else "positive number"
+        what = f"{rows:,} row{' has' if rows == 1 else 's have'} no {wanted} in the {role} column"
+        hint = "mend or leave out these rows; a missing value is no number"
+        raise DataError(what, where=where, hint=hint)
+
+
+def read_weights(source: Source, name: str) -> tuple[Dictionary, Counts]:
+    """The different weights of a table, and whole numbers in their ratios (a missing one: 0).
+
+    >>> from tclose.data.binding import open_source
+    >>> read_weights(open_source(pa.table({"w": ["0.5", "1", "0.5"]})), "w")[1].tolist()
+    [1, 2, 0]
+    """
+    dictionaries, codes, rows = _encode_table(source.group([name]), [name])
+    own, code = dictionaries[name], codes[name]
+    refuse_uncounted("weight", name, _count_wrong("weight", own, code, rows))
+    whole, _ = to_integers([number for number in _read_exactly(own) if number is not None])
+    small = max(whole, default=0) * int(rows.sum()) < LARGEST
+    return own, np.array([*whole, 0], dtype=np.int64 if small else object)
 
 
 def count_invalid(source: Source, role: str, name: str) -> int:

@@ -31,6 +31,7 @@ from tclose.errors import UsageError
 from tclose.recode import Pseudonyms, recode_outcome
 from tclose.recode.rewrite import translate
 from tclose.requirements import failing_classes
+from tclose.requirements.classes import partition_cells
 from tclose.search import Budget, Progress, method_named, problem_of
 from tclose.search.curve import merge_fragments
 from tclose.search.outcome import Outcome
@@ -98,13 +99,12 @@ def propose_in_parts(job: Job, summary: TableSummary, method: str, budget: Budge
     _refuse(job, summary, chosen, budget)
     source, pseudonyms = job.source, job.pseudonyms
     budget.report(Progress(0.0, 0.0, None, "counting the cells"))
-    store = source.keep_cells(summary.cell_columns)
+    store = source.keep_cells(summary.kept_columns)
     budget.report(Progress(0.0, 0.0, None, f"cutting {store.n_cells:,} cells into fragments"))
     sketch = CellSketch.of(summary, source.max_cells)
     size = min(FRAGMENT_CELLS, source.max_cells)
     plan = PartitionPlan.of(sketch, store.sketch(sketch.snap, (ROWS, CELLS)), size)
-    counts = store.cut(plan.locate, list(summary.attributes))
-    label = merge_fragments(int(plan.first[-1]), _judge_fragments(summary, counts))
+    label = merge_fragments(int(plan.first[-1]), _cut_and_judge(summary, store, plan))
     fragments = int(label.max()) + 1
     budget.report(Progress(0.0, 0.0, None, f"searching {fragments:,} fragments"))
     # A translation of one cell tells which columns change, and how.
@@ -164,7 +164,10 @@ def _refuse(job: Job, summary: TableSummary, method: str, budget: Budget) -> Non
             hint="allow more cells in one place (--cells), or leave the limit out",
         )
     if budget.suppression or summary.policy.release.leftover != "drop":
-        what = "rows cannot be left out of a table that is too large for one place"
+        what = (
+            "rows cannot be left out of a table that is too large for one place: those that one "
+            "part leaves out change the distribution that all others are compared with"
+        )
         raise UsageError(what, where="search.suppression", hint="search without suppression")
 
 
@@ -190,16 +193,58 @@ def _search_fragment(
     return PartResult(made.cell_table, pickle.dumps(loss))
 
 
+def _cut_and_judge(
+    summary: TableSummary, store: CellStore, plan: PartitionPlan
+) -> Callable[[Ints], Flags]:
+    """Cuts the cells; tells which merged fragments break the promise as one class."""
+    counting = summary.counting
+    if counting is None or counting.everyone is None:
+        weights = () if counting is None else (counting.column,)
+        return _judge_fragments(summary, store.cut(plan.locate, [*summary.attributes, *weights]))
+    # Numbers of persons do not add up, so they are counted where their rows are.
+    store.cut(plan.locate, list(summary.attributes))
+    work = partial(_judge_as_one, summary)
+
+    def judge(label: Ints) -> Flags:
+        broken = np.array([pickle.loads(each) for each in store.look(label, work)])
+        _refuse_broken(broken)
+        return broken
+
+    return judge
+
+
+def _judge_as_one(summary: TableSummary, table: pa.Table) -> bytes:
+    """Whether a fragment breaks the promise as one class; can be sent."""
+    bound = summary.part(table)
+    one = partition_cells(bound.classes, np.zeros(len(bound.cells.rows), dtype=np.int64))
+    stated, further = list_part_requirements(summary, measure_all=False)
+    return pickle.dumps(bool(failing_classes([*stated, *further], one)[0]))
+
+
+def _refuse_broken(broken: Flags) -> None:
+    if len(broken) == 1 and broken[0]:
+        raise UsageError(
+            "no release can keep this promise: the whole table as one class breaks it",
+            where="policy",
+            hint="see what the whole table attains, and promise no more than that",
+        )
+
+
 def _judge_fragments(summary: TableSummary, counts: pa.Table) -> Callable[[Ints], Flags]:
     """Tells which merged fragments break the promise as one class; raises where the table does."""
     stated, further = list_part_requirements(summary, measure_all=False)
     names = list(summary.attributes)
     codes = summary.codes(counts, names) if names else {}
     fragment = counts.column(FRAGMENT).to_numpy().astype(np.int64)
+    rows = counts.column(ROWS).to_numpy().astype(np.int64)
+    weight = None
+    if summary.counting is not None and summary.counting.numbers is not None:
+        weight = summary.counting.numbers[summary.counting.encode(counts)[1]] * rows
     example = replace(
         summary.example().classes,
         cell_codes={name: summary.attributes[name].recode[codes[name]] for name in names},
-        cell_rows=counts.column(ROWS).to_numpy().astype(np.int64),
+        cell_rows=rows,
+        cell_weight=weight,
     )
 
     def judge(label: Ints) -> Flags:
@@ -213,12 +258,7 @@ def _judge_fragments(summary: TableSummary, counts: pa.Table) -> Callable[[Ints]
             origin=each,
         )
         broken = failing_classes([*stated, *further], classes)
-        if classes.count == 1 and broken[0]:
-            raise UsageError(
-                "no release can keep this promise: the whole table as one class breaks it",
-                where="policy",
-                hint="see what the whole table attains, and promise no more than that",
-            )
+        _refuse_broken(broken)
         return broken
 
     return judge

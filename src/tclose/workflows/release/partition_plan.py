@@ -124,7 +124,8 @@ class PartitionPlan:
         cells = np.bincount(label, number[order]).astype(np.int64)
         fragments = np.maximum(-(-cells // size), 1)
         first = np.append(0, np.cumsum(fragments))
-        counts = [np.asarray(summary.whole[name], dtype=np.int64) for name in summary.attributes]
+        whole = summary.whole_rows
+        counts = [np.asarray(whole[name], dtype=np.int64) for name in summary.attributes]
         # Last, the rows whose value may be any.
         counts = [np.append(count, summary.n_rows - int(count.sum())) for count in counts]
         groups = divide_into_strata(counts, int(first[-1]))
@@ -146,9 +147,10 @@ class PartitionPlan:
             code = summary.attributes[name].recode[codes[name]]
             stratum = stratum * (int(group.max(initial=0)) + 1) + group[code]
         fragments = np.diff(self.first)[part]
-        return CellPositions(
-            order, stratum, self.first[part], fragments, _fold_codes(summary, codes)
-        )
+        ties = _fold_codes(summary, codes)
+        if summary.counting is not None:
+            ties += summary.counting.tie(table)
+        return CellPositions(order, stratum, self.first[part], fragments, ties)
 
 
 def _find_parts(

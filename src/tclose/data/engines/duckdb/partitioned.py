@@ -89,14 +89,21 @@ class DuckCellStore(CellStore):
         rows = f"CAST(sum({weight}) AS BIGINT) AS {weight}"
         return self._read("cut.parquet").aggregate(f"{listed}, {rows}", listed).to_arrow_table()
 
+    def look(self, united: Ints, work: Callable[[pa.Table], bytes]) -> list[bytes]:
+        return [work(cells) for cells in self._read_fragments(united)]
+
+    def _read_fragments(self, united: Ints) -> Iterator[pa.Table]:
+        cut = self._read("cut.parquet")
+        for number in range(int(united.max()) + 1):
+            some = np.flatnonzero(united == number)
+            inside = f"{FRAGMENT} BETWEEN {some[0]} AND {some[-1]}"
+            yield cut.filter(inside).to_arrow_table()
+
     def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[bytes]:
         reports = []
-        cut = self._read("cut.parquet")
         with pq.ParquetWriter(self.folder / "lines.parquet", schema) as lines:
-            for number in range(int(united.max()) + 1):
-                some = np.flatnonzero(united == number)
-                inside = f"{FRAGMENT} BETWEEN {some[0]} AND {some[-1]}"
-                cells, report = work(cut.filter(inside).to_arrow_table())
+            for fragment in self._read_fragments(united):
+                cells, report = work(fragment)
                 lines.write_table(cells.cast(schema))
                 reports.append(report)
         (self.folder / "cut.parquet").unlink()

@@ -82,10 +82,26 @@ class SparkCellStore(CellStore):
         with explain_errors(self.name):
             return self.fragments.groupBy(FRAGMENT, *names).agg(rows).toArrow()
 
-    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[bytes]:
+    def look(self, united: Ints, work: Callable[[pa.Table], bytes]) -> list[bytes]:
+        own = self.schema
+
+        def work_on(table: pa.Table) -> pa.Table:
+            report = pa.array([work(_cast_table(table.drop_columns([NUMBER]), own))], pa.binary())
+            return pa.table({NUMBER: table.column(NUMBER)[:1], REPORT: report})
+
+        groups = self._unite(united).groupBy(NUMBER)
+        made = _apply(groups, work_on, f"{NUMBER} long, {REPORT} binary")
+        with explain_errors(self.name):
+            return _in_order(made.collect())
+
+    def _unite(self, united: Ints) -> Any:
+        """The cells with the number of their fragment, or of the union that it is in."""
         names = pa.table({FRAGMENT: np.arange(len(united)), NUMBER: united})
         beside = functions.broadcast(self.frame.sparkSession.createDataFrame(names))
-        numbered = self.fragments.join(beside, FRAGMENT).drop(FRAGMENT)
+        return self.fragments.join(beside, FRAGMENT).drop(FRAGMENT)
+
+    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[bytes]:
+        numbered = self._unite(united)
         fields = [
             kinds.StructField(name, self.keys.get(name, kinds.StringType()))
             for name in schema.names
