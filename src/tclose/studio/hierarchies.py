@@ -9,7 +9,7 @@ import numpy as np
 
 from tclose.errors import UsageError
 from tclose.hierarchy import Hierarchy, arx, preview
-from tclose.policy.draft import suggest_hierarchy
+from tclose.policy.draft import Profile, suggest_hierarchy
 from tclose.policy.load import parse_toml
 from tclose.studio.project import Raw, to_plain_values
 from tclose.studio.table import ColumnCounts, show_value
@@ -61,7 +61,7 @@ def read_spec(spec: str | Raw | None) -> tuple[str, str]:
     return kind, "" if isinstance(value, dict) else str(value)
 
 
-def suggest_spec(profile: Any) -> tuple[str, str]:
+def suggest_spec(profile: Profile) -> tuple[str, str]:
     """The hierarchy that a first policy would suggest, as a form has it."""
     for line in suggest_hierarchy(profile):
         text = line.removeprefix("# ").partition("  #")[0]

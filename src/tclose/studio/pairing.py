@@ -54,7 +54,7 @@ def number_released(run: Run, found: JudgedRun) -> Ints | None:
     both = [np.concatenate([mine[kept], theirs[:FIRST_RELEASED]]) for mine, theirs in pairs]
     mine, theirs = np.split(group_codes(both)[0], [len(kept)])
     order = np.argsort(mine, kind="stable")
-    again = [int((theirs[:at] == one).sum()) for at, one in enumerate(theirs)]
+    again = [int((theirs[:at] == code).sum()) for at, code in enumerate(theirs)]
     place = np.searchsorted(mine[order], theirs) + np.array(again, dtype=np.int64)
     if (mine[order][np.minimum(place, len(order) - 1)] != theirs).any():
         return None

@@ -193,7 +193,12 @@ def _write(
 
 
 def _report(
-    original: BoundTable, reading: Reading, release: Release, path: Any, edition: str, **more: Any
+    original: BoundTable,
+    reading: Reading,
+    release: Release,
+    path: str | Path | None,
+    edition: str,
+    **more: Any,
 ) -> Document:
     from tclose.workflows.report import release_report  # a release is made without it
 
