@@ -68,21 +68,19 @@ def write_for_machines(app: Any, error: Exception | None) -> None:
     if error is not None or app.builder.name != "html":
         return
     site, env = Path(app.outdir), app.env
-    pages = {}
-    for name in env.found_docs:
-        first = next((p.astext() for p in env.get_doctree(name).findall(_is_paragraph)), "")
-        pages[name] = (env.titles[name].astext(), " ".join(first.split()))
-    (site / "llms.txt").write_text(generate.list_pages(pages), encoding="utf-8")
+    titles = {name: env.titles[name].astext() for name in env.found_docs}
+    indexes = {
+        name: Path(env.doc2path(name)).read_text(encoding="utf-8")
+        for name in titles
+        if name == "index" or name.endswith("/README")
+    }
+    (site / "llms.txt").write_text(generate.list_pages(titles, indexes), encoding="utf-8")
     for name, text in (
         ("reference/command-line", generate.describe_commands()),
         ("reference/python", generate.list_docstrings()),
     ):
         with (site / "_sources" / f"{name}.md.txt").open("a", encoding="utf-8") as page:
             page.write("\n" + text)
-
-
-def _is_paragraph(node: Any) -> bool:
-    return bool(node.tagname == "paragraph" and node.parent.tagname == "section")
 
 
 def setup(app: Any) -> None:

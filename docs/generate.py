@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Any
 
 import typer
@@ -60,7 +62,7 @@ def _spell(param: Any) -> str:
 
 def _explain(param: Any) -> str:
     words = _plain(param.help or "").replace("|", "\\|")
-    if param.param_type_name == "argument" or param.is_flag or param.default in (None, (), []):
+    if param.param_type_name == "argument" or param.is_flag or param.default in (None, "", (), []):
         return words + (
             " Required." if param.required and param.param_type_name == "option" else ""
         )
@@ -105,14 +107,23 @@ def list_docstrings() -> str:
 KINDS = ("tutorial", "howto", "reference", "explanation", "gallery")
 
 
-def list_pages(pages: dict[str, tuple[str, str]]) -> str:
-    """llms.txt: what this is, and the source of each page by its title and first paragraph."""
+LISTED = re.compile(r"\[[^\]]+\]\(([\w/-]+)\.md\)(?: \||:) ([^|]+?) \|")
+"""A row of a page's list of pages: its name, and what it is about."""
+
+
+def list_pages(titles: dict[str, str], indexes: dict[str, str]) -> str:
+    """llms.txt: what this is, and the source of each page by its title and what its index says."""
     project = inspect.cleandoc(tclose.__doc__ or "").partition("\n")[0]
     lines = [f"# {PROGRAM}\n", f"> {project}"]
+    about = {
+        (folder / page).as_posix(): words
+        for name, text in sorted(indexes.items())
+        for folder in [PurePosixPath(name).parent]
+        for page, words in LISTED.findall(text)
+    }
     for kind in KINDS:
         lines.append(f"\n## {kind.capitalize()}\n")
-        for name, (title, first) in sorted(pages.items()):
+        for name, title in sorted(titles.items()):
             if name.startswith(f"{kind}/") and not name.endswith("README"):
-                sentence = first.partition(". ")[0].rstrip(".:")
-                lines.append(f"- [{title}](_sources/{name}.md.txt): {sentence}")
+                lines.append(f"- [{title}](_sources/{name}.md.txt): {about[name]}")
     return "\n".join(lines) + "\n"
