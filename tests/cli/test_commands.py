@@ -528,6 +528,6 @@ def test_a_plan_and_a_certificate_away_from_their_policy_say_what_they_miss(
 def test_help_breaks_lines_where_the_terminal_does(holds: Any) -> None:
     """Not where the source does: a sentence in the middle of help is not cut short."""
     shown = holds("explain", "--help").stdout.splitlines()
-    at = next(i for i, line in enumerate(shown) if "The moves are shown twice" in line)
-    told = " ".join(" ".join(shown[at : at + 3]).split())
+    at = next(i for i, line in enumerate(shown) if "The distance is the least work" in line)
+    told = " ".join(" ".join(shown[at : at + 4]).split())
     assert told.endswith("it is for the steward's own eyes.")

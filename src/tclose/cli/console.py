@@ -53,7 +53,10 @@ QUIET = inspect.Parameter(
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
     annotation=Annotated[
-        bool, option("", "Say nothing but errors, and what was asked for.", "--quiet", "-q")
+        bool,
+        option(
+            "", "Print only errors, and what --json or a report to - asks for.", "--quiet", "-q"
+        ),
     ],
 )
 NO_COLOR = inspect.Parameter(

@@ -23,17 +23,24 @@ FileArgument = Annotated[
         metavar="FILE", help="A table (with --column), or a hierarchy file (leaf first, root last)."
     ),
 ]
-ColumnName = Annotated[str | None, option("COLUMN", "The table's column.", "--column", "-c")]
+ColumnName = Annotated[str | None, option("COLUMN", "The column of the table.", "--column", "-c")]
 
 
 def _build(
-    intervals: Annotated[str | None, option("5,10,20", "Build from interval widths.")] = None,
-    cuts: Annotated[
-        str | None, option("18,40,65/40", "Build from cut points, levels by /.")
+    intervals: Annotated[
+        str | None, option("5,10,20", "Build from widths of intervals, narrow to wide.")
     ] = None,
-    prefix: Annotated[str | None, option("4,3,2,0", "Build from kept characters.")] = None,
-    dates: Annotated[str | None, option("month,year", "Build from the calendar.")] = None,
-    builtin: Annotated[str | None, option("NAME", "One of `tclose hierarchy builtin`.")] = None,
+    cuts: Annotated[
+        str | None, option("18,40,65/40", "Build from cut points; / separates levels.")
+    ] = None,
+    prefix: Annotated[
+        str | None, option("4,3,2,0", "Build from how many first characters each level keeps.")
+    ] = None,
+    dates: Annotated[str | None, option("month,year", "Build from units of the calendar.")] = None,
+    builtin: Annotated[
+        str | None,
+        option("NAME", "Take one that comes with tclose; see `tclose hierarchy builtin`."),
+    ] = None,
 ) -> dict[str, Any] | None:
     """The builder that the options ask for, as a policy would write it."""
     given: dict[str, Any] = {}
@@ -73,7 +80,7 @@ def preview_command(
 @console.guard
 def export_command(
     file: FileArgument,
-    output: Annotated[Path, option("CSV", "Where to write.", "--output", "-o")],
+    output: Annotated[Path, option("CSV", "The file to write.", "--output", "-o")],
     policy: options.PolicyFile = None,
     column: ColumnName = None,
     *,
@@ -96,10 +103,10 @@ def export_command(
 @console.guard
 def builtin_command(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Which one; all are listed without it.")
+        str | None, typer.Argument(metavar="NAME", help="Which one; without it, all are listed.")
     ] = None,
     output: Annotated[
-        Path | None, option("CSV", "Where to write everything that it lists.", "--output", "-o")
+        Path | None, option("CSV", "A file for the whole hierarchy.", "--output", "-o")
     ] = None,
     force: options.Force = False,
 ) -> None:

@@ -31,14 +31,17 @@ def audit(
     *,
     declared: options.DeclaredColumns,
     fail_under: Annotated[
-        str, option("k=5,t=0.2", "Without a policy: exit with code 1 unless this is kept.")
+        str,
+        option(
+            "k=5,t=0.2", "Without a policy: thresholds; exit code 1 unless the table keeps them."
+        ),
     ] = "",
     population: options.Population = None,
     report: options.Report = None,
     edition: options.Edition = "external",
     attacks: options.Attacks = True,
     everything: Annotated[
-        bool, option("", "Also show what was measured and not asked for.", "--all")
+        bool, option("", "Show every measure, also those that the policy does not name.", "--all")
     ] = False,
     reading: options.ReadingOptions,
     force: options.Force = False,
@@ -90,18 +93,18 @@ def verify(
     file: options.Table,
     policy: options.PolicyFile = None,
     certificate: Annotated[
-        Path | None, option("C", "Confirm or refute every line of this certificate.")
+        Path | None, option("C", "The certificate to check, line by line.")
     ] = None,
     population: options.Population = None,
     key: Annotated[
-        Path | None, option("PUB", "The certificate must be signed by this public key (PEM).")
+        Path | None, option("PUB", "Public key (PEM) with which the certificate must be signed.")
     ] = None,
     plan: Annotated[
-        Path | None, option("PLAN", "Also compare the certificate with the plan of the release.")
+        Path | None, option("PLAN", "The plan of the release, to compare with the certificate.")
     ] = None,
     original: Annotated[
         options.Place | None,
-        options.table_option(help="Also compare the plan with the table it was made from."),
+        options.table_option(help="The table before its release, to compare with the plan."),
     ] = None,
     report: options.Report = None,
     edition: options.Edition = "external",
@@ -113,10 +116,10 @@ def verify(
 ) -> None:
     """Recount a released table from scratch, in exact integers: does the promise hold?
 
-    With a certificate, every line of it is held against the fresh count, compared, or said to be
-    told; its own policy is judged unless another is given, which must then be the same. FILE
-    may also be a folder of files, or one that `tclose split` wrote.
-    Exit code 0: all holds; 1: it does not, or cannot be decided.
+    With a certificate, each of its lines is confirmed, refuted, or listed as one that cannot be
+    counted. The policy that is judged is the certificate's own; --policy must name the same.
+    FILE may also be a folder of files, or one that `tclose split` wrote.
+    Exit code 0: the promise holds; 1: it does not, or cannot be decided.
     """
     from tclose.report.render.saving import choose_file, refuse_report
     from tclose.report.summaries import summarize_checks
@@ -205,8 +208,9 @@ def compose(
 ) -> None:
     """Judge a release together with earlier ones: who is in the same class of all of them?
 
-    Two safe releases can give a person away together. These groups are counted from scratch and
-    judged by the policy. Exit code 0: the promise holds of them; 1: it does not.
+    Two safe releases can give a person away together. The people who share their classes in all
+    releases form a group; the groups are counted and judged by the policy.
+    Exit code 0: they keep the promise; 1: they do not.
     """
     with console.progress() as step:
         result = tclose.compose(
@@ -220,14 +224,14 @@ def compose(
 def sign(
     certificate: Annotated[
         Path,
-        typer.Argument(metavar="C", help="The certificate, which is signed.", show_default=False),
+        typer.Argument(metavar="C", help="The certificate to sign, in place.", show_default=False),
     ],
     key: Annotated[Path, option("KEY", "Your private Ed25519 key (PEM, without a password).")],
 ) -> None:
     """Sign a certificate with your key: `verify --key` then says whether it is yours, unchanged.
 
-    The signature covers every line, so also the hash of the release, and becomes one more line.
-    Needs the extra `sign`.
+    The signature covers every line, among them the hash of the release, and is added to the
+    certificate. Needs `pip install 'tclose[sign]'`.
     """
     from tclose.verify.certificate import Certificate
     from tclose.verify.signature import sign_certificate
@@ -290,32 +294,42 @@ def explain(
     declared: options.DeclaredColumns,
     class_number: Annotated[
         int | None,
-        option("N", "The class; the farthest one if not given.", "--class-number", "--class"),
+        option(
+            "N",
+            "Number of the class; the farthest from the table if not given.",
+            "--class-number",
+            "--class",
+        ),
     ] = None,
     attribute: Annotated[
-        str | None, option("A", "The sensitive attribute; the first one if not given.")
+        str | None, option("A", "The sensitive attribute; the first if not given.")
     ] = None,
     ranges: Annotated[
-        int, option("N", "Very many numbers are shown in so many ranges.", min=2)
+        int, option("N", "Show an attribute of many numbers in so many ranges.", min=2)
     ] = 20,
     svg: Annotated[
-        Path | None, option("FILE", "Also draw class against table as a picture.")
+        Path | None, option("FILE", "Also write a picture of class against table.")
     ] = None,
     arcs: Annotated[
-        bool, option("", "Draw the moves of mass as arcs instead of bars.", "--arcs")
+        bool, option("", "Draw the moves as arcs, not bars, in the picture.", "--arcs")
     ] = False,
     fragments: Annotated[
         bool,
-        option("", "Show the matrix of two sensitive columns and its fragments.", "--fragments"),
+        option(
+            "",
+            "Show how two sensitive columns divide into fragments (the method of that name).",
+            "--fragments",
+        ),
     ] = False,
     reading: options.ReadingOptions,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show a class beside the whole table, and the optimal moves of mass between them.
+    """Show a class beside the whole table, and why it is as far from it as it is.
 
-    The moves are shown twice, between neighbours and from value to value; either way their costs
-    add up to the distance. This prints values of the table: it is for the steward's own eyes.
+    The distance is the least work that turns the one distribution into the other. Its moves are
+    shown between neighbours and from value to value; either way their costs add up to it.
+    This prints values of the table: it is for the steward's own eyes.
     """
     from tclose.data.io.files import write_text
     from tclose.report import draw_differences, draw_flow
@@ -362,26 +376,39 @@ def attack(
     original: Annotated[options.Place | None, options.of_original] = None,
     population: options.Population = None,
     other: Annotated[
-        options.Place | None, options.table_option(help="Another release about the same people.")
+        options.Place | None,
+        options.table_option(
+            help="Another release about the same people, for the composition attack."
+        ),
     ] = None,
     key: options.Key = None,
-    seed: Annotated[int, option("N", "Seed where people are drawn.")] = 1,
+    seed: Annotated[int, option("N", "Seed of the rows that attacks draw.")] = 1,
     effort: Annotated[
-        float, option("SECONDS", "Work, at most; where it is too little, rows are drawn.", min=0)
+        float,
+        option(
+            "SECONDS",
+            "Try slow attacks for so many seconds of an ordinary core; beyond that, on drawn rows.",
+            min=0,
+        ),
     ] = 5,
     person: Annotated[
-        list[str] | None, of_person("A=1,B=2", "What is known of one person (repeatable).")
+        list[str] | None,
+        of_person("A=1,B=2", "Quasi-identifiers known of one person, as raw values (repeatable)."),
     ] = None,
     attribute: Annotated[
-        str | None, of_person("A", "The sensitive attribute; the first one if not given.")
+        str | None, of_person("A", "The sensitive attribute; the first if not given.")
     ] = None,
     ruled_out: Annotated[
         list[str] | None,
-        of_person("TEXT", "A sensitive value, or group, that it is not (repeatable).", "--not"),
+        of_person(
+            "TEXT",
+            "A sensitive value, or group of values, that is ruled out (repeatable).",
+            "--not",
+        ),
     ] = None,
     prior: Annotated[
         list[str] | None,
-        of_person("V=0.3,…", "What was believed before; other values share the rest alike."),
+        of_person("V=0.3,…", "Prior belief in some values; the others share the rest equally."),
     ] = None,
     *,
     reading: options.ReadingOptions,
@@ -389,13 +416,12 @@ def attack(
 ) -> None:
     """Try every known attack on a release, and say what each would learn.
 
-    No cell value is printed: classes and values are told by their numbers. Nothing is judged
-    against the policy's promise (`tclose verify` does that), so the exit code is 0 whatever is
-    found.
+    No value of the table is printed: classes and values go by their numbers. The promise is not
+    judged (`tclose verify` does that), so the exit code is 0 whatever is found.
 
-    With --person, what can be believed about that one person: before, from the table, and from the
-    class. This prints sensitive values, for the steward's own eyes; who was asked for is printed
-    nowhere.
+    With --person: what can be believed about that person before, from the table, and from the
+    class. This prints sensitive values, for the steward's own eyes; the person's own values are
+    printed nowhere.
     """
     from tclose.report.summaries import summarize_attacks, summarize_person
 
@@ -450,23 +476,27 @@ def measure(
     original: Annotated[options.Place, options.of_original],
     policy: options.Policy,
     queries: Annotated[
-        int, option("N", "How many random counts to ask; 0 for none.", min=0)
+        int, option("N", "How many random counting queries to compare; 0 for none.", min=0)
     ] = 1000,
-    columns: Annotated[
-        int, option("N", "Quasi-identifiers that each of them is about.", min=1)
-    ] = 3,
-    share: Annotated[float, option("SHARE", "Share of the rows that each is to select.")] = 0.1,
+    columns: Annotated[int, option("N", "How many quasi-identifiers each query names.", min=1)] = 3,
+    share: Annotated[
+        float, option("SHARE", "Share of the rows that each query should select.")
+    ] = 0.1,
     target: Annotated[
-        str | None, option("COLUMN", "Also learn this column (needs scikit-learn).")
+        str | None,
+        option("COLUMN", "Also train models that predict this column (needs scikit-learn)."),
     ] = None,
     key: options.Key = None,
-    seed: Annotated[int, option("N", "Seed of queries and models, and of rows drawn.")] = 1,
+    seed: Annotated[int, option("N", "Seed of queries, models and drawn rows.")] = 1,
     effort: Annotated[
         float,
-        option("STEPS", "Work, in seconds of an ordinary core; some rows are drawn beyond it."),
+        option(
+            "SECONDS",
+            "Measure for so many seconds of an ordinary core; beyond that, on drawn rows.",
+        ),
     ] = 10.0,
     without: Annotated[
-        list[str] | None, option("MEASURE", "Leave a measure out; may be repeated.")
+        list[str] | None, option("MEASURE", "A measure to leave out (repeatable).")
     ] = None,
     *,
     reading: options.ReadingOptions,

@@ -45,7 +45,7 @@ def place(text: str) -> Place:
 
 table_argument = partial(typer.Argument, show_default=False, parser=place)
 table_option = partial(typer.Option, metavar="FILE", parser=place)
-of_original = table_option(help="The table that it was made from.")
+of_original = table_option(help="The table that the release was made from.")
 
 Table = Annotated[
     Place,
@@ -69,43 +69,64 @@ Output = Annotated[
         parser=place,
     ),
 ]
-CertificateFile = Annotated[Path | None, option("C", "Where to write the certificate (JSON).")]
-Dictionary = Annotated[Path | None, option("FILE", "Also write a data dictionary: .md or .json.")]
-KeyFile = Annotated[Path | None, option("FILE", "Secret key of the pseudonyms, if any.")]
+CertificateFile = Annotated[
+    Path | None, option("C", "Also write a certificate (JSON): what was promised and counted.")
+]
+Dictionary = Annotated[
+    Path | None,
+    option("FILE", "Also write a data dictionary (.md or .json): what was done to each column."),
+]
+KeyFile = Annotated[
+    Path | None,
+    option("FILE", "Secret key for pseudonyms and for the order of the rows (16 bytes or more)."),
+]
 Population = Annotated[
-    Place | None, table_option(help="A table of the population (k-map, presence).")
+    Place | None, table_option(help="A table of the population, for k-map and δ-presence.")
 ]
 Key = Annotated[
-    str | None, option("COLUMN", "Link rows of two tables by this column, not by order.")
+    str | None,
+    option("COLUMN", "The column that links rows of the tables; by their order without it."),
 ]
 Report = Annotated[
     Path | None,
-    option("FILE", "Also write a report: .html, .pdf, .json, .txt; - shows it here."),
+    option("FILE", "Also write a report: .html, .pdf, .json or .txt; - prints it."),
 ]
 Edition = Annotated[
     str,
     option(
         "NAME",
-        "external: counts only; internal: values of classes too; users: what was done to columns.",
+        "Whom the report is for: external (counts only), internal (also values of classes) or "
+        "users (what was done to each column).",
     ),
 ]
-Force = Annotated[
-    bool, option("", "Overwrite files that are there, make folders that are not.", "--force")
-]
+Force = Annotated[bool, option("", "Overwrite existing files, create missing folders.", "--force")]
 Attacks = Annotated[
     bool,
-    option("", "Try attacks for the report, or leave them out.", "--attacks/--no-attacks"),
+    option("", "Whether the report tries attacks, which takes time.", "--attacks/--no-attacks"),
 ]
-AsJson = Annotated[bool, option("", "Print one JSON object instead.", "--json")]
+AsJson = Annotated[bool, option("", "Print the result as one JSON object.", "--json")]
 
-Method = Annotated[str | None, of_search("NAME", "The search; see `tclose methods`.")]
-Seconds = Annotated[float | None, of_search("SECONDS", "How long to search, by the clock.", min=0)]
-Effort = Annotated[
-    float | None, of_search("SECONDS", "How much work, in seconds of an ordinary core.", min=0)
+Method = Annotated[
+    str | None, of_search("NAME", "The search method; `tclose methods` lists them. Default: auto.")
 ]
-Seed = Annotated[int | None, of_search("N", "Equal seeds search alike.", min=0)]
+Seconds = Annotated[
+    float | None,
+    of_search("SECONDS", "Search so many seconds by the clock, in place of an effort.", min=0),
+]
+Effort = Annotated[
+    float | None,
+    of_search(
+        "SECONDS",
+        "Search as much as an ordinary core does in so many seconds. Grows with the table "
+        "if not given.",
+        min=0,
+    ),
+]
+Seed = Annotated[
+    int | None, of_search("N", "Seed of the search: equal seeds give equal releases.", min=0)
+]
 Suppression = Annotated[
-    str | None, of_search("SHARE", "Share of rows that may be left out, such as 0.05.")
+    str | None, of_search("SHARE", "Largest share of the rows that may be left out, such as 0.05.")
 ]
 Target = Annotated[
     str | None,
@@ -198,29 +219,39 @@ def set_up_search(
 
 def read_files(
     delimiter: Annotated[
-        str | None, of_files("CHAR", "CSV delimiter, if it is guessed wrong (or: tab).")
+        str | None,
+        of_files("CHAR", "Delimiter of CSV files, such as ; or tab, if it is not detected."),
     ] = None,
     encoding: Annotated[
-        str | None, of_files("NAME", "CSV encoding, if it is guessed wrong.")
+        str | None,
+        of_files("NAME", "Encoding of CSV files, such as latin-1, if it is not detected."),
     ] = None,
     null: Annotated[
-        list[str] | None, of_files("TEXT", "CSV text that means a missing value (repeatable).")
+        list[str] | None,
+        of_files("TEXT", "Text of CSV files that means a missing value, such as NA (repeatable)."),
     ] = None,
     memory: Annotated[
         str | None,
-        of_files("SIZE", "Most memory for the table, such as 4GB; the rest goes to disk."),
+        of_files("SIZE", "Memory for the table at most, such as 4GB; the rest goes to disk."),
     ] = None,
     cells: Annotated[
         int | None,
-        of_files("N", "Most distinct combinations in one place; more go part by part.", min=1),
+        of_files(
+            "N",
+            "Different rows held in memory at most; a table with more is worked on in parts.",
+            min=1,
+        ),
     ] = None,
     engine: Annotated[
-        str | None, of_files("NAME", "What reads and counts files: duckdb or spark.")
+        str | None, of_files("NAME", "What reads and counts files: duckdb (default) or spark.")
     ] = None,
     query: Annotated[
-        str | None, of_files("SQL", "One SELECT, for the address of a database without #table.")
+        str | None,
+        of_files("SQL", "The table is the result of this SELECT, in the database at FILE."),
     ] = None,
-    sheet: Annotated[str | None, of_files("NAME", "Excel sheet, if not the first.")] = None,
+    sheet: Annotated[
+        str | None, of_files("NAME", "Sheet of an Excel file, if not the first.")
+    ] = None,
 ) -> Reading:
     """How the tables of a command are read."""
     mark = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from tclose.verify.audit import Audit
 
 policies = typer.Typer(
-    help="Print the schema of policies, check or confirm one.", no_args_is_help=True
+    help="Check a policy, confirm its draft, import one from ARX, print its schema.",
+    no_args_is_help=True,
 )
 
-Seed = Annotated[int, option("N", "Equal seeds give equal tables.", min=0)]
+Seed = Annotated[int, option("N", "Seed: equal seeds give equal tables.", min=0)]
 PolicyArgument = Annotated[
     Path, typer.Argument(metavar="POLICY", help="The policy (TOML or JSON).", show_default=False)
 ]
@@ -42,9 +43,12 @@ def demo(
     rows: Annotated[int, option("N", "How many made-up patients.", min=100)] = 10_000,
     seed: Seed = 1,
     force: options.Force = False,
-    effort: Annotated[float, option("SECONDS", "How much work, in seconds.", min=0)] = 10,
+    effort: Annotated[
+        float,
+        option("SECONDS", "Search as much as an ordinary core does in so many seconds.", min=0),
+    ] = 10,
 ) -> None:
-    """Make up a hospital table, audit it, anonymize it, verify and explain the release."""
+    """Run every step once on a made-up hospital table: audit, anonymize, verify, report."""
     from tclose.data.io.files import write_text
     from tclose.report import draw_differences
     from tclose.report.render.saving import save_document
@@ -130,20 +134,25 @@ def generate(
 def init(
     file: options.Table,
     output: Annotated[
-        Path | None, option("POLICY", "Where to write; printed if not given.", "--output", "-o")
+        Path | None,
+        option("POLICY", "The policy file to write; printed if not given.", "--output", "-o"),
     ] = None,
     force: options.Force = False,
     ask: Annotated[
         bool | None,
-        option(None, "Ask what is doubtful, one by one; usual on a terminal.", "--ask/--no-ask"),
+        option(
+            None,
+            "Whether to ask about doubtful columns one by one; usual on a terminal.",
+            "--ask/--no-ask",
+        ),
     ] = None,
     *,
     reading: options.ReadingOptions,
 ) -> None:
     """Draft a commented policy: kinds, counts, and a suggested role for every column.
 
-    Suggestions end in a question mark, and the draft does not run until they are confirmed. What
-    is doubtful stands beside its column, or is asked.
+    Suggestions end in a question mark, and the draft does not run until they are confirmed.
+    Doubts are written beside their columns, or asked about on a terminal.
     """
     from tclose.data.io.files import refuse_overwriting, write_text
 
@@ -211,7 +220,10 @@ class FileKind(StrEnum):
 
 @console.guard
 def schema(
-    kind: Annotated[FileKind, typer.Argument(help="Which file.", show_default=False)],
+    kind: Annotated[
+        FileKind,
+        typer.Argument(help="Which schema: certificate, plan or policy.", show_default=False),
+    ],
 ) -> None:
     """Print the JSON Schema of a certificate, a plan or a policy."""
     if kind is FileKind.CERTIFICATE:
@@ -249,7 +261,7 @@ def check(
 ) -> None:
     """Report everything that is wrong with a policy, by itself or for a table.
 
-    With a table, also what no release of it can keep, and how large classes have to be.
+    With a table, also which promises no release of it can keep, and how large classes must be.
     """
     from tclose.policy import load_policy
 
@@ -286,7 +298,7 @@ def import_arx(
 ) -> None:
     """Make a policy of an ARX project: roles, hierarchies, privacy models, suppression limit.
 
-    What a policy cannot say, or says otherwise, is told and stands in it as a comment.
+    What a policy cannot express is printed, and stands in it as a comment.
     """
     from tclose.data.io.files import write_folder
     from tclose.policy.arx_project import read_arx_project
@@ -317,12 +329,12 @@ def import_arx(
 def confirm(
     policy: PolicyArgument,
     t: Annotated[
-        str | None, option("T", "Promise this t of every sensitive column drafted without one.")
+        str | None, option("T", "Write this t at every sensitive column that has no promise yet.")
     ] = None,
 ) -> None:
     """Confirm every role that is still only suggested: removes the question marks.
 
-    `anonymize` needs a promise of every sensitive column: name a t here, or write one at each.
+    `anonymize` needs a promise for every sensitive column: give a t here, or write one at each.
     """
     from tclose.data.io.files import write_text
     from tclose.policy.draft import confirm_roles, list_doubtful

@@ -35,20 +35,25 @@ def anonymize(
     policy: options.Policy,
     output: options.Output,
     certificate: options.CertificateFile = None,
-    plan: Annotated[Path | None, option("PLAN", "Where to write the plan (JSON).")] = None,
+    plan: Annotated[
+        Path | None,
+        option("PLAN", "Also write a plan (JSON), by which `tclose apply` recodes later tables."),
+    ] = None,
     *,
     method: options.Method = None,
     search: options.SearchOptions,
     fallback: Annotated[
         bool,
         options.of_search(
-            "", "Search a stricter promise where the one asked for is not proved.", "--fallback"
+            "",
+            "Search a stricter promise where the one in the policy cannot be proved.",
+            "--fallback",
         ),
     ] = False,
     polish: Annotated[
         bool | None,
         options.of_search(
-            "", "Go beyond what the method's paper describes, or do not.", "--polish/--no-polish"
+            "", "Whether to improve on what the method's paper describes.", "--polish/--no-polish"
         ),
     ] = None,
     report: options.Report = None,
@@ -56,28 +61,31 @@ def anonymize(
     dictionary: options.Dictionary = None,
     attacks: options.Attacks = True,
     frontier: Annotated[
-        bool, option("", "Put loss against t into the report: as much work again.", "--frontier")
+        bool,
+        option(
+            "", "Add a chart of loss against t to the report; takes as long again.", "--frontier"
+        ),
     ] = False,
     on_interrupt: Annotated[
-        str, option("WHAT", "After Ctrl-C: ask, keep the best so far, or drop it.")
+        str, option("WHAT", "After Ctrl-C: ask, keep the best release so far, or drop it.")
     ] = "ask",
     population: options.Population = None,
     given: Annotated[
         list[options.Place] | None,
         options.table_option(
-            help="An earlier release about the same people, together with which the promise has "
-            "to hold, too (repeatable)."
+            help="An earlier release about the same people: the promise holds for both together "
+            "(repeatable)."
         ),
     ] = None,
     given_key: Annotated[
-        str | None, option("COLUMN", "Link rows with earlier releases by this column.")
+        str | None, option("COLUMN", "The column that links people with earlier releases.")
     ] = None,
     key_file: options.KeyFile = None,
     reading: options.ReadingOptions,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Find the release that keeps the promise with the least loss; write, verify, certify it.
+    """Search a release that keeps the promise and loses little; write, recount, certify it.
 
     The file appears only after it has been read back and every requirement recounted on it.
     """
@@ -216,9 +224,9 @@ def apply(
 ) -> None:
     """Recode next month's rows by the levels, cuts or classes of an earlier release.
 
-    Classes are widened where a row in them needs it. Rows outside of all that the plan covers, or
-    that would break the promise, are held back and counted. The promise is the plan's own policy
-    unless one is given; its relative paths start from the plan.
+    Classes are widened where a new row needs it. Rows that no class covers, or that would break
+    the promise, are left out and counted. The promise is that of the plan's own policy unless one
+    is given; files that it names are looked for beside the plan.
     """
     from tclose.recode import Plan
     from tclose.report.summaries import summarize_release
@@ -250,16 +258,23 @@ def apply(
 def split(
     file: options.Table,
     policy: options.Policy,
-    form: Annotated[str, option("FORM", "anatomy, slicing or projections.")],
+    form: Annotated[
+        str, option("FORM", "How the table is split: anatomy, slicing or projections.")
+    ],
     output: Annotated[Path, option("FOLDER", "A new folder for the tables.", "--output", "-o")],
     column_set: Annotated[
-        list[str] | None, option("A,B", "Columns to be published together (repeatable).", "--set")
+        list[str] | None,
+        option("A,B", "Columns that one table publishes together (repeatable).", "--set"),
     ] = None,
     kind: Annotated[
-        str | None, option("KIND", "csv, parquet or arrow; like FILE if unsaid.")
+        str | None,
+        option("KIND", "Kind of the files: csv, parquet or arrow; that of FILE if not given."),
     ] = None,
     method: Annotated[
-        str | None, options.of_search("NAME", "dealing, or a search; see `tclose methods`.")
+        str | None,
+        options.of_search(
+            "NAME", "dealing (plain groups), or a search method; see `tclose methods`."
+        ),
     ] = None,
     *,
     seconds: options.Seconds = None,
@@ -268,7 +283,7 @@ def split(
     key_file: options.KeyFile = None,
     reading: options.ReadingOptions,
     force: Annotated[
-        bool, option("", "Make the folders above it that are not there.", "--force")
+        bool, option("", "Create missing folders above the new one.", "--force")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -323,19 +338,32 @@ def split(
 def frontier(
     file: options.Table,
     policy: options.Policy,
-    t: Annotated[str | None, option("RANGE", "0.05:0.5 (if nothing is said), or 0.1,0.2.")] = None,
-    k: Annotated[str | None, option("RANGE", "Vary k, such as 2:20 or 2,5,10.")] = None,
+    t: Annotated[
+        str | None,
+        option("RANGE", "Values of t, as a range (default 0.05:0.5) or a list such as 0.1,0.2."),
+    ] = None,
+    k: Annotated[
+        str | None,
+        option("RANGE", "Vary k instead: a range such as 2:20 or a list such as 2,5,10."),
+    ] = None,
     methods: Annotated[
         str | None,
         options.of_search(
-            "A,B", "One curve for each; see `tclose methods`.", "--methods", "--method"
+            "A,B",
+            "Search methods, each with a curve; see `tclose methods`.",
+            "--methods",
+            "--method",
         ),
     ] = None,
     loss: Annotated[
-        str, option("MEASURE", "loss, ncp, entropy, discernibility, query-error, associations.")
+        str,
+        option(
+            "MEASURE",
+            "What to draw: loss, ncp, entropy, discernibility, query-error or associations.",
+        ),
     ] = "loss",
-    points: Annotated[int, option("N", "Points of a range.", min=2)] = 10,
-    svg: Annotated[Path, option("FILE", "Where to draw the curves.")] = Path("frontier.svg"),
+    points: Annotated[int, option("N", "How many points of a range to search.", min=2)] = 10,
+    svg: Annotated[Path, option("FILE", "The picture of the curves.")] = Path("frontier.svg"),
     report: options.Report = None,
     *,
     search: options.SearchOptions,
@@ -346,7 +374,7 @@ def frontier(
 ) -> None:
     """Show what a stricter or a milder promise would cost: loss against t, or against k.
 
-    Ctrl-C stops after the points that are done. Nothing is released, and nothing is chosen.
+    Nothing is released. Ctrl-C stops and keeps the points that are done.
     """
     from tclose.data.io.files import write_text
     from tclose.report.frontier import draw_frontier, make_frontier_document, summarize_frontier
@@ -383,7 +411,7 @@ def frontier(
 def lattice(
     file: options.Table,
     policy: options.Policy,
-    svg: Annotated[Path, option("FILE", "Where to draw a small lattice.")] = Path("lattice.svg"),
+    svg: Annotated[Path, option("FILE", "The picture of a small lattice.")] = Path("lattice.svg"),
     *,
     suppression: options.Suppression = None,
     seconds: options.Seconds = None,
@@ -395,8 +423,8 @@ def lattice(
 ) -> None:
     """Show which generalizations of whole columns keep the promise, and which loses least.
 
-    A lattice of up to 20 000 nodes is looked at node by node and, up to 5 000, drawn; of a larger
-    one the best node is searched for, with a bound on what any node loses.
+    Up to 20 000 generalizations are judged one by one, and up to 5 000 are drawn. Of more, the
+    best is searched for, with a bound on what any of them loses.
     """
     from tclose.data.io.files import write_text
     from tclose.report.lattice import draw_lattice, lattice_to_json, summarize_lattice
@@ -441,8 +469,8 @@ def methods(as_json: options.AsJson = False) -> None:
 def distances(as_json: options.AsJson = False) -> None:
     """Compare the distances for t-closeness: which of them for what.
 
-    Every distance is computed on the papers' own pairs of distributions, and with that what it
-    meets of the wishes that the (n, t)-closeness paper has for a measure.
+    Computes every distance on the papers' own pairs of distributions, and checks the properties
+    that the (n, t)-closeness paper asks of a measure.
     """
     from tclose.report.summaries import summarize_distances
 

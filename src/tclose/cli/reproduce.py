@@ -16,7 +16,7 @@ from tclose.errors import UsageError
 if TYPE_CHECKING:
     from tclose.reproduce.published import Published
 
-app = typer.Typer(help="Run the experiments of a paper again.", no_args_is_help=True)
+app = typer.Typer(help="Run a paper's experiments again.", no_args_is_help=True)
 
 Adult = Annotated[
     Path, option("DIR", "The folder with adult.csv and adult_hierarchy_<column>.csv.")
@@ -65,23 +65,25 @@ def li2007(
     adult: Adult,
     output: Folder = Path("tclose-li2007"),
     distance: Annotated[
-        str, option("A,B", "Of occupations: hierarchical, ordered or equal; several side by side.")
+        str, option("A,B", "Distances of occupations to run: hierarchical, ordered, equal.")
     ] = "hierarchical",
     groups: Annotated[
         str,
-        option("A,B", "Of similar occupations: 4-7-3 (the folder's own), 5-5-4 (by collar)."),
+        option(
+            "A,B",
+            "Groupings of similar occupations to run: 4-7-3 (the folder's own), 5-5-4 (by collar).",
+        ),
     ] = "4-7-3",
     race_levels: Annotated[
-        str, option("A,B", "Levels of race: 2 (as in the folder), 3 (white or not, as well).")
+        str, option("A,B", "Levels of race to run: 2 (as in the folder), 3 (with white or not).")
     ] = "2",
     force: options.Force = False,
 ) -> None:
     """Similarity attack, efficiency and data quality of Li 2007, section 6, on the Adult table.
 
-    Writes a page with tables and charts, and the numbers as CSV files. What the paper does not
-    print can be read in several ways: all combinations of the distances, groups and levels named
-    are run side by side, the first of them in full. The exit code is 0 whether or not the paper's
-    numbers come out: that they differ is a result.
+    Writes a page with tables and charts, and the numbers as CSV files. The paper leaves some
+    choices open: all combinations of the distances, groups and levels given here are run side by
+    side, the first of them in full. The exit code is 0 whether or not the paper's numbers come out.
     """
     from tclose.reproduce import census as known
     from tclose.reproduce.experiments import run_experiments
@@ -113,7 +115,10 @@ def closeness(
     adult: Adult,
     output: Folder = Path("tclose-closeness"),
     effort: Annotated[
-        float, option("SECONDS", "How much work for each promise, of an ordinary core.", min=0)
+        float,
+        option(
+            "SECONDS", "Search each promise as an ordinary core does in so many seconds.", min=0
+        ),
     ] = 5.0,
     force: options.Force = False,
 ) -> None:

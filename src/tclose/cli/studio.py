@@ -17,19 +17,23 @@ LOCAL = "127.0.0.1"
 def studio(
     file: Annotated[
         options.Place | None,
-        options.table_argument(metavar="TABLE", help="The table; a page asks for it otherwise."),
+        options.table_argument(
+            metavar="TABLE", help="The table; without it, the page asks for one."
+        ),
     ] = None,
     policy: options.PolicyFile = None,
     project: Annotated[
         Path | None,
-        option("FOLDER", "What is done is kept here: TABLE.studio, if unsaid, in this folder."),
+        option("FOLDER", "Folder that keeps the work; TABLE.studio here if not given."),
     ] = None,
-    port: Annotated[int, option("N", "The port; a free one, if unsaid.", min=0, max=65535)] = 0,
+    port: Annotated[
+        int, option("N", "Port of the page; a free one if not given.", min=0, max=65535)
+    ] = 0,
     host: Annotated[
-        str, option("ADDRESS", "Who else may reach it: only this machine, if unsaid.")
+        str, option("ADDRESS", "Address to listen on; only this machine reaches the default.")
     ] = LOCAL,
     browser: Annotated[
-        bool, option(None, "Open the page in a browser.", "--browser/--no-browser")
+        bool, option(None, "Whether to open the page in a browser.", "--browser/--no-browser")
     ] = True,
     *,
     reading: options.ReadingOptions,

@@ -15,7 +15,7 @@ from tclose.verify.audit import Audit
 from tclose.verify.certificate import Certificate, SizesRecord, read_context
 from tclose.verify.verdict import RequirementRecord
 
-TOLD = "told, and not to be counted here"
+TOLD = "stated; cannot be counted from the file"
 COUNTED = (
     "tclose_certificate", "holds", "rows", "classes", "k", "requirements", "policy", "hashes",
     "sizes", "notes", "form", "context", "signature",
