@@ -64,7 +64,8 @@ def read_back(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     return pa.Table.from_batches(list(source.stream().batches())), source.notes
 
 
-KINDS = pytest.mark.parametrize("kind", [".dta", ".sav", ".zsav"])
+PACKED = pytest.param(".zsav", marks=pytest.mark.slow)  # what .sav is, but compressed
+KINDS = pytest.mark.parametrize("kind", [".dta", ".sav", PACKED])
 
 
 @KINDS

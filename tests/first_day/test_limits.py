@@ -112,8 +112,8 @@ def test_large_hierarchies_with_gaps_keep_limits_and_take_weights() -> None:
 
 
 def test_a_weight_stays_with_the_default_search_and_saves_its_column() -> None:
-    plain = tclose.anonymize(PEOPLE, rules(), effort=1)
-    heavy = tclose.anonymize(PEOPLE, rules() | {"search": {"weights": {"age": 5}}}, effort=1)
+    plain = tclose.anonymize(PEOPLE, rules(), effort=0.5)
+    heavy = tclose.anonymize(PEOPLE, rules() | {"search": {"weights": {"age": 5}}}, effort=0.5)
     assert heavy.certificate.method in ("hybrid", "cover") and heavy.certificate.levels is None
     assert heavy.loss.columns["age"] < plain.loss.columns["age"]
     assert heavy.loss.columns["sex"] + heavy.loss.columns["zip"] > 0
@@ -168,7 +168,7 @@ def test_what_only_a_search_can_tell_is_told_at_its_end() -> None:
     with pytest.raises(UsageError, match="no release was found that keeps the limits") as caught:
         tclose.anonymize(table, policy, effort=0.5)
     assert "search.suppression" in str(caught.value)
-    release = tclose.anonymize(table, policy, suppression=0.05, effort=1)
+    release = tclose.anonymize(table, policy, suppression=0.05, effort=0.5)
     ages = release.data.column("age").to_pylist()
     assert 2 <= release.left_out <= 20 and max(map(width_of, ages)) <= 10 and release.holds
 

@@ -197,7 +197,16 @@ def test_the_readmes_own_path_ends_in_a_promise_or_says_what_is_missing(
     assert run("init", "raw.csv", "-o", "policy.toml").exit_code == 0
     confirmed = run("policy", "confirm", "policy.toml")
     assert confirmed.exit_code == 0 and "nothing is promised yet of diagnosis" in confirmed.output
-    command = ("anonymize", "raw.csv", "--policy", "policy.toml", "-o", "out.csv", "--effort", "1")
+    command = (
+        "anonymize",
+        "raw.csv",
+        "--policy",
+        "policy.toml",
+        "-o",
+        "out.csv",
+        "--effort",
+        "0.1",
+    )
     refused = run(*command)
     assert refused.exit_code == 2 and "nothing is promised of 'diagnosis'" in refused.output
     assert not Path("out.csv").exists()

@@ -115,7 +115,7 @@ def test_searches_find_the_least_levels_that_keep_it(seed: int, method: str) -> 
             and max(apart(part, table) for part in list_groups(table, 2)) <= t
         ):
             keeping.add(levels)
-    release = tclose.anonymize(pa.Table.from_pylist(rows), policy, method=method, effort=2)
+    release = tclose.anonymize(pa.Table.from_pylist(rows), policy, method=method, effort=0.3)
     levels = release.certificate.levels
     assert levels is not None and tuple(levels[name] for name in QUASI) in keeping
     assert tclose.verify(release).holds
@@ -134,7 +134,7 @@ def test_single_cells_are_suppressed_until_it_holds(seed: int, method: str) -> N
         {"size": 1, "k": 12}, {"size": 2, "k": 6, "t": "1/3"}, k=2, ill={"t": "1/2"}
     )
     policy["release"] = {"recoding": "suppress-cells"}
-    release = tclose.anonymize(pa.Table.from_pylist(rows), policy, method=method, effort=1)
+    release = tclose.anonymize(pa.Table.from_pylist(rows), policy, method=method, effort=0.2)
     table = release.data.to_pylist()
     assert min(map(len, list_groups(table, 1))) >= 12
     assert min(map(len, list_groups(table, 2))) >= 6

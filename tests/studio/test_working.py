@@ -45,7 +45,7 @@ def client(studio: Studio, enter: Enter, settle: Settle) -> httpx.Client:
     found = enter(studio)
     for t in ("0.3", "0.4"):
         soften(studio, t)
-        settings = {"method": "hybrid", "effort": "0.5", "suppression": "5%", "rows": "keep"}
+        settings = {"method": "hybrid", "effort": "0.1", "suppression": "5%", "rows": "keep"}
         assert found.post("/search", data=settings).status_code == 200
         settle(found, "/search")
     assert len(studio.bench.project.runs) == 2
@@ -131,7 +131,7 @@ def test_the_frontier_is_clicked_and_taken_into_the_policy(
 ) -> None:
     studio = make(policy=hospital / "policy.toml")
     studio.bench.project.change(
-        lambda raw: raw.update(search={"method": "mondrian", "effort": "1"})
+        lambda raw: raw.update(search={"method": "mondrian", "effort": "0.1"})
     )
     client = enter(studio)
     page = settle(client, "/explore", what="t")
@@ -283,7 +283,7 @@ def test_shuffled_rows_stand_beside_what_became_of_them_and_a_signed_run_is_repr
     studio = make(table=str(table), policy=policy)
     client = enter(studio)
     assert "attacks found something" in settle(client, "/risk")
-    client.post("/search", data={"method": "hybrid", "effort": "1", "suppression": "10%"})
+    client.post("/search", data={"method": "hybrid", "effort": "0.1", "suppression": "10%"})
     settle(client, "/search")
     run = studio.bench.project.runs[0]
     assert run.certificate.row_order == "shuffle"
@@ -309,7 +309,7 @@ def test_a_run_stays_with_the_table_that_it_was_made_from(
     raw = studio.bench.project.adopt_policy(policy)
     studio.bench.project.change(lambda own: own.update(raw))
     for method in ("mondrian", "hybrid"):
-        client.post("/search", data={"method": method, "effort": "1"})
+        client.post("/search", data={"method": method, "effort": "0.1"})
         settle(client, "/search")
     client.post("/open", data={"path": str(hospital / "hospital.csv")})
     assert "how its values are spread" in settle(client, "/before-after", run="1")
@@ -365,7 +365,7 @@ def test_a_run_that_leads_elsewhere_is_not_shown(
     table, policy = small
     studio = make(table=str(table), policy=policy)
     client = enter(studio)
-    client.post("/search", data={"method": "mondrian", "effort": "1"})
+    client.post("/search", data={"method": "mondrian", "effort": "0.1"})
     settle(client, "/search")
     run = studio.bench.project.runs[0]
     (tmp_path / "secret.csv").write_text("secret\n", encoding="utf-8")

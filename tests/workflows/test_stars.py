@@ -3,6 +3,8 @@ readings of a star are recounted."""
 
 from __future__ import annotations
 
+import functools
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -75,14 +77,20 @@ def read_classes(release: pa.Table) -> dict[Row, list[Row]]:
 
 
 @pytest.mark.parametrize("weights", [(1, 1, 1), (9, 1, 1), (1, 1, 9)])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(at, marks=pytest.mark.slow) for at in (1, 2, 3))]
+)
 def test_no_partition_has_cheaper_stars(seed: int, weights: tuple[int, int, int]) -> None:
     rows, t = make_rows(seed, 8), Fraction(1, 3)
-    least = min(
-        sum(count_stars([rows[at] for at in part], weights) for part in parts)
-        for parts in partitions(list(range(len(rows))))
-        if all(len(part) >= 2 and apart([rows[at] for at in part], rows) <= t for part in parts)
-    )
+
+    @functools.cache
+    def price(part: tuple[int, ...]) -> float:
+        """What the stars of a class cost; without end if it breaks the promise."""
+        members = [rows[at] for at in part]
+        kept = len(part) >= 2 and apart(members, rows) <= t
+        return count_stars(members, weights) if kept else math.inf
+
+    least = min(sum(price(tuple(part)) for part in parts) for parts in partitions([*range(8)]))
     policy = make_policy(2, str(t), weights=dict(zip(QUASI, weights, strict=True)))
     release = tclose.anonymize(make_table(rows), policy)
     stars = sum(
@@ -93,7 +101,7 @@ def test_no_partition_has_cheaper_stars(seed: int, weights: tuple[int, int, int]
     assert stars == least
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(at, marks=pytest.mark.slow) for at in (1, 2))])
 def test_every_cell_is_its_value_or_a_star_and_both_readings_hold(seed: int) -> None:
     rows = make_rows(seed, 60)
     release = tclose.anonymize(make_table(rows), make_policy(3, "0.3"))
