@@ -11,8 +11,12 @@ import pandas as pd
 import pytest
 
 import tclose
+from tclose.kernels.base.random import RandomStream
+from tclose.kernels.partition.state import PartitionState
+from tclose.kernels.partition.swaps import CellSwaps
 from tclose.search import Budget, Progress, method_named, outcome, problem_of
 from tclose.search.local_search import hybrid as module
+from tclose.search.problem import number_classes
 
 KINDS = ["flu", "cold", "ulcer"]
 
@@ -54,6 +58,36 @@ def test_the_default_budget_is_reproducible(tables: Any, sensitive: int) -> None
     assert one.label.tolist() == two.label.tolist() and one.stopped == "budget"
     other = hybrid.run(problem, replace(budget, seed=2))
     assert other.label.tolist() != one.label.tolist()
+
+
+NUMBERS = ([20, 22, 24, 60], [21, 50, 55, 62])
+SETS = (["an", "as", "bw", "zn"], ["zs", "yn", "ys", "aw"])
+
+
+@pytest.mark.parametrize("halves", [NUMBERS, SETS])
+def test_cells_that_hold_a_border_together_leave_together(tables: Any, halves: Any) -> None:
+    """Everything is held by two cells, so that none can leave by itself; 60 and 21 may change
+    places, and z and a."""
+    values = [value for value in sorted(halves[0] + halves[1]) for _ in KINDS[:2]]
+    columns = {"first": values, "ill": KINDS[:2] * 8}
+    if halves is SETS:
+        columns |= {"first": [v[0] for v in values], "second": [v[1] for v in values]}
+    roles = dict.fromkeys(columns, "quasi")
+    roles["ill"] = {"role": "sensitive", "t": "0.25", "distance": "equal"}
+    case = tables.Case(columns, {"k": 4, "columns": roles})
+    problem = problem_of(case.bound())
+    label = np.array([int(value in halves[1]) for value in values])
+    found = {}
+    for members in (False, True):
+        table = problem.make_coded_table()
+        state = PartitionState(table, label, histograms=True, code_cells=True, members=members)
+        saved, _ = CellSwaps(state, RandomStream(1, 2)).improve(500, 20)
+        after = number_classes(state.label)
+        gained = problem.cost(label) - problem.cost(after)
+        assert saved == pytest.approx(gained * problem.n_rows * len(problem.columns), abs=1e-9)
+        assert not problem.find_failing(after).any()
+        found[members] = saved
+    assert found[False] == 0.0 < found[True]
 
 
 @pytest.mark.parametrize("suppression", [Fraction(0), Fraction(1, 50)])

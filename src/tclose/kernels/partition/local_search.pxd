@@ -2,11 +2,13 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t
 from tclose.kernels.base.memory cimport ConstLongs, Longs, Memory, longs
 from tclose.kernels.base.random cimport RandomStream, draw, draw_unit
-from tclose.kernels.base.table cimport FAR_CODE, SET, add_cell, count_alike, range_loss
+from tclose.kernels.base.table cimport FAR_CODE, SET, add_cell, range_loss
 from tclose.kernels.partition.state cimport NO_GAIN, PartitionState
+from tclose.kernels.partition.swaps cimport CellSwaps
 from tclose.kernels.splitting.partitioner cimport Partitioner
 
 cdef enum:
+    RIVALS = 2           # further classes drawn, of all of which the one that loses most is pooled
     MOST_POOLED = 4
     USUAL_POOL = 400     # cells in a pool, most of the time; now and then ten times as many
     LARGEST_POOL = 40000  # a single class of more cells is left as the first passes split it
@@ -17,40 +19,6 @@ cdef enum:
     EDGES = 4            # codes from either end of a column beyond which cells are tried together
 
 cdef double PROMISING  # a pool split anew that loses so much more, as a share, may be worth polishing
-
-cdef class CellSwaps(Memory):
-    cdef readonly PartitionState state
-    cdef readonly RandomStream stream
-    cdef Longs tie                # by cell: a number for its sensitive values
-    cdef Longs peers, first_peer  # the cells by their sensitive values, and where each tie begins
-    cdef Longs suppressed, first_suppressed  # the suppressed cells likewise
-    cdef Longs position           # by cell: where it stands among the suppressed
-
-    cdef Longs place              # by cell: where it stands among all by their sensitive values
-    cdef Longs numbers            # the classes in use, where the state does not keep them
-    cdef Py_ssize_t n_numbers
-    cdef bint has_wide_sets
-    cdef readonly int64_t work    # steps
-    # the cell that is to be relocated: its codes, and the box of its class without it
-    cdef Longs gone, low, high
-    # the best place for it: a class, and a cell to be exchanged for (−1: none)
-    cdef double best_saved
-    cdef int64_t best_cell
-    cdef Py_ssize_t best_class
-
-    cdef bint _can_leave(self, int64_t x) noexcept nogil
-    cdef double _relocate_anywhere(self, int64_t x, int64_t reach) noexcept nogil
-    cdef void _look_at_cells(
-        self, int64_t x, ConstLongs cells, Py_ssize_t lo, Py_ssize_t hi
-    ) noexcept nogil
-    cdef double _loss_with(
-        self, Py_ssize_t a, int64_t x, int64_t y, double most
-    ) noexcept nogil
-    cdef void _look_at_classes(
-        self, int64_t x, ConstLongs numbers, Py_ssize_t lo, Py_ssize_t hi
-    ) noexcept nogil
-    cdef double _relocate(self, int64_t x) noexcept nogil
-    cdef double _try_reinstating(self, int64_t x, int64_t tries) noexcept nogil
 
 cdef struct Operator:
     # one way of choosing a pool and of splitting it, and what it has lately saved and cost
@@ -86,6 +54,8 @@ cdef class DestroyAndRepair(Memory):
     ) noexcept nogil
     cdef double _polish(self, Py_ssize_t n_cells) noexcept nogil
     cdef void _restore_pool(self) noexcept nogil
+    cdef int64_t _choose_class(self) noexcept nogil
+    cdef int64_t _draw_class(self) noexcept nogil
     cdef Py_ssize_t _choose_operator(self) noexcept nogil
     cdef int64_t _choose_pool(self, Py_ssize_t a, int64_t want, int64_t sampled) noexcept nogil
     cdef double _load_pool(self) noexcept nogil

@@ -1,9 +1,5 @@
 """Changes of a partition that lower its loss and keep the constraints.
 
-Swaps: two cells with equal sensitive values and weights may change places unchecked, since no
-distribution changes; any other change is checked on both classes. A suppressed cell is exchanged
-only for its equal, so that the released distribution, by which classes are judged, stays the same.
-
 Destroy and repair: a union of classes that keep a monotone requirement keeps it
 (`mathematics.md` 2.1), so neighbouring classes may be pooled and split anew. How many to pool,
 to look at, and how many splits to try are *operators*, drawn by what they have lately saved per
@@ -26,188 +22,6 @@ OPERATORS = [
     for sampled in (16, 64, 256, 2048)
     for tries in (4, 10)
 ]
-
-
-class CellSwaps(Memory):
-    """Works on a state that keeps histograms and cells per code."""
-
-    def __init__(self, state, stream) -> None:
-        self.state, self.stream = state, stream
-        d: cython.Py_ssize_t = self.state.table.n_columns
-        tie = np.ascontiguousarray(state.table.arrays.order_tie[0])
-        peers, first_peer = group_by_tie(tie, np.arange(len(tie)))
-        suppressed, first_suppressed = group_by_tie(tie, np.flatnonzero(state.label < 0))
-        position = np.full(len(tie), -1)
-        position[suppressed] = np.arange(len(suppressed))
-        place = np.empty_like(peers)
-        place[peers] = np.arange(len(peers))
-        self.tie, self.position = self.longs_of(tie), self.longs_of(position)
-        self.peers, self.first_peer = self.longs_of(peers), self.longs_of(first_peer)
-        self.place = self.longs_of(place)
-        self.suppressed = self.longs_of(suppressed)
-        self.first_suppressed = self.longs_of(first_suppressed)
-        self.low, self.high, self.gone = self.longs(d), self.longs(d), self.longs(d)
-        for j in range(d):
-            is_set: cython.bint = self.state.table.columns[j].form == SET
-            self.has_wide_sets |= is_set and self.state.column_start[j] < 0
-        if state.n_live == 0:
-            numbers = np.flatnonzero(np.bincount(state.label[state.label >= 0]) > 0)
-            self.numbers, self.n_numbers = self.longs_of(numbers), len(numbers)
-
-    def improve(self, steps: cython.longlong, reach: cython.longlong) -> tuple[float, float]:
-        """Visits random cells and finds the best of some places for each: those of `reach` cells
-        with like sensitive values, and of so many classes. The loss saved, and the work."""
-        n = self.state.table.n_cells
-        total: cython.double = 0.0
-        self.work = 0
-        walked = self.state.walked
-        with cython.nogil:
-            for _ in range(steps):
-                x = draw(self.stream, n)
-                self.work += 4 * self.state.table.n_columns
-                if not self._can_leave(x):
-                    continue
-                saved = self._try_reinstating(x, reach)
-                if saved == 0.0:
-                    saved = self._relocate_anywhere(x, reach)
-                total += saved
-        return total, self.work + (self.state.walked - walked) / WALKED_PER_STEP
-
-    def _can_leave(self, x):
-        """Whether the class of a cell would lose less without it; its box without it if so."""
-        a = self.state.cell_class[x]
-        if a < 0 or self.state.n_cells[a] < 2:
-            return False
-        total: cython.double = 0.0
-        d = self.state.table.n_columns
-        for j in range(d):
-            self.low[j], self.high[j] = self.state._range_if(a, j, x, -1)
-            self.gone[j] = self.state.table.codes[x * d + j]
-            total += range_loss(self.state.table, j, self.low[j], self.high[j])
-        return total < self.state.loss[a] - 1e-12
-
-    def _relocate_anywhere(self, x, reach):
-        """The loss saved (or 0) by the best of some places for x, to which it goes."""
-        n = self.state.table.n_cells
-        self.best_saved, self.best_cell, self.best_class = NO_GAIN, -1, -1
-        lo, hi = self.first_peer[self.tie[x]], self.first_peer[self.tie[x] + 1]
-        if hi - lo < reach:  # further cells are those whose values are next in order
-            lo = max(self.place[x] - reach // 2, 0)
-            hi = min(lo + reach, n)
-            self._look_at_cells(x, self.peers, lo, hi)
-        else:
-            begin = lo + draw(self.stream, hi - lo)
-            end = min(begin + reach, hi)
-            self._look_at_cells(x, self.peers, begin, end)
-            self._look_at_cells(x, self.peers, lo, min(lo + reach - (end - begin), begin))
-        numbers, count = self.numbers, self.n_numbers
-        if self.state.live:
-            numbers, count = self.state.live, self.state.n_live
-        first = draw(self.stream, count)
-        self._look_at_classes(x, numbers, first, min(first + reach, count))
-        self._look_at_classes(x, numbers, 0, min(first, max(first + reach - count, 0)))
-        return self._relocate(x)
-
-    def _look_at_cells(self, x, cells, lo, hi):
-        """Looks for a better exchange of x, which can leave, for a cell of another class."""
-        a, rows = self.state.cell_class[x], self.state.table.rows
-        before = self.state.rows[a] * self.state.loss[a]
-        self.work += (hi - lo) * self.state.table.n_columns
-        for p in range(lo, hi):
-            y = cells[p]
-            b = self.state.cell_class[y]
-            if b == a or b < 0:
-                continue
-            moved = rows[x] - rows[y]
-            left = self.state.rows[a] - moved
-            saved = before - left * self._loss_with(a, x, y, before / left)
-            if saved <= NO_GAIN:
-                continue
-            self.work += 4 * self.state.table.n_columns
-            saved += self.state.rows[b] * self.state.loss[b]
-            saved -= (self.state.rows[b] + moved) * self.state.loss_if(b, y, x)
-            if saved <= self.best_saved:
-                continue
-            if self.tie[x] != self.tie[y] or not count_alike(self.state.table, x, y):
-                if not (self.state.keeps_if(a, x, y) and self.state.keeps_if(b, y, x)):
-                    continue
-            self.best_saved, self.best_cell, self.best_class = saved, y, b
-
-    def _loss_with(self, a, x, y, most):
-        """Loss per row of class a with y in place of x, its box without which is at hand; beyond
-        `most` not counted on."""
-        total: cython.double = 0.0
-        if self.has_wide_sets:
-            return self.state.loss_if(a, x, y)
-        for j in range(self.state.table.n_columns):
-            code: int64_t = self.state.table.codes[y * self.state.table.n_columns + j]
-            low: int64_t = self.low[j]
-            high: int64_t = self.high[j]
-            if self.state.table.columns[j].form == SET:
-                at = a * self.state.n_codes + self.state.column_start[j] + code
-                if self.state.code_cells[at] == (1 if code == self.gone[j] else 0):
-                    high += 1
-            else:
-                low, high = min(low, code), max(high, code)
-            total += range_loss(self.state.table, j, low, high)
-            if total >= most:
-                break
-        return total
-
-    def _look_at_classes(self, x, numbers, lo, hi):
-        """Looks for a better class for x, which can leave."""
-        a, rows = self.state.cell_class[x], self.state.table.rows[x]
-        saved_there = self.state.rows[a] * self.state.loss[a]
-        saved_there -= (self.state.rows[a] - rows) * self.state.loss_if(a, x, -1)
-        may_leave: cython.bint = False
-        self.work += 3 * (hi - lo) * self.state.table.n_columns
-        for p in range(lo, hi):
-            b = numbers[p]
-            if b == a:
-                continue
-            saved = saved_there + self.state.rows[b] * self.state.loss[b]
-            saved -= (self.state.rows[b] + rows) * self.state.loss_if(b, -1, x)
-            if saved <= self.best_saved:
-                continue
-            if not may_leave and not self.state.keeps_if(a, x, -1):
-                break
-            may_leave = True
-            if self.state.keeps_if(b, -1, x):
-                self.best_saved, self.best_cell, self.best_class = saved, -1, b
-
-    def _relocate(self, x):
-        """Moves x to the best place that was seen, if any; the loss saved."""
-        if self.best_class < 0:
-            return 0.0
-        a = self.state.cell_class[x]
-        self.state.exchange(a, x, self.best_cell)
-        self.state.exchange(self.best_class, self.best_cell, x)
-        return self.best_saved
-
-    def _try_reinstating(self, x, tries):
-        """The loss saved (or 0) by a suppressed cell of equal sensitive values in place of x."""
-        a, first = self.state.cell_class[x], self.first_suppressed[self.tie[x]]
-        count = self.first_suppressed[self.tie[x] + 1] - first
-        best: cython.double = NO_GAIN
-        found: int64_t = -1
-        for _ in range(min(tries, 2 * count)):
-            y = self.suppressed[first + draw(self.stream, count)]
-            saved = self.state.rows[a] * (self.state.loss[a] - self.state.loss_if(a, x, y))
-            if saved > best and count_alike(self.state.table, x, y):
-                best, found = saved, y
-        if found < 0:
-            return 0.0
-        self.state.exchange(a, x, found)
-        self.state.cell_class[x] = -1
-        self.suppressed[self.position[found]] = x
-        self.position[x] = self.position[found]
-        return best
-
-
-def group_by_tie(tie, cells):
-    """Cells by their sensitive values, and where each combination of these begins."""
-    cells = cells[np.argsort(tie[cells], kind="stable")]
-    return cells, np.searchsorted(tie[cells], np.arange(int(tie.max(initial=-1)) + 2))
 
 
 class DestroyAndRepair(Memory):
@@ -236,7 +50,7 @@ class DestroyAndRepair(Memory):
                 if steps > MOST_STEPS:
                     break
                 operator = cython.address(self.operators[self._choose_operator()])
-                a = self.state.live[draw(self.stream, self.state.n_live)]
+                a = self._choose_class()
                 n_cells = self._choose_pool(a, operator.pooled, operator.sampled)
                 sampled = min(operator.sampled, self.state.n_live) if operator.pooled > 1 else 0
                 spent: cython.double = sampled * self.state.table.steps_per_cell + 100
@@ -290,7 +104,6 @@ class DestroyAndRepair(Memory):
                 x = self.by_value[p]
                 if not self.swaps._can_leave(x):
                     continue
-                self.swaps.best_saved, self.swaps.best_cell, self.swaps.best_class = NO_GAIN, -1, -1
                 lo = max(p - POOL_REACH, 0)
                 self.swaps._look_at_cells(x, self.by_value, lo, min(p + POOL_REACH, n_cells))
                 self.swaps._look_at_classes(x, self.state.live, first, self.state.n_live)
@@ -301,6 +114,18 @@ class DestroyAndRepair(Memory):
                 break
         self.polishing = self.swaps.work + (self.state.walked - walked) // WALKED_PER_STEP
         return total
+
+    def _choose_class(self):
+        """The one that loses most of a few that are drawn."""
+        rows, loss, best = self.state.rows, self.state.loss, self._draw_class()
+        for _ in range(RIVALS):
+            c = self._draw_class()
+            if rows[c] * loss[c] > rows[best] * loss[best]:
+                best = c
+        return best
+
+    def _draw_class(self):
+        return self.state.live[draw(self.stream, self.state.n_live)]
 
     def _choose_operator(self):
         """One in proportion to what it saved per effort lately; one time in ten, any."""
@@ -330,8 +155,12 @@ class DestroyAndRepair(Memory):
                 is_pooled |= self.pool[q].number == b
             if is_pooled:
                 continue
-            cost = self.state.union_cost(a, b) * (0.9 + 0.2 * draw_unit(self.stream))
-            if self.n_pooled == want and cost >= self.pool[want - 1].cost:
+            luck = 0.9 + 0.2 * draw_unit(self.stream)
+            most: cython.double = INFINITY
+            if self.n_pooled == want:
+                most = self.pool[want - 1].cost
+            cost = luck * self.state.union_cost(a, b, most / luck)
+            if cost >= most:
                 continue
             self.n_pooled = min(self.n_pooled + 1, want)
             rank = self.n_pooled - 1
@@ -339,11 +168,11 @@ class DestroyAndRepair(Memory):
                 self.pool[rank] = self.pool[rank - 1]
                 rank -= 1
             self.pool[rank].number, self.pool[rank].cost = b, cost
-        most: int64_t = USUAL_POOL if draw(self.stream, 20) > 0 else 10 * USUAL_POOL
+        largest: int64_t = USUAL_POOL if draw(self.stream, 20) > 0 else 10 * USUAL_POOL
         n_cells: int64_t = 0
         for q in range(self.n_pooled):
             n_cells += self.state.n_cells[self.pool[q].number]
-        while self.n_pooled > 1 and n_cells > most:
+        while self.n_pooled > 1 and n_cells > largest:
             self.n_pooled -= 1
             n_cells -= self.state.n_cells[self.pool[self.n_pooled].number]
         return n_cells

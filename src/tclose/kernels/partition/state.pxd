@@ -9,6 +9,7 @@ cdef double NO_GAIN  # a loss that is not worth a change
 
 cdef enum:
     NO_MEMBER = -2   # before a cell that no class lists
+    NARROW = 62      # codes of a column that a bit each stands for
     PER_CHECK = 40   # values walked in the time that a check takes beside them
 
 @cython.final
@@ -55,7 +56,7 @@ cdef class PartitionState(Memory):
     cdef void dissolve(self, Py_ssize_t c) noexcept nogil
     cdef bint keeps(self, Py_ssize_t c) noexcept nogil
     cdef double union_loss(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
-    cdef double union_cost(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef double union_cost(self, Py_ssize_t a, Py_ssize_t b, double most) noexcept nogil
     cdef bint union_keeps(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef void merge(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double loss_if(self, Py_ssize_t c, int64_t gone, int64_t new) noexcept nogil

@@ -136,8 +136,15 @@ class PartitionState(Memory):
         if self.code_cells:
             cells = self.code_cells + c * self.n_codes
             for j in range(d):
-                if self.column_start[j] >= 0:
-                    cells[self.column_start[j] + self.table.codes[cell * d + j]] += times
+                if self.column_start[j] < 0:
+                    continue
+                code = self.table.codes[cell * d + j]
+                cells[self.column_start[j] + code] += times
+                if self.table.columns[j].n_codes <= NARROW:
+                    bit = cython.cast(int64_t, 1) << code
+                    self.present[c * d + j] |= bit
+                    if cells[self.column_start[j] + code] == 0:
+                        self.present[c * d + j] ^= bit
 
     def _link(self, c, cell):
         """Puts a cell in front of the members of class c."""
@@ -224,10 +231,17 @@ class PartitionState(Memory):
             total += range_loss(self.table, j, low, high)
         return total
 
-    def union_cost(self, a, b):
-        """How much more two classes lose together."""
-        both = self.union_loss(a, b)
-        return self.rows[a] * (both - self.loss[a]) + self.rows[b] * (both - self.loss[b])
+    def union_cost(self, a, b, most):
+        """How much more two classes lose together; infinite where that is `most` or more."""
+        rows = self.rows[a] + self.rows[b]
+        before = self.rows[a] * self.loss[a] + self.rows[b] * self.loss[b]
+        total: cython.double = 0.0
+        for j in range(self.table.n_columns):
+            low, high = self._range_of_both(a, b, j)
+            total += range_loss(self.table, j, low, high)
+            if rows * total - before >= most:
+                return INFINITY
+        return rows * total - before
 
     def union_keeps(self, a, b):
         """Whether two classes together keep every constraint."""
@@ -326,8 +340,10 @@ class PartitionState(Memory):
     def _count_values(self, a, b, j):
         """How many codes of column j two classes have together, or have at least."""
         found: int64_t = 0
+        x, y = a * self.table.n_columns + j, b * self.table.n_columns + j
+        if self.table.columns[j].n_codes <= NARROW:
+            return count_bits(self.present[x] | self.present[y])
         if not self.code_cells:
-            x, y = a * self.table.n_columns + j, b * self.table.n_columns + j
             found = count_bits(self.present[x] | self.present[y])
             return max(found, max(self.high[x], self.high[y]))
         first = self.code_cells + a * self.n_codes + self.column_start[j]
@@ -490,7 +506,7 @@ class ClassMerger(Memory):
                 if b < 0:
                     continue
                 looks += 1
-                cost = self.state.union_cost(c, b)
+                cost = self.state.union_cost(c, b, INFINITY)
                 if not prefer_keeping:
                     if cost < best:
                         best, found = cost, b

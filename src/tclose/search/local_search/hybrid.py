@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 from tclose.arrays import Ints
 from tclose.kernels.base.random import RandomStream
 from tclose.kernels.base.table import CodedTable
-from tclose.kernels.partition.local_search import CellSuppression, CellSwaps, DestroyAndRepair
+from tclose.kernels.partition.local_search import CellSuppression, DestroyAndRepair
 from tclose.kernels.partition.state import PartitionState, fits_code_cells
+from tclose.kernels.partition.swaps import CellSwaps
 from tclose.kernels.splitting.partitioner import Partitioner
 from tclose.kernels.splitting.split import NodeWorkspace, SplitTree
 from tclose.search.curve import rank_along_curve
@@ -71,9 +72,9 @@ REGION = 2000
 """Cells of a region that is improved by itself, at least; at most twice as many."""
 LEAST_TURN, LEAST_ROUNDS, MOST_ROUNDS = 0.03, 2, 24
 """The effort that a region should have in a round; how many rounds there are."""
-REPAIRING = 0.85
+REPAIRING = 0.65
 """The share of a turn that goes into destroy and repair; the rest into swaps."""
-WARMTH, COLD = 0.03, 0.15
+WARMTH, COLD = 0.05, 0.15
 """The first temperature, over what a class loses on the average; the last share of the budget in
 which nothing worse is accepted any more."""
 TRIES = 12
