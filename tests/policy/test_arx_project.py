@@ -12,11 +12,15 @@ import pytest
 import tclose
 from tclose.policy.arx_project import read_arx_project
 from tclose.policy.load import load_policy
+from tclose.small_files import MOST_BYTES
 
 COLUMN = (
     "<assigment><name>{}</name><type>{}_ATTRIBUTE</type><datatype>String</datatype>{}</assigment>"
 )
 REF = "<ref>hierarchies/{}.csv</ref><min>{}</min><max>{}</max>"
+LONG = "9" * 400
+MANY = REF.format("zip", "All", "9" * 5000)
+ENTITIES = '<!DOCTYPE a [<!ENTITY b "c">]><config>&b;</config>'
 QUASI, SENSITIVE = "QUASI_IDENTIFYING", "SENSITIVE"
 HIERARCHIES = {
     "zip": "47601;476**;*\n47602;476**;*\n47901;479**;*\n47902;479**;*\n",
@@ -33,7 +37,7 @@ TABLE = "name;zip;ill\n" + "".join(
 
 
 def make_project(
-    path: Path, criteria: list[str], columns: list[str] | None = None, **parts: str
+    path: Path, criteria: list[str], columns: list[str] | None = None, **parts: str | bytes
 ) -> Path:
     """A project as ARX 3.9 writes it, less what only ARX can read."""
     columns = columns or [
@@ -42,7 +46,7 @@ def make_project(
         COLUMN.format("ill", SENSITIVE, REF.format("ill", "All", "All")),
     ]
     listed = "".join(f"<criterion>{text}</criterion>" for text in criteria)
-    content = {
+    content: dict[str, str | bytes] = {
         "metadata.xml": "<metadata><version>3.9.1</version></metadata>",
         "project.xml": "<project><separator>;</separator></project>",
         "project.dat": "\xac\xed",
@@ -53,7 +57,7 @@ def make_project(
         **{f"input/hierarchies/{name}.csv": text for name, text in HIERARCHIES.items()},
         **parts,
     }
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in content.items():
             if text:
                 archive.writestr(name, text)
@@ -128,12 +132,24 @@ def test_the_command_makes_what_an_audit_needs(run: Callable[..., Any], elsewher
     [
         {"input/config.xml": ""},
         {"input/config.xml": "<config>"},
-        {"input/config.xml": '<!DOCTYPE a [<!ENTITY b "c">]><config>&b;</config>'},
+        {"input/config.xml": ENTITIES},
+        {"input/config.xml": ENTITIES.encode("utf-16")},
         {"input/hierarchies/zip.csv": ""},
+        {"input/hierarchies/zip.csv": "x" * (MOST_BYTES + 1)},
+        {"input/definition.xml": "<definition><assigment><type>SENSITIVE_ATTRIBUTE</type>"
+         "</assigment></definition>"},
+        {"input/definition.xml": f"<definition>{COLUMN.format('zip', QUASI, MANY)}</definition>"},
+        {"input/config.xml": f"<config><criterion>{'9' * 5000}-anonymity</criterion></config>"},
+        {"input/config.xml": f"<config><criterion>{LONG}-closeness with equal ground-distance{OF}"
+         "</criterion></config>"},
+        {"input/config.xml": f"<config><relativeMaxOutliers>{LONG}</relativeMaxOutliers></config>"},
     ],
-    ids=["absent", "damaged", "entities", "no hierarchy"],
-)
-def test_damaged_projects_are_refused(tmp_path: Path, parts: dict[str, str]) -> None:
+    ids=[
+        "absent", "damaged", "entities", "wide entities", "no hierarchy", "large hierarchy",
+        "no name", "long level", "long k", "long t", "long share",
+    ],
+)  # fmt: skip
+def test_damaged_projects_are_refused(tmp_path: Path, parts: dict[str, Any]) -> None:
     with pytest.raises(tclose.DataError):
         read_arx_project(make_project(tmp_path / "a.deid", [], **parts))
 
@@ -142,3 +158,21 @@ def test_another_file_is_no_project(tmp_path: Path) -> None:
     (tmp_path / "a.deid").write_bytes(b"not an archive")
     with pytest.raises(tclose.DataError, match="not an ARX project"):
         read_arx_project(tmp_path / "a.deid")
+
+
+def test_a_table_that_would_fill_the_memory_is_read_only_if_asked_for_and_refused_then(
+    tmp_path: Path,
+) -> None:
+    bomb = make_project(tmp_path / "a.deid", [], **{"data/input.csv": "x" * (65 << 20)})
+    assert read_arx_project(bomb).table is None
+    with pytest.raises(tclose.DataError, match="200 times"):
+        read_arx_project(bomb, table=True)
+    path = make_project(tmp_path / "b.deid", [])
+    assert read_arx_project(path, table=True).table == TABLE.encode()
+
+
+def test_hierarchies_that_are_named_again_and_again_have_one_limit(tmp_path: Path) -> None:
+    columns = [COLUMN.format(f"zip{at}", QUASI, REF.format("zip", "All", "All")) for at in range(5)]
+    large = {"input/hierarchies/zip.csv": "x" * (MOST_BYTES // 4)}
+    with pytest.raises(tclose.DataError, match="MiB"):
+        read_arx_project(make_project(tmp_path / "a.deid", [], columns, **large))

@@ -305,13 +305,13 @@ def import_arx(
 
     if output.exists():
         raise UsageError("the folder is there already", where=str(output), hint="name a new one")
-    found = read_arx_project(project)
+    found = read_arx_project(project, table=table)
 
     def write(folder: Path) -> None:
         (folder / "policy.toml").write_text(found.to_toml(), encoding="utf-8")
         for name, content in found.hierarchies.items():
             (folder / name).write_bytes(content)
-        if table and found.table is not None:
+        if found.table is not None:
             (folder / "table.csv").write_bytes(found.table)
 
     write_folder(output, write)

@@ -8,8 +8,10 @@ said.
 
 from __future__ import annotations
 
+import math
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +21,10 @@ from xml.etree import ElementTree
 from tclose.errors import DataError
 from tclose.policy.load import write_toml
 from tclose.small_files import MOST_BYTES
+
+TABLE = "data/input.csv"
+MOST_TIMES, MOST_TABLE = 200, 4 << 30
+"""How much larger than it is packed a project's table may be, and how many bytes it may have."""
 
 ROLES = {
     "IDENTIFYING_ATTRIBUTE": "identifier",
@@ -88,16 +94,22 @@ class ArxProject:
         return "\n".join(head) + "\n\n" + write_toml(self.policy)
 
 
-def read_arx_project(path: Path) -> ArxProject:
-    """Reads the roles, hierarchies and privacy models of a project file.
+def read_arx_project(path: Path, *, table: bool = False) -> ArxProject:
+    """Reads the roles, hierarchies and privacy models of a project file, and its table if asked to.
 
     Models that tclose has not, or understands otherwise, are left out and told in `notes`.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            return _read(archive, path.name)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
+            project = _read(archive, path.name)
+            if table and TABLE in archive.namelist():
+                project.table = _load_table(archive, path.name)
+            return project
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error):
         what = "not an ARX project, damaged, or protected by a password"
+        raise DataError(what, where=path.name, hint="save it again in ARX") from None
+    except (ValueError, OverflowError):
+        what = "a number in it is longer than any that is meant"
         raise DataError(what, where=path.name, hint="save it again in ARX") from None
 
 
@@ -116,8 +128,7 @@ def _read(archive: zipfile.ZipFile, name: str) -> ArxProject:
     share = config.findtext("relativeMaxOutliers") or "0"
     if re.fullmatch(NUMBER, share) and float(share) > 0:
         project.policy["search"] = {"suppression": _shorten(share)}
-    if "data/input.csv" in archive.namelist():
-        project.table = _load(archive, "data/input.csv", name, most=None)
+    if TABLE in archive.namelist():
         project.delimiter = _find_delimiter(archive, name)
     return project
 
@@ -127,6 +138,9 @@ def _read_column(
 ) -> dict[str, Any] | None:
     """What a policy says of a column; None where ARX gives it no role."""
     name, role = told.get("name", ""), ROLES.get(told.get("type", ""))
+    if not name:
+        hint = "save it again in ARX"
+        raise DataError("it has a column without a name", where=project.name, hint=hint)
     if role is None:
         project.notes.append(f"column {name!r} has no role in the project: give it one")
         return None
@@ -136,7 +150,8 @@ def _read_column(
     file = "hierarchy-" + re.sub(r"[^\w.-]+", "_", name) + ".csv"
     while file in project.hierarchies:
         file = file.removesuffix(".csv") + "_.csv"
-    project.hierarchies[file] = _load(archive, f"input/{told['ref']}", project.name)
+    left = MOST_BYTES - sum(map(len, project.hierarchies.values()))
+    project.hierarchies[file] = _load(archive, f"input/{told['ref']}", project.name, left)
     found["hierarchy"] = file
     if role == "quasi" and told.get("max", "All").isdecimal():
         found["max_level"] = int(told["max"])
@@ -191,6 +206,8 @@ def _translate(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def _shorten(text: str) -> float | int:
     """A number as ARX writes it, without what does not count."""
     number = float(text)
+    if not math.isfinite(number):
+        raise OverflowError
     return int(number) if number.is_integer() else number
 
 
@@ -203,10 +220,13 @@ def _find_delimiter(archive: zipfile.ZipFile, name: str) -> str:
 
 
 def _parse(archive: zipfile.ZipFile, part: str, name: str) -> ElementTree.Element:
-    """A part that is XML; entities, which could grow without end, are refused."""
+    """A part that is XML; entities, which could grow without end, are refused.
+
+    So are encodings of several bytes a character, in which they could not be seen.
+    """
     content = _load(archive, part, name)
     try:
-        if b"<!" in content:
+        if b"<!" in content or b"\0" in content:
             raise ValueError
         return ElementTree.fromstring(content)
     except (ElementTree.ParseError, ValueError):
@@ -214,14 +234,24 @@ def _parse(archive: zipfile.ZipFile, part: str, name: str) -> ElementTree.Elemen
         raise DataError(what, where=name, hint="save it again in ARX") from None
 
 
-def _load(archive: zipfile.ZipFile, part: str, name: str, most: int | None = MOST_BYTES) -> bytes:
+def _load_table(archive: zipfile.ZipFile, name: str) -> bytes:
+    """The project's own table; raises where it is packed so that it would fill the memory."""
+    entry = archive.getinfo(TABLE)
+    if entry.file_size > max(MOST_BYTES, MOST_TIMES * entry.compress_size):
+        what = f"its table is more than {MOST_TIMES} times larger than it is packed"
+        raise DataError(what, where=name, hint="save the table by itself in ARX")
+    return _load(archive, TABLE, name, MOST_TABLE)
+
+
+def _load(archive: zipfile.ZipFile, part: str, name: str, most: int = MOST_BYTES) -> bytes:
     """The bytes of a part; raises where it is not there, or larger than such a part may be."""
     try:
         size = archive.getinfo(part).file_size
     except KeyError:
         what = f"the archive has no part {part}"
         raise DataError(what, where=name, hint="is it an ARX project (.deid)?") from None
-    if most is not None and size > most:
-        raise DataError(f"its part {part} is larger than {most >> 20} MiB", where=name)
+    if size > most:
+        what = f"its part {part} is too large: there may be {max(most >> 20, 0):,} MiB of it"
+        raise DataError(what, where=name)
     with archive.open(part) as file:
         return file.read(size)
