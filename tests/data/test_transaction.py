@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -253,3 +254,37 @@ def test_a_journal_of_another_user_is_refused(tmp_path: Path) -> None:
         write_text(tmp_path / "a.csv", "x")
     journal.unlink()
     write_text(tmp_path / "a.csv", "x")
+
+
+def interrupt_at(line: int) -> Callable[..., Any]:
+    """A trace that interrupts the staging of a file before its line of this number, counted."""
+    left = [line]
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        if frame.f_code.co_name == "stage" and event == "line":
+            left[0] -= 1
+            if left[0] < 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+# Interrupted between its opening and its `with`, a file is closed by whoever collects it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interruption_at_any_line_of_the_staging_leaves_nothing(tmp_path: Path) -> None:
+    release, tried = tmp_path / "release.csv", 0
+    for line in range(100):
+        sys.settrace(interrupt_at(line))
+        try:
+            with write_together(release):
+                write_text(release, "name")
+        except KeyboardInterrupt:
+            tried += 1
+        finally:
+            sys.settrace(None)
+        assert [path.name for path in tmp_path.iterdir() if path != release] == [], line
+        if release.exists():
+            break
+    assert tried >= 10 and release.read_text() == "name"

@@ -173,6 +173,6 @@ def test_a_table_that_would_fill_the_memory_is_read_only_if_asked_for_and_refuse
 
 def test_hierarchies_that_are_named_again_and_again_have_one_limit(tmp_path: Path) -> None:
     columns = [COLUMN.format(f"zip{at}", QUASI, REF.format("zip", "All", "All")) for at in range(5)]
-    large = {"input/hierarchies/zip.csv": "x" * (MOST_BYTES // 4)}
+    large: dict[str, Any] = {"input/hierarchies/zip.csv": "x" * (MOST_BYTES // 4)}
     with pytest.raises(tclose.DataError, match="MiB"):
         read_arx_project(make_project(tmp_path / "a.deid", [], columns, **large))

@@ -130,8 +130,8 @@ class FileTransaction:
         mark = secrets.token_hex(4)
         folder = _private_folder(target, mark)
         self.journal.write(json.dumps([str(target), mark]).encode() + b"\n")
+        self.folders[target] = folder  # known before it is there: a signal may come in between
         folder.mkdir(0o700)
-        self.folders[target] = folder
         part = folder / target.name
         try:
             if is_folder:
