@@ -106,6 +106,18 @@ def test_a_target_weighs_columns_by_the_bits_that_they_tell(target: str) -> None
     assert found.weights == {name: Fraction(each, 1000) for name, each in expected.items()}
 
 
+@pytest.mark.parametrize("role", ["count", "weight"])
+def test_rows_that_stand_for_several_tell_as_often(role: str) -> None:
+    table = people(200)
+    times = np.random.default_rng(4).integers(1, 4, 200)
+    many = table.take(pa.array(np.repeat(np.arange(200), times)))
+    counted = table.append_column("times", pa.array(times))
+    roles = {"k": 2, "columns": {**ROLES, "times": role}}
+    few, all_rows = tclose.check(counted, roles), tclose.check(many, rules())
+    found, expected = (weigh_by_target(b, code_quasi(b), "won") for b in (few, all_rows))
+    assert dict(found.information) == pytest.approx(dict(expected.information), abs=1e-9)
+
+
 def test_the_search_follows_a_target_and_the_certificate_tells_its_weights() -> None:
     table = people()
     plain = tclose.anonymize(table, rules(), method="mondrian")

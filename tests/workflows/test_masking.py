@@ -287,7 +287,9 @@ def test_several_tables_mask_nothing() -> None:
         tclose.split(make_table(1), policy, form="anatomy")
 
 
-def test_whole_columns_cannot_be_divided() -> None:
-    policy = make_policy("equal", "0.2", masking="hide")
+@pytest.mark.parametrize("method", ["optimal", "incognito"])
+def test_whole_columns_cannot_be_divided_which_is_said_before_the_search(method: str) -> None:
+    policy, told = make_policy("equal", "0.2", masking="hide"), []
     with pytest.raises(UsageError, match="whole columns"):
-        tclose.anonymize(make_table(1), policy, method="optimal")
+        tclose.anonymize(make_table(1), policy, method=method, progress=told.append)
+    assert not told

@@ -24,7 +24,7 @@ import numpy as np
 from tclose.arrays import Floats, Ints
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import Cells, count_cells, count_weighted_cells, split_evenly
-from tclose.errors import UsageError, nearest
+from tclose.errors import TooManyCells, UsageError, nearest
 from tclose.utility.learning import group_target
 from tclose.utility.loss import Quasi
 
@@ -102,9 +102,12 @@ def refuse_target(bound: BoundTable, target: str) -> None:
 def _count_pairs(bound: BoundTable, name: str, target: str) -> Cells:
     """How many rows, or what weight, have each value of a column with each of the target's."""
     counting = bound.policy.counting
-    if counting is not None and counting[0] in ("count", "weight"):
-        return count_weighted_cells(bound.source, [name, target], counting)
-    return count_cells(bound.source, [name, target])
+    if counting is None or counting[0] == "subject":
+        return count_cells(bound.source, [name, target])
+    cells = count_weighted_cells(bound.source, [name, target], counting)
+    if cells is None:
+        raise TooManyCells(bound.source.max_cells, bound.source.name)
+    return cells
 
 
 def _translate(bound: BoundTable, cells: Cells, name: str, code: Ints) -> Ints:

@@ -114,14 +114,15 @@ def mask_values(
     problem: SearchProblem, outcome: Outcome, masking: Masking, budget: Budget
 ) -> Outcome:
     """The outcome with its classes divided further, and the level of every cell's values."""
-    refuse_masking(problem, outcome)
+    refuse_masking(problem, whole_columns=outcome.levels is not None)
     return _MaskingSearch(problem, outcome, masking, budget).run()
 
 
-def refuse_masking(problem: SearchProblem, outcome: Outcome) -> None:
-    """Raises where masks cannot be judged."""
+def refuse_masking(problem: SearchProblem, *, whole_columns: bool) -> None:
+    """Raises where masks cannot be judged, or change nothing: a class of whole columns at one level
+    is all rows that look alike there, and cannot be divided whatever is masked in it."""
     constraints, what = problem.constraints, ""
-    if outcome.levels is not None:
+    if whole_columns:
         what = "divides classes, which whole columns of one level do not allow"
     elif any(each.kind != ConstraintKind.EMD or each.need for each in constraints.compiled):
         what = "knows k-anonymity and t-closeness by earth mover's distances only"

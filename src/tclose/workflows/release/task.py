@@ -12,7 +12,13 @@ from tclose.data.encode.cells import Cells
 from tclose.errors import UsageError
 from tclose.recode import Recoding, build_plan, treat_suppressed
 from tclose.search import Budget, Method, Outcome, SearchProblem, infeasible, problem_of
-from tclose.search.local_search.masking import Masking, count_masked, find_cost, mask_values
+from tclose.search.local_search.masking import (
+    Masking,
+    count_masked,
+    find_cost,
+    mask_values,
+    refuse_masking,
+)
 from tclose.search.outcome import Trial
 from tclose.verify.certificate import (
     LeftoverRecord,
@@ -48,6 +54,9 @@ class SearchTask:
         """The constraints of a table, compiled; raises where no release can keep its promise."""
         problem = problem_of(bound, people, target)
         refuse_infeasible(problem)
+        if bound.policy.search.masking != "none":
+            whole = method.takes_objective and (not method.local or bool(problem.objective.given))
+            refuse_masking(problem, whole_columns=whole)
         budget = budget.scale_to(problem.n_cells) if method.improves else budget
         return cls(bound, people, problem, method, budget)
 
