@@ -42,6 +42,7 @@ html_theme_options = {
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
+smartquotes_action = "qe"  # quotes and ellipses; two dashes begin an option
 html_copy_source = True
 html_last_updated_fmt = None
 

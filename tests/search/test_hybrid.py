@@ -98,7 +98,7 @@ def test_any_number_of_threads_finds_the_same_classes(
     monkeypatch.setattr(module, "REGION", 60)
     monkeypatch.setattr(module, "PIECE", 150)
     problem, hybrid = made(tables, rows=800, odd=2, k=5), method_named("hybrid")
-    budget = Budget(effort=0.5, suppression=suppression)
+    budget = Budget(effort=0.3, suppression=suppression)
     found = [hybrid.run(problem, replace(budget, threads=threads)) for threads in (1, 2, 64)]
     assert len({outcome.label.tobytes() for outcome in found}) == 1
     assert len({tuple(trial.loss for trial in outcome.tried) for outcome in found}) == 1
