@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -58,8 +59,12 @@ class BackgroundJob:
         return min(self.at.seconds_used / self.at.seconds_total, 1.0)
 
     def begin(self, work: Callable[[BackgroundJob], Any]) -> BackgroundJob:
-        """Starts the work in a thread."""
-        threading.Thread(target=self._run, args=(work,), daemon=True).start()
+        """Starts the work in a thread.
+
+        The process ends after it: where the interpreter ends below compiled code that works on, the
+        process aborts.
+        """
+        threading.Thread(target=self._run, args=(work,)).start()
         return self
 
     def wait(self, seconds: float | None = PATIENCE) -> bool:
@@ -142,6 +147,16 @@ class Jobs:
         """Has the work for a key done anew when it is wanted again."""
         with self._lock:
             self._by_key.pop(key, None)
+
+    def stop_all(self, seconds: float) -> None:
+        """Asks all work to end with nothing, and waits for it so long at most."""
+        end = time.monotonic() + seconds
+        with self._lock:
+            jobs = list(self._by_name.values())
+        for job in jobs:
+            job.stop(keep=False)
+        for job in jobs:
+            job.wait(max(end - time.monotonic(), 0.0))
 
     def require(self, job: BackgroundJob) -> Any:
         """What a job gave; raises what went wrong, and forgets it so that it is tried again."""

@@ -90,11 +90,8 @@ class Studio:
         self.server.should_exit = True
 
     def close(self) -> None:
-        """Drops a search that goes on, and removes what is private."""
-        job = self.bench.search_job
-        if job is not None:
-            job.stop(keep=False)
-            job.wait(10)
+        """Drops what goes on, and removes what is private."""
+        self.bench.jobs.stop_all(10)
         self.socket.close()
         os.close(self.lock)
         self.scratch.close()
