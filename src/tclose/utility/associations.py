@@ -137,7 +137,8 @@ def _share_labels(pair: Pair, at: int, group: Ints) -> Floats:
     """[released values, groups]: how a row with a released value is spread over the groups."""
     boxes = pair.covering.columns[at]
     width = np.maximum(boxes.width, 1)
-    each = [boxes.total((group == one).astype(np.int64)) for one in range(int(group.max()) + 1)]
+    groups = range(int(group.max()) + 1)
+    each = [boxes.total((group == number).astype(np.int64)) for number in groups]
     return np.stack(each, axis=1) / width[:, None]
 
 

@@ -85,7 +85,7 @@ def measure_auc(truth: Flags, score: Floats) -> float:
     return float((place[truth].sum() - with_it * (with_it + 1) / 2) / (with_it * without))
 
 
-class Target(NamedTuple):
+class EncodedTarget(NamedTuple):
     """A column that is learned, of every row of both tables."""
 
     raw: Ints
@@ -99,7 +99,7 @@ class Target(NamedTuple):
     classes: int
 
 
-def encode_target(pair: Pair, target: str) -> Target:
+def encode_target(pair: Pair, target: str) -> EncodedTarget:
     """Reads the target of every row of both tables, as `group_target` groups its values."""
     dictionary, codes = encode_rows(pair.original.source, target)
     theirs, other = encode_rows(pair.release.source, target)
@@ -109,7 +109,9 @@ def encode_target(pair: Pair, target: str) -> Target:
     translated = np.array([*(known.get(label, -1) for label in theirs.labels), lacking])
     number = pair.release.classes.cell_class[locate_rows(pair.release)]
     classes = int(meaning.max()) + 1
-    return Target(meaning[codes], translated[other], locate_rows(pair.original), number, classes)
+    return EncodedTarget(
+        meaning[codes], translated[other], locate_rows(pair.original), number, classes
+    )
 
 
 def _make_models(seed: int, classes: int = 2) -> dict[str, Any]:
