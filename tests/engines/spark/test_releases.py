@@ -122,6 +122,24 @@ def test_a_shuffled_release_comes_in_an_order_of_its_own(spark: Any) -> None:
     assert len({tuple(sorted(order)) for order in orders}) == 1
 
 
+def test_files_of_a_shuffled_release_do_not_depend_on_how_the_table_was_divided(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor on the order of its rows: each file has the same bytes."""
+    monkeypatch.setattr("tclose.data.engines.spark.frames.ROWS_PER_PART", 150)
+    policy = {"k": 3, "columns": {"age": "quasi", "ill": {"role": "sensitive", "t": 0.9}}}
+    rows = [(at % 37, "ab"[at % 2]) for at in range(ROWS)]
+    found = []
+    for number, given in enumerate((rows, rows[::-1])):
+        frame = spark.createDataFrame(given, "age int, ill string").repartition(2 + 5 * number)
+        output = tmp_path / f"{number}.parquet"
+        tclose.anonymize(frame, policy, method="mondrian", output=output)
+        files = sorted(output.glob("part-*"), key=lambda file: file.name[:10])
+        found.append([file.read_bytes() for file in files])
+    assert len(found[0]) == 3
+    assert found[0] == found[1]
+
+
 def test_columns_that_stay_keep_their_types_and_needs_and_lose_their_comments(spark: Any) -> None:
     from pyspark.sql import types
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 AT_ONCE = 8 << 20
+ROWS_PER_PART = 250_000
+"""Rows of a file of a shuffled release, about."""
 SCALAR = {
     "string", "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date",
     "timestamp", "timestamp_ntz", "void",
@@ -152,11 +154,12 @@ def add_pseudonyms(frame: DataFrame, columns: tuple[str, ...], translation: Tran
     return map_batches(frame, work, types.StructType(fields))
 
 
-def shuffle(frame: DataFrame) -> Any:
+def shuffle(frame: DataFrame, rows: int) -> Any:
     """The rows in the order of a hash of their values, and of these where hashes are equal.
 
     It depends on nothing but the values, so it says nothing about the order that was, and a part
-    that has to be computed again comes out the same.
+    that has to be computed again comes out the same. How many parts there are follows from the
+    number of rows: left to itself Spark chooses it by what its executors found.
     """
     values = [
         get_column(field.name)
@@ -164,7 +167,9 @@ def shuffle(frame: DataFrame) -> Any:
         else functions.to_json(functions.struct(get_column(field.name)))
         for field in frame.schema.fields
     ]
-    made = frame.withColumn(ORDER, functions.xxhash64(*values)).repartition(get_column(ORDER))
+    parts = -(-max(rows, 1) // ROWS_PER_PART)
+    made = frame.withColumn(ORDER, functions.xxhash64(*values))
+    made = made.repartition(parts, get_column(ORDER))
     return made.sortWithinPartitions(get_column(ORDER), *values).drop(ORDER)
 
 

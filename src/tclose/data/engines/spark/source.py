@@ -219,7 +219,7 @@ class SparkSource(Source):
         made = self.frame.join(cells, alike, "inner").select(*columns)
         hidden = tuple(change.name for change in translation.changes if change.kind == "pseudonym")
         made = frames.add_pseudonyms(made, hidden, translation) if hidden else made
-        return frames.shuffle(made) if translation.is_shuffled else made
+        return frames.shuffle(made, translation.rows) if translation.is_shuffled else made
 
     def _key_kinds(self, columns: Sequence[str]) -> dict[str, Any]:
         kinds = {KEY.format(at): self.kinds[name] for at, name in enumerate(columns)}
