@@ -1,6 +1,6 @@
 """The scikit-learn face: a transformer that learns how to recode rows, and recodes them.
 
-Needs scikit-learn: the extra `learn`. Nothing else of the house imports this room.
+Needs scikit-learn: the extra `learn`. Nothing else in the package imports it.
 """
 
 try:

@@ -20,7 +20,7 @@ LEAST = 5
 
 
 class RefusedError(UsageError, ValueError):
-    """What a transformer cannot do as asked: an error of the house, and a ValueError as well."""
+    """What a transformer cannot do as asked: a usage error, and a ValueError as well."""
 
 
 @contextmanager

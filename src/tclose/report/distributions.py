@@ -1,8 +1,8 @@
 """How the values of a column are spread, before and after, as those who read the release see it.
 
 A released interval is shared out evenly over its length, a released group or set over its values;
-what is hidden is a bin of its own. Outside the house bins are told by their place in the range or
-by their rank, and few rows of the table before by nothing.
+what is hidden is a bin of its own. In an external report bins are named by their place in the range
+or by their rank, and few rows of the table before by nothing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def chart_distribution(subject: Subject, name: str) -> HistogramChart | None:
 
 
 def chart_spread(spread: Spread, title: str, *, few: int = 0) -> HistogramChart | None:
-    """The chart of values; outside the house, where bins of the table before need so many rows."""
+    """The chart of values; in an external report bins of the table before need so many rows."""
     if not any(rows.sum() for rows in spread.tables.values()):
         return None
     across, inside = "by frequency", not few
@@ -137,7 +137,7 @@ def _share_out(boxes: Boxes, rows: Floats) -> Floats:
 def _bin_numbers(
     spread: Spread, line: Floats, *, inside: bool
 ) -> tuple[list[str], dict[str, Floats]]:
-    """Bins of equal width over the range; outside the house they are told by their place in it."""
+    """Bins of equal width over the range; external reports name them by their place in it."""
     low, high = float(line.min()), float(line.max())
     count = min(BINS, len(np.unique(line)))
     edges = np.linspace(low, high, count + 1)

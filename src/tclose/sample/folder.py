@@ -17,7 +17,7 @@ HOSPITAL_POLICY = """\
 k = 5
 
 [columns]
-# Point at one person by themselves; they never leave the house.
+# Point at one person by themselves; they never leave the hospital.
 name = "identifier"
 national_id = "identifier"
 

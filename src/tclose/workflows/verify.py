@@ -87,7 +87,7 @@ def check_origin(
 ) -> tuple[Check, ...]:
     """A certificate held against the plan of its release and the table that it was made from.
 
-    These stay in the house: the plan holds the hashes that nobody else may have. A plan that was
+    These are not passed on: the plan holds the hashes that nobody else may have. A plan that was
     applied to new rows tells of the release that it was made with, and nothing of their table.
     """
     applied = certificate.way is not None

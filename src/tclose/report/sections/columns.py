@@ -1,6 +1,6 @@
 """One card per column: role, treatment, a typical released value, loss, and its distribution.
 
-Outside the house a typical value is made up: it has the form of a released value, and is none of
+In external reports a typical value is made up: it has the form of a released value, and is none of
 the table's or the release's own.
 """
 
@@ -122,7 +122,7 @@ def _name_plainly(subject: Subject, name: str) -> str:
 
 
 def _choose_typical(subject: Subject, name: str, values: ReleasedValues) -> str:
-    """The value that most rows have; outside the house a made-up one of the same form."""
+    """The value that most rows have; in an external report a made-up one of the same form."""
     typical, form = values.labels[values.typical], values.forms[values.typical]
     if subject.internal or typical in (ANYTHING, MISSING):
         return typical

@@ -307,7 +307,7 @@ def make_method_section(subject: Subject) -> Section:
 
 
 def _write_check(check: Check, subject: Subject) -> tuple[str, str]:
-    """What is stated and counted; what is only told, such as the command, stays in the house."""
+    """What is stated and counted; what is only said, such as the command, stays internal."""
     stated = check.stated if subject.internal or check.counted != TOLD else ""
     return _shorten_number(stated), _shorten_number(check.counted)
 
@@ -340,7 +340,7 @@ def _list_method(
         yield "levels", " · ".join(words)
     yield "made with", ", ".join(f"{name} {at}" for name, at in certificate.versions.items())
     # Whoever reasons about how classes were made is helped by the seed (promise.md), and a
-    # command names folders and files of the house.
+    # command names the steward's folders and files.
     yield "seed", str(certificate.seed) if internal else "kept by the steward"
     if internal and certificate.command:
         yield "command", certificate.command

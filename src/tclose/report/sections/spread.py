@@ -191,7 +191,7 @@ def _name_series(subject: Subject) -> list[str]:
 
 
 def make_worst_section(subject: Subject) -> Section:
-    """The worst classes: with their values and flows inside the house, as counts outside."""
+    """The worst classes: with values and flows in an internal report, else as counts."""
     audit = subject.now.audit
     outcome = "No class breaks the promise."
     if not audit.promised:

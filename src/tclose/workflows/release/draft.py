@@ -148,7 +148,7 @@ def hash_promise(policy: Policy) -> Hashes:
 
 
 def trace_inputs(bound: BoundTable) -> Provenance:
-    """The hashes of everything that a release was made from, which stay in the house."""
+    """The hashes of everything that a release was made from, which are not passed on."""
     attributes = {name: attribute.hierarchy for name, attribute in bound.attributes.items()}
     trees = {**bound.hierarchies, **{name: tree for name, tree in attributes.items() if tree}}
     places = {name: bound.policy.base / name for name in bound.policy.files}

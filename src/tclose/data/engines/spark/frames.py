@@ -175,7 +175,7 @@ def shuffle(frame: DataFrame, rows: int) -> Any:
 
 @contextmanager
 def explain_errors(name: str) -> Iterator[None]:
-    """Spark's complaints in the house's words, without the cell values that Spark quotes."""
+    """Spark's errors in plain words, without the cell values that Spark quotes."""
 
     def nothing(record: logging.LogRecord) -> bool:
         return False

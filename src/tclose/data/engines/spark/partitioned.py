@@ -128,7 +128,7 @@ class SparkCellStore(CellStore):
         return self.lines
 
     def _map(self, make: Callable[[pa.Table, pa.Table], pa.Table], fields: list[Any]) -> Any:
-        """What is made of each batch of cells, in the house's types and as Spark sends it; lazy."""
+        """What is made of each batch of cells, in our own types and as Spark sends it; lazy."""
         schema = self.schema
 
         def work(batches: Batches) -> Iterator[pa.RecordBatch]:
