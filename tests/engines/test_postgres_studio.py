@@ -70,7 +70,7 @@ def test_a_table_of_a_database_goes_from_its_address_to_a_release(
         kept = [path for path in (tmp_path / "work").rglob("*") if path.is_file()]
         password = address.partition("://")[2].partition("@")[0].partition(":")[2]
         assert kept and password
-        assert not any(password in path.read_text(encoding="utf-8") for path in kept)
+        assert not any(password.encode() in path.read_bytes() for path in kept)
     finally:
         studio.server.should_exit = True
         thread.join(10)

@@ -182,6 +182,10 @@ def test_what_counts_as_one_row_is_searched_like_one(
     method: str, role: str, data: st.DataObject, weighed: Any
 ) -> None:
     plain = data.draw(weighed.tables("", least=8, most=30, wide=True))
+    if role == "subject" and method in ("hybrid", "auto"):
+        # Equal rows of two persons are two cells, so that other cells are drawn by chance.
+        different = {tuple(row.items()): row for row in plain.rows}
+        plain = weighed.Table(list(different.values()), "", plain.quasi)
     assume(feasible(plain))
     named = [
         {**row, "c": f"p{at}" if role == "subject" else "2.5"} for at, row in enumerate(plain.rows)
@@ -331,12 +335,13 @@ def test_the_certificate_says_what_linked_rows_tell(visits: pa.Table, tmp_path: 
 
 
 def test_a_person_keeps_a_pseudonym_under_one_key(visits: pa.Table) -> None:
+    rules = RULES | {"release": {**RULES.get("release", {}), "rows": "keep"}}
     one, two = (
-        tclose.anonymize(visits, RULES, effort=0.1, method=method, key=b"a key of ours")
+        tclose.anonymize(visits, rules, effort=0.1, method=method, key=b"a key of ours")
         for method in ("mondrian", "hybrid")
     )
     assert one.data.column("who") == two.data.column("who")
-    drawn = tclose.anonymize(visits, RULES, effort=0.1, method="mondrian")
+    drawn = tclose.anonymize(visits, rules, effort=0.1, method="mondrian")
     assert drawn.data.column("who") != one.data.column("who")
 
 

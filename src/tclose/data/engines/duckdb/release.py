@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 
 from tclose.data.engines.duckdb.source import ROW, DuckSource, plain, quote_text
@@ -60,9 +65,24 @@ def write_parquet(source: DuckSource, translation: Translation, place: Path) -> 
         # Columns that are seen to have no gaps would be written as such that can have none.
         source.connection.execute("SET disabled_optimizers = 'statistics_propagation'")
         try:
-            released.to_parquet(str(place), compression="snappy")
+            with name_refusal():
+                released.to_parquet(str(place), compression="snappy")
         finally:
             source.connection.execute("RESET disabled_optimizers")
+
+
+@contextmanager
+def name_refusal() -> Iterator[None]:
+    """What the system refused to write, as the system's own error: the table is not to blame."""
+    try:
+        yield
+    except duckdb.IOException as error:
+        message = str(error)
+        if "Could not write" in message:
+            for number in sorted(errno.errorcode):
+                if f": {os.strerror(number)}" in message:
+                    raise OSError(number, os.strerror(number)) from None
+        raise
 
 
 def shuffle(released: Relation) -> Relation:
