@@ -32,7 +32,7 @@ Case = tuple[str, Any, dict[str, Any], str]
 
 
 def main() -> None:
-    """Prints a table per case, as it stands in methods.md."""
+    """Prints a table per case, as it stands in measured.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--effort", type=float, default=4.0)
     parser.add_argument("--rows", type=int, default=8_000)

@@ -120,7 +120,7 @@ def shares_used(problem: SearchProblem, outcome: Outcome) -> NDArray[np.float64]
     for requirement in problem.constraints.requirements:
         if requirement.name == "t-closeness":
             measured = problem.measure(requirement, outcome.label)
-            worst = np.maximum(worst, measured.value / float(requirement.t))
+            worst = np.maximum(worst, measured.value / float(requirement.limit))
     return worst
 
 

@@ -246,7 +246,7 @@ def choose_method(problem: SearchProblem, budget: Budget) -> tuple[str, str]:
 
 def list_challengers(problem: SearchProblem, budget: Budget) -> dict[str, str]:
     """The methods that may beat `hybrid` on such a promise, and why; the most promising first.
-    Measured (`methods.md`): where t is not small, `matching` and `fragments` lose far more."""
+    Measured (`measured.md`): where t is not small, `matching` and `fragments` lose far more."""
     constraints = problem.constraints.closeness.values()
     if (
         problem.constraints.supersets
