@@ -102,9 +102,12 @@ class PartResult(NamedTuple):
     """What the work on a fragment gave: lines of a translation, and a report on it."""
 
     cell_table: pa.Table
-    report: bytes
+    report: Any
 
 
+PartWork = Callable[[pa.Table], Any]
+"""What is done with the cells of a part, wherever an engine keeps them: it can be sent there, and
+what it finds can be sent back."""
 FragmentWork = Callable[[pa.Table], PartResult]
 
 
@@ -132,11 +135,11 @@ class CellStore(ABC):
         """
 
     @abstractmethod
-    def look(self, united: Ints, work: Callable[[pa.Table], bytes]) -> list[bytes]:
-        """What some work says of each fragment, likewise united; nothing is kept of it."""
+    def look(self, united: Ints, work: PartWork) -> list[Any]:
+        """What some work finds in each fragment, likewise united; nothing is kept of it."""
 
     @abstractmethod
-    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[bytes]:
+    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[Any]:
         """Works on fragments, some of them united (`united[fragment]` is the number of the union).
 
         The lines of all fragments together (of this schema) are kept as a translation.
@@ -158,7 +161,7 @@ READ = 8_192
 PIECE = 16 << 20
 """Bytes that are looked at together at most, more or less: of long rows there are fewer."""
 NO_LIMIT = 2**62
-Spread = Callable[[Callable[[pa.Table], bytes]], list[bytes]]
+Spread = Callable[[PartWork], list[Any]]
 """Works on every part of what was counted once, in the order of the parts."""
 
 

@@ -8,7 +8,6 @@ and compared with the whole table's distributions: it can be searched and judged
 from __future__ import annotations
 
 import hashlib
-import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -217,7 +216,7 @@ def count_whole(summary: TableSummary, source: Source, role: str, name: str) -> 
         count = partial(_count_persons, summary, name)
     parts = max(1, -(-summary.n_rows // PART_ROWS))
     split = source.split_cells([*summary.attributes, name], [name], parts)
-    found = [pickle.loads(each) for each in split(count)]
+    found = split(count)
     lost = sum(lost for lost, _, _ in found)
     refuse_uncounted(role, name, lost)
     everyone = sum(persons for _, persons, _ in found)
@@ -232,9 +231,13 @@ def count_whole(summary: TableSummary, source: Source, role: str, name: str) -> 
     return RowCounting(name, own, whole, numbers, everyone if role == "subject" else None)
 
 
+PartCounts = tuple[int, int, dict[str, Counts]]
+"""Of a part: rows of nobody, persons, and what each sensitive attribute's values count."""
+
+
 def _weigh_values(
     summary: TableSummary, name: str, own: Dictionary, numbers: Counts, table: pa.Table
-) -> bytes:
+) -> PartCounts:
     """The weight of each value in a part."""
     code, unknown = look_up_codes(own, table.column(name))
     if unknown.any():
@@ -244,10 +247,10 @@ def _weigh_values(
     for attribute, known in summary.attributes.items():
         value = known.recode[summary.codes(table, [attribute])[attribute]]
         values[attribute] = add_by_group(weight, value, known.values)
-    return pickle.dumps((0, 0, values))
+    return 0, 0, values
 
 
-def _count_persons(summary: TableSummary, name: str, table: pa.Table) -> bytes:
+def _count_persons(summary: TableSummary, name: str, table: pa.Table) -> PartCounts:
     """The rows of nobody, the persons, and the persons with each value, in a part that has all rows
     of its persons."""
     own, who = encode_persons(table.column(name))
@@ -258,7 +261,7 @@ def _count_persons(summary: TableSummary, name: str, table: pa.Table) -> bytes:
         first = group_codes([value, who])[1]
         once = np.ones(len(first), dtype=np.int64)
         values[attribute] = add_by_group(once, value[first], known.values)
-    return pickle.dumps((lost, own.known, values))
+    return lost, own.known, values
 
 
 def _say_changed(name: str) -> DataError:

@@ -7,7 +7,6 @@ itself against the whole table's distributions; so the worst of the parts' verdi
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -214,7 +213,7 @@ def audit_parts(
     split = source.split_cells(summary.kept_columns, summary.quasi, number)
 
     def run(work: Callable[..., Any], *given: object) -> list[Any]:
-        return [pickle.loads(result) for result in split(partial(_send, work, summary, *given))]
+        return split(partial(work, summary, *given))
 
     progress("measuring part by part")
     parts: list[PartAudit] = run(_judge_part, measure_all)
@@ -337,11 +336,6 @@ def _conclude(
 PartAudit = tuple[SizeSummary, int, list[Judgement]]
 """What one part attains in every requirement, after the size of its smallest class; the values of
 its classes stay where they are."""
-
-
-def _send(work: Callable[..., Any], summary: TableSummary, *given: object) -> bytes:
-    """What some work on the cells of a part gives, as it is sent back; the part comes last."""
-    return pickle.dumps(work(summary, *given))
 
 
 def _judge_part(summary: TableSummary, measure_all: bool, table: pa.Table) -> PartAudit:

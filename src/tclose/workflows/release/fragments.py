@@ -6,7 +6,6 @@ table, is merged with its neighbours. What is written is counted again, part by 
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -112,7 +111,7 @@ def propose_in_parts(job: Job, summary: TableSummary, method: str, budget: Budge
     recoding = recode_outcome(summary.example(), whole)
     example = translate(summary.example(), recoding, pseudonyms, by_cells=True)
     search = partial(_search_fragment, summary, chosen, _share(budget, fragments), pseudonyms)
-    losses = [pickle.loads(loss) for loss in store.work(label, search, example.cell_table.schema)]
+    losses = store.work(label, search, example.cell_table.schema)
     columns = {name: sum(loss[name] for loss in losses) / summary.n_rows for name in summary.quasi}
     overall = sum(columns.values()) / max(len(columns), 1)
     loss = LossReport(overall, columns, np.zeros((0, len(columns))), 0)
@@ -190,7 +189,7 @@ def _search_fragment(
     made = translate(bound, recoding, pseudonyms, by_cells=True)
     rows = bound.classes.n_rows
     loss = {name: each * rows for name, each in recoding.loss.columns.items()}
-    return PartResult(made.cell_table, pickle.dumps(loss))
+    return PartResult(made.cell_table, loss)
 
 
 def _cut_and_judge(
@@ -206,19 +205,19 @@ def _cut_and_judge(
     work = partial(_judge_as_one, summary)
 
     def judge(label: Ints) -> Flags:
-        broken = np.array([pickle.loads(each) for each in store.look(label, work)])
+        broken = np.array(store.look(label, work))
         _refuse_broken(broken)
         return broken
 
     return judge
 
 
-def _judge_as_one(summary: TableSummary, table: pa.Table) -> bytes:
+def _judge_as_one(summary: TableSummary, table: pa.Table) -> bool:
     """Whether a fragment breaks the promise as one class; can be sent."""
     bound = summary.part(table)
     one = partition_cells(bound.classes, np.zeros(len(bound.cells.rows), dtype=np.int64))
     stated, further = list_part_requirements(summary, measure_all=False)
-    return pickle.dumps(bool(failing_classes([*stated, *further], one)[0]))
+    return bool(failing_classes([*stated, *further], one)[0])
 
 
 def _refuse_broken(broken: Flags) -> None:

@@ -32,6 +32,7 @@ from tclose.data.source import (
     CellPositions,
     CellStore,
     FragmentWork,
+    PartWork,
     Spread,
     Translation,
     quote_name,
@@ -89,7 +90,7 @@ class DuckCellStore(CellStore):
         rows = f"CAST(sum({weight}) AS BIGINT) AS {weight}"
         return self._read("cut.parquet").aggregate(f"{listed}, {rows}", listed).to_arrow_table()
 
-    def look(self, united: Ints, work: Callable[[pa.Table], bytes]) -> list[bytes]:
+    def look(self, united: Ints, work: PartWork) -> list[Any]:
         return [work(cells) for cells in self._read_fragments(united)]
 
     def _read_fragments(self, united: Ints) -> Iterator[pa.Table]:
@@ -99,7 +100,7 @@ class DuckCellStore(CellStore):
             inside = f"{FRAGMENT} BETWEEN {some[0]} AND {some[-1]}"
             yield cut.filter(inside).to_arrow_table()
 
-    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[bytes]:
+    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[Any]:
         reports = []
         with pq.ParquetWriter(self.folder / "lines.parquet", schema) as lines:
             for fragment in self._read_fragments(united):
@@ -131,7 +132,7 @@ def split_cells(
     store(source.group_relation(columns).project(f"*, {part}").order(PART), place)
     connection = source.own_connection
 
-    def work_on_parts(work: Callable[[pa.Table], bytes], _: Scratch = scratch) -> list[bytes]:
+    def work_on_parts(work: PartWork, _: Scratch = scratch) -> list[Any]:
         stored = connection.read_parquet(str(place))
         tables = (stored.filter(f"{PART} = {at}").to_arrow_table() for at in range(parts))
         return [work(table.drop_columns([PART])) for table in tables if table.num_rows]

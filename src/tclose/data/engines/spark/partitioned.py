@@ -5,6 +5,7 @@ Cells are kept on the workers' disks and computed again, alike, where a worker i
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -36,6 +37,7 @@ from tclose.data.source import (
     CellPositions,
     CellStore,
     FragmentWork,
+    PartWork,
     Spread,
 )
 
@@ -82,17 +84,8 @@ class SparkCellStore(CellStore):
         with explain_errors(self.name):
             return self.fragments.groupBy(FRAGMENT, *names).agg(rows).toArrow()
 
-    def look(self, united: Ints, work: Callable[[pa.Table], bytes]) -> list[bytes]:
-        own = self.schema
-
-        def work_on(table: pa.Table) -> pa.Table:
-            report = pa.array([work(_cast_table(table.drop_columns([NUMBER]), own))], pa.binary())
-            return pa.table({NUMBER: table.column(NUMBER)[:1], REPORT: report})
-
-        groups = self._unite(united).groupBy(NUMBER)
-        made = _apply(groups, work_on, f"{NUMBER} long, {REPORT} binary")
-        with explain_errors(self.name):
-            return _in_order(made.collect())
+    def look(self, united: Ints, work: PartWork) -> list[Any]:
+        return _collect_reports(self._unite(united), NUMBER, work, self.schema, self.name)
 
     def _unite(self, united: Ints) -> Any:
         """The cells with the number of their fragment, or of the union that it is in."""
@@ -100,7 +93,7 @@ class SparkCellStore(CellStore):
         beside = functions.broadcast(self.frame.sparkSession.createDataFrame(names))
         return self.fragments.join(beside, FRAGMENT).drop(FRAGMENT)
 
-    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[bytes]:
+    def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[Any]:
         numbered = self._unite(united)
         fields = [
             kinds.StructField(name, self.keys.get(name, kinds.StringType()))
@@ -112,7 +105,8 @@ class SparkCellStore(CellStore):
         def work_on(table: pa.Table) -> pa.Table:
             number = table.column(NUMBER)[0].as_py()
             cells, report = work(_cast_table(table.drop_columns([NUMBER]), own))
-            reports = pa.array([report, *[None] * (cells.num_rows - 1)], pa.binary())
+            rest = [None] * (cells.num_rows - 1)
+            reports = pa.array([pickle.dumps(report), *rest], pa.binary())
             numbers = pa.array(np.full(cells.num_rows, number, dtype=np.int64))
             return cells.append_column(NUMBER, numbers).append_column(REPORT, reports)
 
@@ -145,21 +139,26 @@ def split_cells(cells: DataFrame, by: Sequence[str], parts: int, name: str) -> S
     part = functions.pmod(functions.xxhash64(*keys), functions.lit(parts)).alias(PART)
     kept = keep_on_disk(cells.select("*", part))
 
-    def work_on_parts(work: Callable[[pa.Table], bytes]) -> list[bytes]:
-        def work_on(table: pa.Table) -> pa.Table:
-            plain = _cast_table(table.drop_columns([PART]), schema)
-            report = pa.array([work(plain)], pa.binary())
-            return pa.table({PART: table.column(PART)[:1], REPORT: report})
-
-        made = _apply(kept.groupBy(PART), work_on, f"{PART} long, {REPORT} binary")
-        with explain_errors(name):
-            return _in_order(made.collect())
-
-    return work_on_parts
+    return lambda work: _collect_reports(kept, PART, work, schema, name)
 
 
-def _in_order(reports: Sequence[Any]) -> list[bytes]:
-    return [bytes(row[1]) for row in sorted(reports, key=lambda row: int(row[0]))]
+def _collect_reports(
+    cells: DataFrame, by: str, work: PartWork, schema: pa.Schema, name: str
+) -> list[Any]:
+    """What some work finds in the cells of each part, which a column tells; `schema` is theirs."""
+
+    def work_on(table: pa.Table) -> pa.Table:
+        found = work(_cast_table(table.drop_columns([by]), schema))
+        report = pa.array([pickle.dumps(found)], pa.binary())
+        return pa.table({by: table.column(by)[:1], REPORT: report})
+
+    made = _apply(cells.groupBy(by), work_on, f"{by} long, {REPORT} binary")
+    with explain_errors(name):
+        return _in_order(made.collect())
+
+
+def _in_order(reports: Sequence[Any]) -> list[Any]:
+    return [pickle.loads(row[1]) for row in sorted(reports, key=lambda row: int(row[0]))]
 
 
 def _apply(groups: GroupedData, work: Callable[[pa.Table], pa.Table], schema: Any) -> Any:
