@@ -107,14 +107,17 @@ class TableSummary:
             for name, attribute in self.attributes.items()
         }
 
-    def example(self) -> BoundTable:
-        """One cell, bound like a table: for what depends on the values only, not on the counts."""
+    def example(self, source: Source | None = None) -> BoundTable:
+        """One cell, bound like a table: for what depends on the values only, not on the counts.
+        It has the source of the table, where that is at hand."""
         codes = {name: np.zeros(1, dtype=np.int64) for name in self.cell_columns}
         cells = Cells(self.dictionaries, codes, np.ones(1, dtype=np.int64))
         if self.counting is None:
-            return self.bound(cells)
-        own, code = self.counting.dictionary, np.zeros(1, dtype=np.int64)
-        return self._count_by(self.counting, cells, own, code)
+            bound = self.bound(cells)
+        else:
+            own, code = self.counting.dictionary, np.zeros(1, dtype=np.int64)
+            bound = self._count_by(self.counting, cells, own, code)
+        return bound if source is None else replace(bound, source=source)
 
     def part(self, table: pa.Table) -> BoundTable:
         """Some cells (values and weights, as an engine counts them), bound like a table."""

@@ -245,7 +245,7 @@ def audit_parts(
         sum(counts.squares for counts, *_ in parts),
     )
     promised, beside = verdicts[: len(stated)], verdicts[len(stated) :]
-    bound = replace(summary.example(), source=source)
+    bound = summary.example(source)
     audit = _conclude(bound, counts, promised, beside, (IN_PARTS,), measure_all=measure_all)
     worst_classes = tuple(replace(report, number=place[key]) for _, key, report in ranked)
     least = min(k for _, k, _ in parts)

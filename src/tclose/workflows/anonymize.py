@@ -108,10 +108,10 @@ def anonymize(
                 where="search.target",
                 hint="allow more cells in one place (--cells), or say search.weights instead",
             )
-        targets.refuse(bound.example(), table.source.stream(), (data, policy))
+        targets.refuse(bound.example(table.source), (data, policy))
         draft = propose_in_parts(job, bound, method or wishes.method, budget)
         return confirm(publish(job, draft, cancelled))
-    targets.refuse(bound, table.source.stream(), (data, policy, population))
+    targets.refuse(bound, (data, policy, population))
     chosen = method_named(method or wishes.method)
     people = count_population(bound, population, reading)
     if given is None:

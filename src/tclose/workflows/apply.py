@@ -59,7 +59,7 @@ def apply(
         what = "a plan whose intervals were widened does not say where new values belong"
         hint = "give the column a hierarchy (intervals, cuts) in place of `borders`"
         raise UsageError(what, where=f"columns.{widened[0]}.borders", hint=hint)
-    targets.refuse(bound, bound.source.stream(), (data, policy, population))
+    targets.refuse(bound, (data, policy, population))
     people = count_population(bound, population, reading)
     recoding, applied = insert_cells(bound, plan, people)
     if not (recoding.label >= 0).any():

@@ -16,7 +16,6 @@ from tclose.data.io.files import (
     refuse_unwritable,
 )
 from tclose.data.io.paths import Address
-from tclose.data.source import Rows
 from tclose.errors import UsageError
 from tclose.policy.model import Policy
 from tclose.recode.rewrite import list_text_columns, make_schema
@@ -51,7 +50,7 @@ class Targets:
         places = (self.output, self.certificate, self.plan)
         return [place for place in places if isinstance(place, Path)]
 
-    def refuse(self, bound: BoundTable, rows: Rows, inputs: tuple[Any, ...]) -> None:
+    def refuse(self, bound: BoundTable, inputs: tuple[Any, ...]) -> None:
         """Raises where the table cannot be released to here, or has nothing to keep."""
         policy = bound.policy
         read = [given for given in inputs if isinstance(given, str | Path)]
@@ -64,7 +63,7 @@ class Targets:
         refuse_added(bound, self.output)
         if self.output is None:
             return
-        schema = make_schema(bound, rows, list_text_columns(bound))
+        schema = make_schema(bound, bound.source.stream(), list_text_columns(bound))
         if isinstance(self.output, Address):
             refuse_taken(self.output, schema)
             return
