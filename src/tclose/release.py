@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from tclose.data.binding import open_source, refuse_empty_texts, write_rows
 from tclose.data.encode.cells import Cells
 from tclose.data.engines.postgres.source import refuse_taken
@@ -153,8 +151,7 @@ class Release(Displayable):
 
         data = self.path if self.data is None else self.data
         source = open_source(data)
-        rows = source.stream()
-        table = pa.Table.from_batches(list(rows.batches()), rows.schema)
+        table = source.stream().read_table()
         source.close()
         policy = self.audit.bound.policy
         orders = {name: column.order for name, column in policy.columns.items() if column.order}

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from tclose.arrays import Flags, Floats, Ints
 from tclose.data.binding import BoundTable
-from tclose.data.encode.cells import locate_batches
 from tclose.data.encode.columns import MISSING, Dictionary
 from tclose.data.encode.coverage import Covering, cover_classes
 from tclose.data.source import Source
@@ -267,9 +266,7 @@ def translate_codes(mine: Attribute, theirs: Attribute) -> Ints:
 
 def locate_rows(bound: BoundTable) -> Ints:
     """The cell of every row of a table, in its own order."""
-    batches = bound.source.stream().batches()
-    located = locate_batches(bound.cells, bound.cell_columns, batches, bound.source.name)
-    return np.concatenate([cell for _, cell in located])
+    return np.concatenate([cell for _, cell in bound.locate(bound.source.stream())])
 
 
 def _row_counts(bound: BoundTable) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -17,6 +17,7 @@ from tclose.data.encode.cells import (
     count_cells_within_limit,
     count_weighted_cells,
     form_classes,
+    locate_batches,
 )
 from tclose.data.encode.columns import (
     NUMBER,
@@ -42,7 +43,7 @@ from tclose.data.io.files import (
 from tclose.data.io.paths import AS_FOUND, Address, Reading, find_files
 from tclose.data.io.records import json_hash
 from tclose.data.io.scratch import FULL
-from tclose.data.source import Source, Translation
+from tclose.data.source import Rows, Source, Translation
 from tclose.distance.registry import DISTANCES, Attribute
 from tclose.errors import (
     DataError,
@@ -228,6 +229,10 @@ class BoundTable:
         """The columns that make a cell."""
         return [*self.classes.quasi, *self.classes.attributes, *self.further]
 
+    def locate(self, rows: Rows) -> Iterator[tuple[pa.RecordBatch, Ints]]:
+        """The table's rows once more, each with its cell; raises where they are others by now."""
+        return locate_batches(self.cells, self.cell_columns, rows.batches(), self.source.name)
+
     def match_population(self, population: Cells) -> Ints:
         """How many people of the population fit each class."""
         covering = cover_classes(self.classes, population, self.hierarchies)
@@ -236,7 +241,7 @@ class BoundTable:
 
     def with_cells(self, cells: Cells, attributes: Mapping[str, Attribute]) -> BoundTable:
         """The same policy and trees with other cells, in classes of equal quasi-identifiers."""
-        classes = _form_classes(self.policy, cells, self.classes.quasi, attributes)
+        classes = form_classes(cells, self.classes.quasi, attributes, self.policy.wildcards)
         return replace(self, cells=cells, classes=classes)
 
 
@@ -277,7 +282,7 @@ def bind_within_limit(
         policy, cells.dictionaries, cells.missing, usable, found, unknown_values
     )
     quasi = [name for name in source.columns if name in policy.quasi]
-    classes = _form_classes(policy, cells, quasi, attributes)
+    classes = form_classes(cells, quasi, attributes, policy.wildcards)
     return BoundTable(policy, source, cells, classes, hierarchies)
 
 
@@ -306,13 +311,6 @@ def resolve_columns(
     if problems:
         raise PolicyError(problems)
     return trees, attributes
-
-
-def _form_classes(
-    policy: Policy, cells: Cells, quasi: Sequence[str], attributes: Mapping[str, Attribute]
-) -> Classes:
-    wild = [name for name in policy.quasi if policy.columns[name].missing == "any"]
-    return form_classes(cells, quasi, attributes, wild)
 
 
 def _count(

@@ -181,6 +181,10 @@ class Rows:
         """The rows in bounded memory, from the first again at every call."""
         return resize_batches(self.opened())
 
+    def read_table(self) -> pa.Table:
+        """All rows at once."""
+        return pa.Table.from_batches(list(self.batches()), self.schema)
+
 
 def resize_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows, as many at a time as are worth it: neither few short ones nor many long ones.

@@ -297,7 +297,7 @@ def summarize_table(
     counting = policy.counting
     if counting is not None and counting[0] == "count":
         reasons.append("a count column")
-    if any(policy.columns[name].missing == "any" for name in policy.quasi):
+    if policy.wildcards:
         reasons.append('quasi-identifiers with missing = "any"')
     if any(policy.columns[name].masked == "spread" for name in policy.sensitive):
         reasons.append('sensitive columns with masked = "spread"')

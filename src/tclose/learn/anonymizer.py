@@ -215,7 +215,7 @@ def _make_plan(
 ) -> tuple[Plan, BoundTable]:
     """A plan that tells of any row what it is released as, and the table that it was made from."""
     words = policy.release.model_copy(update={"recoding": "local", "leftover": "drop"})
-    local = policy.model_copy(update={"release": words}).at(policy.base)
+    local = policy.model_copy(update={"release": words})
     stated = "method" in policy.search.model_fields_set
     chosen = method or (policy.search.method if stated else METHOD)
     source = open_source(table)

@@ -95,14 +95,13 @@ class Recoder:
     def audit(self, table: pa.Table, located: LocatedRows) -> Audit:
         """The rows of a table counted as they are released; its target is optional."""
         columns = self.columns(located)
-        clean = apply_cleanings(open_source(table), self.policy).stream()
-        table = pa.Table.from_batches(list(clean.batches()), clean.schema)
+        table = apply_cleanings(open_source(table), self.policy).stream().read_table()
         names = [name for name in table.column_names if name not in self.dropped]
         released = pa.table([columns.get(name, table[name]) for name in names], names)
         policy = self.policy
         if self.target is not None and self.target not in names:
             known = {name: column for name, column in policy.columns.items() if name != self.target}
-            policy = policy.model_copy(update={"columns": known}).at(policy.base)
+            policy = policy.model_copy(update={"columns": known})
         return verify(released, policy)
 
     def _bound(self, table: pa.Table) -> BoundTable:

@@ -262,6 +262,11 @@ class Policy(Displayable, PolicyRequirements):
         return self.with_role("identifier")
 
     @property
+    def wildcards(self) -> tuple[str, ...]:
+        """The quasi-identifiers whose missing values may be any value."""
+        return tuple(name for name in self.quasi if self.columns[name].missing == "any")
+
+    @property
     def counting(self) -> tuple[str, str] | None:
         """The column that says what a row counts, as its role and its name; None: a row is one."""
         return next(((role, name) for role in COUNTING for name in self.with_role(role)), None)

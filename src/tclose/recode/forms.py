@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from tclose.arrays import Ints
 from tclose.data.binding import BoundTable
-from tclose.data.encode.cells import locate_batches
 from tclose.data.io.files import take_rows
 from tclose.data.source import Rows
 from tclose.distance.histogram import group_codes
@@ -76,9 +75,7 @@ def group_rows(
     bound: BoundTable, rows: Rows, by_cell: Ints, pseudonyms: Pseudonyms, seed: int
 ) -> GroupedRows:
     """The rows of a table with their groups, given in the order of cells, whose rows are alike."""
-    located = list(
-        locate_batches(bound.cells, bound.cell_columns, rows.batches(), bound.source.name)
-    )
+    located = list(bound.locate(rows))
     cell = np.concatenate([cells for _, cells in located])
     label = np.empty(len(cell), dtype=np.int64)
     label[np.argsort(cell, kind="stable")] = by_cell

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from tclose.arrays import Ints
 from tclose.data.binding import BoundTable
-from tclose.data.encode.cells import locate_batches
 from tclose.data.encode.labels import MASK
 from tclose.data.encode.ranges import read_ranges
 from tclose.data.engines.frames.release import make_frame
@@ -103,7 +102,7 @@ class Rewriter:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The released rows, in the table's order."""
         label, schema = self.recoding.label, self.schema()
-        for batch, cell in self._locate():
+        for batch, cell in self.bound.locate(self.rows):
             kept = label[cell] >= 0
             if not kept.all():
                 batch, cell = batch.filter(pa.array(kept)), cell[kept]
@@ -150,7 +149,7 @@ class Rewriter:
 
     def _list_kept_rows(self) -> Ints:
         """The numbers of the table's rows that are released, in order."""
-        cells = [cell for _, cell in self._locate()]
+        cells = [cell for _, cell in self.bound.locate(self.rows)]
         return np.flatnonzero(self.recoding.label[np.concatenate(cells)] >= 0)
 
     def _text_columns(self) -> list[str]:
@@ -172,13 +171,6 @@ class Rewriter:
                 if ranges is not None:
                     found[name] = (getattr(ranges, end), code)
         return found
-
-    def _locate(self) -> Iterator[tuple[pa.RecordBatch, Ints]]:
-        """The table's rows, each with its cell."""
-        bound = self.bound
-        return locate_batches(
-            bound.cells, bound.cell_columns, self.rows.batches(), bound.source.name
-        )
 
     def _column(self, name: str, values: pa.Array, cell: Ints) -> pa.Array:
         kind = _choose_change(self.bound, self.recoding, name)

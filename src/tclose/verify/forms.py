@@ -183,7 +183,7 @@ def part_policy(policy: Policy, layout: Layout, part: LayoutFile) -> Policy:
         if part.role == "sensitive":
             columns[layout.count] = Column(role="count")
         changed["search"] = SearchSettings()
-    return policy.model_copy(update={**changed, "columns": columns}).at(policy.base)
+    return policy.model_copy(update={**changed, "columns": columns})
 
 
 def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) -> Recount:

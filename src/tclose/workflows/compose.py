@@ -104,8 +104,7 @@ def join_classes(bound: BoundTable, labels: Sequence[Ints]) -> BoundTable:
         columns[name] = Column.quasi()
         names.append(name)
     cells = Cells(dictionaries, codes, np.bincount(label, minlength=len(first)))
-    policy = bound.policy.model_copy(update={"columns": columns}).at(bound.policy.base)
-    wild = [name for name in policy.quasi if policy.columns[name].missing == "any"]
+    policy = bound.policy.model_copy(update={"columns": columns})
     quasi = (*bound.classes.quasi, *names)
-    classes = form_classes(cells, quasi, bound.classes.attributes, wild)
+    classes = form_classes(cells, quasi, bound.classes.attributes, policy.wildcards)
     return replace(bound, policy=policy, cells=cells, classes=classes)

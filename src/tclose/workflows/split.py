@@ -249,8 +249,7 @@ def _project(
     (each has its own), and columns that are neither quasi-identifiers nor sensitive, which only the
     first has. What they tell together all the same is measured.
     """
-    rows = bound.source.stream()
-    table = pa.Table.from_batches(list(rows.batches()), rows.schema)
+    table = bound.source.stream().read_table()
     tables: Tables = {}
     projections, records = [], []
     for at, part in enumerate(layout.parts):
@@ -259,7 +258,7 @@ def _project(
         clean = {name: column.without_cleaning() for name, column in rules.columns.items()}
         release = anonymize(
             table.select([name for name in table.column_names if name in rules.columns]),
-            rules.model_copy(update={"release": in_order, "columns": clean}).at(bound.policy.base),
+            rules.model_copy(update={"release": in_order, "columns": clean}),
             method=method,
             seconds=budget.seconds,
             effort=budget.effort,

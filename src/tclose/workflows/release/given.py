@@ -233,10 +233,8 @@ def refuse_given(bound: BoundTable | TableSummary, targets: Targets, population:
 
 def split_by_group(bound: BoundTable) -> Classes:
     """The classes of rows that are alike and of one group."""
-    columns = bound.policy.columns
-    wild = [name for name in bound.policy.quasi if columns[name].missing == "any"]
     quasi = (*bound.classes.quasi, EARLIER)
-    return form_classes(bound.cells, quasi, bound.classes.attributes, wild)
+    return form_classes(bound.cells, quasi, bound.classes.attributes, bound.policy.wildcards)
 
 
 def _find_groups(bound: BoundTable) -> Ints:

@@ -162,7 +162,7 @@ def _find_parts(
     cells = merge_equal(summary.dictionaries, codes, rows[order])[0]
     share = size / max(int(number.sum()), 1)
     least = max(summary.policy.k or 1, int(share * summary.n_rows / 2))
-    rules = summary.policy.model_copy(update={"k": least}).at(summary.policy.base)
+    rules = summary.policy.model_copy(update={"k": least})
     if least >= summary.n_rows:
         return np.zeros(len(order), dtype=np.int64), order
     bound = replace(summary, policy=rules).bound(cells)

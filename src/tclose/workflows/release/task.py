@@ -145,7 +145,7 @@ class SearchTask:
         columns = {
             name: column.model_copy(update={"n": None}) for name, column in policy.columns.items()
         }
-        stricter = policy.model_copy(update={"columns": columns}).at(policy.base)
+        stricter = policy.model_copy(update={"columns": columns})
         if stricter == policy and not budget.suppression:
             return None
         words = [] if self.method.name == "auto" else [f"auto in place of {self.method.name}"]
