@@ -213,6 +213,14 @@ def test_frames_and_files_come_out_as_they_went_in(small_parts: None, tmp_path: 
     assert not [one for one in tmp_path.iterdir() if one.name.startswith(".")]
 
 
+def test_a_spreadsheet_can_be_written_in_parts(small_parts: None, tmp_path: Path) -> None:
+    table = people(300).drop_columns(["note"])
+    rules = RULES | {"columns": {n: c for n, c in RULES["columns"].items() if n != "note"}}
+    out, reading = tmp_path / "out.xlsx", Reading(max_cells=50)
+    release = tclose.anonymize(table, rules, output=out, method="mondrian", reading=reading)
+    assert release.audit.in_parts and tclose.verify(out, rules).holds
+
+
 def test_a_strict_promise_unites_fragments(small_parts: None) -> None:
     columns = {**RULES["columns"], "ill": {"role": "sensitive", "t": 0}}
     table = people(300)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tclose.data.binding import BoundTable
 from tclose.data.encode.labels import MASK
 from tclose.data.encode.ranges import read_ranges
 from tclose.data.engines.frames.release import make_frame
-from tclose.data.source import KEY, NEW, Change, Rows, Translation
+from tclose.data.source import KEY, NEW, CellStore, Change, Rows, Source, Translation
 from tclose.data.source import Kind as ChangeKind
 from tclose.distance.histogram import group_codes
 from tclose.recode.values import Recoding
@@ -90,8 +91,78 @@ def make_schema(bound: BoundTable, rows: Rows, texts: Sequence[str]) -> pa.Schem
     return pa.schema(fields)
 
 
+class ReleasedRows(ABC):
+    """The rows of a release, however they come about."""
+
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The columns of the release."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The released rows, in the table's order."""
+
+    @abstractmethod
+    def translation(self) -> Translation:
+        """The same for an engine that rewrites its rows by itself."""
+
+    @property
+    def is_translatable(self) -> bool:
+        """Whether the translation says all that there is to the release."""
+        return True
+
+    @abstractmethod
+    def to_frame(self, data: Any) -> Any:
+        """The release in the caller's own kind of frame; an Arrow table where that is none."""
+
+    def read_table(self) -> pa.Table:
+        """All released rows at once."""
+        return pa.Table.from_batches(list(self.batches()), self.schema())
+
+
 @dataclass(frozen=True)
-class Rewriter:
+class TranslatedRows(ReleasedRows):
+    """The rows of a table whose cells stay with the engine, released by its translation of them."""
+
+    source: Source
+    rows: Rows
+    how: Translation
+    store: CellStore
+    """Keeps the translation as long as this is kept."""
+
+    def schema(self) -> pa.Schema:
+        """The columns of the release: text where values are recoded, the table's own elsewhere."""
+        own, text = self.rows.schema, pa.string()
+        return pa.schema(
+            [
+                own.field(change.name) if change.kind == "same" else pa.field(change.name, text)
+                for change in self.how.changes
+            ]
+        )
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows joined with the translation, by the engine that has both."""
+        schema = self.schema()
+        return (batch.cast(schema) for batch in self.source.join(self.how))
+
+    def translation(self) -> Translation:
+        """What the fragments of the table came to."""
+        return self.how
+
+    def to_frame(self, data: Any) -> Any:
+        """The release in the caller's own kind of frame."""
+        table, clean = self.read_table(), self.source.cleaned
+        texts = [
+            change.name
+            for change in self.how.changes
+            if change.kind != "same" or change.name in clean
+        ]
+        every = partial(np.arange, table.num_rows, dtype=np.int64)
+        return make_frame(data, table, every, texts, (), is_shuffled=self.how.is_shuffled)
+
+
+@dataclass(frozen=True)
+class Rewriter(ReleasedRows):
     """Turns the rows of a table into those of a release; release.md says what changes."""
 
     bound: BoundTable
@@ -100,7 +171,7 @@ class Rewriter:
     pseudonyms: Pseudonyms
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The released rows, in the table's order."""
+        """The released rows, each recoded as its cell is."""
         label, schema = self.recoding.label, self.schema()
         for batch, cell in self.bound.locate(self.rows):
             kept = label[cell] >= 0
@@ -120,12 +191,12 @@ class Rewriter:
 
     @property
     def is_translatable(self) -> bool:
-        """Whether the translation says all that there is to the release."""
+        """Whether nothing is added, and no cell told apart by what is not in the table."""
         return not self.bound.further and not self.bound.policy.release.add
 
     def to_frame(self, data: Any) -> Any:
-        """The release in the caller's own kind of frame; an Arrow table where that is none."""
-        table = pa.Table.from_batches(list(self.batches()), self.schema())
+        """The release in the caller's own kind of frame."""
+        table = self.read_table()
         columns, cleaned = self.bound.policy.columns, self.bound.source.cleaned
         gaps = [name for name in cleaned if columns[name].cleaning_keys == ("nulls",)]
         changed = [name for name in cleaned if name not in gaps]

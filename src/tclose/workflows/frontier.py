@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from tclose.data.binding import BoundTable, bind, open_source
 from tclose.data.io.paths import AS_FOUND, Reading
@@ -166,8 +165,7 @@ def _sizes(bound: BoundTable, outcome: Outcome) -> Sizes:
 
 def _measure(name: str, bound: BoundTable, outcome: Outcome) -> float:
     rewriter = Rewriter(bound, bound.source.stream(), recode_outcome(bound, outcome), Pseudonyms())
-    released = pa.Table.from_batches(list(rewriter.batches()), rewriter.schema())
-    theirs = bind(bound.policy, open_source(released))
+    theirs = bind(bound.policy, open_source(rewriter.read_table()))
     measure = BESIDE[name](pair_of(bound, theirs))
     if measure.overall is None:
         raise UsageError(f"the measure cannot be taken: {measure.note}", where="--loss")

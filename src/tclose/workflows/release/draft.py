@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -23,6 +23,7 @@ from tclose.data.recognize import describe_exposed
 from tclose.data.source import Source
 from tclose.policy.model import Policy
 from tclose.recode import Plan, Provenance, Pseudonyms, Recoding, Rewriter, SuppressedRows
+from tclose.recode.rewrite import ReleasedRows
 from tclose.search.outcome import Outcome
 from tclose.utility.loss import LossReport, Quasi
 from tclose.verify.certificate import (
@@ -35,9 +36,6 @@ from tclose.verify.certificate import (
 )
 from tclose.version import VERSION
 from tclose.workflows.release.targets import Targets
-
-if TYPE_CHECKING:
-    from tclose.workflows.release.fragments import TranslatedRows
 
 ORDER_KEPT = (
     'rows are in the order of the table (rows = "keep"): whoever knows that order, as of a table '
@@ -75,7 +73,7 @@ class Job:
 class Draft:
     """What is to be released, in one piece or in parts, and what a certificate says about it."""
 
-    rows: Rewriter | TranslatedRows
+    rows: ReleasedRows
     n_rows: int
     loss: LossReport
     origin: Origin

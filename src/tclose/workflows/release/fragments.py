@@ -6,29 +6,24 @@ table, is merged with its neighbours. What is written is counted again, part by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from tclose.arrays import Flags, Ints
-from tclose.data.engines.frames.release import make_frame
 from tclose.data.source import (
     FRAGMENT,
     ROWS,
     CellStore,
     PartResult,
-    Rows,
-    Source,
-    Translation,
 )  # fmt: skip
 from tclose.data.summary import TableSummary
 from tclose.errors import UsageError
 from tclose.recode import Pseudonyms, recode_outcome
-from tclose.recode.rewrite import translate
+from tclose.recode.rewrite import TranslatedRows, translate
 from tclose.requirements import failing_classes
 from tclose.requirements.classes import partition_cells
 from tclose.search import Budget, Progress, method_named, problem_of
@@ -43,53 +38,6 @@ from tclose.workflows.release.partition_plan import CELLS, CellSketch, Partition
 FRAGMENT_CELLS = 500_000
 """Cells of a fragment, more or less: a search on so many takes seconds."""
 METHODS = ("mondrian", "mondrian-median", "mondrian-relaxed", "hybrid")
-
-
-@dataclass(frozen=True)
-class TranslatedRows:
-    """The rows of a table whose cells stay with the engine, released by its translation of them."""
-
-    source: Source
-    rows: Rows
-    how: Translation
-    store: CellStore
-    """Keeps the translation as long as this is kept."""
-
-    def schema(self) -> pa.Schema:
-        """The columns of the release: text where values are recoded, the table's own elsewhere."""
-        own, text = self.rows.schema, pa.string()
-        return pa.schema(
-            [
-                own.field(change.name) if change.kind == "same" else pa.field(change.name, text)
-                for change in self.how.changes
-            ]
-        )
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The released rows, in the table's order."""
-        schema = self.schema()
-        return (batch.cast(schema) for batch in self.source.join(self.how))
-
-    @property
-    def is_translatable(self) -> bool:
-        """Whether the translation says all that there is to the release."""
-        return True
-
-    def translation(self) -> Translation:
-        """The same for an engine that rewrites its rows by itself."""
-        return self.how
-
-    def to_frame(self, data: Any) -> Any:
-        """The release in the caller's own kind of frame."""
-        table = pa.Table.from_batches(list(self.batches()), self.schema())
-        clean = self.source.cleaned
-        texts = [
-            change.name
-            for change in self.how.changes
-            if change.kind != "same" or change.name in clean
-        ]
-        every = partial(np.arange, table.num_rows, dtype=np.int64)
-        return make_frame(data, table, every, texts, (), is_shuffled=self.how.is_shuffled)
 
 
 def propose_in_parts(job: Job, summary: TableSummary, method: str, budget: Budget) -> Draft:
@@ -130,44 +78,35 @@ def propose_in_parts(job: Job, summary: TableSummary, method: str, budget: Budge
 
 
 def _refuse(job: Job, summary: TableSummary, method: str, budget: Budget) -> None:
-    if summary.policy.release.add:
-        raise UsageError(
-            "no columns can be added to a release that is made in fragments",
-            where="release.add",
-            hint="leave it out, or allow more cells in one place (--cells)",
-        )
-    if summary.policy.release.suppresses_cells:
-        raise UsageError(
-            "single cells are suppressed only in a table that is worked on in one piece",
-            where="release.recoding",
-            hint='say "local", or allow more cells in one place (--cells)',
-        )
-    if not budget.polish:
-        hint = "leave it out, or allow more cells in one place (--cells)"
-        what = "no method is published for a table in parts"
-        raise UsageError(what, where="search.polish", hint=hint)
-    if job.targets.plan is not None:
-        raise UsageError(
-            "a table that is too large for one place is released without a plan",
-            where="plan",
-            hint="leave the plan out, or allow more cells in one place (--cells)",
-        )
-    if method not in METHODS:
-        what = f"the method {method!r} needs all cells in one place, and they are too many"
-        raise UsageError(what, where="search.method", hint=f"one of {', '.join(METHODS)}")
-    if summary.policy.limited:
-        raise UsageError(
-            "how far a column is generalized cannot be limited where the table is too large for "
-            "one place",
-            where=f"columns.{summary.policy.limited[0]}",
-            hint="allow more cells in one place (--cells), or leave the limit out",
-        )
-    if budget.suppression or summary.policy.release.leftover != "drop":
-        what = (
-            "rows cannot be left out of a table that is too large for one place: those that one "
-            "part leaves out change the distribution that all others are compared with"
-        )
-        raise UsageError(what, where="search.suppression", hint="search without suppression")
+    """Raises where a release cannot be made in fragments."""
+    policy = summary.policy
+    limited = policy.limited[0] if policy.limited else ""
+    leaves_out = budget.suppression or policy.release.leftover != "drop"
+    for is_asked, where, what, hint in (
+        (policy.release.add, "release.add",
+         "no columns can be added to a release that is made in fragments", "leave it out"),
+        (policy.release.suppresses_cells, "release.recoding",
+         "single cells are suppressed only in a table that is worked on in one piece",
+         'say "local"'),
+        (not budget.polish, "search.polish",
+         "no method is published for a table in parts", "leave it out"),
+        (job.targets.plan is not None, "plan",
+         "a table that is too large for one place is released without a plan",
+         "leave the plan out"),
+        (method not in METHODS, "search.method",
+         f"the method {method!r} needs all cells in one place, and they are too many",
+         f"use one of {', '.join(METHODS)}"),
+        (limited, f"columns.{limited}",
+         "how far a column is generalized cannot be limited where the table is too large for one "
+         "place", "leave the limit out"),
+        (leaves_out, "search.suppression",
+         "rows cannot be left out of a table that is too large for one place: those that one part "
+         "leaves out change the distribution that all others are compared with",
+         "search without suppression"),
+    ):  # fmt: skip
+        if is_asked:
+            hint = f"{hint}, or allow more cells in one place (--cells)"
+            raise UsageError(what, where=where, hint=hint)
 
 
 def _share(budget: Budget, fragments: int) -> Budget:
