@@ -18,7 +18,7 @@ import numpy as np
 
 import tclose
 from tclose.search import Budget, problem_of
-from tclose.search.anatomy import deal_groups
+from tclose.search.anatomy import form_groups
 from tclose.utility.pair import pair_of
 from tclose.utility.queries import LEAST, count_actual, draw_workload, estimate_counts
 
@@ -47,9 +47,9 @@ def measure(folder: Path, t: str, queries: int) -> None:
     file = folder / "adult.csv"
     bound = tclose.check(file, rules)
     problem = problem_of(bound)
-    deal_groups(problem, Budget(effort=0.01))
+    form_groups(problem, Budget(effort=0.01))
     start = time.perf_counter()
-    groups = deal_groups(problem, Budget())
+    groups = form_groups(problem, Budget())
     dealing = time.perf_counter() - start
     start = time.perf_counter()
     release = tclose.anonymize(file, rules, effort=5)

@@ -125,7 +125,7 @@ def test_a_release_that_does_not_hold_is_never_made(
     from tclose.workflows import split as forms
 
     alone = Groups(np.arange(48), "wrong", "finished", ())
-    monkeypatch.setattr(forms, "deal_groups", lambda problem, budget: alone)
+    monkeypatch.setattr(forms, "form_groups", lambda problem, budget: alone)
     with pytest.raises(tclose.InternalError, match="do not keep their promise"):
         tclose.split(people(), RULES, form="anatomy", output=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

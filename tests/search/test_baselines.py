@@ -1,4 +1,4 @@
-"""Published baselines: groups of like records, and dealing by frequency."""
+"""Published baselines: groups of like records, and rows assigned by frequency."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ SEVERAL = ["ordered", "equal", "hierarchical"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["wang-cluster", "wang-pca", "frequency-deal"])
+@pytest.mark.parametrize("name", ["wang-cluster", "wang-pca", "gowda-frequency"])
 @quick
 @given(data=st.data())
 def test_every_promise_is_kept(name: str, data: st.DataObject, tables: Any, brute: Any) -> None:
-    kinds = [data.draw(st.sampled_from(SEVERAL))] if name == "frequency-deal" else SEVERAL
+    kinds = [data.draw(st.sampled_from(SEVERAL))] if name == "gowda-frequency" else SEVERAL
     brute.kept(data.draw(tables.close(kinds, more=True)), name)
 
 
@@ -114,7 +114,7 @@ def test_no_direction_spreads_the_rows_more_than_the_component(
 
 @quick
 @given(data=st.data())
-def test_every_value_is_dealt_evenly_and_nothing_needs_mending(
+def test_every_value_is_assigned_evenly_and_nothing_needs_merging(
     data: st.DataObject, tables: Any
 ) -> None:
     problem = split_into_rows(problem_of(data.draw(tables.close(["equal"])).bound()))
@@ -129,10 +129,10 @@ def test_every_value_is_dealt_evenly_and_nothing_needs_mending(
         assert np.ptp(mine) <= 1
 
 
-def test_dealing_by_frequency_takes_one_attribute(tables: Any) -> None:
+def test_assigning_by_frequency_takes_one_attribute(tables: Any) -> None:
     spec = {"role": "sensitive", "t": "0.5", "distance": "equal"}
     rows = {"age": [1, 2, 3, 4], "a": [1, 2, 1, 2], "b": [1, 1, 2, 2]}
     policy = {"k": 2, "columns": {"age": "quasi", "a": spec, "b": spec}}
     problem = problem_of(tables.Case(rows, policy).bound())
     with pytest.raises(UsageError, match="exactly 1"):
-        method_named("frequency-deal").run(problem, Budget(effort=0.02))
+        method_named("gowda-frequency").run(problem, Budget(effort=0.02))

@@ -15,7 +15,7 @@ import tclose
 from tclose.search import Budget, SearchProblem, method_named, problem_of
 from tclose.search.registry import tighten_to_zero
 
-BY_CONSTRUCTION = ["fragments", "sabre", "sabre-curve", "micro-t-first", "frequency-deal"]
+BY_CONSTRUCTION = ["fragments", "sabre", "sabre-curve", "micro-t-first", "gowda-frequency"]
 
 
 def make_problem(tables: Any, counts: list[int], t: str = "0", **more: Any) -> SearchProblem:

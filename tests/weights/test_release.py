@@ -19,7 +19,7 @@ from tclose.errors import TcloseError
 from tclose.recode import recode_and_repair, recode_outcome
 from tclose.recode.recoding import find_failing_cells
 from tclose.search import Outcome, problem_of
-from tclose.search.outcome import merge_refused
+from tclose.search.merging import merge_refused
 from tclose.search.registry import METHODS
 
 pytestmark = pytest.mark.slow

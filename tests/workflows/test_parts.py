@@ -26,7 +26,8 @@ from tclose.data.binding import open_source
 from tclose.data.summary import summarize_table
 from tclose.errors import DataError, TooManyCells, UsageError
 from tclose.policy import Policy
-from tclose.search.curve import interleave_coordinates, merge_fragments
+from tclose.search.curve import interleave_coordinates
+from tclose.search.merging import merge_fragments
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ from tclose.data.alignment import LinkedRows, translate_codes
 from tclose.data.binding import BoundTable
 from tclose.data.encode.cells import bin_codes
 from tclose.distance import Histogram
-from tclose.distance.histogram import group_codes
+from tclose.distance.histogram import count_pairs, group_codes
 from tclose.kernels.classes.histograms import combine_beliefs
 from tclose.plain import rows_text
 
@@ -209,9 +209,7 @@ def _describe_nobody_new(
 
 def _find_shares(label: Ints, code: Ints, values: int) -> Floats:
     """[classes, values]: the share of each value in each class."""
-    classes = int(label.max()) + 1
-    count = np.bincount(label * values + code, minlength=classes * values)
-    held = count.reshape(classes, values).astype(np.float64)
+    held = count_pairs(label, code, shape=(int(label.max()) + 1, values))
     result: Floats = held / held.sum(axis=1, keepdims=True)
     return result
 

@@ -273,7 +273,7 @@ def split(
     method: Annotated[
         str | None,
         options.of_search(
-            "NAME", "dealing (plain groups), or a search method; see `tclose methods`."
+            "NAME", "in-turn (plain groups), or a search method; see `tclose methods`."
         ),
     ] = None,
     *,

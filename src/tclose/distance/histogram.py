@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose.arrays import Ints
+from tclose.arrays import Floats, Ints
 from tclose.kernels.classes.histograms import sort_by_counting
 
 Counts = NDArray[Any]
@@ -146,6 +146,20 @@ def add_by_group(amount: Counts, group: NDArray[Any], groups: int) -> Counts:
     total: Counts = np.zeros(groups + 1, dtype=amount.dtype)  # −1 adds to the spare last entry
     np.add.at(total, group, amount)
     return total[:groups]
+
+
+def count_pairs(
+    first: Ints, second: Ints, rows: NDArray[np.number] | None = None,
+    shape: tuple[int, int] | None = None,
+) -> Floats:  # fmt: skip
+    """How many rows have each pair of codes; as many codes as occur, if no shape says otherwise.
+
+    >>> count_pairs(np.array([0, 1, 1]), np.array([2, 0, 0]), np.array([5, 1, 2])).tolist()
+    [[0.0, 0.0, 5.0], [3.0, 0.0, 0.0]]
+    """
+    high, wide = shape or (int(first.max(initial=0)) + 1, int(second.max(initial=0)) + 1)
+    pairs = np.bincount(first * wide + second, rows, high * wide).reshape(high, wide)
+    return np.asarray(pairs, dtype=np.float64)
 
 
 def group_codes(codes: Sequence[Ints]) -> tuple[Ints, Ints]:

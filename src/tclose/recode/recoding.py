@@ -25,7 +25,7 @@ from tclose.recode.values import Recoding, Released, merge_alike, write_values
 from tclose.requirements import failing_classes, state_requirements
 from tclose.search import Outcome, SearchProblem
 from tclose.search.limits import keep_limits
-from tclose.search.outcome import merge_refused
+from tclose.search.merging import merge_refused
 from tclose.search.problem import number_classes
 from tclose.utility.loss import Quasi, code_quasi, partition_loss, weigh_loss
 

@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from tclose.arrays import Ints
+from tclose.distance.histogram import count_pairs
 from tclose.report.charts.plots import PlottedPoint, draw_plain_curves
 from tclose.report.document import Document, Paragraph, Picture, Section, Table
 from tclose.reproduce.census import Census
@@ -83,8 +83,7 @@ def compare_closeness(
 def count_learned(problem: SearchProblem, outcome: Outcome, t: str, n: int) -> ClosenessRun:
     """What is learned from the classes of an outcome, counted from the cells."""
     code = problem.sensitive[:, 0]
-    counts: Ints = np.zeros((outcome.classes, int(code.max()) + 1), dtype=np.int64)
-    np.add.at(counts, (outcome.label, code), problem.rows)
+    counts = count_pairs(outcome.label, code, problem.rows)
     size, whole = counts.sum(axis=1, keepdims=True), counts.sum(axis=0)
     apart = np.abs(counts / size - whole / whole.sum()).sum(axis=1) / 2
     return ClosenessRun(

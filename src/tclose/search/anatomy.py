@@ -3,8 +3,8 @@
 Exact quasi-identifiers lose nothing by being mixed, so groups need only be close in their sensitive
 values, and the smaller they are the more they tell.
 
-- **Dealing.** Rows lie along an order of sensitive values and go to the groups in turn. By the
-  dealing lemma (`mathematics.md` 3.3) EMD < 1/r in groups of r rows along one ordered
+- **In turn.** Rows lie along an order of sensitive values and go to the groups in turn. By the
+  lemma of `mathematics.md` 3.3 EMD < 1/r in groups of r rows along one ordered
   attribute, and a value of at most a share 1/l of the rows is at most once in groups of l.
 - **Halving.** Pair the rows of a group along one order, and again along another. The two matchings
   are paths and even cycles, so two colours part every pair: both halves then have every prefix of
@@ -23,16 +23,20 @@ import numpy as np
 
 from tclose.arrays import Flags, Ints
 from tclose.data.encode.cells import Cells, bin_codes
-from tclose.errors import UsageError
+from tclose.distance.histogram import count_pairs
 from tclose.kernels.base.random import RandomStream
 from tclose.kernels.records.gathering import GroupHalving
 from tclose.search.by_construction.construct import split_into_rows
 from tclose.search.kernel_arrays import select_cells
-from tclose.search.merging import merge_failing
+from tclose.search.merging import merge_failing, merge_refused_groups
 from tclose.search.outcome import Budget, Clock, Stopped, Trial
 from tclose.search.problem import SearchProblem, number_classes
+from tclose.utility.associations import measure_cramers_v
 
 Sets = tuple[tuple[str, ...], ...]
+
+IN_TURN = "in-turn"
+"""What this way of forming groups is called, beside the methods of `registry`."""
 
 LARGER = 1.08
 """Sizes of groups are tried in steps of this factor."""
@@ -69,7 +73,7 @@ class Groups:
         return int(self.label.max(initial=-1)) + 1
 
 
-def deal_groups(problem: SearchProblem, budget: Budget) -> Groups:
+def form_groups(problem: SearchProblem, budget: Budget) -> Groups:
     """Small groups of rows that keep the requirements, whatever their quasi-identifiers.
 
     Equal problems and seeds give equal groups. Raises UsageError where even one group of all rows
@@ -78,13 +82,13 @@ def deal_groups(problem: SearchProblem, budget: Budget) -> Groups:
     rows = split_into_rows(problem)
     clock = Clock(budget)
     mixed = np.random.default_rng(budget.seed).permutation(rows.n_cells)
-    dealing = _Dealing(rows.reorder(mixed), clock)
-    label = _finalize(dealing.problem, dealing.find_best())[np.argsort(mixed)]
+    search = _GroupSearch(rows.reorder(mixed), clock)
+    label = merge_refused_groups(search.problem, search.find_best())[np.argsort(mixed)]
     clock.report("done", now=True)
-    return Groups(number_classes(label), "dealing", clock.stopped, tuple(dealing.tried))
+    return Groups(number_classes(label), IN_TURN, clock.stopped, tuple(search.tried))
 
 
-class _Dealing:
+class _GroupSearch:
     """One search: every row is a cell of its own, in random order."""
 
     def __init__(self, problem: SearchProblem, clock: Clock) -> None:
@@ -99,17 +103,17 @@ class _Dealing:
     def find_best(self) -> Ints:
         """The labels with the most groups of all that were tried."""
         found = np.zeros(self.problem.n_cells, dtype=np.int64)
-        for at, (order, groups) in enumerate(self._promising()):
-            if at > 0 and self.clock.is_over("dealing"):
+        for at, (order, groups) in enumerate(self._list_promising()):
+            if at > 0 and self.clock.is_over("forming groups"):
                 break
-            label = self.halve(self.merge_failing(self.deal(order, groups)))
+            label = self.halve(self.merge_failing(self.assign_in_turn(order, groups)))
             share = 1.0 / (int(label.max()) + 1)
-            self.tried.append(Trial(f"{groups} groups dealt", share, self.clock.used))
+            self.tried.append(Trial(f"{groups} groups", share, self.clock.used))
             if label.max() > found.max():
                 found = label
         return found
 
-    def _promising(self) -> list[tuple[int, int]]:
+    def _list_promising(self) -> list[tuple[int, int]]:
         """Orders and numbers of groups, those first of which most groups keep the constraints."""
         rows, k = self.problem.n_cells, max(self.problem.constraints.k, 1)
         scores: list[tuple[int, int, int]] = []
@@ -117,7 +121,7 @@ class _Dealing:
             size, best = float(k), 0
             while True:
                 groups = max(int(rows / size), 1)
-                fails = self.find_failing(self.deal(order, groups))
+                fails = self.find_failing(self.assign_in_turn(order, groups))
                 good = groups - int(fails.sum())
                 scores.append((good, order, groups))
                 best = max(best, good)
@@ -128,8 +132,8 @@ class _Dealing:
         likely = [(order, groups) for _, order, groups in scores[:FINISHED]]
         return [*likely, *((0, start) for start in STARTS if start * k <= rows)]
 
-    def deal(self, order: int, groups: int) -> Ints:
-        """The rows along an order, dealt to so many groups."""
+    def assign_in_turn(self, order: int, groups: int) -> Ints:
+        """The rows along an order, assigned in turn to so many groups."""
         label = np.empty(self.problem.n_cells, dtype=np.int64)
         label[self.along[order]] = np.arange(self.problem.n_cells) % groups
         return label
@@ -170,62 +174,20 @@ class _Dealing:
         return number_classes(halves)
 
 
-def _finalize(problem: SearchProblem, label: Ints) -> Ints:
-    """The last word of the requirements themselves: what they refuse is merged until they do not.
-    Failing groups are merged two by two, the last odd one with twice as many others each time."""
-    many = 1
-    while (broken := problem.find_failing(label)).any():
-        if len(broken) == 1:
-            raise UsageError(
-                "the promise cannot be kept: even the whole table as one group breaks it",
-                where="policy",
-                hint="see what the whole table attains, and promise no more than that",
-            )
-        owner = np.arange(len(broken))
-        bad, good = np.flatnonzero(broken), np.flatnonzero(~broken)
-        pairs = len(bad) // 2
-        owner[bad[1 : 2 * pairs : 2]] = bad[0 : 2 * pairs : 2]
-        if len(bad) % 2:
-            partners = good[:many] if len(good) else bad[:1]
-            owner[partners] = bad[-1]
-        while (owner[owner] != owner).any():
-            owner = owner[owner]
-        label, many = number_classes(owner[label]), 2 * many
-    return label
-
-
-def measure_contingency(column: Ints, other: Ints, rows: Ints) -> float:
-    """φ² = Σ (f_ij − f_i·f_j)² / (f_i·f_j) / (min(values) − 1) of two columns of codes.
-
-    The mean-square contingency that slicing uses (Li, Li, Zhang and Molloy 2012), from 0
-    (independent) to 1 (one column tells the other).
-
-    >>> half, rows = np.array([0, 0, 1, 1]), np.ones(4, int)
-    >>> measure_contingency(half, half, rows), measure_contingency(half, half * 0, rows)
-    (1.0, 0.0)
-    """
-    _, first = np.unique(column, return_inverse=True)
-    _, second = np.unique(other, return_inverse=True)
-    high, wide = int(first.max()) + 1, int(second.max()) + 1
-    if min(high, wide) < 2:
-        return 0.0
-    table = np.bincount(first * wide + second, rows, high * wide).reshape(high, wide)
-    share = table / table.sum()
-    expected = share.sum(axis=1)[:, None] * share.sum(axis=0)[None, :]
-    gap = np.where(expected > 0, (share - expected) ** 2 / np.where(expected > 0, expected, 1), 0)
-    return float(gap.sum() / (min(high, wide) - 1))
-
-
 def find_associated(
     cells: Cells, names: Sequence[str], bound: Iterable[Sequence[str]] = ()
 ) -> Sets:
-    """Disjoint sets of columns: those that tell of each other, and those `bound` together."""
+    """Disjoint sets of columns: those that tell of each other, and those `bound` together.
+
+    What slicing measures (Li, Li, Zhang and Molloy 2012), the mean-square contingency φ², is the
+    square of Cramér's V.
+    """
     codes = {name: bin_codes(cells.codes[name], PARTS, cells.rows) for name in names}
     pairs = [
         (name, other)
         for at, name in enumerate(names)
         for other in names[at + 1 :]
-        if measure_contingency(codes[name], codes[other], cells.rows) >= TOGETHER
+        if measure_cramers_v(count_pairs(codes[name], codes[other], cells.rows)) ** 2 >= TOGETHER
     ]
     return join_columns(names, [*pairs, *bound])
 

@@ -1,16 +1,16 @@
 """Orders of cells in which neighbours are near in all quasi-identifiers at once, and strata.
 
-Dealing the cells of every *stratum* of alike sensitive values out in turn, along a curve through
-the quasi-identifiers, gives fragments that all have the distribution of what was dealt.
+Cells of a *stratum* of alike sensitive values, assigned in turn along a curve through the
+quasi-identifiers, give fragments that all have the distribution of what was assigned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from tclose.arrays import Flags, Floats, Ints
+from tclose.arrays import Floats, Ints
 from tclose.data.encode.cells import split_evenly
 from tclose.kernels.records.filling import hilbert_keys
 
@@ -81,7 +81,7 @@ def _count_bits(columns: int) -> int:
 def divide_into_strata(rows: Sequence[Ints], fragments: int) -> list[Ints]:
     """The part of its column that every sensitive value is in: a stratum is one part of each.
 
-    As many parts as leave strata large enough to be dealt out to so many fragments: with few rows
+    As many parts as leave strata large enough for so many fragments: with few rows
     or many attributes alike values share a part.
 
     >>> divide_into_strata([np.array([600, 300, 100]), np.array([500, 500])], 2)
@@ -91,22 +91,3 @@ def divide_into_strata(rows: Sequence[Ints], fragments: int) -> list[Ints]:
     room = max(total / (ROWS_PER_FRAGMENT * max(fragments, 1)), 1.0)
     each = max(int(room ** (1 / max(len(rows), 1)) + 1e-9), 1)
     return [split_evenly(count, min(each, max(len(count), 1))) for count in rows]
-
-
-def merge_fragments(fragments: int, find_failing: Callable[[Ints], Flags]) -> Ints:
-    """Which fragments become one, so that none fails: a failing one joins its next neighbour.
-
-    `find_failing` says of fragments that are merged by a label which of these break the promise.
-
-    >>> merge_fragments(4, lambda label: np.bincount(label) < 2).tolist()
-    [0, 0, 1, 1]
-    """
-    label = np.arange(fragments, dtype=np.int64)
-    while (fails := find_failing(label)).any() and len(fails) > 1:
-        first = np.ones(len(fails), dtype=bool)
-        for at in np.flatnonzero(fails[:-1]).tolist():
-            if first[at]:
-                first[at + 1] = False
-        first[-1] &= not fails[-1]
-        label = (np.cumsum(first) - 1)[label]
-    return label

@@ -1,8 +1,10 @@
-"""Classes that break a requirement, merged with neighbours until they keep it.
+"""Classes that break a requirement, merged with others until they keep it.
 
-Three ways of one mechanism (`kernels.partition.state`): classes that fail by the compiled
-constraints, in their order; the farthest from the table first, as published for microaggregation
-(Soria-Comas et al. 2015, first algorithm); or those that somebody else has found to fail.
+By the compiled constraints classes are merged with neighbours along a curve, by one mechanism
+(`kernels.partition.state`): those that fail, in their order; the farthest from the table first, as
+published for microaggregation (Soria-Comas et al. 2015, first algorithm); or those that are named.
+What the requirements themselves refuse is merged again: classes, groups whose quasi-identifiers do
+not matter, or fragments of a table that nobody holds in one piece.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tclose.arrays import Flags, Ints
+from tclose.errors import UsageError
 from tclose.kernels.base.table import CodedTable
 from tclose.kernels.partition.state import ClassMerger, PartitionState
-from tclose.search.problem import number_classes
+from tclose.search.curve import rank_along_curve
+from tclose.search.problem import NamedSupersets, SearchProblem, number_classes
 
 IsHurried = Callable[[int], bool]
 """Is told how many looks at classes were taken; says whether the rest has to be brief."""
@@ -82,12 +86,88 @@ def merge_farthest(
 
 def merge_marked(label: Ints, marked: Flags, curve: Ints, table: CodedTable) -> Ints:
     """The labelling with every marked class merged with one neighbour, whatever comes of it. The
-    cheapest that mends it by the constraints, else the cheapest."""
+    cheapest with which it keeps the constraints, else the cheapest."""
     merger = _line_up(label, curve, table)
     along = np.zeros(len(marked), dtype=bool)
     along[_ranks_along(label, curve)] = marked
     merger.merge_marked(along, NEIGHBOURS)
     return number_classes(merger.state.read_labels())
+
+
+def merge_refused(
+    problem: SearchProblem, label: Ints, supersets: NamedSupersets | None = None
+) -> Ints:
+    """The same partition with failing classes merged; as a last resort one class of all rows.
+
+    Each of them with one that is near, all at once, and again while any fails: every round leaves
+    fewer classes, so this ends.
+    """
+    fails = problem.find_failing(label, supersets=supersets)
+    if not fails.any():
+        return label
+    if supersets is not None:
+        return np.zeros(problem.n_cells, dtype=np.int64)
+    kept = np.flatnonzero(label >= 0)
+    part, merged, result = problem.part(kept), label[kept], label.copy()
+    table, curve = part.make_coded_table(ordered=False), rank_along_curve(part.codes, part.rows)
+    while fails.any() and len(fails) > 1:
+        merged = merge_marked(merged, fails, curve, table)
+        result[kept] = merged
+        fails = problem.find_failing(result)
+    if not fails.any():
+        return result
+    whole = np.zeros(problem.n_cells, dtype=np.int64)
+    if problem.find_failing(whole).any():
+        raise UsageError(
+            "no release was found that keeps the promise: even the whole table as one class breaks "
+            "it",
+            where="policy",
+            hint="see what the whole table attains, and promise no more than that",
+        )
+    return whole
+
+
+def merge_refused_groups(problem: SearchProblem, label: Ints) -> Ints:
+    """The same where quasi-identifiers do not matter: failing groups are merged two by two, the
+    last odd one with twice as many others each time."""
+    many = 1
+    while (broken := problem.find_failing(label)).any():
+        if len(broken) == 1:
+            raise UsageError(
+                "the promise cannot be kept: even the whole table as one group breaks it",
+                where="policy",
+                hint="see what the whole table attains, and promise no more than that",
+            )
+        owner = np.arange(len(broken))
+        bad, good = np.flatnonzero(broken), np.flatnonzero(~broken)
+        pairs = len(bad) // 2
+        owner[bad[1 : 2 * pairs : 2]] = bad[0 : 2 * pairs : 2]
+        if len(bad) % 2:
+            partners = good[:many] if len(good) else bad[:1]
+            owner[partners] = bad[-1]
+        while (owner[owner] != owner).any():
+            owner = owner[owner]
+        label, many = number_classes(owner[label]), 2 * many
+    return label
+
+
+def merge_fragments(fragments: int, find_failing: Callable[[Ints], Flags]) -> Ints:
+    """Which fragments become one, so that none fails: a failing one joins its next neighbour.
+
+    `find_failing` says of fragments that are merged by a label which of these break the promise.
+
+    >>> merge_fragments(4, lambda label: np.bincount(label) < 2).tolist()
+    [0, 0, 1, 1]
+    """
+    label = np.arange(fragments, dtype=np.int64)
+    while (fails := find_failing(label)).any() and len(fails) > 1:
+        first = np.ones(len(fails), dtype=bool)
+        for at in np.flatnonzero(fails[:-1]).tolist():
+            if first[at]:
+                first[at + 1] = False
+        first[-1] &= not fails[-1]
+        label = (np.cumsum(first) - 1)[label]
+    return label
 
 
 def _read_off(merger: ClassMerger, looks: int) -> Merged:

@@ -16,10 +16,8 @@ from typing import Literal
 import numpy as np
 
 from tclose.arrays import Ints
-from tclose.errors import UsageError
-from tclose.search.curve import rank_along_curve
 from tclose.search.limits import keep_limits
-from tclose.search.merging import merge_marked
+from tclose.search.merging import merge_refused
 from tclose.search.problem import NamedSupersets, SearchProblem, number_classes
 
 Stopped = Literal["finished", "budget", "clock", "cancelled"]
@@ -346,36 +344,3 @@ def name_whole(problem: SearchProblem, label: Ints) -> NamedSupersets | None:
     if not problem.constraints.supersets:
         return None
     return problem.choose_supersets(label, [np.arange(int(label.max(initial=-1)) + 1)])
-
-
-def merge_refused(
-    problem: SearchProblem, label: Ints, supersets: NamedSupersets | None = None
-) -> Ints:
-    """The same partition with failing classes merged; as a last resort one class of all rows.
-
-    Each of them with one that is near, all at once, and again while any fails: every round leaves
-    fewer classes, so this ends.
-    """
-    fails = problem.find_failing(label, supersets=supersets)
-    if not fails.any():
-        return label
-    if supersets is not None:
-        return np.zeros(problem.n_cells, dtype=np.int64)
-    kept = np.flatnonzero(label >= 0)
-    part, merged, result = problem.part(kept), label[kept], label.copy()
-    table, curve = part.make_coded_table(ordered=False), rank_along_curve(part.codes, part.rows)
-    while fails.any() and len(fails) > 1:
-        merged = merge_marked(merged, fails, curve, table)
-        result[kept] = merged
-        fails = problem.find_failing(result)
-    if not fails.any():
-        return result
-    whole = np.zeros(problem.n_cells, dtype=np.int64)
-    if problem.find_failing(whole).any():
-        raise UsageError(
-            "no release was found that keeps the promise: even the whole table as one class breaks "
-            "it",
-            where="policy",
-            hint="see what the whole table attains, and promise no more than that",
-        )
-    return whole

@@ -407,7 +407,7 @@ METHODS: dict[str, Method] = {
             "one near record from each fuzzy cluster of sensitive values, to compare"),
         _make_close("wang-pca", partial(_group, group=baselines.group_by_component), _SOME,
             "one near record from each run along the first principal component, to compare"),
-        _make_close("frequency-deal", baselines.assign_by_frequency, _ONE,
+        _make_close("gowda-frequency", baselines.assign_by_frequency, _ONE,
             "values of one sensitive attribute assigned in turn, the commonest first, to compare"),
         Method("auto", auto,
             "the method that suits the promise, the table and the time, or the best of several",
@@ -417,8 +417,13 @@ METHODS: dict[str, Method] = {
 }  # fmt: skip
 
 
+FORMER_NAMES = {"frequency-deal": "gowda-frequency"}
+"""What methods were called before."""
+
+
 def method_named(name: str) -> Method:
     """A method by its name."""
+    name = FORMER_NAMES.get(name, name)
     if name not in METHODS:
         hint = nearest(name, METHODS)
         if name == "suppress-cells":

@@ -17,7 +17,7 @@ import numpy as np
 
 from tclose.arrays import Floats, Ints
 from tclose.data.encode.cells import split_evenly
-from tclose.distance.histogram import add_by_group
+from tclose.distance.histogram import add_by_group, count_pairs
 from tclose.utility.learning import encode_target
 from tclose.utility.pair import Measure, Pair
 
@@ -101,7 +101,7 @@ def _list_tables(pair: Pair, target: str | None) -> Iterator[Tables]:
             some = slice(first, first + BLOCK)
             left = shares[a][pair.covering.key[some, a]] * size[some, None]
             rebuilt += left.T @ shares[b][pair.covering.key[some, b]]
-        yield columns[a].name, columns[b].name, _count_pairs(mine[a], mine[b], rows), rebuilt
+        yield columns[a].name, columns[b].name, count_pairs(mine[a], mine[b], rows), rebuilt
     codes = zip(pair.original.attributes, pair.original_codes.T, pair.release_codes.T, strict=False)
     others: list[tuple[str, Ints, Ints, Ints, Ints, Floats, Floats]] = []
     cells, released = np.arange(len(rows)), classes.cell_rows.astype(np.float64)
@@ -121,8 +121,8 @@ def _list_tables(pair: Pair, target: str | None) -> Iterator[Tables]:
         wide = int(max(raw.max(initial=0), theirs.max(initial=0))) + 1
         for at, boxes in enumerate(columns):
             label = pair.covering.key[number, at]
-            counted = _count_pairs(label, theirs, weight, (len(boxes.start) - 1, wide))
-            raw_table = _count_pairs(mine[at][cell], raw, each, (shares[at].shape[1], wide))
+            counted = count_pairs(label, theirs, weight, (len(boxes.start) - 1, wide))
+            raw_table = count_pairs(mine[at][cell], raw, each, (shares[at].shape[1], wide))
             yield boxes.name, name, raw_table, shares[at].T @ counted
 
 
@@ -140,12 +140,3 @@ def _share_labels(pair: Pair, at: int, group: Ints) -> Floats:
     groups = range(int(group.max()) + 1)
     each = [boxes.total((group == number).astype(np.int64)) for number in groups]
     return np.stack(each, axis=1) / width[:, None]
-
-
-def _count_pairs(
-    first: Ints, second: Ints, rows: Floats, shape: tuple[int, int] | None = None
-) -> Floats:
-    """How many rows have each pair of numbers."""
-    high, wide = shape or (int(first.max(initial=0)) + 1, int(second.max(initial=0)) + 1)
-    pairs = np.bincount(first * wide + second, rows, high * wide).reshape(high, wide)
-    return np.asarray(pairs, dtype=np.float64)

@@ -23,7 +23,8 @@ import numpy as np
 
 from tclose.arrays import Floats, Ints
 from tclose.data.binding import BoundTable
-from tclose.data.encode.cells import Cells, count_cells, count_weighted_cells, split_evenly
+from tclose.data.encode.cells import Cells, bin_codes, count_cells, count_weighted_cells
+from tclose.distance.histogram import count_pairs
 from tclose.errors import TooManyCells, UsageError, nearest
 from tclose.utility.learning import group_target
 from tclose.utility.loss import Quasi
@@ -66,7 +67,7 @@ def weigh_by_target(bound: BoundTable, quasi: Quasi, target: str) -> Target:
         words = cells.dictionaries[target]
         answer = group_target(words, np.bincount(cells.codes[target], rows, words.known + 1))
         own = _translate(bound, cells, column.name, code)[cells.codes[column.name]]
-        group = _group_codes(np.bincount(own, rows))[own]
+        group = bin_codes(own, MOST_GROUPS, rows)
         bits[column.name] = measure_information(group, answer[cells.codes[target]], rows)
         entropy = _measure_entropy(np.bincount(answer[cells.codes[target]], rows))
     share = {name: each / entropy if entropy else 0.0 for name, each in bits.items()}
@@ -77,11 +78,11 @@ def measure_information(first: Ints, second: Ints, rows: Floats) -> float:
     """The bits that one column tells about another, less what chance alone would show."""
     _, first = np.unique(first, return_inverse=True)
     _, second = np.unique(second, return_inverse=True)
-    shape = int(first.max()) + 1, int(second.max()) + 1
-    table = np.bincount(first * shape[1] + second, rows, shape[0] * shape[1]).reshape(shape)
+    table = count_pairs(first, second, rows)
     sides = _measure_entropy(table.sum(axis=1)) + _measure_entropy(table.sum(axis=0))
-    chance = (shape[0] - 1) * (shape[1] - 1) / (2 * float(table.sum()) * math.log(2))
-    return max(sides - _measure_entropy(table.ravel()) - chance, 0.0)
+    high, wide = table.shape
+    chance = (high - 1) * (wide - 1) / (2 * float(table.sum()) * math.log(2))
+    return max(float(sides - _measure_entropy(table.ravel()) - chance), 0.0)
 
 
 def refuse_target(bound: BoundTable, target: str) -> None:
@@ -117,12 +118,6 @@ def _translate(bound: BoundTable, cells: Cells, name: str, code: Ints) -> Ints:
     result[bound.cells.codes[name]] = code
     assert cells.dictionaries[name].known == known
     return result
-
-
-def _group_codes(rows: Ints | Floats) -> Ints:
-    if np.count_nonzero(rows) <= MOST_GROUPS:
-        return np.arange(len(rows))
-    return split_evenly(rows, MOST_GROUPS)
 
 
 def _measure_entropy(rows: Ints | Floats) -> float:

@@ -28,7 +28,7 @@ from tclose.plain import escape_controls
 from tclose.recode import Pseudonyms
 from tclose.recode.forms import group_rows, shuffle_within_groups
 from tclose.search import Budget, Progress, method_named, problem_of
-from tclose.search.anatomy import Groups, Sets, deal_groups
+from tclose.search.anatomy import IN_TURN, Groups, Sets, form_groups
 from tclose.verify.certificate import AttackRecord, Certificate, Origin, ProjectionRecord
 from tclose.verify.forms import (
     CAVEATS,
@@ -119,9 +119,9 @@ def split(
     `form` is "anatomy" (exact quasi-identifiers beside counts of sensitive values per group),
     "slicing" (the tuples of disjoint sets of columns, shuffled within groups) or "projections"
     (one anonymized release per set of sensitive attributes). `sets` names columns to be published
-    together; without, those that go together are. Groups come from dealing, which ignores the
-    quasi-identifiers, or are the classes of a search (`method`). With `output` a folder is written
-    that appears whole or not at all, after it has been read back and recounted.
+    together; without, those that go together are. Rows go to groups in turn along their sensitive
+    values (`method="in-turn"`), or groups are the classes of a search. With `output` a folder is
+    written that appears whole or not at all, after it has been read back and recounted.
 
     >>> table = pa.table({"age": [21, 22, 23, 44], "ill": ["a", "b", "a", "b"]})
     >>> rules = {"k": 2, "columns": {"age": "quasi", "ill": {"role": "sensitive", "l": 2}}}
@@ -230,11 +230,11 @@ def _group(
 
 
 def _find_groups(bound: BoundTable, budget: Budget, method: str | None) -> Groups:
-    """Groups by dealing, or the classes of another search."""
+    """Groups of rows assigned in turn, or the classes of another search."""
     problem = problem_of(bound)
     refuse_infeasible(problem)
-    if method in (None, "dealing"):
-        return deal_groups(problem, budget)
+    if method in (None, IN_TURN, "dealing"):  # the name that it had before
+        return form_groups(problem, budget)
     outcome = method_named(method or "").run(problem, budget)
     label = np.repeat(outcome.label, problem.rows)
     return Groups(label, outcome.method, outcome.stopped, outcome.tried)

@@ -361,7 +361,7 @@ def split_evenly(rows: NDArray[np.number], parts: int) -> Ints:
     return part
 
 
-def bin_codes(codes: Ints, most: int, weight: Ints | None = None) -> Ints:
+def bin_codes(codes: Ints, most: int, weight: NDArray[np.number] | None = None) -> Ints:
     """Codes (−1: missing), or so many parts of them where there are more values than that.
 
     >>> bin_codes(np.array([5, 6, 9, 9]), 2).tolist(), bin_codes(np.array([7, -1, 7]), 2).tolist()

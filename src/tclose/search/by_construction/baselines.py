@@ -5,8 +5,8 @@
   sensitive values, or runs along the first principal component; a class takes one record of each.
   Ours are medoids in place of means (categories have none), and a category in the component
   analysis as its edges in the tree, which makes squared distances the ground distance.
-- `frequency-deal` (Gowda et al. 2021): the records of one sensitive attribute are stacked by value,
-  the commonest first, and assigned to q classes in turn, here the most that are close.
+- `gowda-frequency` (Gowda et al. 2021): the records of one sensitive attribute are stacked by
+  value, the commonest first, and assigned to q classes in turn, here the most that are close.
 """
 
 from __future__ import annotations

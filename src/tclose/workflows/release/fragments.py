@@ -27,7 +27,7 @@ from tclose.recode.rewrite import TranslatedRows, translate
 from tclose.requirements import failing_classes
 from tclose.requirements.classes import partition_cells
 from tclose.search import Budget, Progress, method_named, problem_of
-from tclose.search.curve import merge_fragments
+from tclose.search.merging import merge_fragments
 from tclose.search.outcome import Outcome
 from tclose.utility.loss import LossReport
 from tclose.verify.audit import list_part_requirements
