@@ -50,13 +50,13 @@ def measure(folder: Path, t: str, queries: int) -> None:
     form_groups(problem, Budget(effort=0.01))
     start = time.perf_counter()
     groups = form_groups(problem, Budget())
-    dealing = time.perf_counter() - start
+    seconds = time.perf_counter() - start
     start = time.perf_counter()
     release = tclose.anonymize(file, rules, effort=5)
     searching = time.perf_counter() - start
     pair = pair_of(bound, release.audit.bound)
     print(f"occupation, equal, t = {t}, k = 5: {problem.n_rows:,} rows, {queries} queries")
-    print(f"  anatomy        {groups.count:>6,} groups,  {dealing:.1f} s")
+    print(f"  anatomy        {groups.count:>6,} groups,  {seconds:.1f} s")
     print(f"  generalization {release.classes:>6,} classes, {searching:.1f} s (effort 5)")
     row = np.repeat(np.arange(problem.n_cells), problem.rows)
     place = pair.covering.places(bound.cells)[row]

@@ -160,7 +160,7 @@ def test_groups_are_as_small_as_the_condition_of_anatomy_allows() -> None:
 
 
 @pytest.mark.parametrize("attributes", [1, 2])
-def test_rows_assigned_in_turn_keep_ordered_attributes_close_in_small_groups(attributes: int) -> None:
+def test_rows_assigned_in_turn_keep_ordered_attributes_close(attributes: int) -> None:
     """One attribute: EMD < 1/r; two by halving: EMD < 2/r, where r is a power of two."""
     rows, r = 256, 16
     columns: dict[str, list[int]] = {"q": list(range(rows))}
