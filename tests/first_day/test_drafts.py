@@ -409,6 +409,25 @@ def test_nothing_is_asked_in_a_pipe(run: Callable[..., Result], elsewhere: Path)
     assert refused.exit_code == 2 and "no terminal to ask on" in refused.output
 
 
+def test_years_and_salaries_are_numbers_though_all_have_four_digits() -> None:
+    rows = range(40)
+    columns = {
+        "Geburtsjahr": [str(1950 + row) for row in rows],
+        "Gehalt": [str(2500 + 130 * row) for row in rows],
+        "PLZ": [str(8000 + row // 4) for row in rows],
+        "kundenart": [f"{row // 4:02}" for row in rows],
+    }
+    drafts, text = drafted(columns)
+    assert drafts["Gehalt"] == {"role": "sensitive?", "distance": "ordered"}
+    kinds = {
+        column.name: column.kind for column in profile_columns(open_source(pd.DataFrame(columns)))
+    }
+    assert kinds == {
+        "Geburtsjahr": "number", "Gehalt": "number", "PLZ": "code", "kundenart": "code",
+    }  # fmt: skip
+    assert "prefix" in text and "intervals" in text
+
+
 def test_record_numbers_that_look_like_codes_are_identifiers(tmp_path: Path) -> None:
     """A letter and five digits may be a diagnosis; where no two rows share one, it is none."""
     lines = [f"P{at:05d},{'J45.901' if at % 3 else 'I10'}" for at in range(200)]

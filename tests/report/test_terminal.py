@@ -116,7 +116,7 @@ def test_a_narrow_terminal_loses_nothing_of_the_verdict() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-HYBRID = [Trial("hybrid cuts", 0.5 - at / 100, at) for at in range(20)]
+HYBRID = [Trial(f"cuts {at}", 0.5 - at / 100, at) for at in range(20)]
 COVER = [Trial(f"cover: {step}", 0.2 + at / 10, 20 + at) for at, step in enumerate("abcd")]
 
 
@@ -138,6 +138,17 @@ def test_the_steps_shown_are_those_of_what_was_chosen(
     label = np.zeros(1, dtype=np.int64)
     outcome = Outcome(label, 0.2, method, "finished", tuple(tried), uses_sensitive=True)
     assert list(choose_trials(outcome)) == steps
+
+
+def test_a_step_that_was_repeated_is_shown_once_with_the_least_loss_that_it_reached() -> None:
+    losses = [("strict cuts", 0.5), ("repairs", 0.4), ("repairs", 0.2), ("repairs", 0.3)]
+    tried = tuple(
+        Trial(step, loss, at) for at, (step, loss) in enumerate([*losses, ("result", 0.2)])
+    )
+    outcome = Outcome(np.zeros(1, dtype=np.int64), 0.2, "hybrid", "finished", tried, True)
+    assert list(choose_trials(outcome)) == [
+        Trial("strict cuts", 0.5, 0), Trial("repairs, 3 times", 0.2, 3), Trial("result", 0.2, 4),
+    ]  # fmt: skip
 
 
 def test_auto_shows_how_its_choice_came_about_and_what_the_others_lost() -> None:

@@ -28,7 +28,7 @@ from tclose.errors import DataError
 from tclose.hierarchy.build import read_number
 from tclose.hierarchy.builtin import find_builtin
 from tclose.policy.cleaning import AMOUNTS, DecimalMark, read_amount
-from tclose.policy.draft import Profile
+from tclose.policy.draft import CODE, Profile, split_words
 
 MANY = 2_000_000
 WIDE = 200
@@ -171,7 +171,8 @@ def _profile(
         formats = tuple(form for form, fit in zip(form.formats, fits, strict=False) if fit)
         unread = known - max(counts.first_form, counts.second_form) if formats else 0
         decimals = form.decimals if all(fits[: len(form.decimals)]) and not formats else ()
-        kind = _kind(values.types[name], counts, known, formats)
+        is_code = counts.padded > 0 or CODE.search(split_words(name)) is not None
+        kind = _kind(values.types[name], counts, known, formats, is_code=is_code)
         is_plain = kind == "number"
         if kind == "text" and decimals:
             kind = "number"
@@ -240,8 +241,14 @@ def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _kind(declared: str, counts: _Counts, known: int, formats: Sequence[tuple[str, ...]]) -> str:
-    """number, date, code (digits of one length, perhaps a postcode, too long for ages) or text."""
+def _kind(
+    declared: str, counts: _Counts, known: int, formats: Sequence[tuple[str, ...]], *, is_code: bool
+) -> str:
+    """number, date, text, or code: digits of one length that are no amount, such as postcodes.
+
+    `is_code` says that some begin with a zero, or that the column is named after codes. Years and
+    salaries are digits of one length as well.
+    """
     if declared.startswith(("DATE", "TIMESTAMP")):
         return "date"
     if not declared.startswith(("VARCHAR", "ENUM")):
@@ -252,5 +259,6 @@ def _kind(declared: str, counts: _Counts, known: int, formats: Sequence[tuple[st
         return "date"
     if counts.numbers == known:
         even = counts.digits == known and counts.shortest == counts.longest
-        return "code" if even and (counts.padded or counts.shortest >= SHORTEST_CODE) else "number"
+        long_enough = counts.padded > 0 or counts.shortest >= SHORTEST_CODE
+        return "code" if even and long_enough and is_code else "number"
     return "text"

@@ -81,6 +81,11 @@ QUASI = _words(
     "datum date jahr alter wohnort leitzahl beruf stand groesse gewicht sprache staat kasse",
 )
 POSTCODE = re.compile(r"(^|_)(zip|plz|post_?code|post_?leitzahl|postal|code_?postal|cap(_|$))")
+CODE = re.compile(
+    r"(^|_)(zip|plz|cap|icd|cpt|drg|fips|tract|nuts|lau|ags|insee|area|ward|region|district|gemeinde"
+    r"|ort|nr|no|num|id|key|cod)(_|$)|post|code|codigo|codice|kode|number|nummer|schluessel|leitzahl"
+)
+"""Names of columns whose digits are codes, not amounts."""
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 BIRTH = re.compile("birth|dob|geburt|naissance|nacimiento|nascita|nascimento|geboorte")
 MONEY = "amounts of money"
@@ -143,9 +148,18 @@ class Profile:
     @property
     def words(self) -> str:
         """Its name in small letters, words divided by underscores."""
-        parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name).lower().translate(UMLAUTS)
-        plain = normalize("NFKD", parted).encode("ascii", "ignore").decode()
-        return re.sub(r"[^a-z]+", "_", plain).strip("_")
+        return split_words(self.name)
+
+
+def split_words(name: str) -> str:
+    """A column's name in small letters, its words divided by underscores.
+
+    >>> split_words("patientZIP code"), split_words("Größe")
+    ('patient_zip_code', 'groesse')
+    """
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().translate(UMLAUTS)
+    plain = normalize("NFKD", parted).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z]+", "_", plain).strip("_")
 
 
 @dataclass(frozen=True)

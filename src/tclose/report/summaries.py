@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -231,19 +232,29 @@ def _describe_recoding(release: Release) -> Iterator[str]:
 
 
 def choose_trials(outcome: Outcome) -> Iterator[Trial]:
-    """The last steps of the method that was chosen, then the best of every other.
+    """The last steps of the method that was chosen, then the best step of every other method.
 
-    Where several methods were tried, the steps of all but the first begin with their names.
+    A step that was repeated counts once, by the least loss it reached. Where several methods were
+    tried, the steps of all but the first begin with their names.
     """
     steps: dict[str, list[Trial]] = {}
     for trial in outcome.tried:
         name, named, _ = trial.step.partition(": ")
         steps.setdefault(name if named else "", []).append(trial)
     chosen = outcome.method if outcome.method in steps else ""
-    yield from steps.pop(chosen)[-MOST_STEPS:]
+    yield from list(_fold_repeated(steps.pop(chosen)))[-MOST_STEPS:]
     for name, trials in steps.items():
         best = min(trials, key=lambda trial: trial.loss)
         yield replace(best, step=f"{name or FIRST}: the best of it")
+
+
+def _fold_repeated(trials: Iterable[Trial]) -> Iterator[Trial]:
+    """One trial for each run of trials of the same step, with the least loss and the last time."""
+    for step, run in groupby(trials, key=lambda trial: trial.step):
+        repeated = list(run)
+        times = f", {len(repeated)} times" if len(repeated) > 1 else ""
+        least = min(trial.loss for trial in repeated)
+        yield replace(repeated[-1], step=f"{step}{times}", loss=least)
 
 
 def summarize_attacks(report: AttackReport) -> list[Part]:
