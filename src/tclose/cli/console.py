@@ -1,4 +1,4 @@
-"""Where output, errors and progress go, what the exit code says, and Ctrl-C during a search."""
+"""Standard output, errors, progress, exit codes, and Ctrl-C during a search."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class Settings:
-    """What every command was told about its output."""
+    """The options that every command has for its output."""
 
     quiet: bool = False
     no_color: bool = False
@@ -68,7 +68,7 @@ NO_COLOR = inspect.Parameter(
 
 
 def stdout(*, was_asked: bool = False) -> Console:
-    """Where results go; as wide as they need where nobody looks at a screen.
+    """The console for results, 160 characters wide if the output is not a terminal.
 
     Nothing is printed where a command is to be quiet, unless this was asked for.
     """
@@ -93,7 +93,7 @@ def stderr() -> Console:
 
 
 def say(text: str) -> None:
-    """One line on standard error, unless told to be quiet; no markup, as in a file's name."""
+    """Prints one line on standard error unless `--quiet` is given, without markup."""
     if not SETTINGS.quiet:
         stderr().print(text, markup=False)
 
@@ -145,8 +145,9 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str
 
 
 def command_line() -> str:
-    """What was typed, for certificates: without passwords, nor queries, which name values, nor
-    the folders of this machine, which name its users."""
+    """The command line as typed, for certificates, without passwords, queries (which contain
+    values) and folders (which contain user names).
+    """
     from tclose.data.io.paths import hide_passwords, is_query
 
     words = hide_passwords(sys.argv[1:])
@@ -183,7 +184,7 @@ def _name_program(program: Path) -> str:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """A line that says what is being done, on a terminal only, gone when it is done."""
+    """Shows a line of progress on a terminal, and removes it at the end."""
     console = stderr()
     if not console.is_terminal or SETTINGS.quiet:
         yield lambda step: None
@@ -204,7 +205,7 @@ def give_verdict(*, holds: bool) -> NoReturn:
 
 
 class Terminated(KeyboardInterrupt):
-    """The system asked the process to end: as after Ctrl-C, everything is tidied up."""
+    """The process received a signal to end: cleans up as after Ctrl-C."""
 
 
 @contextmanager
@@ -241,7 +242,7 @@ def tidy_ending() -> Iterator[None]:
 
 @contextmanager
 def _notice_ending() -> Iterator[None]:
-    """An engine that is called back may raise an error of its own where it was told to end."""
+    """Raises the signal that was received in place of the error of an interrupted engine."""
     try:
         yield
     except Exception as error:
@@ -251,14 +252,14 @@ def _notice_ending() -> Iterator[None]:
 
 
 def _say_stopped(stop: BaseException) -> int:
-    """Tells that a command was stopped; the exit code as a shell counts the signal."""
+    """Reports that a command was stopped; returns the exit code that shells use for the signal."""
     stderr().print("stopped; nothing was written")
     ended = SETTINGS.terminated or isinstance(stop, Terminated)
     return 128 + (signal.SIGTERM if ended else signal.SIGINT)
 
 
 def _name_crash(error: Exception) -> TcloseError:
-    """What is told of an error that nobody foresaw: no value that it may quote."""
+    """The message for an unexpected error, without the error's text, which may quote a value."""
     if os.environ.get("TCLOSE_DEBUG"):
         traceback.print_exception(error)
     if isinstance(error, TcloseError):

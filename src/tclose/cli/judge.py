@@ -76,7 +76,9 @@ def audit(
 
 
 def _summarize_audit(audit: Audit, *, details: bool | None) -> list[Part]:
-    """The audit, with values of classes on a terminal only: what is piped may end in a log."""
+    """The audit; values of classes are shown on a terminal only, since piped output may end in a
+    log.
+    """
     from tclose.report.document import Paragraph
     from tclose.report.summaries import summarize_audit
 
@@ -273,7 +275,7 @@ def _verify_folder(
 
 
 def show_recount(found: Recount) -> None:
-    """What was counted on every table."""
+    """Prints the recount of every table."""
     from rich.text import Text
 
     from tclose.report.render.terminal import render_parts

@@ -1,4 +1,4 @@
-"""The options that several commands share, stated once, and what they become.
+"""Options that several commands share, and how they are read.
 
 Some come in groups: the parameters of a function that puts them together (`Group`).
 """
@@ -193,7 +193,7 @@ def declare_columns(
     quasi: Annotated[str, option("A,B", "Without a policy: the quasi-identifiers.")] = "",
     sensitive: Annotated[str, option("C,D", "Without a policy: the sensitive attributes.")] = "",
 ) -> dict[str, Any]:
-    """What the columns are; raises unless the command was told."""
+    """Reads the roles of columns from options; raises if none are given."""
     if policy is None and not quasi:
         raise UsageError(
             "what are the columns?",

@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 
 class PlainGroup(TyperGroup):
-    """The commands; what their options take is told by a word, or by nothing."""
+    """Commands whose help shows a plain word, or nothing, for the type of an option."""
 
     def get_params(self, ctx: Any) -> Any:
         """The parameters of the group itself."""
@@ -34,7 +34,7 @@ def _simplify_command(command: Any, context: Any) -> None:
 
 
 def _simplify(param: Any) -> None:
-    """Leaves the type out: a flag takes nothing, an argument is told by its name."""
+    """Removes the type of flags and arguments from the help."""
     if param.param_type_name == "argument":
         if not getattr(getattr(param, "type_descriptor", None), "is_choice", False):
             param.display_type = lambda ctx: ""

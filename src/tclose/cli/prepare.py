@@ -87,7 +87,7 @@ def demo(
 
 
 def _print_comparison(before: Audit, release: Release) -> None:
-    """The made-up table as it stands beside the release made from it."""
+    """Prints the made-up table beside the release made from it."""
     after = release.audit
     rows = [
         ("rows", f"{before.rows:,}", f"{after.rows:,}"),
@@ -185,7 +185,9 @@ def init(
 
 
 def _ask(questions: Sequence[Question]) -> dict[tuple[str, str], str]:
-    """Asks one by one; nothing, or the end of the input, leaves a question open."""
+    """Asks the questions one by one; an empty answer, or the end of the input, leaves a question
+    open.
+    """
     answers: dict[tuple[str, str], str] = {}
     for question in questions:
         if answers.get((question.column, "role")) in ("identifier", "insensitive"):
@@ -199,7 +201,7 @@ def _ask(questions: Sequence[Question]) -> dict[tuple[str, str], str]:
 
 
 def _ask_once(question: Question) -> str:
-    """An answer, which may be shortened as long as it is told from the others; empty: none."""
+    """Reads one answer, which may be abbreviated if that is unambiguous; empty if none is given."""
     choice = "/".join(question.answers)
     words = f"{question.column}: {question.text} [{choice}, Enter leaves it open]"
     while answer := typer.prompt(words, default="", show_default=False, err=True).strip().lower():

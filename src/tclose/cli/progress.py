@@ -1,4 +1,4 @@
-"""How far a command is, told as one story: steps in order, a loss that never rises, work left."""
+"""Progress of a command on a terminal: steps in order, the best loss so far, the work left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEARCH_WEIGHT = 10
 
 
 class StoryLine(NamedTuple):
-    """What is shown at a moment."""
+    """What the progress line shows at one moment."""
 
     words: str
     done: float
@@ -75,7 +75,9 @@ left='about 10 s of work left')
 
 
 class Display:
-    """The story on a terminal, and Ctrl-C as a request to stop; silent where nobody looks."""
+    """Progress on a terminal, with Ctrl-C as a request to stop; silent if the output is not a
+    terminal.
+    """
 
     def __init__(self, console: Console, steps: Sequence[str], *, quiet: bool) -> None:
         self.story, self.console, self.is_quiet = Story(steps), console, quiet
@@ -88,7 +90,7 @@ class Display:
 
     @property
     def watch(self) -> dict[str, Any]:
-        """Whom a search tells how far it is, and whom it asks whether to go on."""
+        """The callbacks of a search: one receives its progress, the other says whether to stop."""
         return {"progress": self.report, "cancelled": lambda: self.is_stopped}
 
     def report(self, progress: Progress) -> None:
@@ -118,7 +120,7 @@ class Display:
         self.is_stopped = True
 
     def stop(self) -> None:
-        """Takes the display away, so that a question can be asked."""
+        """Removes the display, so that a question can be asked."""
         if self.bar is not None:
             self.bar.stop()
             self.bar = None

@@ -195,7 +195,7 @@ def _to_plain(release: Release) -> dict[str, Any]:
 
 
 def _keep(outcome: Outcome, wish: str, display: Display) -> bool:
-    """Whether the best so far is wanted after Ctrl-C; nothing is shown while that is asked."""
+    """Asks after Ctrl-C whether to keep the best release so far, with the display removed."""
     if wish == "ask" and sys.stdin.isatty():
         display.stop()
         console.stderr().print(
@@ -478,7 +478,7 @@ def distances(as_json: options.AsJson = False) -> None:
 
 
 def _list_abilities(method: Method) -> list[str]:
-    """What a method can do beyond k, l and t by tree distances, in words."""
+    """What a method can do beyond k, l and t with tree distances, in words."""
     words = {
         "any requirement": method.any_requirement,
         "(n, t)-closeness": method.supersets,

@@ -52,7 +52,7 @@ def _publish(
 
 
 def _choose(text: str, known: Sequence[str], where: str) -> list[str]:
-    """The words of a list, each of which must be known."""
+    """The items of a comma-separated list; raises for an unknown one."""
     words = list(dict.fromkeys(word.strip() for word in text.split(",")))
     if not set(words) <= set(known):
         raise UsageError("not a reading of the paper", where=where, hint=f"of {', '.join(known)}")

@@ -1,4 +1,5 @@
-"""New rows put into the classes of a plan, or held back; what is released keeps the promise.
+"""Adds new rows to the classes of a plan, or holds them back, so that the release keeps its
+promise.
 
 How a row finds its class, what is widened for it and which rows are outside: release.md.
 """
@@ -86,7 +87,9 @@ def _insert_by_levels(
     population: Cells | None,
     own: Ints | None,
 ) -> tuple[Recoding, Applied]:
-    """Holding a class back changes what the others are compared with, so that is repeated."""
+    """Assigns rows by levels, and repeats while classes are held back: that changes the
+    distribution that the others are compared with.
+    """
     recoding = recode_by_levels(bound, plan.columns, levels)
     label = recoding.label if own is None else np.where(own < 0, -1, recoding.label)
     while (failing := find_failing_cells(bound, population, label, recoding.released)).any():
@@ -112,7 +115,7 @@ class IncomingRows:
     """Whether only every other one of them leaves at a time."""
 
     def find_classes(self, label: Ints) -> tuple[Ints, tuple[Shape, ...]]:
-        """Every cell in its nearest class that keeps the promise; −1 for those that find none.
+        """The nearest class of each cell that keeps the promise with it; −1 if there is none.
 
         While classes fail, the cells that came last to the smaller half of these go on to their
         next choice: if all of them went on at once, few rows would never meet in one class.
@@ -147,7 +150,7 @@ class IncomingRows:
         return tuple(after.write(before, words) for before, after, words in columns)
 
     def recode(self, wide: Sequence[Shape], label: Ints) -> Recoding:
-        """Classes that were widened for some rows, in words and with what they lose."""
+        """The released values and losses of classes that were widened for new rows."""
         each = np.stack([shape.losses() for shape in wide], axis=1)
         names = [shape.column.name for shape in wide]
         codes = np.stack([shape.code for shape in wide], axis=1)
@@ -157,7 +160,7 @@ class IncomingRows:
 
 
 def _in_smaller_half(label: Ints, failing: Flags, weight: Ints) -> Flags:
-    """Those in the smaller half of the failing classes; the larger ones may yet be joined."""
+    """The cells in the smaller half of the failing classes; larger ones may still be merged."""
     inside = np.flatnonzero(failing)
     classes, owner = np.unique(label[inside], return_inverse=True)
     smallest = np.argsort(np.bincount(owner, weight[inside]), kind="stable")
@@ -167,7 +170,7 @@ def _in_smaller_half(label: Ints, failing: Flags, weight: Ints) -> Flags:
 
 
 def _last_to_come(label: Ints, tried: Ints, failing: Flags) -> Ints:
-    """Those that must leave: of each failing class, those that came to it last."""
+    """The cells that must leave: in each failing class those that joined it last."""
     latest = np.zeros(int(label.max()) + 1, dtype=np.int64)
     np.maximum.at(latest, label[failing], tried[failing])
     return np.flatnonzero(failing & (tried == latest[label]))

@@ -96,7 +96,7 @@ def _climb(tree: Hierarchy, labels: Sequence[str], level: int) -> tuple[Ints, In
 
 
 def list_words(bound: BoundTable, released: Released, level: int) -> list[str | None]:
-    """What a plan releases each value of a table as, a missing one last.
+    """The released value of every value of a table, the missing value last.
 
     On the last level a whole column is one word; where that is `*` it covers missing values, too.
     """
@@ -120,7 +120,7 @@ def list_words(bound: BoundTable, released: Released, level: int) -> list[str | 
 def _group_equal_numbers(
     line: NumberLine, labels: Sequence[str]
 ) -> tuple[tuple[str, ...], Ints, Ints]:
-    """Values that are the same number as one group: groups in words, each value's place and group.
+    """Groups values that are the same number: the groups, and each value's position and group.
 
     What is no number is a group by itself, and has no place.
     """

@@ -1,4 +1,4 @@
-"""The classes nearest to each new row: those that need to be widened least to take it.
+"""Finds the classes nearest to each new row: those that widen least to take it in.
 
 How near is a matter of loss: the sum over the columns of what the class would lose more. Classes
 that cover a row need nothing, so they come first, the narrowest of them before the others.
@@ -90,5 +90,5 @@ def _lay_out(shapes: Sequence[Shape]) -> SimpleNamespace:
 
 
 def _by_column(parts: Sequence[NDArray[np.generic]]) -> Ints:
-    """[classes, columns] row by row, from what each column has."""
+    """Gathers values per column into an array [classes, columns]."""
     return np.ascontiguousarray(np.stack(parts, axis=1), dtype=np.int64)

@@ -27,7 +27,9 @@ class NumberLine:
 
     @classmethod
     def read(cls, released: Sequence[str | None], values: Sequence[str]) -> NumberLine:
-        """The ends of released intervals, and those values that are numbers like them."""
+        """Reads the ends of released intervals, and the released values that are numbers of the
+        same kind.
+        """
         ends = [end for pair in list_ends(released) for end in pair]
         unit = find_unit(ends)
         found = {text: find_position(text, unit) for text in (*ends, *values)}
@@ -40,7 +42,7 @@ class NumberLine:
         return {text: at for at, text in enumerate(self.texts)}
 
     def position(self, text: str) -> Fraction:
-        """Where a text lies that is a number like those of the line."""
+        """The position of a text that is a number of the same kind as the line's."""
         found = find_position(text, self.unit)
         if found is None:
             raise UsageError("an end or a border is no number like the others", where="plan")

@@ -65,7 +65,7 @@ class OwnRows(Record):
         return cls(fingerprint=_hash(digest, "plan"), classes=b64encode(packed).decode("ascii"))
 
     def recall(self, bound: BoundTable) -> Ints | None:
-        """The class of every cell, if these are the same rows."""
+        """The class of every cell, if the rows are those that the plan was made with."""
         digest, order = _fingerprint(bound)
         if self.fingerprint != _hash(digest, "plan"):
             return None
@@ -160,14 +160,15 @@ class Plan(VersionedRecord):
 
     @property
     def way(self) -> Way:
-        """How new rows find their class: by levels, by cuts, or by what the classes cover."""
+        """How new rows find their class: by levels, by cuts, or by what classes cover."""
         if self.levels is not None:
             return "levels"
         return "cuts" if self.cuts else "classes"
 
     def tie_to(self, output: str | None, before: str | None = None) -> Plan:
-        """The same plan, of the release with this hash, which had another one before or none; as it
-        is where it was made with another release."""
+        """Returns the plan with the hash of its release, replacing the hash `before`; unchanged if
+        the plan belongs to another release.
+        """
         if self.provenance is None or self.provenance.output != before:
             return self
         made = self.provenance.model_copy(update={"output": output})
@@ -185,7 +186,7 @@ class Plan(VersionedRecord):
 
     @model_validator(mode="after")
     def _refuse_unsound(self) -> Plan:
-        """Refuses what cannot be followed: a plan is a file that anybody may have edited."""
+        """Refuses a plan that cannot be followed: it is a file that anyone may have edited."""
         names = {released.column for released in self.columns}
         if len({len(released.values) for released in self.columns}) != 1:
             raise ValueError("its columns have different numbers of classes")
@@ -261,7 +262,7 @@ def _list_numbers(numbers: Ints) -> tuple[int, ...]:
 
 
 def _hash_fixed_hierarchies(bound: BoundTable) -> dict[str, str]:
-    """The hashes of the quasi-identifiers' hierarchies that are the same for every table."""
+    """Hashes of the quasi-identifiers' hierarchies that do not depend on the table's values."""
     trees, spec_of = sorted(bound.hierarchies.items()), bound.policy.hierarchy_of
     return {name: hash_hierarchy(tree) for name, tree in trees if is_fixed(spec_of(name))}
 
@@ -295,7 +296,7 @@ def _name_borders(
 
 
 class _Side:
-    """What the classes show of one column."""
+    """The released values of the classes in one column."""
 
     def __init__(self, column: ColumnLoss, codes: Ints, label: Ints, bound: BoundTable) -> None:
         self.column = column

@@ -1,4 +1,4 @@
-"""From what a search proposed to what is written, and how that would be judged.
+"""From the classes of a search to released values, and how a reader would judge them.
 
 The last word has `verify`, on the file itself. Whoever chooses between several ways of writing a
 release asks the same requirements beforehand, about the same classes: rows that are released alike.
@@ -31,7 +31,7 @@ from tclose.utility.loss import Quasi, code_quasi, partition_loss, weigh_loss
 
 
 def recode_outcome(bound: BoundTable, outcome: Outcome) -> Recoding:
-    """What the classes of an outcome are released as, and what is lost by that."""
+    """The released values of an outcome's classes, and their loss."""
     quasi, release = code_quasi(bound), bound.policy.release
     how = "local" if release.covers_values else release.recoding
     if outcome.levels is not None and release.covers_values:
@@ -47,7 +47,9 @@ def recode_classes(bound: BoundTable, quasi: Quasi, label: Ints, how: str = "loc
 
 
 def _widen_borders(bound: BoundTable, recoding: Recoding) -> Recoding:
-    """The same with the ends of intervals at multiples of what the policy says, and that loss."""
+    """Widens the ends of intervals to the multiples that the policy states, and recomputes the
+    loss.
+    """
     steps = {name: bound.policy.columns[name].borders for name in bound.classes.quasi}
     if not any(steps.values()):
         return recoding
@@ -71,7 +73,8 @@ def _widen_borders(bound: BoundTable, recoding: Recoding) -> Recoding:
 def recode_and_repair(
     bound: BoundTable, population: Cells | None, problem: SearchProblem, outcome: Outcome
 ) -> tuple[Outcome, Recoding]:
-    """The same where classes that are released alike, one class to every reader, keep the promise.
+    """Recodes an outcome, and merges classes until the promise holds for a reader, who sees classes
+    with equal released values as one.
 
     Their union does so by itself, unless classes have persons in common. Then such classes become
     one before all are judged, and repaired where they fail. Every round leaves fewer classes.

@@ -57,7 +57,9 @@ def _divide(
     cuts: Sequence[PlanNode], column: str, whole: Region,
     split: Callable[[PlanCut, Region], tuple[Region, Region]],
 ) -> list[Region]:  # fmt: skip
-    """What the cuts of a column leave of the whole to each node; children come after parents."""
+    """The part of a column's values that belongs to each node of the cuts; children come after
+    parents.
+    """
     regions = [whole] * len(cuts)
     for at, step in enumerate(cuts):
         if isinstance(step, PlanCut):

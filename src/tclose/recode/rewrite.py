@@ -104,7 +104,7 @@ class ReleasedRows(ABC):
 
     @abstractmethod
     def translation(self) -> Translation:
-        """The same for an engine that rewrites its rows by itself."""
+        """The rewriting as a table, for an engine that rewrites its own rows."""
 
     @property
     def is_translatable(self) -> bool:
@@ -146,7 +146,7 @@ class TranslatedRows(ReleasedRows):
         return (batch.cast(schema) for batch in self.source.join(self.how))
 
     def translation(self) -> Translation:
-        """What the fragments of the table came to."""
+        """The rewriting of all fragments, as a table."""
         return self.how
 
     def to_frame(self, data: Any) -> Any:
@@ -163,7 +163,9 @@ class TranslatedRows(ReleasedRows):
 
 @dataclass(frozen=True)
 class Rewriter(ReleasedRows):
-    """Turns the rows of a table into those of a release; release.md says what changes."""
+    """Rewrites the rows of a table as those of its release; docs/reference/release.md lists what
+    changes.
+    """
 
     bound: BoundTable
     rows: Rows
@@ -186,12 +188,12 @@ class Rewriter(ReleasedRows):
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def translation(self) -> Translation:
-        """The same for an engine that rewrites its rows by itself."""
+        """The rewriting as a table, for an engine that rewrites its own rows."""
         return translate(self.bound, self.recoding, self.pseudonyms)
 
     @property
     def is_translatable(self) -> bool:
-        """Whether nothing is added, and no cell told apart by what is not in the table."""
+        """Whether no column is added, and every cell can be identified by columns of the table."""
         return not self.bound.further and not self.bound.policy.release.add
 
     def to_frame(self, data: Any) -> Any:
@@ -232,7 +234,7 @@ class Rewriter(ReleasedRows):
 
     @cached_property
     def _added(self) -> Texts:
-        """The further columns of ranges, told by what each class is released as."""
+        """The additional columns with the ends of ranges."""
         found: Texts = {}
         for name, (column, end) in self.bound.policy.added_columns.items():
             kind = self.bound.cells.dictionaries[column].kind
@@ -287,7 +289,7 @@ def _choose_change(bound: BoundTable, recoding: Recoding, name: str) -> ChangeKi
 def translate(
     bound: BoundTable, recoding: Recoding, pseudonyms: Pseudonyms, *, by_cells: bool = False
 ) -> Translation:
-    """What the rows of every released cell become, as a table that an engine joins with its own.
+    """The released values of every cell, as a table that an engine can join with its own.
 
     Rows are told apart by the quasi-identifiers alone where these decide about everything, unless
     all columns of a cell are asked for.
@@ -316,7 +318,7 @@ def translate(
 def _choose_keys(
     bound: BoundTable, recoding: Recoding, kept: Ints, *, by_cells: bool
 ) -> tuple[tuple[str, ...], Ints]:
-    """The columns that tell cells apart, and the released cells with each of their values once."""
+    """The columns that identify a cell, and the cells with each of their key values once."""
     if not recoding.sensitive and not by_cells:
         owner = bound.classes.cell_class
         _, first = group_codes([owner])

@@ -37,7 +37,7 @@ NO_SETS = np.zeros((0, 0), dtype=np.bool_)
 
 @dataclass(frozen=True)
 class Shape:
-    """One column: what each class covers, and the code of each of a table's cells.
+    """One column: what each class covers, and the code of each cell of a table.
 
     Codes run along the number line, the leaves of the hierarchy, or the values; a missing value has
     the code after the last, a value that the column has no place for has −1.
@@ -119,7 +119,7 @@ class Shape:
         return np.where(gap, self.missing[chosen], inside) | self.anything[chosen]
 
     def widen(self, cell: Ints, chosen: Ints) -> Shape:
-        """The classes as they are released with some cells in them."""
+        """The classes widened to cover some further cells."""
         code = self.code[cell]
         has_place = (code >= 0) & (code < self.known)
         owner, code_there = chosen[has_place], code[has_place]
@@ -143,7 +143,7 @@ class Shape:
         return replace(self, low=low, high=high, missing=missing, anything=anything, node=node)
 
     def key(self) -> Ints:
-        """A number for each class; those that are released alike have the same."""
+        """A number for each class; classes with equal released values have the same number."""
         if self.is_set:
             rows = [self.anything, self.missing, *np.packbits(self.member, axis=1).T]
         else:
@@ -158,7 +158,7 @@ class Shape:
         return np.asarray(moved | (self.missing != other.missing))
 
     def losses(self) -> Floats:
-        """[classes]: what is lost in this column."""
+        """[classes]: the loss in this column."""
         if self.is_set:
             loss = self.column.of_sets(self.member.sum(axis=1) + self.missing)
         else:
@@ -167,7 +167,9 @@ class Shape:
         return np.where(self.anything, 1.0, loss)
 
     def write(self, before: Shape, words: Released) -> Released:
-        """What every class is released as; those that cover what they did keep their words."""
+        """The released value of every class; a class that covers the same values as before keeps
+        its text.
+        """
         values = list(words.values)
         for at in np.flatnonzero(self.differs_from(before)).tolist():
             values[at] = self._write_class(at)

@@ -1,4 +1,4 @@
-"""What becomes of suppressed rows, those that a search leaves out: `release.leftover` of a policy.
+"""What happens to the rows that a search leaves out: `release.leftover` of a policy.
 
 Rows that come back change the distribution that every class is compared with, so all classes are
 judged again: release.md says which rows then go on, which classes are merged, and when rows
@@ -63,7 +63,7 @@ Treated = tuple[Recoding, SuppressedRows]
 
 
 def mask_recoding(bound: BoundTable, outcome: Outcome, recoding: Recoding) -> Recoding:
-    """The same release with the sensitive values masked that the search masked."""
+    """The recoding with those sensitive values masked that the search chose to mask."""
     if outcome.masked is None:
         return recoding
     hide = bound.policy.search.masking == "hide"
@@ -74,7 +74,7 @@ def mask_recoding(bound: BoundTable, outcome: Outcome, recoding: Recoding) -> Re
 def treat_suppressed(
     bound: BoundTable, population: Cells | None, outcome: Outcome, recoding: Recoding
 ) -> Treated:
-    """The same release with its suppressed rows treated as the policy says (but for `drop`)."""
+    """The recoding with its suppressed rows treated as the policy says (not for `drop`)."""
     asked: Treatment = bound.policy.release.leftover
     gone = recoding.label < 0
     if not gone.any():
@@ -90,7 +90,7 @@ def treat_suppressed(
 
 @dataclass(frozen=True)
 class _Case:
-    """A release with suppressed rows, and what is asked of them."""
+    """A release with suppressed rows and the treatment that is wanted."""
 
     bound: BoundTable
     population: Cells | None
@@ -210,7 +210,7 @@ class _Case:
 
 
 def _merge_failing(bound: BoundTable, population: Cells | None, label: Ints) -> Ints | None:
-    """The same classes, each that breaks the promise merged with the one that repairs it cheapest.
+    """Merges every class that breaks the promise with the one that repairs it at the least loss.
 
     None where merging cannot help: where the promise is not one that merging keeps, or cannot be
     judged by the compiled rules. Whoever calls this judges the result by the requirements.

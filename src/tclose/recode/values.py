@@ -1,4 +1,4 @@
-"""What each class is released as, column by column: intervals, ancestors, sets, or centroids.
+"""The released values of each class, column by column: intervals, ancestors, sets, or centroids.
 
 release.md has the forms; `tclose.data.encode.labels` reads all of them back.
 """
@@ -66,7 +66,7 @@ class Recoding:
     """Full-domain: the class of each cell, whether it is released or not."""
 
     def with_label(self, label: Ints, rows: Ints) -> Recoding:
-        """The same classes with other cells (of so many rows) in them."""
+        """The same classes with other cells in them, which stand for these numbers of rows."""
         names = [released.column for released in self.released]
         return replace(self, label=label, loss=weigh_loss(names, self.loss.classes, rows, label))
 
@@ -87,7 +87,7 @@ def merge_alike(columns: Sequence[Released]) -> tuple[tuple[Released, ...], list
 
 
 def count_released(recoding: Recoding) -> int:
-    """How many classes a reader counts: those that are released alike are one."""
+    """The number of classes a reader sees: classes with equal released values count as one."""
     number = np.array(merge_alike(recoding.released)[1], dtype=np.int64)
     return len(np.unique(number[recoding.label[recoding.label >= 0]]))
 
@@ -95,7 +95,7 @@ def count_released(recoding: Recoding) -> int:
 def write_values(
     bound: BoundTable, quasi: Quasi, label: Ints, *, recoding: str = "local"
 ) -> tuple[Released, ...]:
-    """What every class is released as: locally recoded, or by the centroid that is asked for."""
+    """The released values of every class: recoded locally, or by the chosen centroid."""
     classes = int(label.max(initial=-1)) + 1
     kept = np.flatnonzero(label >= 0)
     result = []
@@ -199,7 +199,7 @@ def quote_member(text: str) -> str:
 
 
 def _texts(column: ColumnLoss, dictionary: Dictionary) -> tuple[list[str], list[str]]:
-    """The text of each code; where several texts are the same number, its first and its last."""
+    """The text of each code; if several texts are the same number, its first and its last."""
     if column.kind == "tree" and column.hierarchy is not None:
         leaves = [column.hierarchy.labels[int(leaf)] for leaf in column.place]
         return leaves, leaves

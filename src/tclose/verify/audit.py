@@ -66,7 +66,7 @@ SAME = 1e-13
 
 @dataclass(frozen=True, repr=False)
 class Audit(Tabular):
-    """How private a table is: what was promised, what it attains, which classes break it.
+    """The result of an audit: what is promised, what the table attains, and which classes break it.
 
     Class numbers count from 1 in the order of the quasi-identifiers' values.
     """
@@ -169,8 +169,9 @@ def audit_bound(
     progress: Progress = lambda step: None,
     supersets: Sequence[SupersetRecord] = (),
 ) -> Audit:
-    """Measures every promise of the policy and, if asked, all that is worth knowing besides. Where
-    `supersets` are named for (n, t)-closeness, classes are judged by these."""
+    """Measures every promise of the policy and, on request, further measures that are worth
+    knowing. With `supersets` for (n, t)-closeness, classes are compared with these.
+    """
     classes = bound.classes
     stated, further = list_requirements(bound, population, measure_all=measure_all)
     if supersets:
@@ -273,7 +274,7 @@ def judge_stars(classes: Classes, stated: Sequence[Requirement]) -> Iterator[Ver
 def list_requirements(
     bound: BoundTable, population: Cells | None = None, *, measure_all: bool
 ) -> tuple[list[Requirement], list[Requirement]]:
-    """What is promised and, if asked or nothing is, what else is worth knowing."""
+    """The promised requirements, followed by the others on request or if nothing is promised."""
     stated = state_requirements(bound, population)
     if stated and not measure_all:
         return stated, []
@@ -285,7 +286,7 @@ def list_requirements(
 def list_part_requirements(
     summary: TableSummary, *, measure_all: bool
 ) -> tuple[list[Requirement], list[Requirement]]:
-    """The same of what can be judged in each part."""
+    """The same list, restricted to requirements that can be judged part by part."""
     stated, further = list_requirements(summary.example(), measure_all=measure_all)
     return stated, [each for each in further if not each.capabilities.whole_table]
 
@@ -358,7 +359,7 @@ def _judge_part(summary: TableSummary, measure_all: bool, table: pa.Table) -> Pa
 def _rank_part(
     summary: TableSummary, spreads: Sequence[float], table: pa.Table
 ) -> list[tuple[Rank, Key, ClassReport]]:
-    """The worst classes of a part; the spreads are those of the whole table's margins."""
+    """The worst classes of a part; spreads are those of the margins in the whole table."""
     classes = summary.part(table).classes
     stated = [each for each in state_requirements(summary.example()) if _judges_classes(each)]
     measured = {
@@ -384,12 +385,12 @@ def _count_before(summary: TableSummary, keys: Sequence[Key], table: pa.Table) -
 
 
 def _judges_classes(requirement: Requirement) -> bool:
-    """Whether something is promised of the classes as they are released."""
+    """Whether any requirement is promised of the released classes."""
     return requirement.adversary == "knows_class" and requirement.required is not None
 
 
 def _find_worst(parts: Sequence[Judgement]) -> Judgement:
-    """What the table attains: the worst value, of the first class that attains it."""
+    """The worst value of a requirement, and the first class that attains it."""
     found = parts[0]
     for part in parts[1:]:
         worse = _compare(found.measured, part.measured)

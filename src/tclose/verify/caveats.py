@@ -1,5 +1,5 @@
-"""What is said of a table besides its requirements: what counting leaves open, and columns of a
-release that are not what the policy says of them.
+"""Notes on a table beside its requirements, and columns of a release that the policy does not
+allow.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def find_caveats(bound: BoundTable) -> Iterator[str]:
 
 
 def judge_identifiers(policy: Policy, source: Source, rows: int, classes: int) -> Iterator[Verdict]:
-    """A broken promise for every identifier of a release that is not what the policy says."""
+    """A broken promise for every identifier that is not released in the stated form."""
     how = policy.release.identifiers
     named = dict.fromkeys(policy.identifiers, how)
     if policy.subject is not None:
@@ -97,7 +97,7 @@ def _count_raw(source: Source, name: str, form: str) -> int:
 
 
 def judge_added(policy: Policy, source: Source, counts: SizeSummary) -> Iterator[Verdict]:
-    """A broken promise for every added column that tells more than the value that it is beside."""
+    """A broken promise for every added column that reveals more than its own column does."""
     for name, (of, end) in policy.added_columns.items():
         if name not in source.columns or of not in source.columns:
             continue

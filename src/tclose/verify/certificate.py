@@ -1,4 +1,4 @@
-"""What was promised and attained, with the hashes that say of which file; no raw value.
+"""The certificate: what is promised and attained, and hashes of the files. It holds no raw value.
 
 No hash is among them of a table, or of anything built from its values, as few values can be guessed
 from their hash: those stay in the plan. Nothing in a certificate is believed: it is held against a
@@ -29,7 +29,7 @@ EARLIER = "only in certificates of earlier versions: now in the plan, which stay
 
 
 class Hashes(Record):
-    """The SHA-256 of what was promised, and of what was written."""
+    """SHA-256 hashes of the promise and of the written release."""
 
     policy: str
     promise_files: dict[str, str] | None = Field(
@@ -43,7 +43,7 @@ class Hashes(Record):
 
 
 class SizesRecord(Record):
-    """What the sizes of the classes say."""
+    """The sizes of the classes."""
 
     classes: int
     smallest: int
@@ -84,7 +84,7 @@ class OptimalityRecord(Record):
 
 
 class LossRecord(Record):
-    """What was lost, on the whole and by column: 0 nothing, 1 everything."""
+    """The loss of the release, overall and by column: 0 nothing lost, 1 everything lost."""
 
     measure: str
     overall: float
@@ -120,7 +120,7 @@ class LeftoverRecord(Record):
 
 
 class MaskedRecord(Record):
-    """Which sensitive values a search hid, or told as a group, to divide classes further."""
+    """Sensitive values that the search hid or generalized to divide classes further."""
 
     how: Literal["generalize", "hide"]
     rows: dict[str, int] = Field(description="by attribute, the rows with a masked value")
@@ -148,7 +148,7 @@ class ProjectionRecord(Record):
 
 
 class AttackRecord(Record):
-    """What somebody could learn from the tables of a release together."""
+    """What an attacker could learn from the tables of a release together."""
 
     attack: str
     attribute: str | None
@@ -161,7 +161,7 @@ class AttackRecord(Record):
 
 
 class GivenRecord(Record):
-    """Earlier releases about the same people, together with which the promise holds as well."""
+    """Earlier releases about the same people, with which the promise holds jointly."""
 
     releases: tuple[str, ...] = Field(description="their hashes, as their own certificates say")
     groups: int = Field(description="groups of people who are in the same classes of all releases")
@@ -170,7 +170,7 @@ class GivenRecord(Record):
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """This record as a sentence."""
         many = len(self.releases)
         held = f"; {rows_text(self.left_out)} of other groups left out" if self.left_out else ""
         return (
@@ -237,7 +237,7 @@ class Origin(Record):
 
 
 class SignatureRecord(Record):
-    """Who stands for a certificate: an Ed25519 signature of all its other lines."""
+    """The Ed25519 signature of all other lines of the certificate, and who signed."""
 
     algorithm: Literal["ed25519"] = "ed25519"
     public_key: str = Field(description="32 bytes, in base 64")
@@ -245,7 +245,7 @@ class SignatureRecord(Record):
 
 
 class CertifiedCounts(VersionedRecord):
-    """What was counted on the written release."""
+    """The counts of the written release."""
 
     tclose_certificate: Literal[2] = 2
     holds: bool
@@ -274,7 +274,7 @@ class Certificate(Origin, CertifiedCounts):
     format: ClassVar[int] = 2
 
     def of_file(self, output_hash: str) -> Certificate:
-        """The same certificate for a file with this hash."""
+        """A copy of the certificate for a file with this hash."""
         hashes = self.hashes.model_copy(update={"output": output_hash})
         return self.model_copy(update={"hashes": hashes})
 
@@ -312,7 +312,7 @@ def certify(
 
 
 def read_context(policy: JsonObject) -> JsonObject | None:
-    """What a policy says of recipient, purpose and controls, as a certificate repeats it."""
+    """The recipient, purpose and controls that the policy states, for the certificate."""
     context = policy.get("context")
     return context if isinstance(context, dict) else None
 

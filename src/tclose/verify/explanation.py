@@ -282,7 +282,7 @@ def _unite_shares(shares: tuple[Share, ...], label: dict[str, str]) -> tuple[Sha
 
 
 def _unite_steps(steps: tuple[Step, ...], label: dict[str, str]) -> tuple[Step, ...]:
-    """Steps between the same two ranges as one: masses and costs are added up."""
+    """Merges steps between the same two ranges, adding up their masses and costs."""
     sums: dict[tuple[str, str], tuple[Fraction, Fraction]] = {}
     for step in steps:
         ends = (label.get(step.source, step.source), label.get(step.target, step.target))
@@ -292,7 +292,7 @@ def _unite_steps(steps: tuple[Step, ...], label: dict[str, str]) -> tuple[Step, 
 
 
 def _rows(classes: Classes, attribute: Attribute, at: int, counts: Counts) -> Counts:
-    """How many rows of a class have each value: what was counted, unless that was weighed."""
+    """The rows of a class by value: as counted, unless the distribution is weighted."""
     if classes.cell_weight is None and attribute.name not in classes.masked:
         return counts
     code = classes.cell_codes[attribute.name]

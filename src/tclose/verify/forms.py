@@ -54,7 +54,7 @@ CAVEATS: dict[Form, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Recount:
-    """What was counted on the tables of a release."""
+    """The recount of all tables of a release in several tables."""
 
     layout: Layout
     audits: Mapping[str, Audit] = field(repr=False)
@@ -64,7 +64,7 @@ class Recount:
 
     @property
     def holds(self) -> bool:
-        """Whether every promise holds, and the tables are what they should be."""
+        """Whether every promise holds and the tables have the right form."""
         kept = all(audit.holds is not False for audit in self.audits.values())
         fitting = all(check.confirmed is not False for check in self.checks)
         return bool(self.audits) and kept and fitting
@@ -157,7 +157,7 @@ def refuse_unjudged(policy: Policy, form: Form) -> None:
 
 
 def part_policy(policy: Policy, layout: Layout, part: LayoutFile) -> Policy:
-    """What is promised about one table: a group's number is all that tells its rows apart.
+    """The policy for one table of several, whose only quasi-identifier is the group number.
 
     Columns that are neither quasi-identifiers nor sensitive are in the first projection only, so
     that they do not tie the projections together. Of groups, closeness to a superset becomes
@@ -187,7 +187,7 @@ def part_policy(policy: Policy, layout: Layout, part: LayoutFile) -> Policy:
 
 
 def recount_form(policy: Policy, layout: Layout, sources: Mapping[str, Source]) -> Recount:
-    """Counts every table from scratch and judges what the policy promises about its columns.
+    """Recounts every table from scratch and judges what the policy promises of its columns.
 
     A table must have the columns that it should have, and no others.
     """
@@ -261,7 +261,9 @@ def _complete(policy: Policy, layout: Layout) -> Iterator[Check]:
 
 
 def _agreeing(layout: Layout, audits: Mapping[str, Audit]) -> Iterator[Check]:
-    """Whether all tables of Anatomy have the same groups of the same sizes."""
+    """Checks that all tables have the same number of rows, or (Anatomy) the same groups of the same
+    sizes.
+    """
     if layout.form == "projections":
         rows = {audit.rows for audit in audits.values()}
         yield Check("rows of every table", "the same", f"{len(rows)} numbers", len(rows) == 1)

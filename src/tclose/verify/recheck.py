@@ -1,4 +1,4 @@
-"""A certificate held against a fresh count: lines are recounted, compared, or said to be told."""
+"""Compares a certificate with a fresh recount, line by line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNTED = (
 
 @dataclass(frozen=True)
 class Check:
-    """One line of a certificate, held against what was counted. None: cannot be recounted."""
+    """One line of a certificate compared with the recount; None: it cannot be recounted."""
 
     line: str
     stated: str
@@ -80,7 +80,9 @@ def compare(line: str, stated: JsonValue, counted: JsonValue) -> Check:
 def compare_requirements(
     stated: Sequence[RequirementRecord], counted: Iterable[RequirementRecord]
 ) -> Iterator[Check]:
-    """One line per requirement: asked, attained, the verdict, and the classes that fail."""
+    """One check per requirement: its threshold, what is attained, the verdict, and the failing
+    classes.
+    """
     mine = {record.name: record for record in counted}
     for record in stated:
         other = mine.pop(record.name, None)
@@ -97,7 +99,7 @@ def _compare_sizes(stated: Certificate, counted: SizesRecord) -> Iterator[Check]
 
 
 def _compare_notes(stated: Certificate, counted: Sequence[str] | None) -> Iterator[Check]:
-    """Whether the notes are those of a recount; one of a table in parts makes none."""
+    """Compares the notes with those of the recount; audits in parts make no notes."""
     if stated.notes is not None:
         strange = [note for note in stated.notes if note not in (counted or ())]
         words = f"{len(strange)} of them not found" if strange else "the same"

@@ -1,4 +1,4 @@
-"""Signatures of certificates: who stands for one, by Ed25519 (`cryptography`, the extra `sign`)."""
+"""Ed25519 signatures of certificates (`cryptography`, the extra `sign`)."""
 
 from __future__ import annotations
 

@@ -61,8 +61,9 @@ def _find_places(numbers: Sequence[int], count: int) -> Ints | None:
 def number_supersets(
     bound: BoundTable, columns: Mapping[str, Labels], records: Sequence[SupersetRecord]
 ) -> tuple[SupersetRecord, ...]:
-    """The same records in the numbers of a table's classes, which begin with 1; theirs begin with 0
-    and are told by what each class is released as (`columns`). None where a class is not found."""
+    """Translates supersets of a plan to the class numbers of a written table, which begin with 1.
+    Classes are found by their released values (`columns`); empty if one is not found.
+    """
     classes = bound.classes
     shown: dict[tuple[str | None, ...], int] = {}
     labels = [(*classes.dictionaries[name].labels, None) for name in classes.quasi]
@@ -147,7 +148,7 @@ def _rank_ends(
 
 
 def _read_members(labels: Labels) -> Flags:
-    """[values, members]: what each set names, a value that is no set by itself."""
+    """[values, members]: the members of each set; a value that is no set is its only member."""
     named: list[list[str] | None] = []
     for label in labels:
         found = None if label is None else SET.match(label)

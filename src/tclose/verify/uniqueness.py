@@ -63,7 +63,7 @@ class PopulationUniques:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """The estimate as a sentence."""
         return (
             f"{self.sample_uniques:,} rows are unique in the table; of {self.population_size:,} "
             f"people that it was drawn from, about {self.estimate:,.0f} are estimated to be unique "
@@ -113,7 +113,7 @@ def estimate_uniques(sizes: Ints, population_size: int) -> PopulationUniques:
 
 
 def estimate_zayatz(spectrum: dict[int, int], population_size: int) -> float:
-    """Zayatz (1991): Bayes' rule, with the sample's class sizes for those of the population.
+    """Zayatz (1991): Bayes' rule with the class sizes of the sample as prior.
 
     P(unique | alone in the sample) = S_1 h(1) / Σ_j S_j h(j), where h(j) is the hypergeometric
     chance that of a class of j people exactly one was drawn.

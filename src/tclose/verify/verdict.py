@@ -1,4 +1,4 @@
-"""What a table attains in one requirement, how that is written down, and the worst classes."""
+"""The verdict on one requirement, how it is written down, and the worst classes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RequirementRecord(Record):
 
     @property
     def name(self) -> str:
-        """What tells it from the other requirements of a certificate."""
+        """A name that is unique among the requirements of a certificate."""
         parts = (self.table, self.requirement, self.attribute, self.distance, self.reading)
         return " ".join(part for part in parts if part)
 
@@ -79,7 +79,7 @@ class SizeSummary:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a table attains in one requirement. `holds` is None where that cannot be decided."""
+    """What a table attains in one requirement. `holds` is None if that cannot be decided."""
 
     requirement: str
     attribute: str | None
@@ -99,7 +99,7 @@ class Verdict:
 
     @property
     def adversary(self) -> Adversary:
-        """Against whom it is judged."""
+        """The adversary against whom the requirement is judged."""
         return ADVERSARIES.get(self.reading, "knows_class")
 
     @property
@@ -141,7 +141,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What classes attain in one requirement: those of a table, or of one of its parts."""
+    """What the classes of a table, or of one of its parts, attain in one requirement."""
 
     measured: Measurement
     worst: int
@@ -157,7 +157,7 @@ class Judgement:
 
     @classmethod
     def of(cls, found: Evaluation, classes: Classes) -> Judgement:
-        """Adds up what was measured of every class."""
+        """Adds up the measurements of all classes."""
         measured, seen = found.measured, found.seen
         worst = int(seen.origin[measured.worst])
         return cls(
@@ -215,7 +215,7 @@ class ClassReport:
 
 
 def find_worst(classes: Classes, verdicts: Sequence[Verdict]) -> tuple[ClassReport, ...]:
-    """The classes that break the most promises, then those that break them by most."""
+    """The worst classes: those that break most promises, then those that miss them by most."""
     promised = [verdict for verdict in verdicts if verdict.required is not None]
     plain = {v.title: v.measurement for v in promised if v.adversary == "knows_class"}
     spreads = [largest_margin(measured.margin) for measured in plain.values()]

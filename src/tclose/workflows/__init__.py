@@ -1,4 +1,4 @@
-"""What a user asks for: audit, verify, explain, anonymize, apply, split, and so on.
+"""The public verbs, one per file: audit, verify, explain, anonymize, apply, split, and so on.
 
 Each wires the rooms below together and computes nothing: open, bind the policy to the table,
 compile its constraints, search, recode, write, recount, certify. Nothing that proposes certifies:

@@ -136,7 +136,9 @@ def anonymize(
 def search_and_publish(
     job: Job, task: SearchTask, on_cancel: Callable[[Outcome], bool]
 ) -> Release | Unproven:
-    """Search, recode, write, recount, certify; what a recount does not confirm is not there."""
+    """Searches, recodes, writes, recounts and certifies; `Unproven` if the recount fails, and then
+    no file is left.
+    """
     found = task.search()
     if found.stopped == "cancelled" and not on_cancel(found):
         raise nothing_kept()
@@ -152,7 +154,9 @@ def search_and_publish(
 
 
 def foresee_work(task: SearchTask, usual: Budget) -> Iterator[str]:
-    """What a search of a large table takes, where nobody has said what it may take."""
+    """A note on how long the search of a large table takes, if the default effort grew with the
+    table.
+    """
     budget, threads = task.budget, task.budget.count_threads()
     if budget.work > usual.work:
         cores = "1 core" if threads == 1 else f"{threads} cores"

@@ -1,4 +1,4 @@
-"""attack: what somebody who means ill could learn from a release."""
+"""attack: what an attacker could learn from a release."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def attack(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> AttackReport:
-    """What could somebody who means ill learn from a release? Every known attack, as findings.
+    """Tries every known attack on a release, and reports what each one finds.
 
     `release` is a path, a frame, or a `Release`, which has a policy of its own.
     The original's quasi-identifiers, a population table and another release about the same people

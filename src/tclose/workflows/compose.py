@@ -1,4 +1,4 @@
-"""compose: a release judged together with earlier ones about the same people."""
+"""compose: judges a release together with earlier ones about the same people."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def compose(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Audit:
-    """Does the promise hold of people who are in the same class of every release?
+    """Judges the promise for groups of people who share a class in every one of several releases.
 
     Whoever finds a person's class in each of several releases knows that the person is among those
     in all of these classes. These groups are judged by the policy, exactly, as an audit judges

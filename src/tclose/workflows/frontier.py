@@ -141,7 +141,7 @@ def _describe_budget(budget: Budget, points: int, names: Sequence[str]) -> str:
 
 
 def _choose_measure(name: str, bound: BoundTable) -> Callable[[Outcome], float]:
-    """What a proposal loses by a measure; the less the better.
+    """Returns the function that gives the loss of a proposal; smaller is better.
 
     Sizes and the loss that searches make least follow from the proposal itself. For any other
     measure the rows are recoded in memory and held against the original.

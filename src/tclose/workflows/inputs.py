@@ -1,4 +1,4 @@
-"""What a caller gives: a table, its policy (or a draft), the population, the limits of a search."""
+"""Reads what a caller passes in: the table, its policy (or a draft), the population, the budget."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LISTED = re.compile(r"""\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]+))""")
 
 @dataclass(frozen=True)
 class OpenTable:
-    """A table that was opened, its policy, and what is wrong with the policy's text."""
+    """An opened table with its policy, and the problems found in the policy's text."""
 
     policy: Policy | None
     problems: tuple[Problem, ...]
@@ -54,7 +54,9 @@ class OpenTable:
         return bind(self.policy, self.source, self.problems, unknown_values=unknown_values)
 
     def bind_or_summarize(self) -> BoundTable | TableSummary:
-        """The same; a table with too many cells for one place is counted column by column."""
+        """Binds the policy, or summarizes a table with too many cells for one place column by
+        column.
+        """
         bound = bind_within_limit(self.policy, self.source, self.problems)
         return bound or summarize_table(self.policy, self.source, self.problems)
 
@@ -125,12 +127,14 @@ def population_for(data: Any, population: Any) -> Any:
 
 
 def supersets_for(data: Any) -> Sequence[SupersetRecord]:
-    """What the classes of a release are close to, as its certificate names it."""
+    """The supersets that a release's certificate names for (n, t)-closeness; empty for other
+    tables.
+    """
     return (data.certificate.supersets or ()) if is_release(data) else ()
 
 
 def require_policy(data: Any, policy: PolicyLike | None) -> PolicyLike:
-    """The same; raises where there is none."""
+    """The policy that is given, or that of a release; raises UsageError if there is neither."""
     found = policy_for(data, policy)
     if found is None:
         raise UsageError(
@@ -211,8 +215,8 @@ def check(
 def assess(
     data: Any, policy: PolicyLike, *, population: Any = None, reading: Reading = AS_FOUND
 ) -> tuple[str, ...]:
-    """Ties a policy to a table and tells how large its classes have to be; raises PolicyError also
-    with every promise that no release of the table can keep.
+    """Binds a policy to a table and reports how large its classes must be; raises PolicyError for a
+    policy that does not fit, and for promises that no release of the table can keep.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [20, 30, 40, 50], "ill": ["a", "b", "a", "b"]})
@@ -285,7 +289,9 @@ def _name_columns(
 def _read_thresholds(
     thresholds: Thresholds, sensitive: list[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Thresholds such as "k=5,t=0.2": those of the table, and those of every sensitive column."""
+    """Reads thresholds such as "k=5,t=0.2": those of the table, and those of every sensitive
+    column.
+    """
     texts = (
         [thresholds] if isinstance(thresholds, str) else [f"{n}={v}" for n, v in thresholds.items()]
     )
@@ -375,7 +381,7 @@ def budget_of(
     cancelled: Callable[[], bool],
     progress: Callable[[SearchProgress], None],
 ) -> Budget:
-    """What a search may spend. Where any limit is asked for, the policy's limits do not count."""
+    """The budget of a search. If the caller sets any limit, those of the policy are ignored."""
     from tclose.search import Budget  # an audit starts without it
 
     for name, limit in (("seconds", seconds), ("effort", effort)):

@@ -1,4 +1,4 @@
-"""measure: what a release is still good for."""
+"""measure: how useful a release still is."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def measure(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Utility:
-    """What is a release still good for? Every measure of utility, ours or anybody's release.
+    """Measures the utility of a release, made by tclose or by any other program, in every way we
+    know.
 
     `original` is the table as it was; `release` is a path, a frame, or a `Release`, which has a
     policy of its own. Rows are linked by their order, or

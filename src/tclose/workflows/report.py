@@ -1,4 +1,4 @@
-"""Reports on audits, verified tables and releases: wires what was counted to what people read."""
+"""report: reports on audits, on verified tables and on releases."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def release_report(
     attacks: bool = True,
     progress: Progress = lambda step: None,
 ) -> Document:
-    """The report on a release beside the table that it was made from, with a frontier if given.
+    """The report on a release beside its original table, with a frontier if one is given.
 
     A release that is a file is read again as it is now: it was counted under another name while
     written.
@@ -131,7 +131,7 @@ def release_report(
 
 
 def _attack(audit: Audit, edition: Edition, **asked: Any) -> CountedTable:
-    """A table with what attacks find in it; for users, who are told of none, none is tried."""
+    """A table with the findings of all attacks; none are tried for the edition for users."""
     if edition == "users":
         return CountedTable(audit)
     return CountedTable(audit, attack_release(audit.bound, **asked))

@@ -86,7 +86,9 @@ class Split:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What this form does not protect, and what its tables tell together."""
+        """What this form of release does not protect, and what its tables reveal when they are
+        joined.
+        """
         return (*CAVEATS[self.form], *(finding.sentence for finding in self.findings))
 
     def __str__(self) -> str:

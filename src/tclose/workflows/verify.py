@@ -43,7 +43,7 @@ def verify(
     reading: Reading = AS_FOUND,
     progress: Progress = lambda step: None,
 ) -> Audit:
-    """Recounts a table from scratch and judges what the policy promises, nothing else.
+    """Recounts a table from scratch and judges the promises of the policy, nothing else.
 
     `data` is a path, a frame, or a `Release`, which is judged by its own policy if none is given.
     (n, t)-closeness is judged by the parts of the table that a `certificate` (that of a `Release`)
@@ -71,7 +71,7 @@ def verify(
 
 
 def _refuse_unjudged(path: Path) -> None:
-    """Raises where a file holds tables beside the one that is judged."""
+    """Raises if a file holds further tables, which nobody would have judged."""
     if KINDS.get(suffix_of(path)) == "excel" and path.is_file():
         from tclose.data.engines.files.excel import refuse_other_sheets
 

@@ -1,2 +1,3 @@
-"""How a release comes about once it is clear what is to be released: proposed part by part where
-the table is too large for one place, then written, counted again and certified."""
+"""Publishing a release: proposes it part by part if the table is too large for one place, writes
+it, recounts it and certifies it.
+"""

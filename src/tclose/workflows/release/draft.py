@@ -1,4 +1,4 @@
-"""What is to be released, and what a certificate says about how it came about."""
+"""A release that is about to be published, and what its certificate says of its origin."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ORDER_KEPT = (
 
 @dataclass(frozen=True)
 class Job:
-    """What a release is made from and where it goes."""
+    """The input of a release and the places where its files go."""
 
     data: Any
     """What the table was opened from."""
@@ -71,7 +71,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Draft:
-    """What is to be released, in one piece or in parts, and what a certificate says about it."""
+    """A release before it is written, in one piece or in parts, and its future certificate."""
 
     rows: ReleasedRows
     n_rows: int
@@ -106,7 +106,7 @@ def draft_recoding(
 
 
 def complete_origin(job: Job, draft: Draft) -> Origin:
-    """How the release came about, with what is to be said of the table that it was made from."""
+    """Adds the warnings, the order of rows and the cleaning of the input to a draft's origin."""
     order = job.policy.release.rows
     kept = (ORDER_KEPT,) if order == "keep" else ()
     cells = None if draft.original is None else draft.original.cells
@@ -125,7 +125,7 @@ def make_pseudonyms(key: bytes | None) -> Pseudonyms:
 
 
 def describe_loss(input_rows: int, loss: LossReport, left_out: LeftOutRecord) -> dict[str, Any]:
-    """What was read, left out and lost, and by what versions."""
+    """The fields of a certificate about input rows, rows left out, losses and versions."""
     return {
         "input_rows": input_rows,
         "left_out": left_out,
@@ -135,13 +135,15 @@ def describe_loss(input_rows: int, loss: LossReport, left_out: LeftOutRecord) ->
 
 
 def list_cleaned(source: Source) -> dict[str, CleanedRecord] | None:
-    """What was cleaned before counting, if anything."""
+    """The columns that were cleaned before counting, and how; None if there are none."""
     found = {name: CleanedRecord(**column.describe()) for name, column in source.cleaned.items()}
     return found or None
 
 
 def hash_promise(policy: Policy) -> Hashes:
-    """The hashes of what a promise is about: no table, nothing built from its values."""
+    """Hashes of the policy and its files. No hash of the table, nor of anything built from its
+    values, since a hash of few possible values can be guessed.
+    """
     return Hashes(policy=json_hash(policy.to_json()), promise_files=hash_promise_files(policy))
 
 

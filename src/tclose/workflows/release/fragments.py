@@ -110,7 +110,9 @@ def _refuse(job: Job, summary: TableSummary, method: str, budget: Budget) -> Non
 
 
 def _share(budget: Budget, fragments: int) -> Budget:
-    """What the search of one fragment may spend; it can be sent, so it tells nobody where it is."""
+    """The budget of one fragment's search. It is sent to other processes, so it reports no
+    progress.
+    """
     seconds = None if budget.seconds is None else budget.seconds / fragments
     effort = None if budget.effort is None else budget.effort / fragments
     if seconds is None and effort is None:
@@ -134,7 +136,7 @@ def _search_fragment(
 def _cut_and_judge(
     summary: TableSummary, store: CellStore, plan: PartitionPlan
 ) -> Callable[[Ints], Flags]:
-    """Cuts the cells; tells which merged fragments break the promise as one class."""
+    """Cuts the cells; returns which merged fragments break the promise when each is one class."""
     counting = summary.counting
     if counting is None or counting.everyone is None:
         weights = () if counting is None else (counting.column,)
@@ -169,7 +171,9 @@ def _refuse_broken(broken: Flags) -> None:
 
 
 def _judge_fragments(summary: TableSummary, counts: pa.Table) -> Callable[[Ints], Flags]:
-    """Tells which merged fragments break the promise as one class; raises where the table does."""
+    """Returns which merged fragments break the promise as one class; raises if the whole table
+    does.
+    """
     stated, further = list_part_requirements(summary, measure_all=False)
     names = list(summary.attributes)
     codes = summary.codes(counts, names) if names else {}

@@ -1,4 +1,4 @@
-"""Earlier releases about the same people, which a new one must not give away together with.
+"""Releases that must keep the promise also together with earlier ones about the same people.
 
 Whoever finds a person's class in each of several releases knows that the person is among those in
 all of these classes: a *group*. Each group of the new release has to keep the promise.
@@ -94,7 +94,9 @@ class EarlierGroups:
 
 @dataclass(frozen=True)
 class GroupedTask(SearchTask):
-    """A search whose classes lie within groups, and what is certified of these."""
+    """A search whose classes stay within groups of people who share a class in every earlier
+    release.
+    """
 
     groups: EarlierGroups = field(kw_only=True)
 
@@ -168,7 +170,9 @@ class GroupedTask(SearchTask):
         return kept
 
     def draft(self, job: Job, outcome: Outcome, recoding: Recoding) -> Draft:
-        """The release with what is certified of its groups; a plan would know nothing of them."""
+        """The draft with a record of its groups, and no plan: a plan could not keep the groups'
+        promise.
+        """
         draft, given = super().draft(job, outcome, recoding), self._judge(recoding)
         origin = draft.origin.model_copy(update={"given": given})
         assert isinstance(draft.rows, Rewriter)
@@ -182,7 +186,7 @@ class GroupedTask(SearchTask):
         """Nothing implies the promise about groups."""
 
     def _judge(self, recoding: Recoding) -> GivenRecord:
-        """Counts the groups of what is to be released, and judges them."""
+        """Counts the groups of the released rows and judges them."""
         table = build_released_table(self.bound, recoding.label, recoding.released)
         requirements = state_requirements(table, None)
         classes = split_by_group(table)
@@ -210,7 +214,7 @@ def refuse_lone_key(given: Any) -> None:
 
 
 def refuse_given(bound: BoundTable | TableSummary, targets: Targets, population: Any) -> None:
-    """Raises where a release cannot be made beside earlier ones."""
+    """Raises if this release cannot be made together with earlier ones."""
     policy, wrong, hint = bound.policy, "", ""
     if isinstance(bound, TableSummary):
         wrong, hint = "the table is in parts", "allow more cells in one place (--cells)"
@@ -278,7 +282,9 @@ def find_earlier_groups(
 
 
 def _link_by_order(bound: BoundTable, other: BoundTable) -> Ints:
-    """The class of each row in a release of the same rows, by their order or by their values."""
+    """The class of each row in a release of the same rows, linked by their order or by their
+    values.
+    """
     if other.cells.n_rows == bound.cells.n_rows:
         label = align(bound, other).find_classes()
         if label is not None:
@@ -300,7 +306,7 @@ def _read_people(bound: BoundTable, column: str, pseudonyms: Pseudonyms | None) 
 
 
 def _find_labels(people: pa.Array, other: BoundTable, those: pa.Array) -> Ints:
-    """The class in another table of each person; −1 for people whom it does not have."""
+    """The class of each person in another table; −1 for people who are not in it."""
     at = find_keys(people, those, other.source.name)
     label = np.full(len(people), -1, dtype=np.int64)
     label[at[at >= 0]] = other.classes.cell_class[locate_rows(other)][at >= 0]

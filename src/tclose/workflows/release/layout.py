@@ -17,7 +17,7 @@ KINDS = ("csv", "parquet", "arrow")
 
 
 def choose_suffix(kind: str | None, data: Any) -> str:
-    """How the files are written: as asked, or like the file that was read."""
+    """The suffix of the files: the one asked for, else that of the input file."""
     if kind is None:
         found = find_files(Path(data)).kind if isinstance(data, str | Path) else "text"
         kind = found if found in KINDS else "csv"
@@ -27,7 +27,7 @@ def choose_suffix(kind: str | None, data: Any) -> str:
 
 
 def choose_sets(bound: BoundTable, form: Form, given: Sequence[Sequence[str]] | None) -> Sets:
-    """The columns that are published together: as given, or those that go together."""
+    """The sets of columns that are published together: those given, else associated columns."""
     quasi, sensitive = bound.classes.quasi, tuple(bound.attributes)
     names = (*quasi, *sensitive) if form == "slicing" else sensitive
     joint = [promise.columns for promise in bound.policy.joint]

@@ -113,7 +113,9 @@ class PartitionPlan:
 
     @classmethod
     def of(cls, sketch: CellSketch, snapped: pa.Table, size: int) -> PartitionPlan:
-        """Searches the snapped cells for parts, and assigns those with more than `size` cells."""
+        """Splits the snapped cells into parts, and assigns the parts that have more than `size`
+        cells.
+        """
         summary = sketch.summary
         codes = {name: snapped.column(name).to_numpy() for name in summary.cell_columns}
         number = snapped.column(CELLS).to_numpy()
@@ -171,7 +173,9 @@ def _find_parts(
 
 
 def _fold_codes(summary: TableSummary, codes: dict[str, Ints]) -> tuple[Ints, ...]:
-    """Numbers that together tell cells apart: the codes of as many columns as fit one number."""
+    """Folds the codes of several columns into as few numbers as possible that still identify a
+    cell.
+    """
     ties: list[Ints] = []
     room = 2**62
     for name in summary.cell_columns:

@@ -56,7 +56,7 @@ class _NotKept(TcloseError):  # noqa: N818
 def publish(
     job: Job, draft: Draft, stopped: Callable[[], bool] = lambda: False
 ) -> Release | Unproven:
-    """Writes (or frames) the release, counts it again, and certifies what was counted.
+    """Writes (or frames) the release, recounts it, and certifies what was counted.
 
     Nothing is left where its promise is not confirmed, or somebody stopped.
     """
@@ -97,7 +97,7 @@ def publish(
 def _recount(
     job: Job, draft: Draft, origin: Origin, stopped: Callable[[], bool], written: Source
 ) -> Checked:
-    """Counts what was written from scratch; certifies it where the promise holds."""
+    """Counts the written rows from scratch, and certifies them if the promise holds."""
     job.begin("recounting")
     counted = unquote_formulas(written, job.policy)
     audit = recount(job.policy, counted, job.people, partial(_name_supersets, draft.plan))
@@ -122,7 +122,8 @@ def _recount(
 
 
 def _find_formulas(job: Job, audit: Audit) -> tuple[str, ...]:
-    """What is said of texts that a spreadsheet program takes for formulas, unless they are quoted.
+    """Warnings about texts that spreadsheet programs read as formulas, unless the policy quotes
+    them.
 
     Columns that nobody counted are looked at in the table's first rows.
     """
@@ -159,7 +160,7 @@ def confirm(published: Release | Unproven) -> Release:
 
 
 def nothing_kept() -> UsageError:
-    """What is raised where a user stopped and wants nothing."""
+    """The error raised when a user stops a search and does not want its best release."""
     return UsageError("stopped; nothing was written", hint="or keep the best found so far")
 
 

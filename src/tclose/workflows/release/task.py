@@ -1,4 +1,4 @@
-"""A search with all that belongs to it: what is searched, how, and the draft that follows."""
+"""One search: the problem, the method, the budget, and the draft made from the outcome."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class SearchTask:
         return found if masking is None else mask_values(self.problem, found, masking, self.budget)
 
     def draft(self, job: Job, outcome: Outcome, recoding: Recoding) -> Draft:
-        """What a search found, with its plan and the rows that it left out, to be published."""
+        """The draft of an outcome, with its plan and the treatment of suppressed rows."""
         bound, budget = self.bound, self.budget
         leftover = treated = levels = None
         if bound.policy.release.leftover != "drop":
@@ -174,7 +174,7 @@ def refuse_infeasible(problem: SearchProblem) -> None:
 
 
 def record_trials(tried: Iterable[Trial], *, losses: bool = True) -> tuple[TrialRecord, ...]:
-    """What a search tried; with what each lost, where that is comparable."""
+    """The steps of a search for the certificate, with their losses where these are comparable."""
     return tuple(
         TrialRecord(
             step=trial.step,
@@ -186,7 +186,7 @@ def record_trials(tried: Iterable[Trial], *, losses: bool = True) -> tuple[Trial
 
 
 def _record_optimality(outcome: Outcome) -> OptimalityRecord | None:
-    """What is proved of the loss of whole columns at these levels."""
+    """The proof, if any, of how little any choice of levels can lose."""
     if outcome.levels is None or outcome.bound is None:
         return None
     return OptimalityRecord(
