@@ -37,7 +37,7 @@ def is_formula(text: str) -> bool:
 
 
 def find_formulas(columns: Mapping[str, Iterable[str | None]], output: object) -> tuple[str, ...]:
-    """What is said of a CSV file that holds such texts, by the columns that show some."""
+    """Warnings for a CSV file with such texts, by column."""
     if not is_text_file(output):
         return ()
     found = [
@@ -53,7 +53,7 @@ def find_formulas(columns: Mapping[str, Iterable[str | None]], output: object) -
 
 
 def is_text_file(output: object) -> bool:
-    """Whether what is written there is CSV."""
+    """Whether the output is a CSV file."""
     return (
         isinstance(output, str | Path)
         and not isinstance(output, Address)
@@ -62,7 +62,7 @@ def is_text_file(output: object) -> bool:
 
 
 def quote_formulas(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows with an apostrophe before every text that would be taken for a formula.
+    """The rows with an apostrophe before every text that a spreadsheet would read as a formula.
 
     >>> rows = pa.record_batch({"a": ["=1", "-1", None], "b": [-1, 2, 3]})
     >>> next(quote_formulas([rows])).column(0).to_pylist()
@@ -121,7 +121,7 @@ def _plain_kind(kind: pa.DataType) -> pa.DataType:
 
 
 def _unquote(source: Source, name: str) -> CleanedColumn | None:
-    """What becomes of the texts of a column; None where none has such an apostrophe."""
+    """The texts of a column without these apostrophes; None if it has none."""
     table = replace(source, max_cells=max(source.max_cells, VALUES)).group([name])
     raw = plain_values(table.column(name))
     quoted = pc.fill_null(pc.match_substring_regex(raw, QUOTED), False)

@@ -1,4 +1,4 @@
-"""What `init` looks at to suggest roles: counts, kinds and forms of columns, never a value."""
+"""The facts from which `init` suggests roles: counts, kinds and forms of columns, never a value."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class _Forms:
-    """What the first rows of a column look like."""
+    """The forms of values found in the first rows of a column."""
 
     looks: tuple[tuple[str, float], ...] = ()
     nulls: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ def profile_columns(source: Source) -> list[Profile]:
 
 
 def _look(values: pa.ChunkedArray) -> _Forms:
-    """What can be seen of a column without counting it."""
+    """Finds the forms of a column's values in its first rows."""
     if pa.types.is_temporal(values.type) or pa.types.is_boolean(values.type):
         return _Forms()
     texts = [as_text(value)[:LONGEST] for value in values.to_pylist() if value is not None]
@@ -157,7 +157,7 @@ def _find_builtin_list(texts: Sequence[str]) -> str:
 def _profile(
     source: Source, values: DuckSource, forms: Mapping[str, _Forms], weight: str
 ) -> dict[str, Profile]:
-    """Looks at some columns, whose values stand for as many rows as the weight says."""
+    """Counts some columns in one query; `weight` is how many rows each of the values stands for."""
     guess = source.n_rows > MANY or len(source.columns) > WIDE
     asked = ", ".join(_query(name, form, weight, guess=guess) for name, form in forms.items())
     row = iter(values.single_row(asked))

@@ -1,4 +1,4 @@
-"""What the values of a column look like: addresses, names, free text, codes, dates, gaps.
+"""Recognizes values that look like addresses, names, free text, codes, dates or missing ones.
 
 The patterns are those of the common written forms; they find what should not be passed on by
 accident, and cannot prove that a column is harmless. Nothing here returns a value.
@@ -182,7 +182,7 @@ NAMES, FREE_TEXT = "names of people", "free text"
 
 @dataclass(frozen=True)
 class ColumnPattern:
-    """What values of a column look like, and how many of them."""
+    """A kind of values found in a column, and their share."""
 
     kind: str
     share: float
@@ -196,7 +196,7 @@ class ColumnPattern:
 
 
 def find_patterns(values: Iterable[str] | Mapping[str, int]) -> list[ColumnPattern]:
-    """What texts, or texts with their counts, look like that should not be released by accident.
+    """Finds kinds of texts, given with or without counts, that should not be released by accident.
 
     >>> print(*find_patterns(["ask ann@example.org", "none"]))
     e-mail addresses in 50 % of its values
@@ -228,7 +228,7 @@ def find_patterns(values: Iterable[str] | Mapping[str, int]) -> list[ColumnPatte
 
 
 def _find_some_free_text(occurrences: Counter[str]) -> list[ColumnPattern]:
-    """Free text among other values: long texts, of which many are written only once."""
+    """Finds free text among other values: long texts, many of which occur only once."""
     n_values = occurrences.total()
     long = {text: n for text, n in occurrences.items() if len(text.split()) >= FREE_TEXT_WORDS}
     once = sum(n == 1 for n in long.values())
@@ -270,7 +270,7 @@ def find_codes(values: Sequence[str]) -> list[ColumnPattern]:
 
 
 def find_marks(values: Iterable[str]) -> tuple[str, ...]:
-    """The marks of missing values among others, as they are written there, the commonest first.
+    """The values that mean "missing", as they are written, the commonest first.
 
     >>> find_marks(["a", "b", "c", "?", "N/A", "?"]), find_marks(["3", "-9"]), find_marks(["-9"])
     (('?', 'N/A'), ('-9',), ())
@@ -293,8 +293,8 @@ def find_marks(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def find_decimal_marks(values: Iterable[str]) -> tuple[DecimalMark, ...]:
-    """The decimal marks by which all values are amounts of at most one currency; both where they
-    do not tell whether a mark parts thousands or decimals.
+    """The decimal marks by which all values are amounts of at most one currency; both if it cannot
+    be decided whether a mark separates thousands or decimals.
 
     >>> find_decimal_marks(["1.234,50", "80"]), find_decimal_marks(["1,234"])
     ((',',), (',', '.'))
@@ -397,7 +397,7 @@ def _count_texts(values: pa.ChunkedArray) -> Counter[str]:
 def describe_exposed(
     policy: Policy, source: Source, cells: Cells | None = None, *, exact_quasi: bool = False
 ) -> tuple[str, ...]:
-    """What a release of the table shows of its columns as they are, unless the policy accepts it.
+    """Warnings about columns that a release would show unchanged, unless the policy accepts them.
 
     Columns that are counted in `cells` are not counted again.
 
@@ -451,8 +451,9 @@ def _are_numbers(values: pa.ChunkedArray) -> bool:
 
 
 def _names_each(texts: Counter[str]) -> bool:
-    """Whether sets of these texts tell nearly as much as the texts: intervals of numbers and dates
-    do not."""
+    """Whether a set of these texts reveals nearly as much as the texts themselves; intervals of
+    numbers and dates do not.
+    """
     if texts.total() < FEWEST or 2 * sum(n == 1 for n in texts.values()) <= texts.total():
         return False
     return not all(map(ORDERED.fullmatch, texts))

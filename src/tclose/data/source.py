@@ -1,4 +1,4 @@
-"""What every engine shows of a table: its columns, its counts, its rows, and how it rewrites them.
+"""The interface of every engine to a table: its columns, counts and rows, and rewriting them.
 
 The engine counts and rewrites, the core thinks on cells; nothing above this room knows which engine
 it is. The engines themselves are in `engines`.
@@ -27,7 +27,7 @@ Kind = Literal["same", "text", "hidden", "mask", "pseudonym"]
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of one column.
+    """The recoding of one column.
 
     same: nothing. text: the cell's text in column `at` of the translation. hidden: no value where
     that column is true. mask: one text for all. pseudonym: see `Translation.pseudonyms`.
@@ -40,7 +40,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Translation:
-    """The released rows: those whose key is in `cell_table`, with some columns changed.
+    """A release as joined by an engine: rows whose key is in `cell_table`, with some columns
+    changed.
 
     `cell_table` has one row for each key: columns `KEY` (a missing value is null and equals itself;
     NaN is missing; −0 is 0), in the order of `keys`, and the columns that `changes` name.
@@ -75,7 +76,7 @@ TIE = "__tclose_tie_{}"
 
 
 class CellPositions(NamedTuple):
-    """Where cells lie: their place on the curve, their stratum, and what decides between equals."""
+    """The positions of cells: on the curve, their stratum, and what breaks ties."""
 
     order: Ints
     stratum: Ints
@@ -86,20 +87,20 @@ class CellPositions(NamedTuple):
     """One cell and no other has all of these numbers."""
 
     def columns(self) -> dict[str, Ints]:
-        """The same as columns of a table."""
+        """The positions as columns of a table."""
         mine = {ORDER: self.order, STRATUM: self.stratum, FIRST: self.first}
         mine |= {FRAGMENTS: self.fragments}
         return mine | {TIE.format(at): tie for at, tie in enumerate(self.ties)}
 
     def append_to(self, table: pa.Table) -> pa.Table:
-        """The cells beside where they lie."""
+        """The cells with their positions as further columns."""
         for name, numbers in self.columns().items():
             table = table.append_column(name, pa.array(numbers, pa.int64()))
         return table
 
 
 class PartResult(NamedTuple):
-    """What the work on a fragment gave: lines of a translation, and a report on it."""
+    """The result of the work on a fragment: rows of a translation, and a report on it."""
 
     cell_table: pa.Table
     report: Any
@@ -136,7 +137,9 @@ class CellStore(ABC):
 
     @abstractmethod
     def look(self, united: Ints, work: PartWork) -> list[Any]:
-        """What some work finds in each fragment, likewise united; nothing is kept of it."""
+        """Runs some work on each fragment, united as given, and returns the results; nothing is
+        stored.
+        """
 
     @abstractmethod
     def work(self, united: Ints, work: FragmentWork, schema: pa.Schema) -> list[Any]:
@@ -187,7 +190,7 @@ class Rows:
 
 
 def resize_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows, as many at a time as are worth it: neither few short ones nor many long ones.
+    """The same rows in batches of a reasonable size.
 
     >>> many = [pa.record_batch({"a": [number]}) for number in range(5)]
     >>> [piece.num_rows for piece in resize_batches(many)]
@@ -213,7 +216,9 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _bytes(batch: pa.RecordBatch) -> int:
-    """What the rows take; of texts seen as views, which some versions cannot tell, at most."""
+    """The size of the rows in bytes; an upper bound for string views, which some versions cannot
+    measure.
+    """
     try:
         return int(batch.nbytes)
     except pa.ArrowException:
@@ -221,7 +226,7 @@ def _bytes(batch: pa.RecordBatch) -> int:
 
 
 def _concatenate(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """The batches as one; as they are where their dictionaries do not fit into one."""
+    """The batches as one; unchanged if their dictionaries cannot be merged."""
     if len(batches) == 1:
         return batches
     try:
@@ -231,7 +236,7 @@ def _concatenate(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def decode_column(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
-    """Plain values, with NaN as missing: neither is a number. Adding 0 makes −0 the same as 0."""
+    """Plain values without dictionary encoding, with NaN as missing. Adding 0 turns −0 into 0."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
@@ -241,7 +246,7 @@ def decode_column(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def plain_values(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """The same in one piece, with one type for all texts: values that can be looked up."""
+    """Plain values in one chunk, with one type for all texts, so that they can be looked up."""
     values = decode_column(values)
     if pa.types.is_string_view(values.type) or pa.types.is_large_string(values.type):
         values = values.cast(pa.string())
@@ -250,14 +255,14 @@ def plain_values(values: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 @dataclass(frozen=True)
 class CleanedColumn:
-    """The different values of a column, what each becomes, and how many rows that changes."""
+    """The distinct values of a column, their cleaned values, and the number of rows that change."""
 
     raw: pa.Array
     clean: pa.Array
     changed_rows: int
 
     def look_up(self, values: pa.Array | pa.ChunkedArray) -> pa.Array:
-        """What becomes of some values; raises where there is one that was not there before."""
+        """The cleaned values of some values; raises for a value that was not there before."""
         values = plain_values(values).cast(self.raw.type)
         found = pc.index_in(values, value_set=self.raw)
         if found.null_count > values.null_count:
@@ -266,13 +271,13 @@ class CleanedColumn:
         return self.clean.take(found)
 
     def pair(self, raw: str, clean: str) -> pa.Table:
-        """What each value becomes, as two columns of these names; a missing one stays missing."""
+        """Values and cleaned values as two columns of these names; a missing one stays missing."""
         pairs = pa.table([self.raw, self.clean], [raw, clean])
         gap = pa.table([pa.nulls(1, column.type) for column in pairs.columns], pairs.schema)
         return pa.concat_tables([pairs, gap])
 
     def describe(self) -> dict[str, int]:
-        """What a certificate says of it: counts, and no value."""
+        """The counts of the cleaning for a certificate, without any value."""
         after = pc.count_distinct(self.clean, mode="only_valid").as_py()
         return {
             "changed_rows": self.changed_rows,
@@ -285,7 +290,7 @@ Cleaned = Mapping[str, CleanedColumn]
 
 
 def replace_in_rows(rows: Rows, cleaned: Cleaned) -> Rows:
-    """The same rows with values replaced."""
+    """The rows with values replaced."""
     schema = rows.schema
     for name, column in cleaned.items():
         at = schema.get_field_index(name)
@@ -316,7 +321,7 @@ def _look_at(path: Path) -> FileState:
 
 @dataclass(frozen=True)
 class Source(ABC):
-    """A table that can be counted; `name` is what messages call it."""
+    """A table that can be counted; `name` is used in messages."""
 
     rewrites: ClassVar[bool] = False
     """Whether the engine makes the release itself (`recode`); otherwise rows are streamed."""
@@ -374,14 +379,14 @@ class Source(ABC):
         return pa.Table.from_batches(parts, rows.schema).select(columns)
 
     def group(self, columns: Sequence[str]) -> pa.Table:
-        """The same as `group_within_limit`; raises where the tuples are too many."""
+        """Like `group_within_limit`, but raises if there are too many tuples."""
         table = self.group_within_limit(columns)
         if table is None:
             raise TooManyCells(self.max_cells, self.name)
         return table
 
     def replace_values(self, cleaned: Cleaned) -> Source:
-        """The same table with other values in some columns; missing ones stay missing."""
+        """The table with other values in some columns; missing values stay missing."""
         raise InternalError("this engine replaces no values", where=self.name)
 
     @cached_property
@@ -394,7 +399,7 @@ class Source(ABC):
         return int(self.group([column]).num_rows)
 
     def digest(self) -> str:
-        """What identifies the table: of its rows as text, whatever their order and the engine."""
+        """A fingerprint of the table: of its rows as text, whatever their order and the engine."""
         rows = self.stream()
         return fingerprint(rows.schema, rows.batches())
 
@@ -403,19 +408,22 @@ class Source(ABC):
         raise InternalError("this engine does not rewrite", where=self.name)
 
     def can_store(self, output: Output) -> bool:
-        """Whether the engine writes there by itself (`store`)."""
+        """Whether the engine can write to this output itself (`store`)."""
         return False
 
     def refuse_taken(self, output: Output) -> None:  # noqa: B027 - most write nothing
         """Raises where `store` could not write there, before any work is done for it."""
 
     def store(self, translation: Translation, output: Output, check: Callable[[Source], T]) -> T:
-        """Puts the release there, or nothing if `check` raises; returns what that found in it."""
+        """Writes the release to the output, or nothing if `check` raises; returns the result of
+        `check`.
+        """
         raise InternalError("this engine does not write", where=self.name)
 
     def can_write(self, translation: Translation) -> bool:
-        """Whether the engine writes such a release to a Parquet file by itself (`write`), as it
-        would be written from its rows; that takes less time."""
+        """Whether the engine can write this release to a Parquet file itself (`write`), with the
+        same content as row by row but faster.
+        """
         return False
 
     def write(self, translation: Translation, place: Path) -> None:
@@ -427,7 +435,7 @@ class Source(ABC):
         raise InternalError("this engine does not write", where=self.name)
 
     def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Lets go of what is held open elsewhere; whatever is read after this is read anew."""
+        """Releases resources that are held elsewhere; later reads start anew."""
 
     def keep_cells(self, columns: Sequence[str]) -> CellStore:
         """The cells of some columns, kept by the engine to be worked on there."""

@@ -1,4 +1,4 @@
-"""A table whose cells are too many for one place: what is known of all of it, and its parts.
+"""A table with too many cells for one place: what is known of the whole table, and its parts.
 
 Every column is counted by itself, which gives the values, their order, and the distribution of
 each sensitive attribute. A part is then any set of cells, coded with the values of the whole table
@@ -81,7 +81,7 @@ class TableSummary:
 
     @property
     def kept_columns(self) -> tuple[str, ...]:
-        """The columns that an engine keeps of cells: those of one cell may count differently."""
+        """The columns of cells that an engine keeps; rows of one cell may count differently."""
         further = () if self.counting is None else (self.counting.column,)
         return (*self.cell_columns, *further)
 
@@ -91,7 +91,7 @@ class TableSummary:
         return int(next(iter(self.value_rows.values())).sum())
 
     def match_population(self, population: Source) -> Ints:
-        """Nobody: what is promised about a population cannot be judged in parts."""
+        """None: promises about a population cannot be judged in parts."""
         return np.zeros(1, dtype=np.int64)
 
     @property
@@ -108,8 +108,9 @@ class TableSummary:
         }
 
     def example(self, source: Source | None = None) -> BoundTable:
-        """One cell, bound like a table: for what depends on the values only, not on the counts.
-        It has the source of the table, where that is at hand."""
+        """One cell, bound like a table, for checks that depend on values only and not on counts. It
+        has the source of the table, if there is one.
+        """
         codes = {name: np.zeros(1, dtype=np.int64) for name in self.cell_columns}
         cells = Cells(self.dictionaries, codes, np.ones(1, dtype=np.int64))
         if self.counting is None:
@@ -131,7 +132,7 @@ class TableSummary:
     def _count_by(
         self, counting: RowCounting, cells: Cells, own: Dictionary, code: Ints
     ) -> BoundTable:
-        """Cells of rows that count alike, told apart by what they count."""
+        """Cells of rows that count alike, separated by what they count."""
         name = counting.column
         made = replace(
             cells,
@@ -145,7 +146,9 @@ class TableSummary:
         return replace(self.bound(made), further=(name,))
 
     def codes(self, table: pa.Table, columns: Sequence[str] = ()) -> dict[str, Ints]:
-        """The codes of some cells' values in the whole table; of all columns, or of those given."""
+        """The codes of the values of some cells in the whole table; of all columns, or of those
+        given.
+        """
         codes = {}
         for name in columns or self.cell_columns:
             codes[name], unknown = look_up_codes(self.dictionaries[name], table.column(name))
@@ -164,7 +167,7 @@ class TableSummary:
 
 @dataclass(frozen=True)
 class RowCounting:
-    """What the rows of a table count: a weight each, or for the person whose they are."""
+    """What each row counts: its weight, or for its person."""
 
     column: str
     dictionary: Dictionary
@@ -177,7 +180,7 @@ class RowCounting:
     """How many persons there are."""
 
     def encode(self, table: pa.Table) -> tuple[Dictionary, Ints]:
-        """The weight of each of some cells, or whose it is, in a number; and what numbers mean."""
+        """The weight or person of each of some cells as a number, and what numbers mean."""
         column = table.column(self.column)
         if self.everyone is not None:
             return encode_persons(column)
@@ -187,7 +190,7 @@ class RowCounting:
         return self.dictionary, code
 
     def tie(self, table: pa.Table) -> tuple[Ints, ...]:
-        """Numbers that tell cells apart which count differently, whatever part they are in."""
+        """Numbers that separate cells which count differently, in whatever part they are."""
         if self.everyone is None:
             return (self.encode(table)[1],)
         own, code = encode_persons(table.column(self.column))
@@ -207,8 +210,9 @@ def encode_persons(column: pa.ChunkedArray) -> tuple[Dictionary, Ints]:
 
 
 def count_whole(summary: TableSummary, source: Source, role: str, name: str) -> RowCounting:
-    """What all rows of a table count, by value of each sensitive attribute; counted in parts, where
-    the engine keeps them, since persons may be as many as rows."""
+    """Counts all rows of a table by value of each sensitive attribute; in parts where the engine
+    keeps them, since there may be as many persons as rows.
+    """
     numbers: Counts | None = None
     if role == "weight":
         own, numbers = read_weights(replace(source, max_cells=max(source.max_cells, VALUES)), name)
@@ -254,8 +258,9 @@ def _weigh_values(
 
 
 def _count_persons(summary: TableSummary, name: str, table: pa.Table) -> PartCounts:
-    """The rows of nobody, the persons, and the persons with each value, in a part that has all rows
-    of its persons."""
+    """The rows without a person, the persons, and the persons with each value, in a part that has
+    all rows of its persons.
+    """
     own, who = encode_persons(table.column(name))
     lost = int(table.column(ROWS).to_numpy()[who == own.known].sum())
     values = {}
@@ -288,7 +293,7 @@ class _Elsewhere(Source):
 def summarize_table(
     policy: Policy | None, source: Source, problems: Sequence[Problem] = ()
 ) -> TableSummary:
-    """Counts every column by itself and ties the policy to them; raises with all that is wrong."""
+    """Counts every column separately and binds the policy to them; raises with all problems."""
     if policy is None:
         raise PolicyError(problems)
     found = list(problems)

@@ -114,7 +114,7 @@ class _GroupSearch:
         return found
 
     def _list_promising(self) -> list[tuple[int, int]]:
-        """Orders and numbers of groups, those first of which most groups keep the constraints."""
+        """Orders and numbers of groups to try, those first that most often keep the constraints."""
         rows, k = self.problem.n_cells, max(self.problem.constraints.k, 1)
         scores: list[tuple[int, int, int]] = []
         for order in range(len(self.along)):
@@ -177,7 +177,7 @@ class _GroupSearch:
 def find_associated(
     cells: Cells, names: Sequence[str], bound: Iterable[Sequence[str]] = ()
 ) -> Sets:
-    """Disjoint sets of columns: those that tell of each other, and those `bound` together.
+    """Disjoint sets of columns: associated ones together, and those that `bound` binds together.
 
     What slicing measures (Li, Li, Zhang and Molloy 2012), the mean-square contingency φ², is the
     square of Cramér's V.

@@ -1,5 +1,6 @@
-"""What a promise costs on a table, told before any search: what cannot be kept, and how large
-classes have to be."""
+"""What can be said of a promise before any search: whether it can be kept, and how large classes
+must be.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +23,16 @@ HINT = "promise a larger t; `tclose frontier` helps"
 
 @dataclass(frozen=True)
 class Feasibility:
-    """What no release can keep, and what a release has to look like where it can."""
+    """Promises that no release can keep, and properties that every release must have."""
 
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
 
 
 def assess_feasibility(problem: SearchProblem, suppression: Fraction) -> Feasibility:
-    """Every promise and limit that no release of the table can keep, with what it could keep."""
+    """Finds every promise and limit that no release of the table can keep, with the best it could
+    keep.
+    """
     hint = "promise no more than that, or leave the promise out"
     problems = [
         Problem("policy", f"no release can keep this promise: {reason}", hint)
@@ -69,7 +72,7 @@ def _tell_one_class(problem: SearchProblem, title: str, t: Fraction, least: int)
 
 
 def _list_least_sizes(problem: SearchProblem) -> Iterator[tuple[str, Fraction, int]]:
-    """By promise of closeness: what it is about, its t, and the least rows that a class can have.
+    """For each promise of closeness: its subject, its t, and the least number of rows of a class.
 
     Where rows have weights or count as persons, or a missing value may be any, nothing is known.
     """

@@ -1,4 +1,4 @@
-"""Constraints and tables laid out as arrays for the kernels, and what follows the reference."""
+"""Lays out constraints and tables as arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ ROW = np.dtype([
 
 
 class ConstraintArrays:
-    """The memory that a `ConstraintSet` reads; the reference is written into it anew. `total` is
-    what all rows count or weigh together."""
+    """The memory that a `ConstraintSet` reads; a new reference distribution can be written into it.
+    `total` is the number of rows, or their total weight.
+    """
 
     def __init__(
         self, constraints: Constraints, compiled: Sequence[Constraint], total: int
@@ -97,7 +98,7 @@ class ConstraintArrays:
             self.least_persons = max(int(units * constraints.share_per_person), 1)
 
     def refer_to(self, slot_rows: Ints) -> None:
-        """Makes released rows (by slot) what classes are compared with."""
+        """Sets the reference distribution to that of the released rows, given by slot."""
         self.slot_rows[:] = slot_rows
         for row, constraint in zip(self.rows, self.compiled, strict=True):
             first, n_values = int(row["first_slot"]), int(row["n_values"])
@@ -119,7 +120,7 @@ class ConstraintArrays:
 
 
 class ConstraintPair:
-    """Constraints twice: `strict`, and `lenient` by what rounding may have cost.
+    """The constraints twice: `strict` as they are, `lenient` allowing for rounding errors.
 
     What the strict ones accept is kept, and what the lenient ones refuse is broken; in between the
     requirements decide. The lenient set is empty where the strict one is exact. Closeness to a
@@ -136,7 +137,7 @@ class ConstraintPair:
         self.lenient = ConstraintArrays(constraints, compiled if lenient and rounds else (), total)
 
     def refer_to(self, slot_rows: Ints) -> None:
-        """Makes released rows (by slot) what classes are compared with."""
+        """Sets the reference distribution to that of the released rows, given by slot."""
         strict, lenient = self.strict, self.lenient
         strict.refer_to(slot_rows)
         if not len(lenient.rows):
@@ -155,8 +156,9 @@ class ConstraintPair:
 
 
 def count_slots(constraints: Constraints, weights: Ints) -> Ints:
-    """What cells with these weights ([1 or fields, cells]; 0: not released) have in each slot.
-    Where the cells are only a part of a table, the whole table's counts stand in their place."""
+    """The total of cells with these weights ([1 or fields, cells]; 0: not released) in each slot.
+    If the cells are only part of a table, the counts of the whole table are used.
+    """
     count = np.zeros(int(constraints.base[-1]), dtype=np.int64)
     for at, slot in enumerate(constraints.places(weights.shape[1]).T):
         np.add.at(count, slot, weights[min(at, len(weights) - 1)])
@@ -167,7 +169,9 @@ def count_slots(constraints: Constraints, weights: Ints) -> Ints:
 
 
 def _whole_slots(constraints: Constraints, constraint: Constraint) -> tuple[int, int]:
-    """The slots that add up to what a share is of: of persons, or of the attribute's weights."""
+    """The slots whose sum is the denominator of a share: all persons, or the total weight of an
+    attribute.
+    """
     base, field = constraints.base, constraints.fields[constraint.field]
     if field.mass is None:
         return 0, 0
@@ -344,7 +348,7 @@ class TableArrays:
 
 
 def select_cells(table: CodedTable, cells: Ints) -> CodedTable:
-    """Some cells of a coded table, judged by the same constraints."""
+    """A coded table with some of the cells, judged by the same constraints."""
     arrays = copy(table.arrays)
     for name in ("codes", "rows", "slots"):
         setattr(arrays, name, getattr(arrays, name)[cells])
@@ -386,7 +390,7 @@ def _choose_form(column: ColumnLoss, weight: float) -> _ColumnForm:
 
 
 def _forbid(losses: Floats, too_far: Flags, reach: Ints | None) -> Floats:
-    """The losses, with far more for what a column's limit does not allow, if it has one."""
+    """The losses, made prohibitively large where a column's limit forbids a generalization."""
     return losses if reach is None else np.where(too_far, FORBIDDEN * (1 + losses), losses)
 
 

@@ -1,4 +1,4 @@
-"""Limits of generalization: what cannot keep them is told before a search, and checked after it.
+"""Limits of generalization: reports before a search which cannot be kept, and checks them after it.
 
 Rows that no class may have together are in different *blocks* (`SearchProblem.blocks`). Whatever
 keeps the limits divides the blocks; so, where merging classes keeps the promise, a block that
@@ -36,8 +36,10 @@ def choose_within_limits(problem: SearchProblem, suppression: Fraction) -> Ints:
 
 
 def keep_limits(problem: SearchProblem, label: Ints, suppression: Fraction) -> Ints:
-    """A labelling that keeps the promise and the limits: the same, without the rows of classes that
-    are too wide where these may be left out, or the blocks; raises where none of these does."""
+    """Class labels that keep the promise and the limits: unchanged if they do, else without the
+    rows of classes that are too wide (if rows may be left out), else the blocks; raises if none of
+    these does.
+    """
     wide = problem.find_too_wide(label)
     if not wide.any():
         return label

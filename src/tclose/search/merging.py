@@ -97,7 +97,7 @@ def merge_marked(label: Ints, marked: Flags, curve: Ints, table: CodedTable) -> 
 def merge_refused(
     problem: SearchProblem, label: Ints, supersets: NamedSupersets | None = None
 ) -> Ints:
-    """The same partition with failing classes merged; as a last resort one class of all rows.
+    """The partition with failing classes merged; as a last resort one class of all rows.
 
     Each of them with one that is near, all at once, and again while any fails: every round leaves
     fewer classes, so this ends.
@@ -128,8 +128,9 @@ def merge_refused(
 
 
 def merge_refused_groups(problem: SearchProblem, label: Ints) -> Ints:
-    """The same where quasi-identifiers do not matter: failing groups are merged two by two, the
-    last odd one with twice as many others each time."""
+    """The partition with failing groups merged in pairs, the last odd one with twice as many others
+    each time; for groups whose quasi-identifiers do not matter.
+    """
     many = 1
     while (broken := problem.find_failing(label)).any():
         if len(broken) == 1:

@@ -85,7 +85,7 @@ def _name_supersets(problem: SearchProblem, cuts: Cuts, clock: Clock, method: st
 
 
 def split_all(tree: SplitTree, clock: Clock) -> None:
-    """Splits until no allowed cut is left; nodes that wait when time is up stay as they are."""
+    """Splits until no allowed cut is left; nodes still waiting when time is up stay whole."""
     while tree.n_waiting > 0:
         if clock.is_over("cutting"):
             tree.close_all()
@@ -94,7 +94,7 @@ def split_all(tree: SplitTree, clock: Clock) -> None:
 
 
 def split_by_requirements(tree: SplitTree, problem: SearchProblem, clock: Clock) -> None:
-    """The same, every cut judged by the requirements that cannot be compiled."""
+    """Splits like `split_all`, but judges every cut by requirements that cannot be compiled."""
     while tree.n_waiting > 0:
         chosen = _choose_cut(tree, tree.take_next(), problem, clock)
         if chosen is None:

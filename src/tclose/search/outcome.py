@@ -1,4 +1,4 @@
-"""What a search may spend, how it reports and is stopped, and what every search returns.
+"""The budget of a search, its progress and cancellation, and the outcome that every search returns.
 
 `finalize` has every class of what a search found judged by the requirements themselves.
 """
@@ -52,8 +52,8 @@ def _silently(progress: Progress) -> None:
 
 
 def choose_effort(n_cells: int) -> float:
-    """The effort that a table of so many cells gets by default: small ones are done sooner, and
-    large ones take longer, but not as much longer as they are larger.
+    """The default effort for a table with so many cells. It grows with the table, but more slowly
+    than the number of cells.
 
     >>> [choose_effort(n_cells) for n_cells in (100, 1_000, 20_000, 1_000_000)]
     [2.4, 6.0, 20.0, 96.0]
@@ -64,7 +64,7 @@ def choose_effort(n_cells: int) -> float:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a search may spend.
+    """How much work or time a search may spend.
 
     The amount of work limits it (`effort`), so equal problems and seeds give equal bytes on any
     machine; with `seconds` the clock does, and another machine may find another release. Where
@@ -106,13 +106,13 @@ class Budget:
         return min(self.work, self.time)
 
     def scale_to(self, n_cells: int) -> Budget:
-        """The same budget with the effort that suits a table, where no limit was asked for."""
+        """The budget with the default effort for this table, unless a limit was set."""
         if self.effort is not None or self.seconds is not None:
             return self
         return replace(self, effort=choose_effort(n_cells))
 
     def count_threads(self) -> int:
-        """How many threads may work: as many as asked for, or as the process may use cores."""
+        """The number of threads: as requested, else the cores that the process may use."""
         if self.threads is not None:
             return max(self.threads, 1)
         if hasattr(os, "sched_getaffinity"):
@@ -200,7 +200,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Trial:
-    """One thing that was tried: what, what it lost, and after how many seconds."""
+    """One step of a search: its name, the loss it reached, and the seconds since the start."""
 
     step: str
     loss: float
@@ -209,7 +209,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Cuts:
-    """A tree of cuts as plain numbers, so that other rows can be sent down the same way.
+    """A tree of cuts as plain numbers, by which new rows can be assigned to classes.
 
     Node 0 is the root. A row goes to `left` where its code in `column` is at most `code`, else to
     `right`; a leaf has column −1 and names its class in `left`.
@@ -236,7 +236,7 @@ class Cuts:
         return left[at].astype(np.int64)
 
     def rename(self, number: Ints) -> Cuts:
-        """The same cuts with class c called number[c]."""
+        """The same cuts with class c renumbered number[c]."""
         left = tuple(
             int(number[at]) if column < 0 else at
             for column, at in zip(self.column, self.left, strict=True)
@@ -282,7 +282,7 @@ class Outcome:
 
     @property
     def cost(self) -> float:
-        """What the search made least."""
+        """The quantity that the search minimized."""
         return self.loss if self.value is None else self.value
 
     @property

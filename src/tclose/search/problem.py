@@ -52,7 +52,7 @@ MOST_SHARES = 10
 
 @dataclass(frozen=True)
 class Objective:
-    """What a search makes least: a loss, what each column counts, and which levels."""
+    """What a search minimizes: a loss, the weights of columns, and the allowed levels."""
 
     loss: str = "iyengar"
     weights: Mapping[str, Fraction] = field(default_factory=dict)
@@ -68,15 +68,16 @@ class Objective:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """What only full-domain searches can do, by its name in a policy."""
+        """The parts of the objective that only full-domain searches support, by policy key."""
         usual = {"loss": "iyengar", "levels": {}}
         return tuple(name for name, value in usual.items() if getattr(self, name) != value)
 
 
 @dataclass(frozen=True)
 class SearchProblem:
-    """Cells with coded quasi-identifiers and sensitive values, and what every class must keep. A
-    solution is a label per cell: the number of its class, or −1 for a cell that is left out."""
+    """Cells with coded quasi-identifiers and sensitive values, and the constraints of every class.
+    A solution is a label per cell: its class number, or −1 if the cell is left out.
+    """
 
     codes: Ints
     """[cells, columns]: the quasi-identifiers, coded along what they are released as."""
@@ -363,8 +364,9 @@ def problem_of(
 
 
 def _measure_share_per_person(classes: Classes, persons: Persons, codes: Ints, k: int) -> float:
-    """How much of a person a class has, on the average of those who have rows in it. Looked up in
-    stretches of a curve through the quasi-identifiers, each as large as a small class."""
+    """The mean share of a person's rows that fall into one class. Estimated in stretches of a curve
+    through the quasi-identifiers, each the size of a small class.
+    """
     stretches = max(persons.everyone // (STRETCH * max(k, 2)), 1)
     rank = rank_along_curve(codes, classes.cell_rows)[persons.cell]
     place = np.empty(len(rank), dtype=np.int64)
@@ -377,7 +379,9 @@ def _measure_share_per_person(classes: Classes, persons: Persons, codes: Ints, k
 
 
 def compile_constraints(requirements: Sequence[Requirement], classes: Classes) -> Constraints:
-    """Compiles what can be compiled; kernels do not know what an adversary knows of others."""
+    """Compiles the requirements that kernels can judge; they cannot judge adversaries who know
+    other attributes.
+    """
     attributes = AttributePool(classes)
     compiled: list[Constraint] = []
     uncompiled: list[Requirement] = []

@@ -1,4 +1,4 @@
-"""Files and what they need: where they are, how they are written, and how they appear whole.
+"""Files: where they are, how they are read, and how they are written as a whole or not at all.
 
 Nothing here knows a `Source`: engines read and write with what this room gives them.
 """

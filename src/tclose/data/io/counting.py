@@ -145,7 +145,7 @@ def sum_hashes(schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> Sums:
 
 
 def note_failure(parts: Batches, failed: list[BaseException]) -> Iterator[pa.RecordBatch]:
-    """The same parts. What they raise is noted: the engine that reads them would not pass it on."""
+    """Passes batches on and keeps any exception, which the reading engine would not report."""
     try:
         yield from parts
     except BaseException as error:
@@ -162,7 +162,7 @@ def combine_sums(names: Sequence[str], parts: Iterable[Sums]) -> str:
 
 
 def _text(column: str, kind: pa.DataType) -> str:
-    """A value as text: NaN is missing, and moments are told to the microsecond."""
+    """A value as text: NaN is missing, and moments are written to the microsecond."""
     if types.is_dictionary(kind):
         kind = kind.value_type
     if types.is_floating(kind):
@@ -173,12 +173,12 @@ def _text(column: str, kind: pa.DataType) -> str:
 
 
 def is_countable(kind: pa.DataType) -> bool:
-    """Whether DuckDB reads values of a type as they are."""
+    """Whether DuckDB reads values of a type unchanged."""
     return bool(countable_type(kind) == kind)
 
 
 def countable_type(kind: pa.DataType) -> pa.DataType:
-    """The type that values are told in: their own, or the nearest that DuckDB reads.
+    """The type in which DuckDB reads these values: their own, or the nearest one that it supports.
 
     >>> countable_type(pa.float16()), countable_type(pa.decimal256(60, 2))
     (DataType(float), DataType(string))
@@ -206,7 +206,7 @@ def make_countable(column: pa.Array) -> pa.Array:
 
 
 def coarsen_times(table: pa.Table) -> pa.Table:
-    """Times and moments told to the nanosecond, in microseconds where nothing is lost by that.
+    """Converts nanosecond times to microseconds if nothing is lost.
 
     Raises where it is a time of day: two that differ by less would be told alike.
     """

@@ -1,4 +1,5 @@
-"""Record batches as an Excel sheet: text stays text, and what Excel cannot hold is refused.
+"""Writes record batches as an Excel sheet: text stays text, and values that Excel cannot hold are
+refused.
 
 Not written by a library: openpyxl and XlsxWriter write numbers with 16 digits, which makes 0.3 of
 0.1 + 0.2, and openpyxl stamps the archive with the time of day. Here every number is read back as
@@ -104,7 +105,7 @@ class SheetWriter:
 
 
 def needs_openpyxl(path: str | Path) -> DataError:
-    """What is raised where the library that reads Excel files is not there."""
+    """The error raised if the library that reads Excel files is not installed."""
     hint = "pip install 'tclose[excel]'"
     return DataError("Excel files need openpyxl", where=str(path), hint=hint)
 
@@ -241,7 +242,7 @@ def _refusal(what: str, where: str) -> DataError:
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    """A part of the archive, always of the same age."""
+    """A member of the archive with a fixed date, so that equal content gives equal bytes."""
     entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     entry.compress_type = zipfile.ZIP_DEFLATED
     return entry

@@ -1,4 +1,6 @@
-"""Tables, texts and folders that appear whole or not at all, and what a kind of file can hold."""
+"""Writes tables, texts and folders as a whole or not at all, and says what each kind of file can
+hold.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ BLANKS = np.frombuffer(b" \t\n\v\f\r", np.uint8)
 
 
 def write_atomically(path: str | Path, write: Callable[[Path], T]) -> T:
-    """Lets `write` fill a file in a private folder and moves it to its place once it is whole.
+    """Calls `write` on a file in a private folder, and moves the file to its place when it is
+    complete.
 
     `write` may read back what it has written and raise where that is not right; what it returns is
     returned. What a killed process leaves is hidden, and removed by the next that writes there.
@@ -67,7 +70,7 @@ def write_atomically(path: str | Path, write: Callable[[Path], T]) -> T:
 
 
 def write_folder(path: str | Path, write: Callable[[Path], T]) -> T:
-    """The same for a new folder, which `write` puts files into.
+    """Calls `write` on a new folder, and moves the folder to its place when it is complete.
 
     >>> place = Path(tempfile.mkdtemp()) / "release"
     >>> written = write_folder(place, lambda part: (part / "a.txt").write_text("whole"))
@@ -97,7 +100,9 @@ def write_checked_table(
     *,
     delimiter: str = ",",
 ) -> T:
-    """The same after `check` has read it back, and what that found; nothing where it raises."""
+    """Writes a table as a whole after `check` has read it back, and returns the result of `check`;
+    if that raises, nothing is written.
+    """
     open_writer = writer_for(path)
     # What is noted beside a column goes nowhere but labels of values that are there.
     told = schema if open_writer is StatisticsWriter else compact_schema(schema)
@@ -112,7 +117,7 @@ def write_checked_table(
 
 
 def delimiter_for(path: str | Path, usual: str = ",") -> str:
-    """What separates the fields of a text file: a tab where its suffix does not say CSV."""
+    """The field separator of a text file: `usual` for CSV, else a tab."""
     return usual if suffix_of(path).startswith(".csv") else "\t"
 
 
@@ -174,13 +179,13 @@ def compact_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def compact_table(table: pa.Table) -> pa.Table:
-    """The same for a table, in one dictionary per column."""
+    """Compacts a table: one dictionary per column."""
     batches = [compact_batch(batch) for batch in table.to_batches()]
     return pa.Table.from_batches(batches, compact_schema(table.schema)).unify_dictionaries()
 
 
 def compact_schema(schema: pa.Schema) -> pa.Schema:
-    """Names and types, without what is noted beside them but a type that a database has for it."""
+    """A schema with names and types only, without metadata except the type that a database uses."""
     noted = [(field, (field.metadata or {}).get(SQL_TYPE, b"")) for field in schema]
     return pa.schema(
         _compact_field(field).with_metadata(
@@ -191,7 +196,7 @@ def compact_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _compact_field(field: pa.Field) -> pa.Field:
-    """A field without notes, its own or those of fields within it."""
+    """A field without metadata, including the fields within it."""
     return field.remove_metadata().with_type(_compact_type(field.type))
 
 
@@ -243,7 +248,7 @@ def compact_array(column: pa.Array) -> pa.Array:
 
 
 def take_rows(table: pa.Table, order: Ints) -> pa.Table:
-    """Some rows in an order; Arrow itself does not take those of views of texts."""
+    """Selects rows in an order, also for string views, which Arrow itself does not support."""
     plain = pa.schema(field.with_type(VIEWS.get(field.type, field.type)) for field in table.schema)
     return table.cast(plain).take(pa.array(order)).cast(table.schema)
 
@@ -383,7 +388,7 @@ WRITERS: dict[str, Writer] = {
 
 
 def writer_for(path: str | Path) -> Writer:
-    """What writes a file of this name; raises where its end names no kind of table."""
+    """The writer for a file of this name; raises if its suffix names no kind of table."""
     writer = WRITERS.get(suffix_of(path))
     if writer is None:
         hint = "end it in .csv, .tsv, .parquet, .arrow, .xlsx, .dta or .sav; text also in .csv.gz"
@@ -422,7 +427,7 @@ def refuse_unholdable(
 
 
 def tells_gaps_from_texts(path: str | Path) -> bool:
-    """Whether files of this kind tell an empty text from a missing value."""
+    """Whether files of this kind distinguish an empty text from a missing value."""
     return writer_for(path) not in (CsvWriter, SheetWriter, StatisticsWriter)
 
 

@@ -1,4 +1,4 @@
-"""The order that rows are released in: a function of what is released, so that it tells no more.
+"""The order of released rows: a function of the released values, so that it reveals nothing more.
 
 Rows are sorted by a hash of their own released values. Rows with one hash are alike, so that
 neither the order of the table nor anything that is not released takes part in it.
@@ -29,7 +29,8 @@ MOST_ARGUMENTS = 99
 
 
 def write_hash(texts: Sequence[str]) -> str:
-    """What DuckDB and PostgreSQL sort rows by: the hash of some texts, which tells them apart.
+    """The SQL expression by which DuckDB and PostgreSQL sort rows: an unambiguous hash of some
+    texts.
 
     >>> write_hash(["a"])
     "md5(concat(coalesce(CAST(length(a) AS VARCHAR), '-'), ':', a))"

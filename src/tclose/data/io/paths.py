@@ -1,4 +1,4 @@
-"""Where a table is and how it is read: files that a path stands for, or a URL, and the options.
+"""Where a table is and how it is read: paths and patterns, URLs of databases, and reading options.
 
 Names that begin with a dot or an underscore are marks of those who write folders, no tables.
 """
@@ -56,7 +56,7 @@ class Files:
 
 
 def find_files(path: Path) -> Files:
-    """The files that a path stands for; raises where there are none, or of several kinds."""
+    """The files that a path or pattern names; raises if there are none, or of several kinds."""
     if path.is_dir():
         return _check_several(path.name or str(path), path, _list_files(path))
     if path.exists():
@@ -101,7 +101,7 @@ def suffix_of(path: str | Path) -> str:
 
 
 def is_read_from(path: Path, target: Path) -> bool:
-    """Whether a file is, or would be once it is written, among those that a path stands for."""
+    """Whether a file is, or would be once it is written, among the files that a path names."""
     there = Path(os.path.realpath(target))
     if path.is_dir():
         return there.is_relative_to(os.path.realpath(path))
@@ -248,18 +248,18 @@ class Address:
 
     @property
     def name(self) -> str:
-        """What messages call the table."""
+        """The name of the table in messages."""
         table, place = ".".join(self.table), self.database or "the database"
         return f"table {table} in {place}" if table else place
 
     @property
     def link(self) -> str:
-        """What the database's library is to connect with: the URL, its password included."""
+        """The URL for the database's library, password included."""
         return self.url.removesuffix(f"#{self._parts['table'] or ''}")
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be shown, however it is written."""
+        """The texts that must never be shown, in every way they may be written."""
         if self._match is None:
             return (self.url,)
         options = [option.partition("=") for option in (self._match["options"] or "").split("&")]
@@ -321,7 +321,7 @@ def hide_passwords(arguments: Sequence[str]) -> list[str]:
 
 
 def conceal(arguments: Sequence[str]) -> list[str]:
-    """The same; from now on `Address.of` knows which URL stood in the place of each."""
+    """Replaces URLs in some arguments by placeholders; `Address.of` then knows the URL of each."""
     _concealed.clear()
     before = ("", *arguments)
     parts = [
@@ -334,7 +334,7 @@ def conceal(arguments: Sequence[str]) -> list[str]:
 
 
 def is_query(argument: str, before: str) -> bool:
-    """Whether a command's argument is what a database is asked, given the argument before it."""
+    """Whether a command-line argument is a database query, judged by the argument before it."""
     return before == "--query" or argument.startswith("--query=")
 
 
@@ -360,7 +360,7 @@ AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt])(i?)b?\s*$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read: whatever is not told is found out.
+    """How files are read; options that are not set are detected from the file.
 
     >>> Reading(memory="400MB").cell_limit, Reading(cells=50) == Reading(max_cells=50)
     (781250, True)
@@ -388,7 +388,7 @@ class Reading:
 
     @property
     def cell_limit(self) -> int | None:
-        """How many cells are taken into one place: as told, or as many as the memory holds."""
+        """How many cells may be held in one place: as given, or as many as fit the memory."""
         amount = bytes_of(self.memory)
         if self.max_cells is not None or amount is None:
             return self.max_cells
@@ -403,7 +403,7 @@ class Reading:
         return self.engine or ENGINES[0]
 
     def refuse_idle_query(self, *tables: object) -> None:
-        """Raises where none of the tables is one that the query could be asked of."""
+        """Raises if a query is given but none of the tables is in a database."""
         addresses = [Address.of(table) for table in tables]
         if self.query is not None and all(place is None or place.table for place in addresses):
             hint = "name one by its address, without #table"
@@ -415,7 +415,7 @@ AS_FOUND = Reading()
 
 
 def bytes_of(memory: str | None) -> int | None:
-    """How many bytes an amount is; None where none is told, or it is no amount with a unit.
+    """Parses an amount of memory; None if none is given, or it is not an amount with a unit.
 
     >>> bytes_of("400MB"), bytes_of("1 GiB"), bytes_of(None)
     (400000000, 1073741824, None)

@@ -33,7 +33,7 @@ FORMS: tuple[Form, ...] = get_args(Form)
 
 
 class Record(BaseModel):
-    """A part of such a file: immutable, strict, and what is not said is left out."""
+    """A part of such a file: immutable, strict, and without the fields that are not set."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -110,7 +110,7 @@ class VersionedRecord(Record):
 
     @classmethod
     def upgrade(cls, raw: JsonObject, version: int) -> JsonObject:
-        """What was written in an earlier format, in the words of this one."""
+        """Converts a file of an earlier format to this one."""
         return raw
 
     @classmethod
@@ -148,7 +148,7 @@ def json_hash(value: JsonValue) -> str:
 
 
 class LayoutFile(Record):
-    """One file: what it is for, and the sensitive columns that it tells about."""
+    """One file: its purpose, and the sensitive columns it holds."""
 
     file: str = Field(pattern=r"^[^./\\][^/\\]*$", description="its name, without a folder")
     role: Literal["quasi", "sensitive", "sliced", "projection"]

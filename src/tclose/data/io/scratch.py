@@ -1,4 +1,4 @@
-"""Private folders for what is put aside while a table is read: raw rows, which must not stay.
+"""Private folders for temporary copies of raw rows, which must not remain after the process.
 
 They go with the process, however it ends: where the system allows it (Linux), a file has no name
 but a link that leads nowhere once the process is gone, so nothing of it outlives even a kill. What
@@ -58,7 +58,7 @@ class Scratch:
 
 
 def _make_folder() -> tuple[Path, int | None]:
-    """A new folder, and its lock; what dead processes have left is swept first."""
+    """Creates a folder and its lock, after removing the folders that dead processes have left."""
     above = tempfile.gettempdir()
     if above not in _swept:
         _swept.add(above)

@@ -41,7 +41,7 @@ TRUTHS = {"false": 0, "true": 1}
 
 
 def needs_pyreadstat(path: str | Path) -> DataError:
-    """What is raised where the library for Stata and SPSS files is not there."""
+    """The error raised if the library for Stata and SPSS files is not installed."""
     hint = "pip install 'tclose[statistics]'"
     return DataError("Stata and SPSS files need pyreadstat", where=str(path), hint=hint)
 
@@ -125,7 +125,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _encode(
     field: pa.Field, values: pa.ChunkedArray, kind: str
 ) -> tuple[pa.ChunkedArray, dict[Any, str]]:
-    """The values as they are stored, and the labels of codes among them."""
+    """The values as they are stored, and the value labels among them."""
     where = f"column {field.name!r}"
     stated = (field.metadata or {}).get(CODES)
     codes = dict(json.loads(stated)) if stated else {}

@@ -33,7 +33,8 @@ _active: ContextVar[FileTransaction | None] = ContextVar("active transaction", d
 
 @contextmanager
 def write_together(first: object) -> Iterator[None]:
-    """Lets all files that are written inside appear when it ends, or none where it raises.
+    """Makes all files written inside appear together at the end, or none of them if an error is
+    raised.
 
     The first is what the others belong to, and locked until then; what is no file has no lock.
     Inside of another such block, the files appear when that ends.
@@ -55,7 +56,9 @@ def write_together(first: object) -> Iterator[None]:
 
 
 def write_part(path: str | Path, write: Callable[[Path], T], *, is_folder: bool = False) -> T:
-    """Lets `write` fill a new file or folder, which appears with the others that are written."""
+    """Calls `write` on a new file or folder, which appears together with the others of the
+    transaction.
+    """
     target = Path(os.path.realpath(path))
     with write_together(target), _explain(path):
         transaction = _active.get()
@@ -74,7 +77,9 @@ def find_part(path: object) -> Path | None:
 
 
 def switch_now() -> None:
-    """Switches what is written so far: for what belongs to a table that a database already has."""
+    """Moves the files written so far to their places at once, for files that belong to a table
+    which is already in its database.
+    """
     transaction = _active.get()
     if transaction is not None:
         with _explain(transaction.first):
@@ -91,7 +96,7 @@ def refuse_locked(path: str | Path) -> None:
 
 
 class FileTransaction:
-    """What is written so far, and the journal of it."""
+    """The files written so far, and their journal."""
 
     def __init__(self, first: Path) -> None:
         self.first = first
@@ -120,7 +125,7 @@ class FileTransaction:
                     file.close()
 
     def stage(self, target: Path, write: Callable[[Path], T], *, is_folder: bool) -> T:
-        """Fills a file, or a folder, that takes its place later; returns what `write` returned."""
+        """Writes a file or a folder that takes its place later; returns the result of `write`."""
         if any(target.is_relative_to(folder) for folder in self.folders.values()):
             return write(target)  # a part of what is being written
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -185,7 +190,7 @@ class FileTransaction:
             self.journal = None
 
     def _list_switches(self, others: list[Path]) -> list[tuple[Path, Path]]:
-        """What is switched, the first target first."""
+        """The moves to be made, the first target first."""
         first = [self.first] if self.first in self.folders else []
         return [(target, self.folders[target]) for target in (*first, *others)]
 
@@ -197,7 +202,7 @@ class FileTransaction:
                 (folder / BEFORE).replace(target)
 
     def _forget(self) -> None:
-        """Nothing is left to be done with what was staged so far."""
+        """Marks everything staged so far as done."""
         assert self.journal is not None
         for folder in {target.parent for target in self.folders}:
             _sync_folder(folder)
@@ -212,7 +217,9 @@ class FileTransaction:
             self.folders.pop(target)
 
     def _recover(self, journal: IO[bytes]) -> None:
-        """Finishes what a process that was killed had decided, or removes what it had written."""
+        """Completes the moves that a killed process had decided on, or else removes what it had
+        written.
+        """
         content = journal.read()
         entries = [_parse(line) for line in content.splitlines(keepends=True) if line != DECIDED]
         known = [(target, folder) for target, folder in filter(None, entries) if _is_own(folder)]
@@ -256,7 +263,9 @@ def _private_folder(target: Path, mark: str) -> Path:
 
 
 def _parse(line: bytes) -> tuple[Path, Path] | None:
-    """A target and its private folder, which is beside it; None where the line is not whole."""
+    """Reads a line of the journal: a target and the private folder beside it; None if the line is
+    incomplete.
+    """
     try:
         name, mark = json.loads(line)
         target = Path(name)
@@ -268,7 +277,7 @@ def _parse(line: bytes) -> tuple[Path, Path] | None:
 
 
 def _refuse_foreign(file: IO[bytes], place: Path) -> None:
-    """Raises where somebody else made the journal: it says which files are moved and removed."""
+    """Raises if another user made the journal: it decides which files are moved and removed."""
     if os.name == "posix" and os.fstat(file.fileno()).st_uid != os.geteuid():
         what = "a journal of another user is in the way"
         raise DataError(what, where=str(place), hint="have it removed, or name another folder")
@@ -316,7 +325,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _keep_permissions(target: Path, part: Path) -> None:
-    """Lets a new file be read by those, and only those, who may read the one that it replaces."""
+    """Gives a new file the permissions of the file that it replaces."""
     if not target.exists():
         return
     known = target.stat()
@@ -328,7 +337,7 @@ def _keep_permissions(target: Path, part: Path) -> None:
 
 @contextmanager
 def _explain(path: str | Path) -> Iterator[None]:
-    """What the system refuses to write, as an error that says where."""
+    """Turns an error of the operating system into one that says where."""
     try:
         yield
     except OSError as error:
@@ -336,7 +345,7 @@ def _explain(path: str | Path) -> Iterator[None]:
 
 
 def not_written(error: OSError, path: str | Path) -> DataError:
-    """What is raised where a file cannot be written."""
+    """The error raised if a file cannot be written."""
     reason = os.strerror(error.errno) if error.errno else type(error).__name__
     hint = "check the folder, who may write there, and the space left"
     return DataError(f"cannot be written ({reason})", where=str(path), hint=hint)

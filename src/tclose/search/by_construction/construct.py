@@ -36,8 +36,9 @@ ROW, UNION = 2e-6, 2e-9
 
 
 def split_into_rows(problem: SearchProblem) -> SearchProblem:
-    """The same problem with every cell split into single rows: equal rows may then part. A release
-    of it needs rows of one cell to be assigned to several classes."""
+    """The problem with every cell split into single rows, so that equal rows may be in different
+    classes. Its release then has to assign the rows of one cell to several classes.
+    """
     order = np.repeat(np.arange(problem.n_cells), problem.rows)
     single = problem.reorder(order)
     ones = np.ones(len(order), dtype=np.int64)
@@ -57,7 +58,7 @@ def construct(
 
 
 class Construction(LocalSearch):
-    """One search: what is shared by everything that is tried, and the best so far."""
+    """One search by construction: what all tries share, and the best class labels so far."""
 
     @cached_property
     def closeness(self) -> EmdConstraints:

@@ -1,4 +1,4 @@
-"""Closeness laid out for methods that keep it by construction, and what bounds it.
+"""Bounds on the earth mover's distance of classes that are assembled from fragments.
 
 An *attribute* here is one constraint EMD ≤ t by a tree metric; everything is counted by *tuples* of
 the values of all of them. `mathematics.md` 3.1 and 3.2 prove
@@ -66,7 +66,7 @@ class EmdAttribute:
         return lie_along_lines(self.node, self.parent)
 
     def count_rows(self, rows: Ints, group: Ints, groups: int) -> Floats:
-        """[groups, nodes]: the rows of each group at each node, from those of each tuple."""
+        """[groups, nodes]: the rows of each group at each node, from the rows of each tuple."""
         nodes = len(self.parent)
         spot = group * nodes + self.node
         count = np.asarray(np.bincount(spot, rows, groups * nodes), dtype=np.float64)
@@ -145,7 +145,7 @@ def lie_on_lines(constraints: Constraints) -> bool:
 
 
 def find_emd_constraints(problem: SearchProblem, arrays: ConstraintArrays) -> EmdConstraints:
-    """The closeness that a problem requires; `arrays` are those of its coded table.
+    """The closeness constraints of a problem; `arrays` are those of its coded table.
 
     A missing value that may be any value is taken for a value at half the diameter from the root:
     a plan, not a guarantee; the exact rules have the last word about it.
@@ -211,8 +211,9 @@ def _order_tree(parent: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class EmdBound:
-    """Theorem B for one attribute, ready for any counts: what its two terms need of each fragment.
-    There may be several ways to bound it, each on fragments or on a coarser partition of them."""
+    """Theorem B for one attribute, prepared for any class sizes: the two terms of the bound for
+    each fragment. There may be several bounds, each on fragments or on a coarser partition of them.
+    """
 
     t: float
     far: Floats

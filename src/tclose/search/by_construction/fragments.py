@@ -317,7 +317,7 @@ class _Cutting:
         return Fragmentation(of_tuple, rows.astype(np.int64), tuple(coarser), attained, ends)
 
     def _ancestors(self, order: list[int], when: int) -> Ints:
-        """For each fragment, what it was part of after so many cuts, numbered in order."""
+        """For each fragment, the number of the larger fragment that held it after so many cuts."""
         group = np.zeros(len(self.nodes), dtype=np.int64)
         for at, node in enumerate(self.nodes):
             for half in node.halves or ():
@@ -326,8 +326,9 @@ class _Cutting:
 
 
 def _group_alike(attribute: EmdAttribute, fragment: Ints) -> Ints:
-    """Fragments with the same lowest and highest value of an attribute as one group. Σ_F
-    w_F·max(g_F − a, b − g_F) is at least the same of their union, whose mean is in between."""
+    """Groups fragments with equal lowest and highest values of an attribute. Σ_F w_F·max(g_F − a, b
+    − g_F) is at least as large as that of their union, whose mean lies between theirs.
+    """
     count = int(fragment.max()) + 1
     low, high = np.full(count, len(attribute.rank)), np.full(count, -1)
     np.minimum.at(low, fragment, attribute.rank)
@@ -358,7 +359,7 @@ def _find_meeting(parent: Ints, first: Ints, second: Ints) -> Ints:
 
 
 def _thin_out(places: Ints, rows: Ints) -> Ints:
-    """Of too many places for a cut those at even shares of the rows."""
+    """Reduces the positions for a cut, if too many, to those at even shares of the rows."""
     if len(places) <= MOST_CUTS:
         return places
     share = np.cumsum(rows)[places - 1]

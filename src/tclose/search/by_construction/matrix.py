@@ -1,4 +1,4 @@
-"""The matrix of two sensitive attributes with its fragments: what the thesis draws.
+"""The matrix of two sensitive attributes with its fragments, as the thesis draws it.
 
 Element (i, j) is the number of rows with the i-th value of one attribute and the j-th of the other.
 A fragment is a rectangle of it. A class that takes its rows from the fragments in proportion is, in
@@ -54,7 +54,9 @@ class Fragment:
 
 @dataclass(frozen=True)
 class MatrixBounds:
-    """What bounds the distance of classes in proportion to some fragments, of both attributes."""
+    """Bounds on the distance of classes that take from each fragment in proportion, for both
+    attributes.
+    """
 
     published: tuple[Fraction, Fraction]
     corrected: tuple[Fraction, Fraction]

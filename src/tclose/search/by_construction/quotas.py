@@ -144,7 +144,8 @@ def take_one_of_each(rows: int, subsets: int) -> Quotas:
 
 
 def count_subset_rows(rows: int, subsets: int) -> Ints:
-    """How many rows each subset has, so that the classes can take what `take_one_of_each` says.
+    """The number of rows in each subset, such that classes can be filled as `take_one_of_each`
+    says.
 
     >>> count_subset_rows(8, 3).tolist()
     [3, 2, 3]
@@ -155,7 +156,8 @@ def count_subset_rows(rows: int, subsets: int) -> Ints:
 
 
 def take_from_middle(rows: int, subsets: int) -> Quotas:
-    """The same as published: rows that do not divide are of the middle subsets, for one class each.
+    """Rows per class and subset as published: the remainder comes from the middle subsets, one row
+    for each class.
 
     >>> made = take_from_middle(10, 4)
     >>> made.counts[made.kind].tolist()

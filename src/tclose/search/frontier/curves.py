@@ -1,4 +1,4 @@
-"""What a stricter promise costs: loss against t or k, as curves, and where they bend."""
+"""Curves of loss against t or k, and where they bend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Place = tuple[Fraction | None, int | None]
 
 @dataclass(frozen=True)
 class Point:
-    """One promise, and what the best partition found for it loses."""
+    """One promise, and the loss of the best partition found for it."""
 
     method: str
     t: Fraction | None
@@ -62,7 +62,7 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """What a legend says."""
+        """The name of the curve in a legend."""
         return f"{self.method}, {self.fixed}" if self.fixed else self.method
 
     @property
@@ -122,7 +122,9 @@ class Frontier(Tabular, Drawable):
 
     @property
     def headline(self) -> str:
-        """What is drawn against what, and where the first curve bends."""
+        """The title: which measure is drawn against which threshold, and where the first curve
+        bends.
+        """
         knee = "" if self.knee is None else f"; knee at {place_text(self.knee.place)}"
         return f"{self.measure} against {self.across}, {len(self.points)} points{knee}"
 

@@ -1,4 +1,4 @@
-"""What a stricter promise costs: one problem searched at many t and k, the strictest first.
+"""Searches one problem at many t and k, the strictest first, to show what a stricter promise costs.
 
 Classes that keep a smaller t or a larger k keep every milder promise too; so each search starts
 from the best stricter partition, where its method can, and none ends with anything worse: loss
@@ -67,8 +67,9 @@ def _list_parts(problem: SearchProblem) -> list[tuple[Requirement, Fraction]]:
 
 
 def retune(problem: SearchProblem, t: Fraction | None, k: int | None) -> SearchProblem:
-    """The same problem with another t, in proportion where several are promised, or another k. None
-    leaves what the policy says."""
+    """The problem with another t or k. With several promised t, all change in proportion to the
+    largest. None keeps the policy's value.
+    """
     parts = iter(_list_parts(problem))
     requirements, sized = [], False
     for requirement in problem.constraints.requirements:
@@ -98,9 +99,10 @@ def sweep(
     value: Value = lambda outcome: outcome.loss,
     count_classes: Callable[[Outcome], int] = lambda outcome: outcome.classes,
 ) -> Frontier:
-    """Searches every combination of t and k by every method; the budget is shared out evenly. `own`
-    is what the policy itself promises, `value` what an outcome loses by the measure, and
-    `count_classes` how many classes a reader of it would count."""
+    """Searches every combination of t and k by every method; the budget is divided evenly. `own` is
+    the policy's own t or k, `value` measures the loss of an outcome, and `count_classes` the
+    classes that a reader of it would count.
+    """
     chosen = {"auto": choose_method(problem, budget)[0]}
     names = list(dict.fromkeys(method_named(chosen.get(name, name)).name for name in methods))
     run = _Run(problem, budget, len(names) * len(ts) * len(ks), measure, value, count_classes, own)
@@ -162,8 +164,9 @@ class _Run:
     def _search(
         self, method: str, problem: SearchProblem, place: Place, stricter: Sequence[Outcome]
     ) -> list[Worth]:
-        """What a search finds, if anything; the default method begins with a partition that is
-        known to keep the promise."""
+        """The outcome of a search with its loss by the measure; empty if no release keeps the
+        promise. The default method starts from a partition that is known to keep it.
+        """
         method_named(method).refuse(problem)
         start = min(stricter, key=lambda outcome: outcome.cost, default=None)
         budget, order = self._budget(method, place), problem.natural_order()
@@ -223,7 +226,7 @@ def _title(requirement: Requirement) -> str:
 
 
 def spread_t(asked: Asked, points: int, own: Fraction | None, highest: Fraction) -> list[Fraction]:
-    """The t that were asked for, in order.
+    """The requested values of t, ascending.
 
     >>> [str(t) for t in spread_t("0:0.5", 3, Fraction(1, 5), Fraction(1))]
     ['0', '1/5', '1/4', '1/2']
@@ -246,7 +249,7 @@ def spread_t(asked: Asked, points: int, own: Fraction | None, highest: Fraction)
 
 
 def spread_k(asked: Asked, points: int, own: int | None, rows: int) -> list[int]:
-    """The k that were asked for, in order.
+    """The requested values of k, ascending.
 
     >>> spread_k("2:20", 4, 5, 100), spread_k([3, 2], 4, 5, 100)
     ([2, 5, 8, 14, 20], [2, 3])

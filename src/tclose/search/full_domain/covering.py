@@ -1,4 +1,5 @@
-"""Covering by full-domain classes: what some levels publish cheaply, then the rest at other levels.
+"""Covering: rows that one full-domain generalization releases cheaply, then the rest at other
+levels.
 
 A level vector groups the rows that are not covered yet. Classes that keep the promise are covered
 at what they lose; every other row is charged a price below 1 and left for the next round. A round
@@ -23,8 +24,10 @@ ROUNDS = 12
 
 
 def cover_cells(problem: SearchProblem, clock: Clock, price: float, until: float) -> Ints:
-    """A class for each cell: classes at the levels of some rounds, and the rest as one more.
-    `price` is what a row costs that is left for later; `until` the share of the budget to spend."""
+    """A class for each cell: classes at the levels of some rounds, and one class of all remaining
+    cells. `price` is the assumed loss of a row that remains; `until` the share of the budget to
+    spend.
+    """
     ladders = ladders_of(problem)
     label = np.full(problem.n_cells, -1, dtype=np.int64)
     made = 0
@@ -83,7 +86,7 @@ class _Round(Roller):
         return best if self._cost(best) < self.price_of_waiting else None
 
     def _cost(self, node: Levels) -> float:
-        """Per row: what covered classes lose, and the price of the others."""
+        """The mean loss per row: of covered classes, and `price` for each other row."""
         if node not in self.known:
             verdict = self.look(node)
             covers = verdict.feasible and self.rest_holds()

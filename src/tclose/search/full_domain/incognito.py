@@ -103,8 +103,10 @@ def _candidates(
 def _holding(
     domain: Domain, columns: Columns, candidates: Iterator[Levels], known: dict[Levels, bool]
 ) -> set[Levels] | None:
-    """The candidates that hold, from the lowest up; None where time was up. Subsets share nodes
-    wherever a column is generalized to everything: those are `known`."""
+    """The candidates that keep the promise, from the lowest up; None if time was up. A subset of
+    columns shares nodes with its own subsets where a column is generalized to everything: those are
+    `known`.
+    """
     held: set[Levels] = set()
     for node in sorted(candidates, key=lambda node: (sum(node), node)):
         finer = ((*node[:at], level - 1, *node[at + 1 :]) for at, level in enumerate(node) if level)

@@ -1,4 +1,4 @@
-"""The levels that columns can be recoded to, what values lose at each, and the lattice of levels.
+"""The levels that columns can be recoded to, the loss of values at each, and the lattice of levels.
 
 A column with a hierarchy has the hierarchy's levels, from the value itself to the root; one without
 has two: the value, and everything. Values that come together never part again, so a group at any

@@ -1,4 +1,4 @@
-"""What a full-domain release loses, by the measure that is asked for.
+"""The loss of full-domain releases, by the measure that the policy chooses.
 
 Every measure has a *floor*: no release at a node, or at any node above it, loses less, however many
 rows are left out. Sums over columns lose something in each by the level alone, and leaving a row
@@ -22,7 +22,9 @@ from tclose.search.problem import SearchProblem
 
 @dataclass(frozen=True)
 class NodeVerdict:
-    """How a node stands: its classes, whether a release comes of it, and what that leaves out."""
+    """The verdict on a node: its classes, whether a release exists, and how many rows it leaves
+    out.
+    """
 
     classes: int
     squares: int
@@ -39,7 +41,9 @@ class NodeVerdict:
 
 @dataclass(frozen=True)
 class ByColumns:
-    """A weighted mean over rows and columns; `totals[column][level]` is what a column adds."""
+    """A weighted mean over rows and columns; `totals[column][level]` is the contribution of a
+    column.
+    """
 
     name: str
     totals: tuple[tuple[float, ...], ...]
@@ -49,7 +53,7 @@ class ByColumns:
     """Whether the floor needs no grouping."""
 
     def floor(self, levels: Levels) -> float:
-        """What the node loses with all rows."""
+        """The loss of the node if no row is left out."""
         return sum([column[level] for column, level in zip(self.totals, levels, strict=True)])
 
     def path(self, low: Levels, high: Levels) -> list[Levels]:
@@ -69,7 +73,7 @@ class ByColumns:
         return self.floor(levels)
 
     def value(self, levels: Levels, verdict: NodeVerdict) -> float:
-        """The floor and what is left out."""
+        """The loss of the node, including rows that are left out."""
         return self.floor(levels) + verdict.left_price
 
 
@@ -88,7 +92,7 @@ class Discernibility:
         return float(self.rows)
 
     def bound(self, levels: Levels, verdict: NodeVerdict, room: int) -> float:
-        """What the node loses with all rows."""
+        """The loss of the node if no row is left out."""
         return float(verdict.squares)
 
     def value(self, levels: Levels, verdict: NodeVerdict) -> float:
@@ -136,7 +140,7 @@ def precision(ladder: Ladder, count: Floats) -> tuple[Floats, Floats]:
 
 
 def entropy(ladder: Ladder, count: Floats) -> tuple[Floats, Floats]:
-    """Bits per row that its generalized values no longer tell (non-uniform entropy).
+    """The bits per row that are lost by generalizing its values (non-uniform entropy).
 
     A value tells log(rows of its group) − log(rows of the value) less than it did, counted on the
     table; divided by what the highest level would lose. A row left out loses that much.

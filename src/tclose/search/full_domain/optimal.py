@@ -74,7 +74,7 @@ class _Search:
 
     @property
     def bound(self) -> float:
-        """What any release loses at least."""
+        """A lower bound on the loss of any release."""
         following = min((box[0] for box in self._open), default=math.inf)
         return min(self.least, self._given_up, following)
 
@@ -92,8 +92,9 @@ class _Search:
         self.finished = self._given_up >= self.least
 
     def prefer_finer(self) -> None:
-        """Steps down for as long as a finer node loses no more: `672**` tells more than `*` even
-        where all codes begin so."""
+        """Steps down while a finer node loses no more: `672**` is more informative than `*` even
+        where all codes begin so.
+        """
         node = None
         while node != self.best and self.best is not None:
             node = self.best
@@ -135,7 +136,9 @@ class _Search:
             self._push(low, high, swept=lowest == 0, floor=floor)
 
     def _holds(self, node: Levels) -> bool:
-        """Whether a node, and so every coarser one, has what is inherited; tags it if not."""
+        """Whether a node, and so every coarser one, keeps the inherited requirements; tags it if
+        not.
+        """
         verdict = self._look(node, bounding=not self.inherited)
         held = verdict.feasible if self.inherited else verdict.lost <= self.domain.room
         if not held:
@@ -196,8 +199,9 @@ class _Search:
         return _bisect(-1, len(path) - 1, lambda at: self._holds(path[at]))
 
     def _split(self, low: Levels, high: Levels, gone: Levels, *, swept: bool = False) -> None:
-        """What is left of a box without the nodes below `gone`: boxes that do not overlap. Of the
-        columns in which the box goes on above it, the one with the dearest step first."""
+        """The rest of a box without the nodes below `gone`, as boxes that do not overlap. Among the
+        columns in which the box extends above it, the one with the most expensive step comes first.
+        """
         totals = self.domain.loss.totals
         rising = [at for at, level in enumerate(gone) if level < high[at]]
         rising.sort(key=lambda at: totals[at][low[at]] - totals[at][gone[at] + 1])

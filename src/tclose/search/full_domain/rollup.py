@@ -129,7 +129,8 @@ class Roller:
         return self._describe(levels, lost, feasible=not surely and self._drop_failing(levels))
 
     def _look_at_cells(self, levels: Levels) -> NodeVerdict:
-        """The same where the rules only guide: every class is judged by the requirements.
+        """Judges a node if the compiled rules are only a guide: every class is judged by the
+        requirements.
 
         Whatever else merging does, it takes no person away: rows in classes of fewer than k are in
         such classes at every finer node.
@@ -190,7 +191,7 @@ class Roller:
         self._node.merge(source, room, whole, bounding)
 
     def _drop_failing(self, levels: Levels, owner: Ints | None = None) -> bool:
-        """Lets failing classes leave until none fails; whether some rows are left, and enough."""
+        """Suppresses failing classes until none fails; returns whether enough rows are left."""
         constraints, node = self.problem.constraints, self._node
         if self._literal or node.n_unsure or constraints.uncompiled or constraints.supersets:
             return self._drop_by_requirements(levels, owner)
@@ -211,7 +212,7 @@ class Roller:
         return node.failed_rows <= self.room and node.n_failed < node.made.n_classes
 
     def _drop_by_requirements(self, levels: Levels, owner: Ints | None) -> bool:
-        """The same by the requirements themselves."""
+        """Suppresses failing classes as judged by the requirements themselves."""
         problem = self.problem
         if owner is None:
             owner = self._group_cells(levels)
@@ -237,8 +238,9 @@ class Roller:
         return self._enough()
 
     def climbs(self, levels: Levels, label: Ints) -> Climbs:
-        """The group of each class at the node's level and at all above it, column by column; None
-        where neither a superset nor a combination of columns is asked about."""
+        """The group of each class at the node's level and at all levels above it, column by column;
+        None if neither supersets nor combinations of columns are required.
+        """
         constraints = self.problem.constraints
         if not constraints.supersets and not constraints.whole_columns:
             return None
@@ -258,7 +260,7 @@ class Roller:
         return self._kept[at]
 
     def _store(self, levels: Levels) -> None:
-        """Keeps the grouping at hand, and gives up others where there is no room."""
+        """Caches the grouping, dropping others if there is no room."""
         kept, most = _Kept(levels, self._node.made.copy()), self.problem.objective.memory
         while len(self._kept) > 1 and (
             len(self._kept) >= MOST_KEPT or self.held + kept.grouping.n_bytes > most
@@ -281,7 +283,7 @@ class Roller:
 
 
 class Domain(Roller):
-    """A problem with its levels and its measure, and what looks at its nodes."""
+    """A problem with its levels and its measure, and the functions that judge its nodes."""
 
     def __init__(
         self,
@@ -299,7 +301,7 @@ class Domain(Roller):
         super().__init__(problem, ladders, self.measure.price, clock, room, reference=reference)
 
     def value(self, levels: Levels, verdict: NodeVerdict) -> float:
-        """What the node loses; infinite where no release comes of it."""
+        """The loss of the node; infinite if no release is possible."""
         return self.measure.value(levels, verdict) if verdict.feasible else float("inf")
 
     def outcome(

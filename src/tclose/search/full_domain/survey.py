@@ -1,4 +1,4 @@
-"""The whole lattice of a table at a glance: which nodes keep the promise, and what they lose.
+"""The whole lattice of a table: which nodes keep the promise, and their losses.
 
 A lattice that can be enumerated is looked at node by node; of a larger one the optimum is searched
 for, and the rest is counted by height.
@@ -27,7 +27,7 @@ LOOKING = 0.5
 
 @dataclass(frozen=True)
 class LatticePoint:
-    """One node: its levels, whether a release comes of it, what that loses and leaves out."""
+    """One node: its levels, whether a release exists, its loss, and the rows it leaves out."""
 
     levels: Levels
     holds: bool
@@ -41,7 +41,7 @@ class LatticePoint:
 
 @dataclass(frozen=True, repr=False)
 class Survey(Tabular, Drawable):
-    """A lattice and what is known of it."""
+    """A lattice with the verdict on each of its nodes."""
 
     columns: tuple[str, ...]
     lattice: Lattice
@@ -71,7 +71,7 @@ class Survey(Tabular, Drawable):
 
     @cached_property
     def minimal(self) -> tuple[LatticePoint, ...]:
-        """Those of them that have nothing finer below them."""
+        """The nodes that keep the promise and have no finer such node below them."""
         return tuple(point for point in self.points if point.minimal)
 
     @cached_property
@@ -84,7 +84,7 @@ class Survey(Tabular, Drawable):
 
     @property
     def headline(self) -> str:
-        """How many nodes there are, and what the best one loses."""
+        """How many nodes there are, and the loss of the best one."""
         best = "none is known to hold" if self.loss is None else f"best {self.loss:.4f}"
         return f"{self.lattice.size:,} nodes over {len(self.columns)} columns, {best}"
 

@@ -60,7 +60,7 @@ def bound_loss(problem: SearchProblem) -> float:
 
 
 def _pair_losses(problem: SearchProblem, at: int) -> Floats | None:
-    """[code, code]: what a column loses where two values are released together."""
+    """[code, code]: the loss of a column if two values are released together."""
     column, weight = problem.columns[at], float(problem.weights[at])
     if column.values > 10 * MANY_VALUES:
         return None

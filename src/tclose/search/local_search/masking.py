@@ -56,7 +56,7 @@ Levels = Mapping[str, Ints]
 
 @dataclass(frozen=True)
 class Masking:
-    """What may be masked, and what it costs."""
+    """How sensitive values may be masked, and the cost."""
 
     how: str
     cost: float
@@ -65,7 +65,7 @@ class Masking:
 
 @dataclass
 class _Part:
-    """A class, or what one was divided into."""
+    """A class, or a part of a divided class."""
 
     cells: Ints
     levels: dict[str, Ints]
@@ -75,7 +75,7 @@ class _Part:
 
 @dataclass
 class _Field:
-    """One attribute that is to be close, in floats: what masking a value does to the distance."""
+    """One attribute with a closeness promise, in floats: how masking changes the distance."""
 
     attribute: Attribute
     code: Ints
@@ -163,7 +163,7 @@ class _MaskingSearch:
         ]  # fmt: skip
 
     def run(self) -> Outcome:
-        """Divides, the class that loses most first, and takes back what fails."""
+        """Divides classes, those with the largest loss first, and reverts divisions that fail."""
         todo = [(-self._weigh(at), at) for at in range(len(self.parts))]
         heapq.heapify(todo)
         while todo and self.spent < self.effort:
@@ -195,7 +195,7 @@ class _MaskingSearch:
         return self.outcome.tried[-1].seconds if self.outcome.tried else 0.0
 
     def _weigh(self, at: int) -> float:
-        """What a class loses, in rows."""
+        """The loss of a class, in rows."""
         cells = self.parts[at].cells
         codes, rows = self.problem.codes[cells], int(self.problem.rows[cells].sum())
         low, high = codes.min(axis=0)[None], codes.max(axis=0)[None]
@@ -203,7 +203,7 @@ class _MaskingSearch:
         return float(rows * self._lose(low, high, distinct)[0])
 
     def _lose(self, low: Ints, high: Ints, distinct: list[Ints]) -> Floats:
-        """What boxes lose per row, columns by their weights."""
+        """The loss of boxes per row, with the weights of columns."""
         columns: tuple[ColumnLoss, ...] = self.problem.columns
         total = np.zeros(len(low))
         for at, (column, weight) in enumerate(zip(columns, self.problem.weights, strict=True)):
@@ -253,7 +253,7 @@ class _MaskingSearch:
                 self.room -= int(self.problem.rows[cells].sum())
 
     def _list_divisions(self, part: _Part) -> list[tuple[float, Flags]]:
-        """Cuts of a class in two that save loss, and what each saves; the most promising first."""
+        """Cuts of a class in two that reduce the loss, by how much; the largest reduction first."""
         problem, found = self.problem, []
         codes, rows = problem.codes[part.cells], problem.rows[part.cells]
         total = int(rows.sum())
@@ -289,7 +289,7 @@ class _MaskingSearch:
         return float(rows * self._lose(low, high, distinct)[0])
 
     def _weigh_cuts(self, along: Ints, ends: Ints, held: Ints) -> Floats:
-        """What the cells up to each end lose together, in rows."""
+        """The joint loss of the cells up to each position, in rows."""
         low, high = np.minimum.accumulate(along)[ends], np.maximum.accumulate(along)[ends]
         distinct = []
         for column in along.T:
@@ -299,7 +299,9 @@ class _MaskingSearch:
         return np.asarray(held * self._lose(low, high, distinct))
 
     def _foresee(self, part: _Part, order: Ints, ends: Ints, held: Ints, total: int) -> Floats:
-        """About what masks would cost for both sides of each cut, by how far they are from t."""
+        """An estimate of the cost of masks on both sides of each cut, from their distances beyond
+        t.
+        """
         price = np.zeros(len(ends))
         cells, rows = part.cells[order], self.problem.rows[part.cells[order]]
         for each in self.fields:
@@ -354,7 +356,7 @@ class _MaskingSearch:
         self, each: _Field, code: Ints, level: Ints | None, rows: Ints, below: Floats,
         distance: float, left: Floats, size: float,
     ) -> tuple[int, int] | None:  # fmt: skip
-        """The cell and the level by which the distance falls most for what it costs."""
+        """The cell and level with the largest decrease of the distance per cost."""
         self.spent += STEP
         if level is None:
             return None
@@ -482,7 +484,7 @@ class _MaskingSearch:
 
 
 def _list_fields(problem: SearchProblem, masking: Masking, released: Ints) -> Iterator[_Field]:
-    """The attributes that are to be close; those that may be masked with what masks do."""
+    """The attributes with a closeness promise, with the masks of those that may be masked."""
     constraints, classes = problem.constraints, problem.classes
     for constraint in constraints.compiled:
         name = constraints.fields[constraint.field].name
@@ -504,7 +506,9 @@ def _list_fields(problem: SearchProblem, masking: Masking, released: Ints) -> It
 
 
 def _list_levels(attribute: Attribute, masking: Masking) -> Iterator[tuple[Ints, Floats]]:
-    """By level, the group of each value and what telling it so costs; hidden values are in one."""
+    """For each level, the group of each value and the cost of masking to it; hidden values are one
+    group.
+    """
     values, tree = attribute.values, attribute.hierarchy
     if masking.how == "hide" or tree is None:
         yield np.zeros(values, dtype=np.int64), np.full(values, masking.cost)
@@ -524,7 +528,7 @@ def count_masked(problem: SearchProblem, levels: Levels) -> dict[str, int]:
 
 
 def find_cost(problem: SearchProblem, levels: Levels, masking: Masking) -> float:
-    """What all masks cost, as a share of losing every row."""
+    """The cost of all masks, as a share of the cost of losing every row."""
     total = 0.0
     for each in _list_fields(problem, masking, problem.rows):
         level = levels.get(each.attribute.name)

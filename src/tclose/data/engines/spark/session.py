@@ -28,7 +28,7 @@ UNITS = {"": 1 / (1 << 20), "k": 1 / (1 << 10), "m": 1, "g": 1 << 10, "t": 1 << 
 
 
 def get_session(memory: str | None = None) -> Any:
-    """The session of this process, or a new one with the settings that Spark finds by itself."""
+    """The session of this process, or a new one with Spark's own default settings."""
     running = SparkSession.getActiveSession()
     found = running if running is not None else _start(memory)
     if not hasattr(found, "_jsparkSession"):
@@ -76,7 +76,7 @@ def _read_settings() -> str:
 
 
 def _defaults(settings: str, memory: str | None) -> dict[str, str]:
-    """What is set where the user's own settings are silent."""
+    """Settings for everything that the user's own settings leave open."""
     wanted = {"spark.ui.enabled": "false"}
     if "spark.master" not in settings and "--master" not in settings and "MASTER" not in os.environ:
         # Nobody else has to reach a session on this machine alone.
@@ -105,7 +105,7 @@ def _megabytes(memory: str) -> int:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """What is started meanwhile writes its messages nowhere, as long as it runs."""
+    """Discards the messages of processes that are started meanwhile, for as long as they run."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -126,7 +126,7 @@ class SparkPath:
 
     @classmethod
     def from_user(cls, session: SparkSession, path: str | Path) -> SparkPath:
-        """A place by what a user calls it: what is relative starts where the user is."""
+        """Reads a location as a user writes it; relative ones start in the working directory."""
         text = str(path)
         if isinstance(path, Path):  # it has eaten a slash of `hdfs://host/folder`
             text = re.sub(r"^(?!file:)([A-Za-z][A-Za-z0-9+.-]+):/(?!/)", r"\1://", text)
@@ -144,7 +144,7 @@ class SparkPath:
 
     @property
     def local(self) -> Path | None:
-        """The same on this machine, if its own files are meant."""
+        """The location as a path on this machine, if it is a local file."""
         is_local = self.system.getUri().getScheme() == "file"
         return Path(self.path.toUri().getPath()) if is_local else None
 
@@ -164,7 +164,7 @@ class SparkPath:
         return bool(self.system.exists(self.path))
 
     def files(self) -> list[SparkPath]:
-        """The files that are meant: itself, all of a folder, or what a pattern names."""
+        """The files at the location: itself, the files of a folder, or those matching a pattern."""
         found = self.system.globStatus(self.path) if GLOB.search(self.text) else None
         roots = [self.path] if found is None else [match.getPath() for match in found]
         listed: list[str] = []

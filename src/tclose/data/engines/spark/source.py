@@ -83,7 +83,9 @@ class SparkSource(Source):
         return self.kinds[column].typeName() in frames.SCALAR
 
     def key(self, column: str) -> Any:
-        """A column as rows are told apart by it: NaN is missing, −0 is 0, texts by their bytes."""
+        """A column normalized for comparison: NaN is missing, −0 is 0, texts are compared by their
+        bytes.
+        """
         kind, value = self.kinds[column], get_column(column)
         if kind.typeName() in ("float", "double"):
             zero = functions.lit(0.0).cast(kind)
@@ -115,7 +117,7 @@ class SparkSource(Source):
 
     @cached_property
     def _steady(self) -> Any:
-        """The rows in an order that stays: what comes out of a shuffle has none of its own."""
+        """The rows in a fixed order, since a shuffle returns them in none."""
         plan = self.frame._jdf.queryExecution().executedPlan().toString()
         return frames.pin(self.frame) if UNSTEADY.search(plan) else self.frame
 
@@ -142,7 +144,9 @@ class SparkSource(Source):
         return replace(self, frame=frame.select(*columns.values()))
 
     def recode(self, translation: Translation) -> Any:
-        """The release as a Spark frame, pinned: what is counted again is what the caller gets."""
+        """The release as a Spark frame, persisted so that the caller gets exactly the rows that are
+        recounted.
+        """
         with explain_errors(self.name):
             made = frames.pin(self.release_frame(translation))
             self.refuse_changed(translation, made.count())
@@ -175,7 +179,7 @@ class SparkSource(Source):
         return replace(self, frame=frame).save(output, judge)
 
     def save(self, output: Output, check: Callable[[Source], T]) -> T:
-        """Writes a hidden folder of files beside the target, has it counted, then renames it."""
+        """Writes a hidden folder of files beside the target, has it recounted, then renames it."""
         from tclose.data.engines.spark.files import read_place
 
         with explain_errors(self.name):
@@ -268,7 +272,7 @@ def open_spark(data: Any) -> SparkSource:
 def make_source(
     frame: DataFrame, name: str, *, notes: tuple[str, ...] = (), **known: Any
 ) -> SparkSource:
-    """A source over a frame; what no release could be made of is refused at once."""
+    """A source over a frame; refuses at once what cannot be released."""
     if frame.isStreaming:
         raise DataError("a stream has no end to count to", where=name, hint="read it as a batch")
     refuse_ambiguous(list(frame.columns), name)
@@ -290,7 +294,7 @@ def refuse_there(target: SparkPath) -> None:
 
 
 def _sweep_parts(target: Path) -> None:
-    """Removes what processes that were killed have left of an output."""
+    """Removes temporary folders that killed processes have left beside an output."""
     left = f".{glob.escape(target.stem)}.????????.part{glob.escape(target.suffix)}"
     for place in target.parent.glob(left):
         shutil.rmtree(place, ignore_errors=True)
