@@ -73,7 +73,7 @@ def find_classes_of_rows(
 
 @dataclass(frozen=True)
 class Alignment:
-    """A release held against its original: what its classes cover, and whose row is whose."""
+    """A release aligned with its original: what its classes cover, and which row is whose."""
 
     original: BoundTable
     release: BoundTable
@@ -96,7 +96,7 @@ class Alignment:
 
     @property
     def central(self) -> bool:
-        """Whether classes are released by a central value rather than by what they cover."""
+        """Whether classes are released by a central value rather than by a range."""
         return not self.release.policy.release.covers_values
 
     @property
@@ -108,7 +108,7 @@ class Alignment:
 
     @property
     def release_codes(self) -> Ints:
-        """The same of the release's cells, in the original's codes; below 0 where it has none."""
+        """The release's cells in codes of the original; negative for values that it lacks."""
         codes = self.release.classes.cell_codes
         columns = [
             translate_codes(self.release.attributes[name], attribute)[codes[name]]
@@ -134,9 +134,10 @@ class Alignment:
         return number, self.covering.places(self.original.cells)[first]
 
     def spread(self, drawn: Flags, density: Floats, *amounts: Floats) -> tuple[Ints, list[Floats]]:
-        """The original's cells with the tuples that are `drawn`; and for each of some amounts per
-        released cell, what the classes that cover such a cell have of it with its sensitive values,
-        times the class's density."""
+        """The original's cells with the `drawn` tuples; and for each of some amounts per released
+        cell, the amount that classes covering such a cell have with its sensitive values, times the
+        density of the class.
+        """
         (number, places), (mine, theirs) = self.tuples, self.number_combinations()
         order = np.argsort(number, kind="stable")
         order = order[drawn[number[order]]]
@@ -217,7 +218,9 @@ def _belong_together(found: Alignment, linked: LinkedRows) -> bool:
 
 
 def values_agree(first: BoundTable, second: BoundTable, linked: LinkedRows) -> bool:
-    """Whether linked rows have the same sensitive values, or as the policy hides or groups them."""
+    """Whether linked rows have the same sensitive values, allowing for values that the policy hides
+    or groups.
+    """
     for name, mine in first.attributes.items():
         theirs = second.attributes[name]
         value = first.classes.cell_codes[name][linked.first]
@@ -270,7 +273,7 @@ def locate_rows(bound: BoundTable) -> Ints:
 
 
 def _row_counts(bound: BoundTable) -> Ints:
-    """How many rows every row of a table stands for, in its own order."""
+    """The number of rows that each row of a table counts for, in the table's order."""
     counting = bound.policy.counting
     if counting is None or counting[0] != "count":
         return np.ones(bound.cells.n_rows, dtype=np.int64)
@@ -284,7 +287,7 @@ def _find_keys(first: Source, second: Source, key: str) -> Ints:
 
 
 def find_keys(known: pa.Array, keys: pa.Array | pa.ChunkedArray, name: str) -> Ints:
-    """Where each key stands among those that are known; −1 where it does not."""
+    """The position of each key among known ones; −1 if it is not known."""
     at = pc.index_in(keys, value_set=known).fill_null(-1)
     result: Ints = at.to_numpy().astype(np.int64)
     if (result < 0).all():

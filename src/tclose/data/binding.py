@@ -1,4 +1,4 @@
-"""Any table opened, and a policy bound to it: every way in which the two disagree, told at once."""
+"""Opens any table and binds a policy to it, reporting all disagreements between them at once."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _open(data: Any, reading: Reading, columns: Collection[str] | None) -> Sourc
 
 
 def _open_path(path: str | Path, reading: Reading) -> Source:
-    """The table in a file, in the files of a folder, or in those that a pattern matches."""
+    """The table in a file, in the files of a folder, or in files that match a pattern."""
     try:
         files = find_files(Path(path))
         connection = connect(reading.memory)
@@ -166,7 +166,7 @@ def write_rows(
     delimiter: str = ",",
     reading: Reading = AS_FOUND,
 ) -> T:
-    """Writes a new table or file, whole or not at all, and returns what `check` found in it.
+    """Writes a new table or file, as a whole or not at all, and returns the result of `check`.
 
     It is read back as the table that it was made from was read; where `check` raises, nothing is
     left.
@@ -188,7 +188,9 @@ def write_by_engine(
     check: Callable[[Source], T],
     reading: Reading = AS_FOUND,
 ) -> T:
-    """The same for a Parquet file that the table's own engine writes (`Source.can_write`)."""
+    """Like `write_rows`, for a Parquet file that the table's own engine writes
+    (`Source.can_write`).
+    """
 
     def write(part: Path) -> T:
         source.write(translation, part)
@@ -198,7 +200,7 @@ def write_by_engine(
 
 
 def _reopen(part: Path, reading: Reading, delimiter: str = ",") -> Source:
-    """What was written, read as the table that it was made from was read."""
+    """Opens the written file with the reading options of its original."""
     opened = Reading(delimiter=delimiter, memory=reading.memory, max_cells=reading.max_cells)
     return open_source(part, opened)
 
@@ -240,7 +242,7 @@ class BoundTable:
         return np.asarray(covering.grid.add_rows(places, rows))
 
     def with_cells(self, cells: Cells, attributes: Mapping[str, Attribute]) -> BoundTable:
-        """The same policy and trees with other cells, in classes of equal quasi-identifiers."""
+        """The same policy and hierarchies with other cells and the classes that they form."""
         classes = form_classes(cells, self.classes.quasi, attributes, self.policy.wildcards)
         return replace(self, cells=cells, classes=classes)
 
@@ -270,7 +272,7 @@ def bind_within_limit(
     *,
     unknown_values: UnknownValues = "refuse",
 ) -> BoundTable | None:
-    """The same; None where the table has more cells than its source takes into one place."""
+    """Like `bind`; None if the table has more cells than its source can hold in one place."""
     if policy is None:
         raise PolicyError(problems)
     found = list(problems)
@@ -316,7 +318,9 @@ def resolve_columns(
 def _count(
     policy: Policy, source: Source, columns: Sequence[str], problems: list[Problem]
 ) -> Cells | None:
-    """The cells; where a row does not say what it counts, each as one, to go on checking."""
+    """The cells; if some row has no valid count, weight or person, plain rows are counted, so that
+    checks can go on.
+    """
     counting = policy.counting
     if counting is not None and counting[1] in source.columns:
         try:
@@ -383,7 +387,7 @@ def _check_names(policy: Policy, source: Source, known: Sequence[Problem]) -> li
 
 @dataclass(frozen=True)
 class _Checker:
-    """Builds what the columns need, turning each failure into a problem."""
+    """Builds what the columns need, and turns each failure into a problem to report."""
 
     policy: Policy
     dictionaries: Mapping[str, Dictionary]
@@ -433,8 +437,9 @@ class _Checker:
         return made
 
     def _hierarchy(self, name: str, wide: Dictionary | None = None) -> Hierarchy | None:
-        """The hierarchy of a column that has one, over these values or those that it has; also
-        notes values that may not be missing."""
+        """The hierarchy of a column, if it has one, over these values or the observed ones; also
+        notes values that may not be missing.
+        """
         column = self.policy.columns[name]
         if column.missing == "forbid" and (lost := self.count_missing(name)):
             hint = 'mend them, or say missing = "value" or "any"'
@@ -534,17 +539,17 @@ def count_unplaced(spec: HierarchySpec, values: Sequence[str]) -> int:
 
 
 def is_fixed(spec: HierarchySpec | None) -> bool:
-    """Whether a hierarchy is the same whatever the values of the table are."""
+    """Whether a hierarchy does not depend on the values of the table."""
     return spec is not None and spec.kind in ("file", "groups")
 
 
 def hash_hierarchy(tree: Hierarchy) -> str:
-    """The sha256 of a hierarchy: of its labels and what stands above each."""
+    """The sha256 of a hierarchy: of its labels and their parents."""
     return json_hash([list(tree.labels), tree.parent.tolist()])
 
 
 def _leaves(value: str, spec: HierarchySpec) -> list[str]:
-    """Values that a builder can start from: the value itself, or those that a label names."""
+    """The values that a hierarchy is built on: the value itself, or those that a label names."""
     if spec.prefix is not None:
         # Any text may have its beginning kept: the postcode 00-950 is no interval here.
         return [value.replace("*", "0")] if value.strip("*") else []

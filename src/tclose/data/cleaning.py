@@ -1,4 +1,4 @@
-"""A table whose values are cleaned as its policy says: the same on every engine.
+"""Cleans the values of a table as its policy says, in the same way on every engine.
 
 The different values of a column are fetched once and cleaned here; then the engine itself puts each
 in the place of what it was, so that whatever it counts, streams or rewrites is clean.
@@ -47,7 +47,7 @@ def apply_cleanings(source: Source, policy: Policy) -> Source:
 
 
 def _clean_column(source: Source, name: str, rule: ColumnCleaning) -> CleanedColumn | None:
-    """What becomes of the different values of a column; None where its type has none to clean."""
+    """The cleaned value of each distinct value of a column; None if its type needs no cleaning."""
     counted = replace(source, max_cells=max(source.max_cells, VALUES)).group_within_limit([name])
     if counted is None:
         what = f"more than {VALUES:,} different values, too many to clean"
@@ -66,7 +66,7 @@ def _clean_column(source: Source, name: str, rule: ColumnCleaning) -> CleanedCol
 
 
 def clean_values(values: pa.Array, rule: ColumnCleaning, name: str) -> pa.Array | None:
-    """The values of a column, cleaned: of the same type, but for ages; None where nothing applies.
+    """The cleaned values of a column, of the same type except for ages; None if nothing applies.
 
     >>> rule = ColumnCleaning.model_validate({"clean": {"round": 100}})
     >>> clean_values(pa.array([149.5, None]), rule, "cost").to_pylist()
@@ -102,7 +102,7 @@ def clean_values(values: pa.Array, rule: ColumnCleaning, name: str) -> pa.Array 
 
 
 def _refuse_ageless(dates: pa.Array, ages: pa.Array, where: str) -> pa.Array:
-    """The ages; raises where somebody is not born on the day that they are counted on."""
+    """The ages; raises if someone is born after the day on which ages are counted."""
     if lost := ages.null_count - dates.null_count:
         what = f"{lost:,} of {len(dates) - dates.null_count:,} distinct values give no age"
         hint = "choose a day after all births, and mend dates that cannot be true"
@@ -111,7 +111,7 @@ def _refuse_ageless(dates: pa.Array, ages: pa.Array, where: str) -> pa.Array:
 
 
 def _fit_type(value: Any, kind: pa.DataType) -> Any:
-    """A number that was changed, as its type has it; other values as they are."""
+    """Converts a changed number to the type of its column; other values are unchanged."""
     if not isinstance(value, Fraction):
         return value
     if types.is_floating(kind):

@@ -175,8 +175,9 @@ class Clock:
 
     @property
     def _late(self) -> float:
-        """How much of the time is up; nothing on an ordinary machine where only work is limited:
-        what the clock shows must then not decide how the work is shared out."""
+        """The share of the time that has passed. If only work is limited it is 0 until all time is
+        up, so that the clock does not influence how the work is divided.
+        """
         late = self.used / max(self.budget.time, 1e-9)
         return late if self.budget.seconds is not None or late >= 1.0 else 0.0
 

@@ -121,20 +121,21 @@ class SearchProblem:
         return persons is not None and persons.scattered
 
     def loss(self, label: Ints) -> LossReport:
-        """What a partition loses; a cell left out loses everything."""
+        """The loss of a partition; a cell that is left out loses everything."""
         return partition_loss(self.columns, self.codes, self.rows, label)
 
     @cached_property
     def weights(self) -> Floats:
-        """What each column counts, 1 on the average."""
+        """The weight of each column, 1 on average."""
         given = self.objective.weights
         each = [given.get(column.name, Fraction(1)) for column in self.columns]
         mean = sum(each, Fraction(0)) / max(len(each), 1) or Fraction(1)
         return np.array([float(weight / mean) for weight in each])
 
     def cost(self, label: Ints) -> float:
-        """What a search makes least: the loss, columns by their weights; and more than any loss for
-        rows in classes that are wider than allowed."""
+        """The quantity that a search minimizes: the weighted loss, plus more than any loss for rows
+        in classes that are wider than allowed.
+        """
         report = self.loss(label)
         cost = report.overall
         if self.objective.weights:
@@ -187,13 +188,14 @@ class SearchProblem:
         return CodedTable(arrays, ConstraintSet(made))
 
     def refer_to_released(self, table: CodedTable, label: Ints) -> None:
-        """Makes the released cells (label ≥ 0) what classes are compared with."""
+        """Compares classes with the distribution of the released cells (label ≥ 0)."""
         weights = np.where(label >= 0, self.constraints.masses(self.rows), 0)
         table.constraints.arrays.refer_to(count_slots(self.constraints, weights))
 
     def part(self, cells: Ints) -> SearchProblem:
-        """Some of the cells as a problem. Its classes are those of the whole table, so it cannot be
-        judged by the requirements."""
+        """A problem of some of the cells. Its classes are compared with the whole table, so the
+        requirements themselves cannot judge it.
+        """
         return replace(
             self,
             codes=self.codes[cells],
@@ -202,7 +204,7 @@ class SearchProblem:
         )
 
     def reorder(self, order: Ints) -> SearchProblem:
-        """The same problem with its cells in another order."""
+        """The problem with its cells in another order."""
         return replace(self.part(order), classes=self.classes.of_cells(order))
 
     def natural_order(self) -> Ints:
@@ -239,8 +241,9 @@ class SearchProblem:
         return found
 
     def measure(self, requirement: Requirement, label: Ints | None = None) -> Measurement | None:
-        """What a labelling attains; by default the whole table as one class. None where that does
-        not follow from its classes."""
+        """What a partition attains in a requirement; by default the whole table as one class. None
+        if that does not follow from its classes.
+        """
         label = np.zeros(self.n_cells, dtype=np.int64) if label is None else label
         classes, proposal = self._propose(label)
         found = evaluate([requirement], classes, proposal=proposal)
@@ -259,12 +262,13 @@ class SearchProblem:
 
     @property
     def foresees_columns(self) -> bool:
-        """Whether classes tell what their columns are released as: a value, or a star."""
+        """Whether the released values of a class follow from its cells: a value, or a star."""
         return self.objective.stars and self.constraints.whole_columns
 
     def _code_stars(self, cells: Ints, label: Ints, count: int) -> Iterator[Ints]:
-        """By column, the code of what every class is released as: its value, or the one after all
-        values for a star."""
+        """By column, the code of the released value of every class: its value, or the code after
+        all values for a star.
+        """
         for column, codes in zip(self.columns, self.codes[cells].T, strict=True):
             low, high = ends(codes, label, count, column.values)
             yield np.where(low == high, low, column.values)
@@ -291,8 +295,9 @@ class SearchProblem:
 
     @cached_property
     def _tuples(self) -> tuple[Ints, Ints, dict[str, Counts]]:
-        """The sensitive values of each cell as one number, a cell that has them, and what the table
-        has of each: rows, and weights if any."""
+        """The combination of sensitive values of each cell as one number, a cell that has each, and
+        the rows and weights (if any) of each in the table.
+        """
         label, first = np.zeros(self.n_cells, dtype=np.int64), np.zeros(1, dtype=np.int64)
         if self.classes.attributes:
             label, first = group_codes(list(self.sensitive.T))
@@ -304,8 +309,9 @@ class SearchProblem:
         return label, first, totals
 
     def _add_rest(self, owner: Ints, cells: Ints, parts: int) -> Classes:
-        """Some cells in so many parts, and all others as one class more. Rows and weights add up,
-        so the others have of each combination of sensitive values what the parts leave."""
+        """Some cells in so many parts, and all others as one further class. Rows and weights are
+        additive, so the others have the remainder of every combination of sensitive values.
+        """
         of_cell, first, totals = self._tuples
         rests = {name: total.copy() for name, total in totals.items()}
         for name, rest in rests.items():

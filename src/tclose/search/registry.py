@@ -112,7 +112,7 @@ class Method:
             raise UsageError(what, where=where, hint=hint)
 
     def cannot(self, problem: SearchProblem) -> tuple[str, ...]:
-        """What of the problem is beyond the method."""
+        """The reasons why the method cannot search the problem."""
         constraints, reasons = problem.constraints, []
         foreseen = self.takes_objective or problem.foresees_columns
         if constraints.whole_columns and not foreseen:
@@ -316,7 +316,7 @@ def _search_part(
 
 
 def _explain_choice(best: Outcome, outcomes: list[Outcome], challengers: dict[str, str]) -> str:
-    """What each lost, and what the challengers were tried for."""
+    """A sentence with the loss of each method, and why each challenger was tried."""
     words = [f"{best.method}: hybrid lost {outcomes[0].cost:.4f}"]
     for name, why in challengers.items():
         losses = [outcome.cost for outcome in outcomes[1:] if outcome.method == name]

@@ -34,7 +34,7 @@ SPLIT = 2e-8
 
 
 def find_extents(columns: Sequence[ColumnLoss], codes: Ints, label: Ints) -> ClassExtents:
-    """What every class of a labelling would show of each quasi-identifier."""
+    """The range of each quasi-identifier that every class of a partition would show."""
     kept = np.flatnonzero(label >= 0)
     count = int(label.max(initial=-1)) + 1
     return ClassExtents(
@@ -282,7 +282,7 @@ def search_regions(
 
 
 def merge_alike_classes(problem: SearchProblem, label: Ints) -> Ints:
-    """The same with classes that are released alike, one class to every reader, as one."""
+    """Merges classes with equal released values, which a reader sees as one."""
     return number_classes(_show_classes(problem, label).group_alike()[label])
 
 

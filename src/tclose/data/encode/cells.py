@@ -50,7 +50,7 @@ class Cells:
 
     @property
     def n_rows(self) -> int:
-        """How many rows all cells stand for."""
+        """The number of rows in all cells."""
         return int(self.rows.sum())
 
     @property
@@ -92,7 +92,7 @@ def count_cells(source: Source, columns: Sequence[str]) -> Cells:
 
 
 def count_cells_within_limit(source: Source, columns: Sequence[str]) -> Cells | None:
-    """The same; None where they are more than the source takes into one place."""
+    """Like `count_cells`; None if there are more cells than the source can hold in one place."""
     table = source.group_within_limit(columns)
     if table is None:
         return None
@@ -181,7 +181,7 @@ def count_weighted_cells(
 
 
 def refuse_uncounted(role: str, name: str, rows: int) -> None:
-    """Raises where some rows do not say what they count for, or whose they are."""
+    """Raises if some rows have no valid count, weight or person."""
     where = f"column {name!r}"
     if rows and role == "subject":
         what = f"{rows:,} row{' names' if rows == 1 else 's name'} nobody"
@@ -210,13 +210,13 @@ def read_weights(source: Source, name: str) -> tuple[Dictionary, Counts]:
 
 
 def count_invalid(source: Source, role: str, name: str) -> int:
-    """How many rows do not say what they count for."""
+    """The number of rows without a valid count, weight or person."""
     dictionaries, codes, rows = _encode_table(source.group([name]), [name])
     return _count_wrong(role, dictionaries[name], codes[name], rows)
 
 
 def _count_wrong(role: str, own: Dictionary, code: Ints, rows: Ints) -> int:
-    """How many rows do not say what they count for, or whose they are."""
+    """The number of rows without a valid count, weight or person."""
     if role == "subject":
         return int(rows[code >= own.known].sum())
     good = [
@@ -228,7 +228,7 @@ def _count_wrong(role: str, own: Dictionary, code: Ints, rows: Ints) -> int:
 
 
 def _read_exactly(own: Dictionary) -> list[Fraction | None]:
-    """The numbers as they are written; of short floats, as these are written."""
+    """The numbers exactly as written; 32-bit floats by their shortest decimal form."""
     texts: Sequence[str] = own.labels
     if pa.types.is_float32(own.values.type) or pa.types.is_float16(own.values.type):
         texts = [str(value) for value in own.values.to_numpy(zero_copy_only=False)]

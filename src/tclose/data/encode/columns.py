@@ -96,7 +96,7 @@ class Dictionary:
 
     @property
     def kind(self) -> Kind:
-        """What the values are: numbers, dates, or text."""
+        """The kind of the values: numbers, dates, or text."""
         return self._scale[0]
 
     @property
@@ -175,7 +175,9 @@ def _refuse_untellable(kind: pa.DataType, name: str, ends: list[int]) -> None:
 
 
 def _refuse_too_fine(column: pa.ChunkedArray, name: str) -> None:
-    """Raises for moments finer than a microsecond, which only pandas can tell, where it is not."""
+    """Raises for moments finer than a microsecond if pandas, which alone can represent them, is not
+    installed.
+    """
     if not pa.types.is_timestamp(column.type) or column.type.unit != "ns":
         return
     try:
@@ -257,7 +259,7 @@ def _read_number(text: str) -> Fraction:
 
 
 def is_below(low: Fraction, high: Fraction) -> bool:
-    """Whether low < high, without what fractions ask about other kinds of numbers first.
+    """Whether low < high, without the type checks that make comparing fractions slow.
 
     >>> is_below(Fraction(1, 3), Fraction(1, 2)), is_below(Fraction(1, 2), Fraction(1, 2))
     (True, False)
@@ -423,7 +425,9 @@ def _make_reference(
 def _ordering(
     name: str, column: Column, dictionary: Dictionary, hierarchy: Hierarchy | None, *, natural: bool
 ) -> tuple[str, ...]:
-    """The column's values from first to last: as declared, along the hierarchy, or as they are."""
+    """The column's values from first to last: as declared, along the hierarchy, or in natural
+    order.
+    """
     labels = dictionary.labels
     declared: Sequence[str] | None = column.order
     if declared is None and hierarchy is not None:

@@ -45,7 +45,7 @@ Run = tuple[int, int]
 
 @dataclass(frozen=True)
 class Boxes:
-    """One column: what every released value covers of the original's values.
+    """One column: the original values that every released value covers.
 
     `rank[code]` is the place of a value of the original's dictionary (a missing one last). The runs
     of released value g are `low[start[g]:start[g + 1]]` to `high[…]`; `ends[g]` are its two ends on
@@ -99,7 +99,7 @@ class Boxes:
         return add_by_group(prefix[self.high] - prefix[self.low], self.owner, len(self.start) - 1)
 
     def covers(self, label: Ints, place: Ints) -> Flags:
-        """Whether each released value covers the place beside it."""
+        """Whether each released value covers the paired place."""
         if not len(self.low):
             return np.zeros(len(label), dtype=bool)
         begin = self.owner * (self.values + 1) + self.low
@@ -187,7 +187,8 @@ class _Reader:
 
     def read(self, label: str | None) -> tuple[list[Run], tuple[float, float], bool]:
         """What a released value covers, as half-open runs of places; its ends on the number line,
-        not beyond the original's own; whether it is one number (or date)."""
+        clipped to the original's range; and whether it is a single number or date.
+        """
         runs, single = self._runs(label), self._single(label)
         is_number = single is not None or label in self.code
         if self.number is None or label is None:
@@ -233,7 +234,9 @@ class _Reader:
         return self._join_runs(np.flatnonzero(find_covered(label, self.labels, self.tree)).tolist())
 
     def _point(self, label: str) -> list[Run]:
-        """A number that is written otherwise in the original, or stands for a class."""
+        """The place of a number that is formatted differently in the original, or is a class's
+        central value.
+        """
         at = self._number(label)
         if at is None:
             return []
@@ -324,8 +327,9 @@ class Covering:
 
     @cached_property
     def grid(self) -> BoxGrid:
-        """Which classes are worth trying for a row, by its places in the two columns (or the one)
-        whose values tell most."""
+        """The classes worth trying for a row, looked up by its places in the one or two most
+        selective columns.
+        """
         values = np.array([column.values for column in self.columns])
         order = np.argsort(self.width().mean(axis=0) / np.maximum(values, 1), kind="stable")
         first, second, n_second = int(order[0]), -1, 1

@@ -1,4 +1,6 @@
-"""What the values of a column are once they are read as its policy says: dates, or numbers."""
+"""The form that a column's values must have once they are read as the policy says: dates or
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def _is_number(value: str) -> bool:
 
 
 class ReadForm(NamedTuple):
-    """What values are once they are read by a key of the policy, and what to say where not."""
+    """The form of values read by a key of the policy, and the message if they do not have it."""
 
     key: str
     fits: Callable[[str], bool]

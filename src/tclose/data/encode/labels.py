@@ -1,4 +1,4 @@
-"""What a generalized value covers: intervals, sets, masks, inner nodes of a hierarchy.
+"""The values that a generalized value covers: intervals, sets, masks, inner nodes of a hierarchy.
 
 | form | covers |
 |---|---|
@@ -107,7 +107,7 @@ def read_position(text: str, unit: tuple[str, str] | None = None) -> Fraction | 
 
 
 def unit_of(text: str) -> tuple[str, str] | None:
-    """What stands before and after the number in a text."""
+    """The texts before and after the number in a text."""
     found = UNIT.match(text)
     return (found[1], found[3]) if found else None
 
@@ -190,7 +190,7 @@ def cover_test(label: str) -> Callable[[str], bool]:
 
 
 def set_members(inside: str) -> list[str]:
-    """The values that a set names; those in double quotes are written as JSON writes strings.
+    """The members of a set; quoted ones are written as JSON strings.
 
     >>> set_members('flu, "a, b"')
     ['flu', 'a, b']
@@ -209,7 +209,7 @@ def covers_missing(label: str) -> bool:
 
 
 def _members(inside: str) -> list[tuple[str, bool]]:
-    """What a set names, and whether each stands in quotes."""
+    """The members of a set, and whether each is quoted."""
     members = []
     for quoted, plain in MEMBER.findall(inside):
         if quoted:
@@ -228,7 +228,9 @@ def _unquote(text: str) -> str:
 
 
 def _mask(label: str) -> str:
-    """A mask as a pattern: a single trailing star stands for any rest, others for one character."""
+    """A mask as a regular expression: a single trailing star matches any rest, other stars one
+    character.
+    """
     if label.count("*") == 1 and label.endswith("*"):
         return re.escape(label[:-1]) + ".*"
     return "".join("." if character == "*" else re.escape(character) for character in label)

@@ -1,4 +1,4 @@
-"""How far a quasi-identifier may be generalized: what the policy's columns say of it."""
+"""Limits on how far a quasi-identifier may be generalized, as the policy states them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class GeneralizationLimit:
 
     @classmethod
     def of(cls, column: Column, tree: Hierarchy | None) -> GeneralizationLimit | None:
-        """What a column's policy says, if anything; it suits the column (`refuse_limit`)."""
+        """The limit that the policy states for a column, if any; it must suit the column
+        (`refuse_limit`).
+        """
         if column.exact:
             return cls("exact", tree=tree)
         if column.max_level is not None:
@@ -81,7 +83,7 @@ class GeneralizationLimit:
 def refuse_limit(
     name: str, column: Column, dictionary: Dictionary, tree: Hierarchy | None
 ) -> Problem | None:
-    """What is wrong with a column's limit, where the table does not suit it."""
+    """The problem with a column's limit, if it does not suit the table."""
     where = f"columns.{name}"
     if column.max_level is not None and tree is not None:
         level = _number_level(column, tree)

@@ -1,4 +1,4 @@
-"""Released values as ranges: low, high and midpoint, told by the released text alone.
+"""Released values as ranges with low, high and midpoint, derived from the released text alone.
 
 Whoever has the release can compute them, so columns that hold them add nothing to what it tells.
 
@@ -155,7 +155,7 @@ def _find_middle(low: Position | None, high: Position | None) -> float | datetim
 
 
 def count_differing(ranges: Ranges | None, end: End, values: pa.ChunkedArray) -> int:
-    """How many of some values are not that end of the range beside them.
+    """The number of values that differ from that end of their range.
 
     >>> count_differing(read_ranges(["[25, 37]", "40"]), "low", pa.chunked_array([["25", "41"]]))
     1

@@ -70,8 +70,10 @@ def rank_along_component(closeness: EmdConstraints) -> Ints:
 
 
 def find_coordinates(attribute: EmdAttribute) -> Floats:
-    """[tuples, dimensions]: a place on the line, or for each edge of the tree whether it is below.
-    An edge of length l counts √l, so that squared distances are those of the tree."""
+    """[tuples, dimensions]: the position on the line, or for each edge of the tree whether the
+    value is below it. An edge of length l counts √l, so that squared distances are those of the
+    tree.
+    """
     if attribute.position is not None:
         return attribute.position[attribute.node][:, None]
     above = attribute.above[attribute.node, :-1]

@@ -61,7 +61,7 @@ def _list_limits(problem: SearchProblem) -> list[tuple[Requirement, Fraction]]:
 
 
 def _list_parts(problem: SearchProblem) -> list[tuple[Requirement, Fraction]]:
-    """The same, with what each t is in proportion to the largest."""
+    """The promised t, each with its proportion to the largest."""
     largest = largest_t(problem)
     return [(each, t / largest if largest else Fraction(1)) for each, t in _list_limits(problem)]
 

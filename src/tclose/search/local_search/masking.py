@@ -97,7 +97,7 @@ class _Field:
     """By level, [values]: the group of each value."""
 
     def describe_masks(self) -> None:
-        """What masks do, by the exact values that are left."""
+        """The effect of the masks, by the exact values that remain."""
         self.share, self.shift = [], []
         for node in self.node:
             share = (node[None] == node[:, None]) * self.left[None]

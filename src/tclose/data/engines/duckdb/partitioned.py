@@ -1,4 +1,4 @@
-"""Tables that DuckDB works on in parts: cells kept in files, then every row beside its line.
+"""Tables that DuckDB processes in parts: cells in files, and rows joined with their translation.
 
 Long rows are not sorted: lines are brought into their order, put aside, and read along with them.
 The hash of its key goes with every line, so that no row can ever come beside another one's.
@@ -125,7 +125,9 @@ class DuckCellStore(CellStore):
 def split_cells(
     source: DuckSource, columns: Sequence[str], by: Sequence[str], parts: int
 ) -> Spread:
-    """Cells in parts, in a file: those with equal values in the columns `by` are in one part."""
+    """Splits cells into parts of one file; cells with equal values in the columns `by` are in one
+    part.
+    """
     scratch = Scratch()
     place = scratch.path / "cells.parquet"
     part = f"CAST(hash({', '.join(map(quote_name, by))}) % {parts} AS INTEGER) AS {PART}"

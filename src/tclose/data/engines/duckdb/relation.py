@@ -1,4 +1,4 @@
-"""DuckDB relations: counted where they are, and released as relations of the same connection."""
+"""DuckDB relations: counted by their own connection, and released as relations of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RelationSource(DuckSource):
             return fingerprint(named, rows.to_arrow_reader(BATCH))
 
     def recode(self, translation: Translation) -> Any:
-        """The release as a relation: nothing is computed before it is asked for.
+        """The release as a relation, computed when it is read.
 
         The relation holds on to the translation, an Arrow table; the database gets no table.
         """
@@ -98,7 +98,7 @@ class RelationSource(DuckSource):
         return rows.project(", ".join(map(self._narrow_column, translation.changes)))
 
     def _narrow_column(self, change: Change) -> str:
-        """A column; of categories, which the type tells, with those that occur only.
+        """A column; an enum keeps only the categories that occur.
 
         Categories within lists and structures become texts.
         """
@@ -133,7 +133,7 @@ class RelationSource(DuckSource):
 
 
 def _files(relation: Relation) -> Iterator[Path]:
-    """The files that the relation's query names, as far as they can be told from other texts."""
+    """The files that the relation's query reads, as far as they can be recognized in its text."""
     for text, name in QUOTED.findall(relation.sql_query()):
         path = text.replace("''", "'") or name.replace('""', '"')
         if os.path.isfile(path) or (has_magic(path) and suffix_of(path) in KINDS):

@@ -1,4 +1,4 @@
-"""Releases that DuckDB makes by itself: rows beside the lines of a translation, in an order."""
+"""Releases that DuckDB writes itself: rows joined with a translation, in the order of releases."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ KEPT = {
 
 
 def can_write(source: DuckSource, translation: Translation) -> bool:
-    """Whether DuckDB writes such a release by itself: nothing that needs a key or Python, nothing
-    that it has no word for, and rows that it reads in one order."""
+    """Whether DuckDB can write such a release itself: no column needs a key or Python code, every
+    type has a DuckDB name, and rows are read in a fixed order.
+    """
     schema = source.stream().schema
     own = [
         schema.field(change.name).type
@@ -73,7 +74,9 @@ def write_parquet(source: DuckSource, translation: Translation, place: Path) -> 
 
 @contextmanager
 def name_refusal() -> Iterator[None]:
-    """What the system refused to write, as the system's own error: the table is not to blame."""
+    """An error of the operating system as such, so that a full disk is not reported as a damaged
+    table.
+    """
     try:
         yield
     except duckdb.IOException as error:
@@ -99,7 +102,7 @@ def shuffle(released: Relation) -> Relation:
 def join_lines(
     rows: Relation, types: dict[str, str], lines: Relation, translation: Translation
 ) -> Relation:
-    """Rows beside the lines of a translation that are for them."""
+    """Rows joined with their lines of a translation."""
     kinds, match = dict(zip(lines.columns, lines.types, strict=True)), []
     for at, name in enumerate(translation.keys):
         key = f"CAST({plain(quote_name(name), types[name])} AS {kinds[KEY.format(at)]})"
@@ -108,12 +111,12 @@ def join_lines(
 
 
 def join(rows: Relation, table: Relation, match: str) -> Relation:
-    """Rows beside those of another relation."""
+    """Rows of two relations side by side."""
     return rows.set_alias("__tclose_rows__").join(table.set_alias("__tclose_beside__"), match)
 
 
 def change_column(at: int, change: Change, translation: Translation) -> str:
-    """A column as it is released, from the rows beside their lines."""
+    """The SQL expression of a released column, over rows joined with their lines."""
     name, new = quote_name(change.name), quote_name(change.at)
     match change.kind:
         case "same":

@@ -117,7 +117,7 @@ class DuckSource(Source):
         return None if found is None else self._restore_zones(coarsen_times(found))
 
     def group_relation(self, columns: Sequence[str]) -> Relation:
-        """The same as a relation; NaN is missing, −0 is 0."""
+        """The counted tuples as a relation; NaN is missing, −0 is 0."""
         names = {name: quote_name(name) for name in columns}
         keys = [f"{plain(quoted, self.types[name])} AS {quoted}" for name, quoted in names.items()]
         listed = ", ".join(names.values())
@@ -165,7 +165,7 @@ class DuckSource(Source):
         return replace(self, relation=relation, rows_in_order=in_order, hashed=None)
 
     def bring_table(self, table: pa.Table) -> Relation:
-        """A table of ours as a relation of the same connection."""
+        """One of our tables as a relation of the same connection."""
         assert self.connection is not None  # relations of others say it themselves
         return self.connection.from_arrow(table)
 
@@ -205,7 +205,7 @@ class DuckSource(Source):
 
     @property
     def own_connection(self) -> Connection:
-        """A connection for what is put aside; the caller's relations have one of their own."""
+        """The connection for temporary tables: the source's own, else a new one."""
         return connect() if self.connection is None else self.connection
 
     def digest(self) -> str:
@@ -232,7 +232,7 @@ def collect_within_limit(parts: Batches, schema: pa.Schema, max_rows: int) -> pa
 
 
 def plain(column: str, kind: str) -> str:
-    """A column as rows are told apart by it: NaN is missing, −0 is 0.
+    """A column normalized for comparison: NaN is missing, −0 is 0.
 
     NaN is looked for as text: of a Parquet file whose statistics leave it out the engine concludes
     that there is none.
@@ -275,7 +275,9 @@ def _explain(error: duckdb.Error, name: str, lines_before: int, *, several: bool
 
 
 def _too_little(message: str, name: str) -> DataError:
-    """Which is too small: the disk, what the engine may take, or the machine."""
+    """Names the limit that was reached: the disk, the engine's memory limit, or the machine's
+    memory.
+    """
     if "max_temp_directory_size" in message:
         hint = "make room, name a larger folder in TMPDIR, or give more with --memory"
         return DataError("not enough space on the disk to put counts aside", where=name, hint=hint)
@@ -288,7 +290,7 @@ def _too_little(message: str, name: str) -> DataError:
 
 
 def scan_arrow(connection: Connection, data: pa.Table | ds.Dataset) -> Relation:
-    """A table's or dataset's columns; those that DuckDB has no type for are there, but empty."""
+    """The columns of an Arrow table or dataset; those of a type that DuckDB lacks are empty."""
     is_table = isinstance(data, pa.Table)
     for at, column in enumerate(data.schema):
         if is_table and pa.types.is_float16(column.type):
@@ -304,7 +306,7 @@ def scan_arrow(connection: Connection, data: pa.Table | ds.Dataset) -> Relation:
 
 
 def columns_of(schema: pa.Schema) -> str:
-    """What is counted of each column.
+    """The expression that is counted for each column.
 
     >>> columns_of(pa.schema({"a": pa.int8(), "b": pa.null(), "c": pa.float16()}))
     '"a", CAST("b" AS VARCHAR) AS "b", CAST(NULL AS BLOB) AS "c"'
@@ -326,7 +328,7 @@ def scan_files(
     options: str,
     folders: pa.Table | None = None,
 ) -> Relation:
-    """All rows of files, whose names are no patterns, with what the folder of each says, too."""
+    """All rows of files (names are not patterns), with the columns that folder names add."""
     listed = ", ".join(quote_text(re.sub(r"([*?\[])", r"[\1]", path)) for path in paths)
     query = f"SELECT * FROM {reader}([{listed}], hive_partitioning = false{options}"
     if folders is None or not folders.num_columns:

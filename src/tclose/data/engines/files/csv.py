@@ -110,7 +110,7 @@ def _options(dialect: Dialect, nulls: Sequence[str], connection: Connection) -> 
 
 
 def _unpack(path: Path, scratch: Scratch) -> Path:
-    """The file as it is, or what it unpacks to, in a private folder."""
+    """The file itself, or its decompressed copy in a private folder."""
     with path.open("rb") as file:
         start = file.read(16)
     packed = path.suffix.lower()
@@ -172,7 +172,7 @@ def _refuse_endless(place: Path, name: str) -> None:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What is needed to read the file, and what had to be assumed."""
+    """How the file is to be read, and what had to be assumed."""
 
     encoding: str
     delimiter: str
@@ -248,7 +248,7 @@ def _not_this_encoding(encoding: str, where: str) -> DataError:
 
 
 def _delimiter(text: str) -> str:
-    """The candidate that splits the most lines into the same, largest number of fields."""
+    """The candidate that splits most lines into the same, largest number of fields."""
 
     def score(mark: str) -> tuple[int, int]:
         lines = text.splitlines(keepends=True)[:200]
@@ -264,7 +264,7 @@ def _delimiter(text: str) -> str:
 
 
 def _header(text: str, delimiter: str, where: str, *, whole: bool) -> tuple[tuple[str, ...], int]:
-    """The column names and how many lines they end on; refuses what would make them ambiguous."""
+    """The column names and the line that the header ends on; refuses ambiguous names."""
     if not whole and "\n" not in text and "\r" not in text:
         what = f"the header line is longer than {len(text):,} characters"
         hint = "is this a CSV file?"

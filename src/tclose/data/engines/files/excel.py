@@ -91,7 +91,9 @@ def refuse_other_sheets(path: Path) -> None:
 
 @contextmanager
 def _open_book(path: Path) -> Iterator[Any]:
-    """The workbook; what openpyxl warns about (styles, validation) does not concern values."""
+    """The workbook, without openpyxl's warnings about styles and validation, which do not concern
+    values.
+    """
     try:
         import openpyxl
     except ModuleNotFoundError:

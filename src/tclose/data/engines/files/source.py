@@ -81,7 +81,7 @@ def _parquet_file(path: Path) -> pq.ParquetFile:
 
 @contextmanager
 def _refuse_damage(kind: str, name: str) -> Iterator[None]:
-    """Tells by a DataError what cannot be read within; what the system refuses passes."""
+    """Turns errors of reading into a DataError; errors of the operating system pass."""
     try:
         yield
     except (pa.ArrowException, OSError, IndexError, UnicodeDecodeError) as error:
@@ -102,7 +102,7 @@ def open_arrow(files: Files, connection: Connection) -> DuckSource:
     import pyarrow.dataset as ds  # slow to import: it looks for pandas
 
     def write_condition(pairs: dict[str, Any]) -> ds.Expression:
-        """What the folders of a file say about all of its rows."""
+        """The condition with the values that a file's folders give to all of its rows."""
         known = ds.scalar(True)
         for field, value in ((ds.field(name), value) for name, value in pairs.items()):
             known = known & (field.is_null() if value is None else field == value)
@@ -138,7 +138,7 @@ def _as_arrow_file(path: Path, scratch: Scratch) -> str:
 
 
 def _check_arrow_file(path: str) -> pa.Schema:
-    """The schema; raises where a batch is not what the format says.
+    """The schema; raises if a batch is not valid.
 
     An offset beyond the end of its buffer would be followed, by this process or the engine.
     """
@@ -214,7 +214,7 @@ def _column(values: list[str | None], *, typed: bool) -> pa.Array:
 def unite_schemas(
     schemas: Sequence[pa.Schema], paths: Sequence[Path]
 ) -> tuple[pa.Schema, list[str]]:
-    """One schema for all files, and what a reader should know about it.
+    """One schema for all files, and notes for the reader about it.
 
     A column that a file does not have is missing there; small numbers become larger ones. Raises
     where a column has types that have no such type in common.
@@ -252,7 +252,7 @@ def unite_schemas(
 
 
 def widen_type(first: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """A type that holds all values of both as they are; None where there is none.
+    """A type that holds all values of both types exactly; None if there is none.
 
     >>> widen_type(pa.int64(), pa.float64()) is None, widen_type(pa.uint8(), pa.int8())
     (True, DataType(int16))
@@ -272,7 +272,7 @@ def widen_type(first: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 def fit_batch(
     batch: pa.RecordBatch, schema: pa.Schema, folders: pa.Table, file: int
 ) -> pa.RecordBatch:
-    """The rows of one file in the columns of all, followed by those that its folders name."""
+    """The rows of one file in the columns of all files, followed by those that folder names add."""
     columns = []
     for field in schema:
         if field.name in folders.column_names:
@@ -286,7 +286,7 @@ def fit_batch(
 
 
 def _holds(kind: pa.DataType, first: pa.DataType, other: pa.DataType) -> bool:
-    """Unsigned whole numbers take one bit more beside signed ones."""
+    """Whether a number type holds another; unsigned numbers need one more bit in a signed type."""
     if not types.is_signed_integer(kind):
         return True
     bits = [each.bit_width + types.is_unsigned_integer(each) for each in (first, other)]

@@ -62,7 +62,7 @@ def open_statistics(files: Files, encoding: str | None, connection: Connection) 
 
 
 def _convert_apart(path: Path, target: Path, encoding: str | None, scratch: Scratch) -> list[str]:
-    """Converts a file in another process; what is to be noted of it."""
+    """Converts a file in another process; returns notes for the reader."""
     module = [sys.executable, "-m", __spec__.name, os.path.abspath(path), str(target)]
     places = os.pathsep.join(place for place in sys.path if place)
     with path.open("rb"):  # whoever may not read it hears that from the system
@@ -84,7 +84,7 @@ def _convert_apart(path: Path, target: Path, encoding: str | None, scratch: Scra
 
 
 def convert(path: Path, target: Path, encoding: str | None) -> list[str]:
-    """Writes the table in a Stata or SPSS file as an Arrow file; what is to be noted of it."""
+    """Writes the table of a Stata or SPSS file as an Arrow file; returns notes for the reader."""
     chunks, metadata = _open(path, encoding)
     refuse_ambiguous(metadata.column_names, path.name)
     columns = {
@@ -109,7 +109,7 @@ def _describe_damage(path: Path) -> DataError:
 
 
 def main(path: Path, target: Path, encoding: str | None) -> None:
-    """Converts a file and prints what came of it, for the process that asked."""
+    """Converts a file and prints the result, for the parent process."""
     try:
         print(json.dumps({"notes": convert(path, target, encoding)}))
     except DataError as error:
@@ -120,7 +120,7 @@ def main(path: Path, target: Path, encoding: str | None) -> None:
 
 @dataclass
 class _Column:
-    """What is known of a column once all of its values were looked at."""
+    """The facts about a column after all of its values were read."""
 
     name: str
     labels: dict[Any, str]
@@ -136,19 +136,21 @@ class _Column:
 
     @property
     def is_labelled(self) -> bool:
-        """Whether labels tell the values apart."""
+        """Whether different values have different labels."""
         told = list(self.labels.values())
         return bool(told) and not self.unlabelled and len(set(told)) == len(told) and all(told)
 
     def notes(self) -> list[str]:
-        """What a reader should know of labels that were not used."""
+        """Notes for the reader about labels that were not used."""
         if not self.labels or self.is_labelled or not self.kinds:
             return []
         why = "not all of its values have one" if self.unlabelled else "they do not differ"
         return [f"column {self.name!r} is read as its codes, not its labels: {why}"]
 
     def field(self) -> pa.Field:
-        """Its name and type, and beside them labels, for files that can have them."""
+        """The column's name and type, with its value labels as metadata for files that can hold
+        them.
+        """
         beside = {LABEL: self.label} if self.label else {}
         if not self.is_labelled:
             kind = TYPES.get(frozenset(self.kinds))
@@ -176,7 +178,9 @@ def _classify(value: object) -> str:
 
 
 def _open(path: Path, encoding: str | None) -> tuple[Callable[[], Iterator[Chunk]], Any]:
-    """The rows some at a time, from the first again at every call, and what is said of them."""
+    """A function that reads the rows in batches, from the first row at every call, and the file's
+    metadata.
+    """
     import pyreadstat
 
     read = {".dta": pyreadstat.read_dta, ".por": pyreadstat.read_por}.get(

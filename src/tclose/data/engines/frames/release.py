@@ -1,4 +1,4 @@
-"""Frames in, the same kind of frame out: only the columns that must change are changed."""
+"""Releases as frames of the caller's own kind, in which only the recoded columns are changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_frame(data: object) -> bool:
 
 
 def is_dataset(data: object) -> bool:
-    """Whether the data is a dataset of Arrow, whose module is slow to import for anybody else."""
+    """Whether the data is an Arrow dataset, without importing that slow module."""
     return type(data).__module__ == "pyarrow._dataset"
 
 
@@ -59,7 +59,7 @@ def make_frame(
     *,
     is_shuffled: bool = False,
 ) -> Any:
-    """Recoded rows in the caller's own kind of frame; as they are where `data` is none.
+    """Recoded rows in the caller's own kind of frame; an Arrow table if `data` is not a frame.
 
     `kept` tells which rows of the frame they are; in columns of `texts` everything may have
     changed, in those that are `hidden` some values are missing.
@@ -125,7 +125,7 @@ def write_out_kind(kind: Any) -> Any:
 
 
 def narrow_kind(kind: Any, values: Any) -> Any:
-    """A type of polars whose categories are those among the values, which are texts there."""
+    """A polars type whose categories are only those that occur among the values, given as texts."""
     import polars as pl
 
     if kind == pl.Enum:
@@ -159,7 +159,7 @@ def update_frame(
     columns: Sequence[str],
     hidden: Mapping[str, Flags] | None = None,
 ) -> Any:
-    """The caller's own frame with some rows (in the order asked for), columns and new values.
+    """The caller's own frame with some of its rows (in the given order), columns and new values.
 
     Types of everything that is not replaced survive; `hidden` says which of the rows have no value
     in a column any more.

@@ -32,7 +32,7 @@ NO_TABLE = {
 
 
 def open_frame(data: Any, columns: Collection[str] | None = None) -> DuckSource:
-    """A frame of any library that narwhals knows; `columns` are those that a policy names.
+    """Opens a frame of any library that narwhals supports; `columns` are those that a policy names.
 
     An index of pandas that is not the default one is a column like any other where it is named,
     and left out with a note elsewhere.
@@ -78,7 +78,7 @@ def _find_dropped_levels(data: Any, columns: Collection[str] | None) -> list[boo
 
 
 def _recognize(data: Any) -> nw.DataFrame[Any]:
-    """The frame; raises where it is none, or its columns have no names to tell them apart."""
+    """The frame; raises if the data is none, or if its column names are not unique."""
     for kind, hint in NO_TABLE.items():
         if isinstance(data, kind):
             raise DataError(f"a {kind.__name__} is no table", where="frame", hint=hint)

@@ -1,1 +1,1 @@
-"""Ibis tables of any backend; DuckDB and PostgreSQL are asked in their own words."""
+"""Ibis tables of any backend; those of DuckDB and PostgreSQL are handled by our own engines."""

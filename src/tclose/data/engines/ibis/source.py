@@ -46,7 +46,7 @@ Parts = Generator[pa.RecordBatch, None, None]
 
 
 def is_ibis(data: object) -> bool:
-    """Whether this is a table of Ibis; Ibis itself is not needed to tell."""
+    """Whether this is an Ibis table, without importing Ibis."""
     return any(
         kind.__name__ == "Table" and kind.__module__ == "ibis.expr.types.relations"
         for kind in type(data).__mro__
@@ -55,7 +55,7 @@ def is_ibis(data: object) -> bool:
 
 @dataclass(frozen=True)
 class IbisSource(Source):
-    """An Ibis table: its backend counts it, and a release is an Ibis table of the same backend."""
+    """An Ibis table: its backend counts it, and releases are Ibis tables of that backend."""
 
     rewrites = True
 
@@ -65,7 +65,7 @@ class IbisSource(Source):
         return False  # what is written elsewhere is streamed
 
     def replace_values(self, cleaned: Cleaned) -> Source:
-        """The table of the backend joined with what its values become, opened anew."""
+        """The backend's table joined with the new values, opened anew."""
         import ibis
 
         table, columns = self.table, {}
@@ -79,7 +79,7 @@ class IbisSource(Source):
         return open_ibis(table.select(**chosen))
 
     def recode(self, translation: Translation) -> Any:
-        """The release as an Ibis table of the same backend, evaluated when it is asked for."""
+        """The release as an Ibis table of the same backend, evaluated when it is read."""
         with explain_errors(self.name):
             made = self._release(translation)
             if int(made.count().to_pyarrow().as_py()) != translation.rows:
@@ -116,7 +116,9 @@ class IbisSource(Source):
     def _keys(
         self, translation: Translation
     ) -> tuple[dict[str, Any], dict[str, pa.Array], list[tuple[str, str]]]:
-        """What both sides are compared by: missing values equal each other, and only those."""
+        """The columns by which both sides are joined; missing values equal each other and nothing
+        else.
+        """
         mine: dict[str, Any] = {}
         theirs: dict[str, pa.Array] = {}
         equal = []
@@ -156,12 +158,12 @@ class IbisSource(Source):
 
 @dataclass(frozen=True)
 class IbisDuckSource(IbisSource, RelationSource):
-    """A table of DuckDB, asked in its own words."""
+    """An Ibis table of DuckDB, handled by our DuckDB engine."""
 
 
 @dataclass(frozen=True)
 class IbisPostgresSource(IbisSource, PostgresSource):
-    """A table of PostgreSQL, asked in its own words."""
+    """An Ibis table of PostgreSQL, handled by our PostgreSQL engine."""
 
     def _release(self, translation: Translation) -> Any:
         suffix, theirs = f"_{secrets.token_hex(8)}", self.link.connection
@@ -212,7 +214,9 @@ class IbisBackendSource(IbisSource, Spooling):
         return str(self.table.get_backend().name)
 
     def _read(self, table: Table) -> tuple[pa.Schema, Callable[[], Parts]]:
-        """The types and the rows of a table; what may be lost on the way is sent as text."""
+        """The types and the rows of a table; values that the transfer could change are sent as
+        text.
+        """
         kinds = {name: _arrow(kind) for name, kind in table.schema().items()}
         schema = pa.schema(list(kinds.items()))
         sent = table
@@ -261,7 +265,7 @@ def open_ibis(table: Table) -> IbisSource:
 
 @contextmanager
 def explain_errors(name: str) -> Iterator[None]:
-    """Turns what a backend complains about into an error that shows no value and no password."""
+    """Turns errors of a backend into errors that show no value and no password."""
     try:
         yield
     except (TcloseError, GeneratorExit):

@@ -101,13 +101,13 @@ class PostgresLink:
         return self._open
 
     def close(self) -> None:
-        """Ends the transaction, undoing what was written; whatever is read next is read anew."""
+        """Ends the transaction, undoing what was written; later reads start anew."""
         if self._end is not None:
             self._end()
         self._open = self._end = None
 
     def commit(self) -> None:
-        """Lets others see what was written."""
+        """Makes what was written visible to others."""
         with self.explain_errors():
             self.connection.commit()
         self.close()
@@ -170,7 +170,7 @@ class PostgresLink:
 
 
 class BorrowedLink(PostgresLink):
-    """Somebody else's connection, whose settings and transactions stay as they are."""
+    """The caller's connection, whose settings and transactions are left unchanged."""
 
     def __init__(self, connection: Connection[Any], where: str) -> None:
         super().__init__(Address("postgresql://"))

@@ -55,7 +55,7 @@ TABLES = (
 
 @dataclass(frozen=True)
 class PostgresSource(Spooling):
-    """What a query finds in PostgreSQL, always from the same snapshot and in the same order."""
+    """The rows of a PostgreSQL query, always from the same snapshot and in the same order."""
 
     link: PostgresLink = field(repr=False)
     query: str = field(repr=False)
@@ -88,7 +88,7 @@ class PostgresSource(Spooling):
         return Rows(schema, lambda: pg.copy_out(self.link, query, schema, **IN_ORDER))
 
     def replace_values(self, cleaned: Cleaned) -> Source:
-        """The same query, its rows in their order beside what their values become."""
+        """The query joined with the new values, its rows in the same order."""
         columns = {name: f"t.{quote_name(name)}" for name in self.columns}
         joins = []
         for at, (name, column) in enumerate(cleaned.items()):
@@ -141,7 +141,7 @@ class PostgresSource(Spooling):
             return _check_new(link, cursor, output, check)
 
     def pair_pseudonyms(self, translation: Translation) -> Tables:
-        """The values of identifiers and what is released in their place, by tables' names."""
+        """Tables of identifiers and their pseudonyms, by table name."""
         tables = {}
         for at, change in enumerate(translation.changes):
             if change.kind == "pseudonym":
@@ -176,7 +176,7 @@ class PostgresSource(Spooling):
         return f"SELECT * FROM ({query}) AS r ORDER BY {write_hash(texts)}"
 
     def _match(self, translation: Translation) -> str:
-        """How rows and cells are told to be alike; missing values are."""
+        """The SQL condition by which rows and cells match; missing values match each other."""
         links = []
         for at, name in enumerate(translation.keys):
             mine, theirs = self.types[name].expression, f"k.{KEY.format(at)}"
@@ -204,8 +204,9 @@ class PostgresSource(Spooling):
         return f"CAST({column} AS {self._find_released_type(change.name)})"
 
     def _find_released_type(self, name: str) -> str:
-        """The type of a column in a release: what names further values, a domain's conditions or an
-        enum's labels, does not go with it."""
+        """The type of a column in a release, without what would reveal further values: a domain's
+        conditions or an enum's labels.
+        """
         if self.types[name].lists_enums:
             return "text[]"
         return "text" if self._tells_more(name) else self.types[name].declared
@@ -237,7 +238,7 @@ class PostgresSource(Spooling):
 
 
 def open_address(address: Address, query: str | None = None) -> PostgresSource:
-    """The table that an address names, or what one SELECT finds in its database."""
+    """The table that an address names, or the rows of one SELECT in its database."""
     link = PostgresLink(address)
     if query is None:
         return open_table(link, address.table)
@@ -269,7 +270,7 @@ def open_table(link: PostgresLink, table: tuple[str, ...]) -> PostgresSource:
 
 
 def open_query(link: PostgresLink, query: str, name: str) -> PostgresSource:
-    """What a query finds, under a name for messages."""
+    """The rows of a query, under a name for messages."""
     with link.explain_errors():
         columns = pg.describe_columns(link, f"SELECT * FROM (\n{query}\n) AS t")
     names = [column.name for column in columns]
@@ -340,7 +341,7 @@ def _target(address: Address) -> str:
 
 
 def _identity(link: PostgresLink) -> Any:
-    """What tells one database of one running server from all others."""
+    """A value that identifies one database of one running server."""
     with link.read() as cursor:
         cursor.execute(
             "SELECT pg_postmaster_start_time()::text, oid, datname FROM pg_database "

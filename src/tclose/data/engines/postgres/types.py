@@ -121,7 +121,7 @@ def write_array(values: pa.Array) -> str:
 
 
 def describe_query(link: PostgresLink, query: str) -> Any:
-    """What the server says of one statement without running it; more than one are refused."""
+    """The server's description of one statement, without running it; refuses several."""
     from psycopg import pq
     from psycopg.errors import error_from_result
 
@@ -240,7 +240,7 @@ def _make_storable(name: str, values: pa.Array) -> pa.Array:
 def copy_out(
     link: PostgresLink, query: str, schema: pa.Schema, **settings: str
 ) -> Generator[pa.RecordBatch, None, None]:
-    """The rows of a query, as the server sends them; whoever stops before the last closes it."""
+    """The rows of a query as the server sends them; callers that stop early must close it."""
     # The server sends row by row, so a block is never cut within one, however long it is.
     copying = f"COPY ({query}) TO STDOUT (FORMAT csv)"
     with link.read(**settings) as cursor, cursor.copy(copying) as copy:

@@ -37,13 +37,13 @@ RUN = "file string, start long, after array<int>, inside array<boolean>, bad lon
 
 
 def open_spark_path(path: str | Path, reading: Reading) -> SparkSource:
-    """The table in a file, in the files of a folder, or in those that a pattern matches."""
+    """The table in a file, in the files of a folder, or in files that match a pattern."""
     with explain_errors(str(path)):
         return read_place(SparkPath.from_user(get_session(reading.memory), path), reading)
 
 
 def read_place(place: SparkPath, reading: Reading) -> SparkSource:
-    """The table at a place; of files on this machine, what DuckDB would take for it."""
+    """The table at a location; files on this machine are read as DuckDB reads them."""
     if place.local is not None:
         found = find_files(place.local)
         kind, single = found.kind, found.single
@@ -92,7 +92,7 @@ def read_csv(
 
 
 def _dialect(files: Sequence[SparkPath], reading: Reading) -> tuple[Dialect, str]:
-    """How the files are written, and what ends their lines; raises unless all are alike."""
+    """The dialect and the line ending of the files; raises if they differ."""
     with explain_errors(files[0].name):
         first = files[0].beginning(SAMPLE)
         rest = [(file, file.beginning(SHORT)) for file in files[1:]]
@@ -108,7 +108,7 @@ def _dialect(files: Sequence[SparkPath], reading: Reading) -> tuple[Dialect, str
 
 
 def _line_end(text: str, header_lines: int) -> str:
-    """What ends the header, and so the rows.
+    """The line ending of the header, and so of the rows.
 
     >>> _line_end("a\\r\\n1", 1) == "\\r\\n", _line_end("a", 1) == "\\n"
     (True, True)
@@ -146,7 +146,7 @@ def _rows(
 
 
 def _refuse_untidy(place: SparkPath, paths: list[str], dialect: Dialect) -> bool:
-    """Raises for what Spark would read as something else; says whether rows run across lines."""
+    """Raises for content that Spark would misread; returns whether rows contain line breaks."""
     steps = list_steps(dialect.delimiter)
 
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""What is done with any Spark frame: on the driver, and by workers with the rows of a partition.
+"""Operations on Spark frames: on the driver, and on the rows of a partition by workers.
 
 Rows travel as Arrow. Workers import this module, so they need tclose as the driver has it.
 """
@@ -71,13 +71,13 @@ def get_column(column: str) -> Any:
 
 
 def drop_notes(session: SparkSession, column: str, value: Any) -> Any:
-    """A column without what is noted at it, also where it is written: Spark's own way to say so."""
+    """A column without its metadata, also where it is written."""
     nothing = session._jvm.org.apache.spark.sql.types.Metadata.empty()
     return type(value)(getattr(value._jc, "as")(column, nothing))
 
 
 def drop_inner_notes(column: str, kind: types.DataType) -> Any:
-    """A column without what is noted at the fields of its structures."""
+    """A column without the metadata of the fields of its structures."""
     plain = _without_notes(kind.jsonValue())
     if plain == kind.jsonValue():
         return get_column(column)
@@ -109,7 +109,7 @@ def schema_of(frame: DataFrame, name: str) -> pa.Schema:
 
 
 def is_text(kind: types.DataType) -> bool:
-    """Whether values of a type are told apart as texts; what is always missing is one, too."""
+    """Whether values of a type are compared as texts; so is a column without any value."""
     return kind.typeName() in ("string", "void")
 
 
@@ -135,7 +135,7 @@ def pin(frame: DataFrame) -> Any:
 
 
 def add_pseudonyms(frame: DataFrame, columns: tuple[str, ...], translation: Translation) -> Any:
-    """The frame with pseudonyms in some columns, made by the same code as everywhere."""
+    """The frame with pseudonyms in some columns, made by the same code as for other engines."""
     schema, made = schema_of(frame, "release"), translation.pseudonyms
     fields = [
         types.StructField(field.name, types.StringType(), True) if field.name in columns else field
@@ -200,7 +200,7 @@ def explain_errors(name: str) -> Iterator[None]:
 def map_batches(
     frame: DataFrame, work: Callable[[Batches], Iterator[pa.RecordBatch]], schema: Any
 ) -> Any:
-    """A frame with what `work` makes from the batches of each partition; lazy.
+    """A lazy frame of the result of `work` on the batches of each partition.
 
     Columns go by their place: names with dots or backticks are more than Spark can take here.
     """
@@ -234,7 +234,7 @@ def unpack(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The same rows with these types: moments in UTC, whatever the session's zone."""
+    """The same rows with these types: moments in UTC, independent of the session's zone."""
     columns = [
         column if column.type == field.type else column.cast(field.type)
         for column, field in zip(batch.columns, schema, strict=True)
@@ -257,7 +257,7 @@ def sum_partitions(frame: DataFrame) -> list[Sums]:
 
 
 def write_lines(frame: DataFrame, delimiter: str) -> Any:
-    """The rows as lines of CSV, those of each partition below a header of their own."""
+    """The rows as lines of CSV, those of each partition below their own header."""
     schema = schema_of(frame, "release")
 
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -122,7 +122,9 @@ class SparkCellStore(CellStore):
         return self.lines
 
     def _map(self, make: Callable[[pa.Table, pa.Table], pa.Table], fields: list[Any]) -> Any:
-        """What is made of each batch of cells, in our own types and as Spark sends it; lazy."""
+        """A lazy frame of the result of some work on each batch of cells, converted between our
+        types and Spark's.
+        """
         schema = self.schema
 
         def work(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -134,7 +136,9 @@ class SparkCellStore(CellStore):
 
 
 def split_cells(cells: DataFrame, by: Sequence[str], parts: int, name: str) -> Spread:
-    """Cells in parts, on the cluster: those with equal values in the columns `by` are in one."""
+    """Splits cells into parts on the cluster; cells with equal values in the columns `by` are in
+    one part.
+    """
     schema, keys = cells.limit(0).toArrow().schema, map(get_column, by)
     part = functions.pmod(functions.xxhash64(*keys), functions.lit(parts)).alias(PART)
     kept = keep_on_disk(cells.select("*", part))
@@ -145,7 +149,9 @@ def split_cells(cells: DataFrame, by: Sequence[str], parts: int, name: str) -> S
 def _collect_reports(
     cells: DataFrame, by: str, work: PartWork, schema: pa.Schema, name: str
 ) -> list[Any]:
-    """What some work finds in the cells of each part, which a column tells; `schema` is theirs."""
+    """The reports of some work on the cells of each part, which the column `by` numbers; `schema`
+    is that of the cells.
+    """
 
     def work_on(table: pa.Table) -> pa.Table:
         found = work(_cast_table(table.drop_columns([by]), schema))
