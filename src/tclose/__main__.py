@@ -1,4 +1,4 @@
-"""`python -m tclose`, and the program `tclose`: what cannot even start is no verdict either."""
+"""`python -m tclose`, and the program `tclose`; failing to start has an exit code of its own."""
 
 from __future__ import annotations
 

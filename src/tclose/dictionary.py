@@ -1,4 +1,4 @@
-"""A data dictionary of a release: what each column is, what was done to it, and what that cost.
+"""The data dictionary of a release: each column, its treatment, and its loss.
 
 It holds no value of the table, so it may lie beside the release.
 """
@@ -100,7 +100,7 @@ class DataDictionary(Tabular):
 
 
 def refuse_dictionary(path: str | Path) -> None:
-    """Raises where a dictionary has another suffix than those that say how it is written."""
+    """Raises if the dictionary's suffix is not one of the supported formats."""
     if Path(path).suffix.lower() not in SUFFIXES:
         hint = f"end it in one of {', '.join(SUFFIXES)}"
         raise UsageError("unknown kind of data dictionary", where=str(path), hint=hint)
@@ -119,7 +119,7 @@ def describe_columns(
     levels: Mapping[str, int] | None,
     leftover: SuppressedRows | None,
 ) -> DataDictionary:
-    """The dictionary of a release that was counted, of what it lost and the levels it is at."""
+    """The dictionary of a counted release, from its losses and levels."""
     policy = audit.bound.policy
     entries = [
         *(_describe_column(name, audit, loss, levels, leftover) for name in policy.columns),
@@ -130,7 +130,7 @@ def describe_columns(
 
 @dataclass(frozen=True)
 class ReleasedValues:
-    """The values of a column as they are released, and the share of the rows that have each."""
+    """The released values of a column, and the share of rows with each."""
 
     labels: tuple[str, ...]
     shares: Floats
@@ -140,7 +140,7 @@ class ReleasedValues:
 
     @classmethod
     def of(cls, bound: BoundTable, name: str, raw: Iterable[str] = ()) -> ReleasedValues:
-        """Those of a column that was counted."""
+        """The released values of a counted column."""
         dictionary, before = bound.cells.dictionaries[name], frozenset(raw)
         rows = add_by_group(bound.cells.rows, bound.cells.codes[name], dictionary.known + 1)
         labels, tree = (*dictionary.labels, MISSING), bound.hierarchies.get(name)
@@ -153,7 +153,7 @@ class ReleasedValues:
 
     @property
     def typical(self) -> int:
-        """The place of the value that most rows have; the first of those."""
+        """The position of the commonest value; the first of several."""
         return int(np.argmax(self.shares))
 
     def describe(self) -> str:
@@ -178,7 +178,7 @@ def describe_treatment(
     *,
     with_cleaning: bool = True,
 ) -> str:
-    """What was done to a column, in words; `values` are those of a quasi-identifier, if counted."""
+    """The treatment of a column in words; `values` are those of a quasi-identifier, if counted."""
     policy, column = bound.policy, bound.policy.columns[name]
     if column.role in ("identifier", "subject"):
         is_named = column.role == "identifier"

@@ -1,4 +1,4 @@
-"""One tree of errors: what happened, where, and what to do about it.
+"""The errors of tclose: what happened, where, and what to do about it.
 
 No error carries a raw cell value. Column names, class numbers, line numbers and
 counts say enough; a value is personal data.
@@ -37,7 +37,7 @@ class TcloseError(Exception):
 
 
 class UsageError(TcloseError):
-    """The caller asked for something that cannot be done as asked."""
+    """The request cannot be carried out as stated."""
 
 
 class DataError(UsageError):
@@ -69,7 +69,7 @@ class InternalError(TcloseError):
     """An invariant is broken: a bug, never the caller's fault."""
 
     def describe(self) -> str:
-        """The whole message, and whom to tell."""
+        """The whole message, and where to report it."""
         return (
             f"{super().describe()}\n  This is a bug in tclose; please report the command you ran."
         )

@@ -9,7 +9,7 @@ from types import ModuleType
 
 
 class LazyModule(ModuleType):
-    """A package whose public names come from modules that are imported when they are asked for."""
+    """A package whose public names are imported from their modules on first use."""
 
     module_of: dict[str, str]
 
@@ -30,7 +30,7 @@ class LazyModule(ModuleType):
 
 
 def load_on_use(package: str, places: Mapping[str, Sequence[str]]) -> list[str]:
-    """Lets a package find names in some modules, each imported when one of its names is used.
+    """Makes a package import each of some modules when one of its names is first used.
 
     Returns the names.
 

@@ -35,7 +35,7 @@ class Displayable:
 
     @property
     def headline(self) -> str:
-        """What it says in a few words, without any value of a table."""
+        """A short summary without any value of the table."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -123,7 +123,7 @@ def _write_in_jupyter() -> Callable[[str], None]:
 
 @contextmanager
 def _follow(name: str, write: Callable[[str], None]) -> Iterator[Callable[[Any], None]]:
-    """Whom a function tells its steps; the line is empty when it is done."""
+    """A progress callback that shows one line, removed at the end."""
     started = time.monotonic()
     shown: list[float] = []
 

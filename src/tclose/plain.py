@@ -21,7 +21,7 @@ Written = int | float | str | Decimal | Fraction
 
 
 def escape_controls(text: str, *, lines: bool = True) -> str:
-    """The same text with every control character spelled out, so that none reaches a screen.
+    """The text with every control character escaped, so that none reaches a terminal.
 
     Everything that is printed or rendered passes here: a cell may hold what moves a terminal's
     cursor, or shows words backwards. The ends of lines stay unless the text is one line.
@@ -94,7 +94,8 @@ def write_number(number: Fraction) -> str:
 
 
 def to_plain(value: Any) -> Any:
-    """The same value for JSON: what is infinite is null, what has a `to_json` is what that says.
+    """The value for JSON: infinite numbers become null, and objects are converted by their
+    `to_json`.
 
     >>> to_plain({"a": (1, float("inf"))})
     {'a': [1, None]}
@@ -141,7 +142,7 @@ def number_text(value: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share as a steward reads it: one decimal, and neither 0% nor 100% of what is not.
+    """A share in percent with one decimal; never 0% or 100% unless it is exactly that.
 
     >>> share_text(0.123), share_text(0.0002), share_text(0.99999), share_text(1.0)
     ('12.3%', 'below 0.1%', 'above 99.9%', '100.0%')
@@ -162,7 +163,7 @@ def rows_text(rows: int) -> str:
 
 
 def describe_sample(tried: int, total: int, seed: int) -> str:
-    """What is said where not all rows were tried: how many of how many, and the seed."""
+    """A note that only some rows were tried: how many of how many, and the seed."""
     return f" Tried on {tried:,} of {rows_text(total)}, drawn by chance (seed {seed})."
 
 

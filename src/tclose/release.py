@@ -1,4 +1,4 @@
-"""A release: recoded data, the certificate of its promise, what it lost, and the plan behind it."""
+"""A release: recoded data, its certificate, its loss, and its plan."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Release(Displayable):
-    """What `anonymize` and `apply` return.
+    """The result of `anonymize` and `apply`.
 
     `data` is the caller's own kind of frame (an Arrow table where a file was read and no output
     named; None where the release was written to `path`).
@@ -60,7 +60,7 @@ class Release(Displayable):
 
     @property
     def outside(self) -> int:
-        """Of the rows left out by `apply`: those beyond everything that the plan covers."""
+        """The rows that `apply` left out because they are beyond everything that the plan covers."""
         return 0 if self.applied is None else self.applied.outside
 
     @property
@@ -70,7 +70,7 @@ class Release(Displayable):
 
     @property
     def sizes(self) -> SizesRecord:
-        """What the sizes of the classes say."""
+        """The sizes of the classes."""
         assert self.certificate.sizes is not None
         return self.certificate.sizes
 
@@ -86,7 +86,7 @@ class Release(Displayable):
         certificate: str | Path | None = None,
         plan: str | Path | None = None,
     ) -> Path | Address:
-        """Writes the data and, if asked, the certificate and the plan beside it.
+        """Writes the data and, on request, the certificate and the plan beside it.
 
         The suffix says what is written; an address is that of a new table in a database. What was
         written is counted again, and certified by its own hash, before it appears.
@@ -133,7 +133,7 @@ class Release(Displayable):
         refuse_overwriting(place, (*source.files, *([place] if is_input else [])))
 
     def dictionary(self) -> DataDictionary:
-        """What each column is, what was done to it and what that cost: for whoever gets the data.
+        """The data dictionary for the recipients: each column, its treatment, and its loss.
 
         It holds no value, and is written as Markdown or JSON by its `save`.
         """
@@ -191,8 +191,9 @@ class Release(Displayable):
 
     @property
     def headline(self) -> str:
-        """How many rows, in how many classes, at what loss; before that, what was searched in place
-        of what was asked for."""
+        """The number of rows and classes, and the loss; first of all, any fallback that replaced
+        the request.
+        """
         lost = f", {self.left_out:,} rows left out" if self.left_out else ""
         instead = self.certificate.fallback
         return (
