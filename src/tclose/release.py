@@ -60,7 +60,7 @@ class Release(Displayable):
 
     @property
     def outside(self) -> int:
-        """The rows that `apply` left out because they are beyond everything that the plan covers."""
+        """The rows left out by `apply` because they lie beyond everything that the plan covers."""
         return 0 if self.applied is None else self.applied.outside
 
     @property
