@@ -180,11 +180,11 @@ def test_persons_are_counted_once() -> None:
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
-        ({"size": 2}, "nothing is asked"),
+        ({"size": 2}, "requires nothing"),
         ({"k": 2}, "which combinations"),
         ({"size": 2, "columns": ["age"], "k": 2}, "which combinations"),
         ({"size": 4, "k": 2}, "there are 3 quasi-identifiers"),
-        ({"columns": ["ill"], "k": 2}, "no quasi-identifier"),
+        ({"columns": ["ill"], "k": 2}, "not a quasi-identifier"),
         ({"columns": ["age", "age"], "k": 2}, "twice"),
         ({"size": 1, "t": 2}, r"\[0, 1\]"),
     ],

@@ -101,7 +101,7 @@ def test_a_missing_value_is_no_value_of_a_person() -> None:
 
 def test_only_a_sensitive_column_takes_a_promise() -> None:
     _, problems = parse_policy(rules(c={"role": "weight", "t": 0.1}))
-    assert "only a sensitive column takes a promise" in str(problems[0])
+    assert "only a sensitive column can have these keys" in str(problems[0])
 
 
 @pytest.mark.parametrize("role", ["count", "weight", "subject"])

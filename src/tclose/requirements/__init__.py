@@ -1,7 +1,7 @@
 """Privacy requirements: predicates on the sizes and histograms of classes, one file each.
 
-`registry` lists them; `evaluate` finds those that a policy states, and judges classes by them, as
-every adversary sees these.
+`registry` lists them; `evaluate` finds the ones that a policy states and judges classes by them, as
+each adversary sees the classes.
 """
 
 from tclose.requirements.evaluate import (

@@ -1,14 +1,16 @@
 """Sizes and histograms of the classes: all that a privacy requirement sees of a table.
 
-A class is a set of rows with equal quasi-identifiers; its size and histograms count rows, or the
-persons whose they are, or weigh them. What an attacker may have to reckon with is a *view*: usually
-just the class. Two choices of `missing = "any"` add views, and the worst of a class's views counts:
+A class is a set of rows with equal quasi-identifiers. Its size and its histograms count rows, or
+persons, or sum survey weights. A *view* is a set of rows that an attacker may take for a person's
+class: usually the class itself. Two uses of `missing = "any"` add views, and a class is judged by
+its worst view:
 
 - a missing quasi-identifier matches every class that agrees in the others. Each such class is
-  judged both without and with those rows; the rows themselves on their own only if they match none;
-- a missing sensitive value may be any value: all those of a class are taken to be one value, for
-  each in turn. Requirements that merging cannot worsen are quasi-convex in the distribution, so no
-  other completion is worse than these corners.
+  judged both without and with those rows; the rows form a view of their own only if no class
+  matches;
+- a missing sensitive value may be any value: all missing values of a class are taken to be the same
+  value, for each value in turn. Requirements that merging cannot worsen are quasi-convex in the
+  distribution, so no other completion is worse than these corners.
 """
 
 from __future__ import annotations
@@ -37,51 +39,51 @@ class Tally:
     histogram: Histogram
     view: Ints
     table: Counts
-    """The counts of the whole table: the distribution that everybody may know."""
+    """The counts of the whole table, whose distribution is taken to be publicly known."""
     size: Counts
-    """Of how many (rows, mass or persons) a count in each row of the histogram is a share. A person
-    with two values counts for both of them, so that counts may add up to more."""
+    """What the counts of a histogram row are shares of: rows, weight or persons. A person with two
+    values counts for both of them, so the counts may add up to more."""
     total: int
-    """Of how many a count in the table is a share."""
+    """What the counts in `table` are shares of."""
 
 
 @dataclass(frozen=True)
 class MaskedValues:
-    """The cells whose value of an attribute is hidden, or told as a group, and what it may be.
+    """The cells whose value of an attribute is hidden or released as a group, and its candidates.
 
-    Such a value counts as the values that it may be, in the shares that these have among the exact
-    values of the table: that is what is believed of it by whoever knows the table and the group.
+    Such a value counts as its candidate values, in the shares that these have among the exact
+    values of the table: that is what somebody who knows the table and the group believes.
     """
 
     group: Ints
-    """[cells]: the number of the group; −1 where the value is told."""
+    """[cells]: the number of the group; −1 where the exact value is released."""
     members: tuple[Ints, ...]
-    """By group, the codes of the values that it may be."""
+    """By group, the codes of the candidate values."""
 
     def of_cells(self, cells: Ints) -> MaskedValues:
-        """The same of some cells."""
+        """Returns the masked values of some cells, in the order given."""
         return replace(self, group=self.group[cells])
 
     def spread(self, owner: Ints, code: Ints, mass: Counts) -> tuple[Ints, Ints, Counts]:
-        """Class, value and mass of the cells, those that are masked once for each value.
+        """Lists class, value and mass of the cells; a masked cell once for each candidate value.
 
-        Masses are multiplied by a common number, so that all of them are whole.
+        Masses are multiplied by a common factor so that all of them are whole numbers.
 
         >>> masked = MaskedValues(np.array([-1, -1, 0]), (np.array([0, 1]),))
         >>> cells = np.zeros(3, np.int64), np.array([0, 1, -1]), np.array([1, 2, 3])
         >>> [each.tolist() for each in masked.spread(*cells)]
         [[0, 0, 0, 0], [0, 1, 0, 1], [3, 6, 3, 6]]
         """
-        told = np.flatnonzero(self.group < 0)
+        exact = np.flatnonzero(self.group < 0)
         values = max((int(each.max(initial=-1)) for each in self.members), default=-1)
         count = [0] * (max(values, int(code.max(initial=-1))) + 1)
-        for value, rows in zip(code[told].tolist(), mass[told].tolist(), strict=True):
+        for value, rows in zip(code[exact].tolist(), mass[exact].tolist(), strict=True):
             count[value] += rows
         used = np.unique(self.group[self.group >= 0]).tolist()
         shares = {at: [count[value] for value in self.members[at].tolist()] for at in used}
         shares = {at: some if any(some) else [1] * len(some) for at, some in shares.items()}
         common = math.lcm(*(sum(some) for some in shares.values()), 1)
-        parts = [(owner[told], code[told], mass[told].astype(object) * common)]
+        parts = [(owner[exact], code[exact], mass[exact].astype(object) * common)]
         for at, some in shares.items():
             cells, seen = np.flatnonzero(self.group == at), np.flatnonzero(some)
             times = np.array([common // sum(some) * some[which] for which in seen], dtype=object)
@@ -97,7 +99,7 @@ class MaskedValues:
 
 
 class Labels(Protocol):
-    """The values of a quasi-identifier, by their codes."""
+    """The labels of a quasi-identifier's values, by code."""
 
     @property
     def labels(self) -> tuple[str, ...]: ...  # noqa: D102
@@ -108,7 +110,7 @@ class Labels(Protocol):
 class Classes:
     """The classes of a table, numbered in the order of their quasi-identifiers.
 
-    `view_of` and `class_of` list the pairs (view, class in it).
+    `view_of` and `class_of` list the pairs (view, class that is part of it).
     """
 
     quasi: tuple[str, ...]
@@ -121,53 +123,53 @@ class Classes:
     view_of: Ints
     class_of: Ints
     origin: Ints
-    """The class of the released table that each class lies in (itself, unless regrouped)."""
+    """The released class that each class is part of (itself, unless regrouped)."""
     cell_weight: Counts | None = None
-    """What each cell weighs in histograms, where that is not its number of rows."""
+    """The weight of each cell in histograms, where that is not its number of rows."""
     persons: Persons | None = None
-    """Whose the rows of the cells are, where several may be of one person."""
+    """The persons with rows in each cell, where a person may have several rows."""
     masked: Mapping[str, MaskedValues] = field(default_factory=dict)
-    """By attribute, the values that are hidden or told as groups and count as what they may be."""
+    """By attribute, the values that are hidden or released as groups."""
     whole: Mapping[str, Counts] | None = None
-    """Where these are not all classes of a table: the counts of each attribute in all of it."""
+    """Where these are only some classes of a table: the counts of each attribute in all of it."""
     _histograms: dict[str, Histogram] = field(default_factory=dict, init=False, repr=False)
     _tallies: dict[str, Tally] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def count(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.key)
 
     @cached_property
     def size(self) -> Counts:
-        """The rows of each class, or its persons: what k-anonymity counts."""
+        """The number of rows of each class, or of persons: what k-anonymity counts."""
         if self.persons is not None:
             return self.persons.sizes(self.cell_class, self.count)
         return self.class_rows
 
     @cached_property
     def class_rows(self) -> Counts:
-        """The rows of each class, whoever they are of."""
+        """The number of rows of each class, also where persons are counted."""
         return add_by_group(self.cell_rows, self.cell_class, self.count)
 
     @cached_property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows of all classes."""
         return int(sum(self.class_rows.tolist()))
 
     @property
     def everyone(self) -> int:
-        """How many there are of what a class's size counts."""
+        """The number of rows, or of persons, in the whole table."""
         return self.n_rows if self.persons is None else self.persons.everyone
 
     @property
     def views(self) -> int:
-        """How many views there are."""
+        """The number of views."""
         return int(self.view_of[-1]) + 1
 
     @property
     def has_views(self) -> bool:
-        """Whether there are views beside the classes themselves."""
+        """Whether there are views besides the classes themselves."""
         return self.views != self.count or len(self.view_of) > self.count
 
     @cached_property
@@ -181,25 +183,28 @@ class Classes:
         return add_by_group(self.size[self.class_of], self.view_of, self.views)
 
     def label(self, index: int) -> dict[str, str]:
-        """The quasi-identifier values that the rows of a class share."""
+        """Returns the quasi-identifier values that the rows of a class share."""
         return {
             name: self.dictionaries[name].label(int(self.key[index, at]))
             for at, name in enumerate(self.quasi)
         }
 
     def find_largest(self, view: Ints, value: NDArray[Any]) -> Floats:
-        """The largest value of all views of each class; `view` is the view of each value."""
+        """Returns the largest value over each class's views; `view` has the view of each value."""
         seen = find_largest(view, value, self.views)
         return find_largest(self.class_of, seen[self.view_of], self.count)
 
     def sizes(self, label: Ints, groups: int) -> Counts:
-        """The rows, or persons, of groups of classes: `label[class]` is its group, −1: none."""
+        """Counts the rows, or persons, of groups of classes.
+
+        `label[class]` is the group of a class, −1 for none.
+        """
         if self.persons is not None:
             return self.persons.sizes(label[self.cell_class], groups)
         return add_by_group(self.size, label, groups)
 
     def histogram(self, attribute: str) -> Histogram:
-        """An attribute's plain histogram per class; a missing value that may be any is last."""
+        """Returns an attribute's histogram per class; missing values that may be any come last."""
         if attribute not in self._histograms:
             self._histograms[attribute] = (
                 self._spread(attribute)
@@ -209,7 +214,10 @@ class Classes:
         return self._histograms[attribute]
 
     def merge_histogram(self, attribute: str, label: Ints, groups: int) -> Histogram:
-        """The same of groups of classes: `label[class]` is its group, −1: none."""
+        """Returns an attribute's histogram per group of classes.
+
+        `label[class]` is the group of a class, −1 for none.
+        """
         if self.persons is None:
             inside = np.flatnonzero(label >= 0)
             return self.histogram(attribute).take(inside).merge(label[inside], groups)
@@ -217,27 +225,27 @@ class Classes:
         return self.persons.histogram(label[self.cell_class], code, groups, values)
 
     def _codes(self, name: str) -> tuple[Ints, int]:
-        """The value of each cell, a missing one that may be any last, and how many there are."""
+        """Returns the code of each cell and the number of codes; the last may be "any" value."""
         values, code = self.attributes[name].values, self.cell_codes[name]
         hidden = bool((code < 0).any())
         return np.where(code < 0, values, code), values + hidden
 
     def _spread(self, name: str) -> Histogram:
-        """The histogram in which masked values count as what they may be."""
+        """Returns the histogram in which masked values count as their candidates."""
         mass = self.cell_rows if self.cell_weight is None else self.cell_weight
         owner, code, counts = self.masked[name].spread(self.cell_class, self.cell_codes[name], mass)
         values = self.attributes[name].values
         return Histogram.from_cells(owner, code, counts, classes=self.count, values=values)
 
     def _count(self, code: Ints, values: int) -> Histogram:
-        """The histogram per class of whatever has a code in each cell."""
+        """Returns the histogram per class of any codes, one code per cell."""
         if self.persons is not None:
             return self.persons.histogram(self.cell_class, code, self.count, values)
         mass = self.cell_rows if self.cell_weight is None else self.cell_weight
         return Histogram.from_cells(self.cell_class, code, mass, classes=self.count, values=values)
 
     def tally(self, attribute: str) -> Tally:
-        """The distributions to be judged for an attribute, views and completions included."""
+        """Returns the distributions to be judged for an attribute, with views and completions."""
         if attribute not in self._tallies:
             self._tallies[attribute] = self._tally(attribute)
         return self._tallies[attribute]
@@ -256,7 +264,7 @@ class Classes:
         return Tally(completed, view, table, completed.size, int(table.sum()))
 
     def tally_of(self, code: Ints, values: int, histogram: Histogram | None = None) -> Tally:
-        """The distributions of whatever has a code in each cell, as all views see it."""
+        """Returns the distributions of any codes, one code per cell, in all views."""
         each = np.arange(self.views)
         plain = self._count(code, values) if histogram is None else histogram
         if self.persons is None:
@@ -274,7 +282,7 @@ class Classes:
 
     @cached_property
     def _viewed_persons(self) -> tuple[Ints, Ints, Persons]:
-        """Cells as often as views see them, a person in each: the view, the cell, and who it is."""
+        """The view, the cell and the person, for every person in every cell of every view."""
         assert self.persons is not None
         owner = self.cell_class[self.persons.cell]
         order = np.argsort(owner, kind="stable")
@@ -285,7 +293,7 @@ class Classes:
         return np.repeat(self.view_of, width), cell, Persons(np.arange(len(who)), who)
 
     def regroup(self, extra: Sequence[str]) -> Classes:
-        """Classes formed on the quasi-identifiers and some sensitive attributes that are known."""
+        """Splits the classes by some sensitive attributes that an attacker knows."""
         codes = [self.cell_class, *(self.cell_codes[name] for name in extra)]
         label, first = group_codes(codes)
         whole = np.arange(len(first))
@@ -295,7 +303,7 @@ class Classes:
         )  # fmt: skip
 
     def of_cells(self, cells: Ints) -> Classes:
-        """Some cells of these classes, in the order given; the classes keep their numbers."""
+        """Returns some cells of the classes, in the order given; the classes keep their numbers."""
         mass, persons = self.cell_weight, self.persons
         return replace(
             self,
@@ -309,16 +317,16 @@ class Classes:
 
 
 def find_largest(owner: Ints, value: NDArray[Any], groups: int) -> Floats:
-    """The largest value of each group; of flags, 1 where one of them is set."""
+    """Returns the largest value of each group; for flags, 1.0 where one of them is set."""
     largest = np.full(groups, -np.inf)
-    np.maximum.at(largest, owner, value.astype(np.float64, copy=False))  # of one type: quicker
+    np.maximum.at(largest, owner, value.astype(np.float64, copy=False))  # equal types are faster
     return largest
 
 
 def partition_cells(classes: Classes, label: Ints) -> Classes:
-    """The same cells in other classes: `label[cell]` is the class, −1 leaves the cell out.
+    """Puts the same cells into other classes: `label[cell]` is the class, −1 leaves the cell out.
 
-    The whole table is then what is left, so distributions are compared with that of the release.
+    The remaining cells are then the whole table that distributions are compared with.
     """
     kept = np.flatnonzero(label >= 0)
     number, first = group_codes([label[kept]])
@@ -337,22 +345,25 @@ LARGEST_EXPANSION = 100_000_000
 
 
 def find_views(key: Ints, unknown: Flags) -> tuple[Ints, Ints]:
-    """Pairs (view, class): every class by itself, then each with the wild rows that match it."""
-    wild = unknown.any(axis=1)
-    if not wild.any():
+    """Pairs views with classes: each class alone, then with the incomplete ones that match it.
+
+    `unknown` flags the key entries that are missing and match any value.
+    """
+    incomplete = unknown.any(axis=1)
+    if not incomplete.any():
         whole = np.arange(len(key))
         return whole, whole
-    concrete = np.flatnonzero(~wild)
-    met = np.zeros(len(key), dtype=bool)
+    complete = np.flatnonzero(~incomplete)
+    matched = np.zeros(len(key), dtype=bool)
     pairs: list[tuple[Ints, Ints]] = []
-    for pattern in np.unique(unknown[wild], axis=0):
+    for pattern in np.unique(unknown[incomplete], axis=0):
         some = np.flatnonzero((unknown == pattern).all(axis=1))
-        seen, theirs = _match_wild(key[:, ~pattern], concrete, some)
-        met[theirs] = True
+        seen, theirs = _match_incomplete(key[:, ~pattern], complete, some)
+        matched[theirs] = True
         pairs.append((seen, theirs))
     host = np.concatenate([seen for seen, _ in pairs])
     guest = np.concatenate([theirs for _, theirs in pairs])
-    alone = np.flatnonzero(~met)
+    alone = np.flatnonzero(~matched)
     hosts = np.unique(host)
     # In the order of the classes, so that the first view to attain a value is of the first class.
     place = np.concatenate([2 * alone, 2 * hosts + 1, 2 * host + 1])
@@ -362,21 +373,21 @@ def find_views(key: Ints, unknown: Flags) -> tuple[Ints, Ints]:
     return view[order].astype(np.int64), member[order].astype(np.int64)
 
 
-def _match_wild(key: Ints, concrete: Ints, wild: Ints) -> tuple[Ints, Ints]:
-    """All pairs of a concrete and a wild class that agree in the columns left."""
+def _match_incomplete(key: Ints, complete: Ints, incomplete: Ints) -> tuple[Ints, Ints]:
+    """Pairs complete with incomplete classes that agree in the columns of `key`."""
     if key.shape[1] == 0:
-        return np.repeat(concrete, len(wild)), np.tile(wild, len(concrete))
-    both = np.concatenate([concrete, wild])
+        return np.repeat(complete, len(incomplete)), np.tile(incomplete, len(complete))
+    both = np.concatenate([complete, incomplete])
     label, _ = group_codes([key[both, at] for at in range(key.shape[1])])
-    mine, theirs = label[: len(concrete)], label[len(concrete) :]
+    mine, theirs = label[: len(complete)], label[len(complete) :]
     order = np.argsort(theirs, kind="stable")
     low = np.searchsorted(theirs[order], mine, "left")
     width = np.searchsorted(theirs[order], mine, "right") - low
-    return np.repeat(concrete, width), wild[order[list_run_places(low, width)]]
+    return np.repeat(complete, width), incomplete[order[list_run_places(low, width)]]
 
 
 def complete_missing(histogram: Histogram, values: int, name: str) -> tuple[Histogram, Ints]:
-    """Each view with missing values, once per value that they could all be."""
+    """Repeats each view with missing values, once for each value that they could all be."""
     if values == 0:
         raise UsageError(
             "every value is missing", where=f"column {name!r}", hint='use missing = "value"'

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ConstraintKind(IntEnum):
-    """What a constraint bounds; the kernels know the kinds by these numbers."""
+    """The quantity that a constraint bounds; the kernels know the kinds by these numbers."""
 
     EMD = 0  # an earth mover's distance along a tree, from the table or from a superset
     DISTINCT = 1  # the number of different values, from below
@@ -33,44 +33,44 @@ class ConstraintKind(IntEnum):
 
 @dataclass(frozen=True)
 class JudgedAttribute:
-    """One thing whose distribution is judged: a sensitive attribute, or several taken together."""
+    """A judged distribution: that of one sensitive attribute, or of several taken together."""
 
     name: str
     codes: Ints
-    """The code of each cell; −1 for a missing value that may be any value."""
+    """[cells]: the code of the value; −1 for a missing value that may be any value."""
     values: int
     whole: Ints | None = None
-    """The counts of the whole table, where the cells are only a part of it."""
+    """The counts in the whole table, where the cells are only a part of it."""
     mass: Ints | None = None
-    """What each cell adds to a class's histogram; None: its rows."""
+    """[cells]: what each cell adds to a class's histogram; None for its number of rows."""
 
     @property
     def hides(self) -> bool:
-        """Whether some values may be any value."""
+        """Whether some values are missing and may be any value."""
         return bool((self.codes < 0).any())
 
     def of_cells(self, cells: Ints) -> JudgedAttribute:
-        """The same of some cells, in the order given."""
+        """Returns the attribute of some cells, in the order given."""
         mass = None if self.mass is None else self.mass[cells]
         return replace(self, codes=self.codes[cells], mass=mass)
 
 
 class AttributePool:
-    """The attributes that constraints speak about, each listed once."""
+    """The attributes that constraints refer to, each listed once."""
 
     def __init__(self, classes: Classes) -> None:
         self.classes = classes
         self.fields: list[JudgedAttribute] = []
 
     def find(self, name: str) -> int:
-        """The number of a sensitive attribute among the fields."""
+        """Returns the number of a sensitive attribute; adds it if it is new."""
         classes = self.classes
         whole = None if classes.whole is None else classes.whole[name]
         values = classes.attributes[name].values
         return self.add(JudgedAttribute(name, classes.cell_codes[name], values, whole))
 
     def add(self, attribute: JudgedAttribute) -> int:
-        """The number of something judged, which is added where it is not known yet."""
+        """Returns the number of a judged distribution; adds it if it is new."""
         names = [field.name for field in self.fields]
         if attribute.name not in names:
             self.fields.append(attribute)
@@ -80,9 +80,9 @@ class AttributePool:
 
 @dataclass(frozen=True)
 class Constraint:
-    """What a kernel checks of a class: one bound on the distribution of a judged attribute.
+    """One bound on the distribution of a judged attribute, which a kernel checks of every class.
 
-    `metric` is the ground distance, where there is one.
+    `field` is the number of the attribute; `metric` the ground distance, if there is one.
     """
 
     kind: ConstraintKind
@@ -105,35 +105,35 @@ Compiled = tuple[Constraint, ...] | None
 
 @dataclass(frozen=True)
 class Constraints:
-    """What every class must keep: a least size, constraints, and what only requirements judge."""
+    """What every class must satisfy: a least size, constraints, and the other requirements."""
 
     requirements: tuple[Requirement, ...]
     k: int
     fields: tuple[JudgedAttribute, ...]
     compiled: tuple[Constraint, ...]
     uncompiled: tuple[Requirement, ...] = ()
-    """The requirements that no constraint stands for."""
+    """The requirements that are not compiled to constraints."""
     unit: int = 0
-    """Where persons are counted, what each of them adds up to, at most, in the last field: that is
-    no attribute, but says how many they are. 0: rows are counted."""
+    """Largest mass per person, where persons are counted: the last field is then no attribute but
+    counts persons. 0 if rows are counted."""
     share_per_person: float = 1.0
-    """How much of a unit a class has of each of its persons, by all expectation."""
+    """The expected share of a unit that a class has of each of its persons."""
     exact: bool = True
-    """Whether the constraints count what the requirements count; else they only guide a search."""
+    """Whether constraints count what the requirements count; if not, they only guide a search."""
 
     @property
     def monotone(self) -> bool:
-        """Whether merging classes that keep all this gives a class that keeps it."""
+        """Whether a union of classes that satisfy all this satisfies it too."""
         return all(requirement.capabilities.monotone for requirement in self.requirements)
 
     @property
     def supersets(self) -> bool:
-        """Whether classes may be close to a superset in place of the table."""
+        """Whether classes may be close to a superset instead of the table."""
         return any(constraint.need for constraint in self.compiled)
 
     @property
     def closeness(self) -> dict[int, Constraint]:
-        """The constraints that say EMD ≤ t against the whole table, by their number."""
+        """The constraints EMD ≤ t against the whole table, by their number."""
         return {
             at: constraint
             for at, constraint in enumerate(self.compiled)
@@ -142,31 +142,31 @@ class Constraints:
 
     @property
     def whole_columns(self) -> bool:
-        """Whether something is asked that only searches over whole columns foresee."""
+        """Whether a requirement can only be foreseen by searches that recode whole columns."""
         return any(requirement.capabilities.whole_columns for requirement in self.requirements)
 
     @property
     def base(self) -> Ints:
-        """[fields + 1]: where each field begins in a class's histogram, and the length of it."""
+        """[fields + 1]: where each field begins in a class's histogram, and the total length."""
         return np.cumsum([0, *(field.values + 1 for field in self.fields)])
 
     def rows(self, weight: Ints) -> int:
-        """What all rows count or weigh, of the table that cells of these weights are compared with.
+        """Returns the total mass of the table that cells with these weights are compared with.
 
-        Of several fields, the one where that is most.
+        With several fields, that of the field where it is largest.
         """
         wholes = [int(each.whole.sum()) for each in self.fields if each.whole is not None]
         return int(max([*self.masses(weight).sum(axis=1), *wholes]))
 
     @property
     def sensitive_fields(self) -> int:
-        """How many of the fields are about sensitive attributes."""
+        """The number of fields that are sensitive attributes."""
         return len(self.fields) - (self.unit > 0)
 
     def masses(self, weight: Ints) -> Ints:
-        """[1 or fields, cells]: what each cell adds to a field of a class's histogram.
+        """Returns [1 or fields, cells]: what each cell adds to a field of a class's histogram.
 
-        One row is for all fields.
+        A single row holds for all fields.
         """
         given = [each.mass for each in self.fields]
         if not given or given[0] is None:
@@ -176,11 +176,11 @@ class Constraints:
         return np.stack([mass for mass in given if mass is not None])
 
     def of_cells(self, cells: Ints) -> Constraints:
-        """The same of some cells, in the order given."""
+        """Returns the constraints of some cells, in the order given."""
         return replace(self, fields=tuple(each.of_cells(cells) for each in self.fields))
 
     def places(self, cells: int) -> Ints:
-        """[cells, fields]: where each cell counts in a class's histogram."""
+        """Returns [cells, fields]: the position in a class's histogram where each cell counts."""
         place = np.zeros((cells, len(self.fields)), dtype=np.int64)
         for at, each in enumerate(self.fields):
             place[:, at] = np.where(each.codes < 0, each.values, each.codes) + self.base[at]

@@ -1,4 +1,4 @@
-"""Which requirements a policy states, and the one evaluator: what classes attain in them."""
+"""Lists the requirements of a policy, and evaluates them: what classes attain, exactly."""
 
 from __future__ import annotations
 
@@ -23,13 +23,17 @@ from tclose.requirements.requirement import (
 
 
 def state_requirements(table: StatedTable[P], population: P | None = None) -> list[Requirement]:
-    """Every requirement that the policy states, with the people who fit each class."""
+    """Lists every requirement of the policy, with the people who match each class."""
 
     @cache
     def match_population() -> Ints:
         if population is None:
             raise PolicyError(
-                [Problem("population", "k_map and presence need one", "give --population FILE")]
+                [
+                    Problem(
+                        "population", "k_map and presence need this table", "give --population FILE"
+                    )
+                ]
             )
         return table.match_population(population)
 
@@ -37,7 +41,7 @@ def state_requirements(table: StatedTable[P], population: P | None = None) -> li
 
 
 def list_stated(table: Table) -> list[Requirement]:
-    """Every requirement that the policy states; those about a population cannot be measured yet."""
+    """Lists every requirement of the policy; those about a population cannot be measured yet."""
     first, last = (
         [
             requirement
@@ -51,9 +55,9 @@ def list_stated(table: Table) -> list[Requirement]:
 
 
 def _state_of_columns(table: Table) -> Iterator[Requirement]:
-    """What is stated of sensitive columns, against every adversary that the policy names.
+    """Yields the requirements on sensitive columns, against every adversary of the policy.
 
-    With nothing else to know, whoever knows the other sensitive attributes knows the class only.
+    With a single sensitive attribute, knowing the others is the same as knowing the class.
     """
     adversaries = table.policy.adversaries if len(table.attributes) > 1 else ("knows_class",)
     for name, values in table.attributes.items():
@@ -71,7 +75,7 @@ def _state_of_columns(table: Table) -> Iterator[Requirement]:
 
 
 def list_measurements(table: Table) -> list[Requirement]:
-    """What is worth knowing about a table whatever was required."""
+    """Lists what is worth measuring of a table, whatever the policy requires."""
     found = [each for kind in FIRST for each in kind.suggest_for_table(table)]
     for values in table.attributes.values():
         found += [each for kind in ABOUT_COLUMNS for each in kind.suggest_for_column(values)]
@@ -82,13 +86,13 @@ def list_measurements(table: Table) -> list[Requirement]:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What some classes attain in one requirement, with the margin of each."""
+    """What classes attain in one requirement, with the margin of each."""
 
     requirement: Requirement
     measured: Measurement
     seen: Classes
-    """The classes as the adversary sees them: where other sensitive values are known, each is
-    split by these. `seen.origin` says which class each lies in."""
+    """The classes as the adversary sees them: split by other sensitive values, if the adversary
+    knows them. `seen.origin` is the class that each one is part of."""
 
 
 def evaluate(
@@ -100,8 +104,8 @@ def evaluate(
 ) -> Iterator[Evaluation]:
     """Measures classes in every requirement, one after the other.
 
-    Of classes that a search proposes, a requirement is left out that cannot be judged by them.
-    `before` is told of each requirement before it is measured.
+    For classes that a search proposes, requirements that cannot be judged by them are left out.
+    `before` is called with each requirement before it is measured.
     """
     split_for, split = None, classes
     for requirement in requirements:
@@ -121,7 +125,7 @@ def evaluate(
 def failing_classes(
     requirements: Sequence[Requirement], classes: Classes, proposal: ProposedCells | None = None
 ) -> Flags:
-    """Which classes break a requirement, by their numbers."""
+    """Flags the classes that break a requirement."""
     broken = np.zeros(classes.count, dtype=bool)
     for evaluation in evaluate(requirements, classes, proposal=proposal):
         seen, fails = evaluation.seen, evaluation.measured.fails

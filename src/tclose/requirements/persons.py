@@ -1,6 +1,6 @@
-"""Who has a row in which cell: several rows of one person are counted once, wherever they meet.
+"""Which persons have rows in which cell, so that each is counted once in any union of cells.
 
-Numbers of persons do not add up: whoever is in two classes is one person of their union. So every
+Numbers of persons do not add up: somebody in two classes is one person of their union. So every
 number is counted from the pairs (cell, person) themselves.
 """
 
@@ -28,11 +28,11 @@ class Persons:
     cell: Ints
     who: Ints
     whole: int | None = None
-    """Where these are not all persons of a table: how many that has."""
+    """The number of persons in the whole table, where these are only some of them."""
 
     @cached_property
     def everyone(self) -> int:
-        """How many persons there are, in the whole table."""
+        """The number of persons in the whole table."""
         return len(np.unique(self.who)) if self.whole is None else self.whole
 
     @cached_property
@@ -41,29 +41,29 @@ class Persons:
         return len(np.unique(self.who)) < len(self.who)
 
     def of_cells(self, cells: Ints, count: int) -> Persons:
-        """The persons of some of `count` cells, which are numbered anew in the order given."""
+        """Returns the persons of some of `count` cells, which are renumbered in the order given."""
         place = np.full(count, -1, dtype=np.int64)
         place[cells] = np.arange(len(cells))
         kept = np.flatnonzero(place[self.cell] >= 0)
         return Persons(place[self.cell[kept]], self.who[kept], self.whole)
 
     def sizes(self, owner: Ints, groups: int) -> Ints:
-        """How many persons each group of cells has; `owner[cell]` is its group, −1: none."""
+        """Counts the persons of each group of cells; `owner[cell]` is its group, −1 for none."""
         group = owner[self.cell]
         first = _find_first(group, self.who)
         return np.bincount(group[first], minlength=groups).astype(np.int64)
 
     def histogram(self, owner: Ints, code: Ints, groups: int, values: int) -> Histogram:
-        """How many persons of each group have each value of its cells."""
+        """Counts how many persons of each group have each value in one of its cells."""
         group, value = owner[self.cell], code[self.cell]
         first = _find_first(group, value, self.who)
         once = np.ones(len(first), dtype=np.int64)
         return Histogram.from_cells(group[first], value[first], once, classes=groups, values=values)
 
     def shares(self, code: Ints, unit: int) -> Ints:
-        """[cells]: every person as `unit`, divided among those of their cells that have one code.
+        """Returns [cells]: each person's `unit`, divided among their cells that have the same code.
 
-        Whatever cells are taken together, nobody counts for more than the unit there.
+        In any union of cells nobody counts for more than the unit.
         """
         alike, _ = group_codes([code[self.cell], self.who])
         each = np.maximum(unit // np.bincount(alike), 1)
@@ -71,7 +71,7 @@ class Persons:
 
 
 def _find_first(owner: Ints, *others: Ints) -> Ints:
-    """Where each combination occurs first; those whose group is −1 are left out."""
+    """Finds where each combination occurs first; entries with group −1 are left out."""
     kept = np.flatnonzero(owner >= 0)
     first: Ints = kept[group_codes([column[kept] for column in (owner, *others)])[1]]
     return first

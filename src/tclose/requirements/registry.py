@@ -1,7 +1,7 @@
 """Every requirement, registered once: policies, audits, searches and reports walk this list.
 
-A new requirement is a file of its own and is registered here: by its class, in the order of
-verdicts, and by its key below a column or the policy.
+A new requirement has its own file and is registered here: its class, in the order of verdicts, and
+its key in the policy or in a column of it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ LAST: tuple[type[Requirement], ...] = (
 
 
 class Diversity(SeveralKinds):
-    """The kinds of l-diversity that may be promised together."""
+    """The kinds of l-diversity, which may be required together."""
 
     short_key: ClassVar[str] = "distinct"
 
@@ -70,7 +70,7 @@ class Diversity(SeveralKinds):
 
 
 class ColumnRequirements(ClosenessField):
-    """A column with the keys of all requirements about one."""
+    """A column with the keys of all requirements on a single column."""
 
     requirements = ABOUT_COLUMNS
 
@@ -82,7 +82,7 @@ class ColumnRequirements(ClosenessField):
 
 
 class PolicyRequirements(PolicyPart):
-    """A policy with the keys of all requirements about a whole table."""
+    """A policy with the keys of all requirements on the whole table."""
 
     requirements = (*FIRST, *LAST)
 
@@ -96,6 +96,6 @@ class PolicyRequirements(PolicyPart):
 
 
 def find_requirement(name: str) -> type[Requirement] | None:
-    """The requirement that the field calls so."""
+    """Returns the requirement with this name; None if there is none."""
     every = (*FIRST, *ABOUT_COLUMNS, *LAST)
     return next((kind for kind in every if kind.name == name), None)

@@ -1,4 +1,4 @@
-"""What a requirement declares about itself, what it answers about classes, and how it is stated."""
+"""The base class of requirements: how they are stated, what they can do, and what they measure."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from tclose.requirements.closeness.supersets import Supersets
 from tclose.requirements.constraint import AttributePool, Compiled
 
 Adversary = Literal["knows_class", "knows_others"]
-"""Whoever knows a person's class, or the person's other sensitive values as well: to them a class
-is only those of its rows that have these values."""
+"""Who knows a person's class, or also the person's other sensitive values: then only those rows
+of the class that have these values count."""
 ADVERSARIES: dict[str, Adversary] = {"separate": "knows_class", "cross": "knows_others"}
-"""The adversaries by the words of a policy."""
+"""The adversaries by the policy's words for them."""
 
 Statement = Part | Fraction | int | tuple[Part, ...]
-"""What a policy says at the key of a requirement."""
+"""What a policy gives at the key of a requirement."""
 
 
 class StatingPart(Part):
-    """What states requirements, a policy or one of its columns: each adds its own key."""
+    """A part of a policy that states requirements: the policy itself, or one of its columns."""
 
     requirements: ClassVar[tuple[type[Requirement], ...]] = ()
-    """What can be stated."""
+    """The requirements that can be stated here."""
 
     @property
     def stated(self) -> list[type[Requirement]]:
-        """What is stated."""
+        """The requirements that are stated here."""
         return [kind for kind in self.requirements if kind.find_statement(self) is not None]
 
     @model_validator(mode="after")
@@ -49,7 +49,7 @@ class StatingPart(Part):
 
 
 class ColumnPart(StatingPart):
-    """What every requirement may know of a column that states it."""
+    """What a requirement may read of the column that states it."""
 
     role: str
     missing: Literal["value", "forbid", "any"] = "value"
@@ -60,37 +60,37 @@ class ColumnPart(StatingPart):
         keys = list(dict.fromkeys(kind.key for kind in self.stated))
         keys += ["distance"] if self.distance is not None else []
         if keys and self.role != "sensitive":
-            raise ValueError(f"{', '.join(keys)}: only a sensitive column takes a promise")
+            raise ValueError(f"{', '.join(keys)}: only a sensitive column can have these keys")
         return self
 
 
 class PolicyPart(StatingPart):
-    """What every requirement may know of the policy that states it."""
+    """What a requirement may read of the policy that states it."""
 
     columns: Mapping[str, ColumnPart] = Field(description="every column of the table and its role")
     readings: tuple[Literal["separate", "cross"], ...] = Field(
         ("separate",),
         min_length=1,
-        description="cross: the other sensitive attributes are known to the attacker",
+        description="cross: the attacker knows the other sensitive attributes",
     )
 
     @property
     def adversaries(self) -> tuple[Adversary, ...]:
-        """Against whom the requirements on columns must hold."""
+        """The adversaries against whom requirements on columns must hold."""
         return tuple(ADVERSARIES[reading] for reading in self.readings)
 
     def with_role(self, role: str) -> tuple[str, ...]:
-        """The columns of one role, in the policy's order."""
+        """Returns the columns of one role, in the policy's order."""
         return tuple(name for name, column in self.columns.items() if column.role == role)
 
     @property
     def quasi(self) -> tuple[str, ...]:
-        """The quasi-identifiers."""
+        """The names of the quasi-identifiers."""
         return self.with_role("quasi")
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """The sensitive attributes."""
+        """The names of the sensitive attributes."""
         return self.with_role("sensitive")
 
 
@@ -98,7 +98,7 @@ P = TypeVar("P", contravariant=True)
 
 
 class StatedTable(Protocol[P]):
-    """A table with the policy that is stated about it; P is a table of the population."""
+    """A table with its policy; P is the type of a table of the population."""
 
     @property
     def policy(self) -> PolicyPart: ...  # noqa: D102
@@ -107,7 +107,7 @@ class StatedTable(Protocol[P]):
     @property
     def hierarchies(self) -> Mapping[str, Hierarchy]: ...  # noqa: D102
     def match_population(self, population: P) -> Ints:
-        """How many people of the population fit each class."""
+        """Counts how many people of the population match each class."""
         ...
 
 
@@ -116,7 +116,7 @@ Table = StatedTable[Any]
 
 
 class SeveralKinds(Part):
-    """A key with several kinds below it, of which at least one is stated."""
+    """A key with several kinds below it, at least one of which must be given."""
 
     @model_validator(mode="after")
     def _refuse_none(self) -> SeveralKinds:
@@ -128,46 +128,46 @@ class SeveralKinds(Part):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a search may rely on; it reads these flags, never the names."""
+    """What a search may rely on; it reads these flags, never the names of requirements."""
 
     monotone: bool = True
-    """Merging two classes never gives a value worse than the worse of theirs."""
+    """The union of two classes never has a worse value than the worse of the two."""
     overlapping: bool = False
-    """It is monotone also where classes have persons in common. A share of persons is not: of
-    persons 1 and 2, and of 2 and 3, half have what 1 and 3 have, and two thirds of all three."""
+    """Also monotone where classes have persons in common. A share of persons is not: if 1 and 3
+    have a value, half of {1, 2} and half of {2, 3} have it, but two thirds of {1, 2, 3}."""
     self_contained: bool = True
-    """It needs nothing beyond the classes: no hierarchies, no table of the population."""
+    """Needs nothing beyond the classes: no hierarchies, no table of the population."""
     whole_table: bool = False
-    """It cannot be judged part by part."""
+    """Cannot be judged part by part."""
     whole_columns: bool = False
     """Only a search that recodes whole columns can foresee it; for others it is not monotone."""
     least_size: int = 1
-    """How many rows a class must have, as far as this requirement says so."""
+    """The least number of rows of a class, as far as this requirement implies one."""
     least_table: int = 0
-    """How many rows a table must have for any class to keep it, beyond what it measures."""
+    """The least number of rows of a table in which any class can satisfy it."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """A number for each judged distribution, and which of them break the requirement."""
+    """The value of each judged distribution, and which of them break the requirement."""
 
     value: Floats
     fails: Flags
     worst: int
     exact: Fraction | None = None
-    """What the worst of them attains, where that is a fraction."""
+    """The worst value as a fraction, if it is one."""
     note: str = ""
 
     @classmethod
     def at_most(cls, found: Distances, limit: Fraction | int | None, note: str = "") -> Scores:
-        """Nothing may be above the limit."""
+        """Scores distances that must not exceed the limit."""
         value, worst = found.value, found.largest()
         fails = np.zeros(len(value), bool) if limit is None else ~found.within(Fraction(limit))
         return cls(value, fails, worst, found.exact(worst), note)
 
     @classmethod
     def at_least(cls, counts: Counts, limit: Fraction | int | None) -> Scores:
-        """Nothing may be below the limit."""
+        """Scores counts that must not be below the limit."""
         worst = int(np.argmin(counts))
         fails = np.asarray(counts < (limit or 0), dtype=bool)
         return cls(counts.astype(float), fails, worst, Fraction(int(counts[worst])))
@@ -175,10 +175,10 @@ class Scores:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a table attains: the tightest value, the class that attains it, and all others.
+    """What a table attains: the worst value, the class that has it, and the values of all classes.
 
-    `value` and `fails` have an entry for each class; `decided` is False where a failure might be
-    one of our knowledge only (the requirement says why in `note`).
+    `value` and `fails` have an entry for each class. `decided` is False where a failing class may
+    still satisfy the requirement, but not enough is known to say so (`note` says why).
     """
 
     value: Floats
@@ -190,67 +190,67 @@ class Measurement:
     decided: bool = True
     note: str = ""
     small_is_bad: bool = False
-    """Whether less is worse, as of a size or a number of values."""
+    """Whether small values are the bad ones, as for a size or a number of values."""
 
 
 @dataclass(frozen=True)
 class ProposedCells:
-    """What is known of classes that a search proposes, beyond their sizes and histograms."""
+    """What is known of the classes that a search proposes, beyond their sizes and histograms."""
 
     raw_class: Ints
-    """The class of the raw table that each proposed cell lies in."""
+    """[cells]: the class of the raw table that each cell is part of."""
     owner: Ints
-    """The proposed class of each of these cells."""
+    """[cells]: the proposed class of each cell."""
     climbs: list[list[Ints]] | None = None
-    """The codes of every proposed class at each level of each column, where supersets count."""
+    """The codes of every proposed class at each level of each column, where supersets matter."""
     supersets: Mapping[str, Supersets] | None = None
-    """By attribute the superset that each proposed class is close to, where a search names them."""
+    """By attribute, the superset of each proposed class, where a search names them."""
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """What must hold of every class, as an adversary sees it."""
+    """Something that must hold of every class, against an adversary."""
 
     name: ClassVar[str]
-    """What the field calls it."""
+    """The name in the literature."""
     key: ClassVar[str]
-    """The policy's word for it."""
+    """The key in a policy."""
     kind: ClassVar[str] = ""
-    """The word below that, where the key has several kinds."""
+    """The key below `key`, where that has several kinds."""
     limit_key: ClassVar[str] = "max"
-    """The word for the threshold, where further ones below the key give other fields of this."""
+    """The key of the threshold, where other keys beside it give further fields."""
     topic: ClassVar[str] = "Variety of {about}"
-    """What it is about, in a few words, for people."""
+    """The topic in a few words, for people."""
     sentence: ClassVar[str]
-    """What it asks of every class, without mathematics. `{about}` is the attribute, `{required}`
+    """What every class must satisfy, without mathematics. `{about}` is the attribute, `{required}`
     the threshold, `{quasi}` the quasi-identifiers, `{scale}` and `{by}` describe the distance."""
     against_others: ClassVar[bool] = True
-    """Whether it can be stated against whoever knows the other sensitive attributes."""
+    """Whether it can be stated against somebody who knows the other sensitive attributes."""
     axis: ClassVar[Literal["", "k", "t"]] = ""
-    """What a sweep over thresholds varies, if it can vary this one."""
+    """The threshold that a sweep can vary in this requirement; empty if none."""
     small_is_bad: ClassVar[bool] = False
     """Whether the threshold is a least value."""
     joins_classes: ClassVar[bool] = False
-    """Whether it is about unions of classes, not about each by itself."""
+    """Whether it is about unions of classes instead of each class by itself."""
     in_several_tables: ClassVar[str] = ""
-    """Why it cannot be judged where attributes stand in tables of their own; empty where it can."""
+    """Why it cannot be judged if a release has several tables (anatomy); empty if it can."""
     suggested: ClassVar[bool] = True
-    """Whether it is worth measuring of every column, whatever was required."""
+    """Whether it is worth measuring of every column, whatever the policy requires."""
 
     attribute: str | None = field(default=None, kw_only=True)
-    """The sensitive attribute that it is about, if it is about one."""
+    """The sensitive attribute that it is about, if it is about a single one."""
     adversary: Adversary = field(default="knows_class", kw_only=True)
     limit: Fraction | int | None = field(default=None, kw_only=True)
     """The threshold; None where it is only measured."""
 
     @property
     def distance(self) -> str | None:
-        """The distance that it uses, if it uses one."""
+        """The name of the distance, if it uses one."""
         return None
 
     @property
     def reference(self) -> str | None:
-        """The declared distribution that classes are compared with; None: the table's own."""
+        """A description of the declared distribution to compare with; None for the table's own."""
         return None
 
     @property
@@ -265,40 +265,42 @@ class Requirement:
 
     @property
     def identity(self) -> tuple[str, str | None, str | None, str]:
-        """What tells it from others: what is required, of what, by what distance, how read."""
+        """What makes it different from others: its name, attribute, distance and adversary."""
         return (self.name, self.attribute, self.distance, self.reading)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it promises to a search."""
+        """What a search may rely on."""
         return Capabilities()
 
     @property
     def bounded(self) -> bool:
-        """Whether no class attains more than 1."""
+        """Whether no class can attain more than 1."""
         return self.distance not in DISTANCES or DISTANCES[self.distance].bounded
 
     def measure(self, classes: Classes) -> Measurement:
-        """What the table attains."""
+        """Measures every class and finds the worst."""
         raise NotImplementedError
 
     def measure_proposed(self, classes: Classes, cells: ProposedCells) -> Measurement | None:
-        """What classes attain that a search proposes; None where that cannot be told from them."""
+        """Measures classes that a search proposes; None if too little is known of them."""
         return self.measure(classes)
 
     def name_supersets(self, supersets: Mapping[str, Supersets]) -> Requirement:
-        """The same judged by what a release names for each attribute, if it is about supersets."""
+        """Returns the requirement judged by the supersets that a release names."""
         return self
 
     def choose_supersets(
         self, classes: Classes, natural: Sequence[Ints], climbs: list[list[Ints]] | None
     ) -> Supersets | None:
-        """A superset for every class that has one among some, or along levels; None where it is
-        not about supersets."""
+        """Chooses a superset for every class among natural ones, or along levels.
+
+        Returns None if the requirement is not about supersets.
+        """
         return None
 
     def summarize(self, classes: Classes, view: Ints, scores: Scores) -> Measurement:
-        """From judged distributions to classes: the worst of a class's views counts.
+        """Combines judged distributions to classes: a class has the value of its worst view.
 
         `view` is the view that each of the scores belongs to.
         """
@@ -310,14 +312,14 @@ class Requirement:
 
     @property
     def sign(self) -> float:
-        """1 where more is worse, −1 where less is."""
+        """1 if large values are bad, −1 if small ones are."""
         return -1.0 if self.small_is_bad else 1.0
 
     def conclude(
         self, value: Floats, fails: Flags, worst: int, achieved: float, exact: Fraction | None,
         note: str,
     ) -> Measurement:  # fmt: skip
-        """What every class attains, with its margin, and the worst of them."""
+        """Returns the measurement of these values, with the margin of every class."""
         margin = np.broadcast_to(np.inf, len(value))
         if self.limit is not None:
             margin = self.sign * (float(self.limit) - value)
@@ -326,19 +328,19 @@ class Requirement:
         )
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
-        """The constraints that together are this requirement; None where kernels cannot judge."""
+        """Returns constraints equivalent to this requirement; None if kernels cannot judge it."""
         return None
 
     def refuse_uncompiled(self) -> None:
-        """Raises UsageError where no search can do without a constraint."""
+        """Raises UsageError if searches cannot handle the requirement without a constraint."""
 
     def against_table(self) -> Requirement | None:
-        """The distance of classes from the table that it is about, as a requirement; if any."""
+        """Returns the distance from the whole table as a requirement; None if there is none."""
         return self if self.axis == "t" else None
 
     @classmethod
     def find_statement(cls, part: Part) -> Statement | None:
-        """What a policy, or one of its columns, says at the key; None where it says nothing."""
+        """Returns what a policy, or one of its columns, states at the key; None if nothing."""
         stated: Statement | None = getattr(part, cls.key)
         if stated is not None and cls.kind:
             stated = getattr(stated, cls.kind)
@@ -346,11 +348,11 @@ class Requirement:
 
     @classmethod
     def refuse_misuse(cls, part: Any, stated: Any) -> None:
-        """Raises ValueError where what a policy, or a column of it, states makes no sense."""
+        """Raises ValueError if what a policy, or a column of it, states makes no sense."""
 
     @classmethod
     def read_statement(cls, stated: Statement) -> dict[str, Any]:
-        """The fields of the requirement that a statement gives."""
+        """Returns the fields of the requirement that a statement gives."""
         if not isinstance(stated, Part):
             return {"limit": stated}
         given = {key: getattr(stated, key) for key in type(stated).model_fields}
@@ -358,47 +360,47 @@ class Requirement:
 
     @classmethod
     def from_policy(cls, stated: Any, table: Table) -> Iterable[Requirement]:
-        """What the policy states of the whole table."""
+        """Returns the requirements that the policy states of the whole table."""
         return (cls(**cls.read_statement(stated)),)
 
     def count_matches(self, match_population: Callable[[], Ints]) -> Requirement:
-        """The same with the people of the population who fit each class, where it is about them."""
+        """Returns the requirement with the number of people who match each class."""
         return self
 
     @classmethod
     def suggest_for_table(cls, table: Table) -> Iterable[Requirement]:
-        """What is worth measuring of a table whatever was required."""
+        """Returns what is worth measuring of a table, whatever the policy requires."""
         return ()
 
 
 @dataclass(frozen=True)
 class AttributeRequirement(Requirement):
-    """A requirement about the distribution of one sensitive attribute."""
+    """A requirement on the distribution of one sensitive attribute."""
 
     attribute: str = field()
 
     def measure(self, classes: Classes) -> Measurement:
-        """What the table attains."""
+        """Measures every class and finds the worst."""
         tally = classes.tally(self.attribute)
         return self.summarize(classes, tally.view, self.score(tally))
 
     def score(self, tally: Tally) -> Scores:
-        """What each of the distributions attains."""
+        """Returns the value of each distribution."""
         raise NotImplementedError
 
     @classmethod
     def from_column(cls, stated: Any, values: Attribute, table: Table) -> Iterable[Requirement]:
-        """What the policy states of a sensitive column."""
+        """Returns the requirements that the policy states of a sensitive column."""
         return (cls(values.name, **cls.read_statement(stated)),)
 
     @classmethod
     def suggest_for_column(cls, values: Attribute) -> Iterable[Requirement]:
-        """What is worth measuring of a sensitive column whatever was required."""
+        """Returns what is worth measuring of a sensitive column, whatever the policy requires."""
         return (cls(values.name),) if cls.suggested else ()
 
 
 def write_number(number: Fraction | int | None) -> str | None:
-    """A threshold as a report writes it: a decimal where it ends, else a fraction.
+    """Writes a threshold for a report: as a decimal where that is exact, else as a fraction.
 
     >>> write_number(Fraction(1, 5)), write_number(Fraction(1, 3)), write_number(None)
     ('0.2', '1/3', None)

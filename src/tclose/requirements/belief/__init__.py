@@ -1,1 +1,1 @@
-"""How much the class changes what anybody may believe about a value."""
+"""Requirements on how much knowing the class changes the belief in a value."""

@@ -20,7 +20,7 @@ Gain = Annotated[Number, must("β must be positive", lambda beta: beta > 0)]
 
 
 class Beta(SeveralKinds):
-    """β-likeness: belief in a value may grow by a factor of at most 1 + β."""
+    """β-likeness: the belief in a value may grow by a factor of at most 1 + β."""
 
     short_key: ClassVar[str] = "basic"
 
@@ -30,7 +30,7 @@ class Beta(SeveralKinds):
 
 @dataclass(frozen=True)
 class BasicBetaLikeness(AttributeRequirement):
-    """(p − q)/q ≤ β for every value: its share in a class over its share in the table."""
+    """(p − q)/q ≤ β for every value, with its shares p in the class and q in the table."""
 
     name = "basic-beta-likeness"
     key = "beta"
@@ -42,7 +42,7 @@ class BasicBetaLikeness(AttributeRequirement):
     )
 
     def score(self, tally: Tally) -> Scores:
-        """The largest gain in belief; infinite where a value's gain is beyond any β."""
+        """Returns the largest gain per distribution; infinite where a gain is beyond any β."""
         gain = measure_gains(tally)
         beyond = self.find_beyond(tally, gain)
         value, fails = np.where(beyond, np.inf, gain.value - 1), np.zeros_like(beyond)
@@ -57,11 +57,11 @@ class BasicBetaLikeness(AttributeRequirement):
         return Scores(find_largest(owner, value, rows), broken, int(owner[entry]), exact)
 
     def find_beyond(self, tally: Tally, gain: Ratios) -> Flags:
-        """Which entries of the histogram gain more than any β allows: none."""
+        """Flags the histogram entries whose gain is beyond any β: none here."""
         return np.zeros(len(gain.value), dtype=bool)
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
-        """The gain of every value."""
+        """Bounds the gain of every value."""
         return (Constraint(ConstraintKind.GAIN, attributes.find(self.attribute), 1 + limit),)
 
 
@@ -77,7 +77,7 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
     )
 
     def find_beyond(self, tally: Tally, gain: Ratios) -> Flags:
-        """Which entries have p/q − 1 > −ln q, decided with as many digits as it takes."""
+        """Flags the entries with p/q − 1 > −ln q, decided with as many digits as it takes."""
         total, counts = tally.total, tally.table[tally.histogram.code]
         share = counts.astype(float) / total
         # A value that the table lacks gains infinitely, which is beyond any logarithm.
@@ -93,13 +93,13 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
         return compare_each(difference, find_shares, find_excess) > 0
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
-        """The gain of every value, and the band that its logarithm leaves."""
+        """Bounds the gain of every value, and its share by the band that −ln q leaves."""
         band = Constraint(ConstraintKind.BAND, attributes.find(self.attribute), absent=True)
         return (*super().compile(attributes, limit), band)
 
 
 def measure_gains(tally: Tally) -> Ratios:
-    """p/q = (c·n)/(r·N) of every entry of the histogram."""
+    """Returns p/q = (c·n)/(r·N) for every entry of the histogram."""
     histogram, rows = tally.histogram, tally.total
     total = np.full(len(histogram.code), rows, np.int64 if rows < 2**62 else object)
     size = tally.size[histogram.owner()]

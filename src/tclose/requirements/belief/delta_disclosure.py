@@ -1,4 +1,4 @@
-"""δ-disclosure privacy: how much belief in a value may change at all, up or down."""
+"""δ-disclosure privacy: how much the belief in a value may change, up or down."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Delta(Part):
 class DeltaDisclosure(AttributeRequirement):
     """|log(p/q)| < δ, strictly, for every value of the table.
 
-    A value that a class lacks altogether has p = 0 and breaks any δ; `absent = "ignore"` is the
-    laxer reading of some tools, under which merging classes can make matters worse.
+    A value that a class lacks has p = 0 and breaks any δ. `absent = "ignore"` is the laxer
+    definition of some tools, under which merging classes can make matters worse.
     """
 
     name = "delta-disclosure"
@@ -54,16 +54,16 @@ class DeltaDisclosure(AttributeRequirement):
 
     @property
     def required(self) -> str | None:
-        """The bound and its logarithm."""
+        """Returns δ and the base of its logarithm as text."""
         return None if self.limit is None else f"{write_number(self.limit)} (log {self.base})"
 
     @property
     def capabilities(self) -> Capabilities:
-        """Monotone in its strict reading only."""
+        """Returns that it is monotone unless absent values are ignored."""
         return Capabilities(monotone=self.absent == "violate")
 
     def score(self, tally: Tally) -> Scores:
-        """The largest change of belief; infinite where a value is absent from a class."""
+        """Returns the largest change of belief; infinite where a value is absent from a class."""
         gain, histogram = measure_gains(tally), tally.histogram
         unit = math.log(2) if self.base == "2" else 1.0
         change = np.asarray(abs(np.log(gain.value)) / unit, dtype=np.float64)
@@ -92,19 +92,23 @@ class DeltaDisclosure(AttributeRequirement):
         return Scores(value, fails, worst, note=note)
 
     def _find_excess(self, ratio: Fraction) -> Decimal:
-        """|log(p/q)| − δ, to the digits of the current decimal context."""
+        """Returns |log(p/q)| − δ, to the digits of the current decimal context."""
         log = abs(decimal_of(ratio).ln())
         change = log / Decimal(2).ln() if self.base == "2" else log
         return change - decimal_of(Fraction(self.limit or 0))
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
-        """The band in which the share of every value must stay."""
+        """Bounds the share of every value by a band around its share in the table."""
         spread = float(limit) * (math.log(2) if self.base == "2" else 1.0)
         at, lax = attributes.find(self.attribute), self.absent == "ignore"
         return (Constraint(ConstraintKind.BAND, at, spread=spread, absent=lax),)
 
     @classmethod
     def refuse_misuse(cls, part: ColumnPart, stated: Delta) -> None:
-        """The laxer reading is not monotone, so that any value is not the worst of all values."""
+        """Raises ValueError for absent = "ignore" with missing = "any".
+
+        Ignoring absent values is not monotone, so trying each completion would not find the worst
+        one.
+        """
         if part.missing == "any" and stated.absent == "ignore":
             raise ValueError('delta with absent = "ignore" is not defined where missing = "any"')

@@ -1,1 +1,1 @@
-"""How near the distribution of a class is to that of the table, or of a large part of it."""
+"""Requirements on how near a class's distribution is to that of the table, or of a part of it."""

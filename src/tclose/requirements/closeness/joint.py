@@ -1,7 +1,7 @@
 """Closeness of several sensitive attributes taken together.
 
 Closeness of each attribute by itself never implies closeness of their combinations (the joint
-distance is at least any weighted mean of the separate ones), so this is a promise of its own.
+distance is at least any weighted mean of the separate ones), so this is a separate requirement.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Joint(Part):
     @classmethod
     def _refuse_repeated(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(value)) < len(value):
-            raise ValueError("a column stands twice")
+            raise ValueError("a column is named twice")
         return value
 
 
@@ -62,8 +62,8 @@ class JointCloseness(Requirement):
     """t-closeness of the combined values of several attributes.
 
     `by` is "equal" (any difference counts 1: the variational distance of the joint distribution),
-    or "mean" or "max" of the attributes' own distances. How combinations are distributed in the
-    table takes all of its cells to tell.
+    or "mean" or "max" of the attributes' own distances. The joint distribution of the table is
+    known only from all of its cells, so parts of a table cannot be judged by themselves.
     """
 
     name = "joint-t-closeness"
@@ -82,28 +82,28 @@ class JointCloseness(Requirement):
     grounds: tuple[Metric, ...] = ()
 
     def __post_init__(self) -> None:
-        """Names all of the attributes."""
+        """Sets the name of the attribute to the names of all columns."""
         object.__setattr__(self, "attribute", " × ".join(self.columns))
 
     @property
     def reading(self) -> str:
-        """All of its attributes are learned at once."""
+        """The word in place of an adversary: all attributes are learned at once."""
         return "joint"
 
     @property
     def distance(self) -> str:
-        """How combined values are compared."""
+        """The name of the distance between combined values."""
         return self.by
 
     def measure(self, classes: Classes) -> Measurement:
-        """The distance of the farthest class."""
+        """Measures the distance of every class's joint distribution from the table's."""
         label, tuples = self._combine_codes(classes)
         tally = classes.tally_of(label, len(tuples))
         found = self._choose_distance(tuples).of(tally.histogram, tally.table)
         return self.summarize(classes, tally.view, Scores.at_most(found, self.limit))
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
-        """The variational distance of the combined values."""
+        """Bounds the variational distance of combined values; other distances have no kernel."""
         if self.by != "equal":
             return None
         label, tuples = self._combine_codes(attributes.classes)
@@ -112,7 +112,7 @@ class JointCloseness(Requirement):
 
     @classmethod
     def refuse_misuse(cls, part: PolicyPart, stated: tuple[Joint, ...]) -> None:
-        """All columns are sensitive."""
+        """Raises ValueError if a column is not sensitive."""
         for joint in stated:
             wrong = [name for name in joint.columns if name not in part.sensitive]
             if wrong:
@@ -120,7 +120,7 @@ class JointCloseness(Requirement):
 
     @classmethod
     def from_policy(cls, stated: tuple[Joint, ...], table: Table) -> Iterator[Requirement]:
-        """Every group of columns, with their ground distances."""
+        """Yields one requirement per group of columns, with their ground distances."""
         for joint in stated:
             values = [table.attributes[name] for name in joint.columns]
             grounds = tuple(each.ground(choose_ground(each)) for each in values)
@@ -128,12 +128,12 @@ class JointCloseness(Requirement):
 
     @classmethod
     def suggest_for_table(cls, table: Table) -> Iterator[Requirement]:
-        """All sensitive attributes together, where there are several."""
+        """Yields all sensitive attributes together, if there are several."""
         if len(table.attributes) > 1:
             yield cls(tuple(table.attributes))
 
     def _combine_codes(self, classes: Classes) -> tuple[Ints, list[tuple[int, ...]]]:
-        """The combined value of each cell, and which values each combination is made of.
+        """Returns the combined value of each cell, and the codes that each combination is made of.
 
         A missing value that may be any is a value of its own here, at distance 1 from all others.
         """
@@ -168,7 +168,7 @@ class JointCloseness(Requirement):
 
 
 def _measure_values(ground: Metric, value: int, other: int) -> Fraction:
-    """The distance of two values, where the code after the last is a missing one."""
+    """Returns the distance of two values; codes past the last value stand for a missing one."""
     if max(value, other) >= ground.values:
         return Fraction(value != other)
     return ground.between(value, other)

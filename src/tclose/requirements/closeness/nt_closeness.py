@@ -1,10 +1,10 @@
 """(n, t)-closeness: every class is near some natural superset of at least n rows.
 
 A natural superset of a class holds all rows that fit a broader version of it. A release names one
-for every class (`supersets`), and these are what is judged. Where none is named, each
-quasi-identifier is tried at every level of its hierarchy; a column without a hierarchy (or with
-labels that it does not know) can only be kept or dropped. Where no superset is then close, one may
-exist unseen, and the answer is "not decided" instead of "fails".
+for every class (`supersets`), and these are judged. Where none is named, each quasi-identifier is
+tried at every level of its hierarchy; a column without a hierarchy (or with labels that the
+hierarchy does not have) can only be kept or dropped. If none of these supersets is close, others
+may exist that were not tried, and the answer is "not decided" instead of "fails".
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Levels = list[Ints]
 
 @dataclass(frozen=True)
 class NTCloseness(Closeness):
-    """Some superset S of n or more rows has D[class, S] ≤ t. Not kept by merging classes."""
+    """Some superset S of at least n rows has D[class, S] ≤ t. Merging classes can break this."""
 
     name = "(n,t)-closeness"
     key = "n"
@@ -56,41 +56,41 @@ class NTCloseness(Closeness):
     n: int
     trees: Mapping[str, Hierarchy] = field(default_factory=dict)
     named: Supersets | None = None
-    """The superset of each class, where a release names them."""
+    """The superset that a release names for each class, if it names any."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """A union of two classes, each like its own surroundings, may be like nobody's."""
+        """Not monotone: two classes may be close to their supersets, and their union to none."""
         return Capabilities(
             monotone=False, self_contained=False, whole_table=True, least_table=self.n
         )
 
     @property
     def required(self) -> str | None:
-        """n and t."""
+        """Returns n and t as text."""
         return f"n={self.n}, t={write_number(self.limit)}"
 
     def measure(self, classes: Classes) -> Measurement:
-        """The largest, over classes, of the distance to the superset named, or to the nearest."""
+        """Measures the distance of every class to its named superset, or to the nearest one."""
         if self.named is not None:
             return self.measure_named(classes, self.named)
         return self.measure_along(classes, *self._find_levels(classes))
 
     def measure_proposed(self, classes: Classes, cells: ProposedCells) -> Measurement | None:
-        """Judged by the supersets that a search names, or along the levels of its proposal."""
+        """Measures by the supersets that a search names, or along the levels of its proposal."""
         if cells.supersets is not None:
             return self.measure_named(classes, cells.supersets[self.attribute])
         return None if cells.climbs is None else self.measure_along(classes, cells.climbs)
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
-        """The distance from a superset; only a search that knows its supersets keeps this."""
+        """Bounds the distance from a superset, for searches that know the supersets."""
         if (tree := self.measure_by.tree) is None:
             return None
         at = attributes.find(self.attribute)
         return (Constraint(ConstraintKind.EMD, at, limit, tree, need=self.n),)
 
     def refuse_uncompiled(self) -> None:
-        """Proposed classes do not tell their supersets, so searches rely on the constraint."""
+        """Raises UsageError: only a constraint can tell a search which supersets to look at."""
         raise UsageError(
             f"(n, t)-closeness by {self.distance} can be audited, not searched for",
             where=f"columns.{self.attribute}.distance",
@@ -98,12 +98,12 @@ class NTCloseness(Closeness):
         )
 
     def against_table(self) -> Requirement:
-        """The distance from the table, which may be larger than t."""
+        """Returns the distance from the table as a requirement; it may be larger than t."""
         return TCloseness(self.attribute, self.measure_by, adversary=self.adversary)
 
     @classmethod
     def from_column(cls, stated: int, values: Attribute, table: Table) -> tuple[Requirement, ...]:
-        """`t = 0.2` with `n = 1000`."""
+        """Returns the requirement of `t = 0.2` with `n = 1000`."""
         column = table.policy.columns[values.name]
         assert isinstance(column, ClosenessField)
         quasi = [table.policy.columns[name] for name in table.policy.quasi]
@@ -114,7 +114,7 @@ class NTCloseness(Closeness):
         return (cls(values.name, distance, stated, table.hierarchies, limit=column.t),)
 
     def name_supersets(self, supersets: Mapping[str, Supersets]) -> Requirement:
-        """The same where classes are judged by the supersets that are named for them."""
+        """Returns the requirement judged by the supersets that a release names."""
         if self.adversary == "knows_others" or self.attribute not in supersets:
             return self
         return replace(self, named=supersets[self.attribute])
@@ -122,8 +122,11 @@ class NTCloseness(Closeness):
     def choose_supersets(
         self, classes: Classes, natural: Sequence[Ints], climbs: list[Levels] | None
     ) -> Supersets:
-        """For every class the smallest of some natural supersets that it is close to, if any; or
-        the first along the levels of a full-domain recoding, where these are given."""
+        """Chooses for every class the smallest natural superset that it is close to, if any.
+
+        With `climbs` (the levels of a full-domain recoding) it takes the first along the levels
+        instead.
+        """
         assert self.limit is not None
         if climbs is not None:
             return self._choose_along(classes, climbs)
@@ -155,7 +158,7 @@ class NTCloseness(Closeness):
         return Supersets(of_class, tuple(chosen))
 
     def measure_named(self, classes: Classes, named: Supersets) -> Measurement:
-        """The distance of every class to its superset; infinite where that is none.
+        """Measures the distance of every class to its named superset; infinite if that is invalid.
 
         A class must have a superset that is natural, covers it, and has at least n rows.
         """
@@ -163,7 +166,7 @@ class NTCloseness(Closeness):
         fails = np.ones(classes.count, dtype=bool)
         faults = {"name no superset": int((named.of_class < 0).sum())}
         large: list[Ints] = []
-        place = np.full(len(named.members) + 1, -1, dtype=np.int64)  # the last of those without
+        place = np.full(len(named.members) + 1, -1, dtype=np.int64)  # last: classes without one
         covered = np.zeros(classes.count, dtype=bool)
         for at, members in enumerate(named.members):
             mine = np.flatnonzero(named.of_class == at)
@@ -191,7 +194,7 @@ class NTCloseness(Closeness):
         return self.conclude(value, fails, worst, float(value[worst]), exact, note)
 
     def _count_members(self, classes: Classes, members: Ints) -> int:
-        """The rows, or persons, of some classes together."""
+        """Counts the rows, or persons, of some classes together."""
         label = np.full(classes.count, -1, dtype=np.int64)
         label[members] = 0
         return int(classes.sizes(label, 1)[0])
@@ -199,7 +202,7 @@ class NTCloseness(Closeness):
     def _compare_with(
         self, classes: Classes, some: Ints, supersets: Sequence[Ints], of_class: Ints
     ) -> Distances:
-        """The distances of some classes, each to one of the supersets."""
+        """Measures the distance of each of some classes to one of the supersets."""
         counts = []
         for members in supersets:
             label = np.full(classes.count, -1, dtype=np.int64)
@@ -211,7 +214,11 @@ class NTCloseness(Closeness):
     def measure_along(
         self, classes: Classes, levels: list[Levels], unseen: Sequence[str] = ()
     ) -> Measurement:
-        """The same where each quasi-identifier's codes at each level are given."""
+        """Measures the distance of every class to its nearest superset along the levels.
+
+        `levels` has the codes of each quasi-identifier at each level; `unseen` are the columns
+        whose levels are not all known.
+        """
         value = np.full(classes.count, np.inf)
         close = np.full(classes.count, self.limit is None)
         for _, members, distances in self._compare(classes, levels, np.ones_like(close)):
@@ -240,8 +247,12 @@ class NTCloseness(Closeness):
     def _compare(
         self, classes: Classes, levels: list[Levels], some: Flags
     ) -> Iterator[tuple[Ints, Ints, Distances]]:
-        """For every level vector: the group of each class, the classes inside large enough groups,
-        and their distances. Only `some` classes count, which may become fewer on the way."""
+        """Yields, for every vector of levels, the group of each class and the distances to groups.
+
+        Per vector: the group of each class, the classes in groups of at least n, and the distances
+        of these to their groups. Only the classes flagged in `some` count; the caller may clear
+        flags between two steps.
+        """
         histogram = classes.histogram(self.attribute)
         for codes in _list_vectors(levels):
             if not some.any():
@@ -259,7 +270,7 @@ class NTCloseness(Closeness):
             yield label, members, self.measure_by.against(histogram.take(members), reference)
 
     def _find_levels(self, classes: Classes) -> tuple[list[Levels], list[str]]:
-        """Each quasi-identifier's codes at each level, and the columns that cannot be climbed."""
+        """Returns the codes of each column at each of its levels, and columns without levels."""
         levels, unseen = [], []
         for at, name in enumerate(classes.quasi):
             labels, tree = classes.dictionaries[name].labels, self.trees.get(name)
@@ -273,13 +284,13 @@ class NTCloseness(Closeness):
 
 
 def _climb(tree: Hierarchy, labels: tuple[str, ...], level: int) -> Ints:
-    """The node of each label at a level of a hierarchy; a missing value stays itself."""
+    """Returns the node of each label at a level of a hierarchy; a missing value stays itself."""
     above = [tree.index(tree.generalize(label, level)) for label in labels]
     return np.array([*above, len(tree.labels)], np.int64)
 
 
 def _list_vectors(levels: list[Levels]) -> Iterator[tuple[Ints, ...]]:
-    """Level vectors from the narrowest up, as many as can be afforded, the broadest last."""
+    """Yields vectors of levels from the finest, at most MOST_NODES of them, the coarsest last."""
     every = itertools.product(*levels)
     if math.prod(map(len, levels)) <= MOST_NODES:
         return every

@@ -26,19 +26,19 @@ from tclose.requirements.requirement import (
 )
 
 LARGEST_REFERENCE = 2**40
-"""The largest sum of a reference's counts that kernels are given; requirements take any."""
+"""The largest sum of a reference's counts for kernels; requirements themselves take any."""
 
 
 class ReferenceSpec(Part):
-    """The distribution that classes are compared with, where that is not the table's own."""
+    """The distribution that classes are compared with, if not the table's own."""
 
     short_key: ClassVar[str] = "name"
 
     name: Literal["table", "uniform"] | None = Field(
-        None, description="the table's own distribution, or every value alike"
+        None, description="the table's own distribution, or every value with equal share"
     )
     shares: dict[str, Number] | None = Field(
-        None, description="value = share (or count) of each; those that are not named have none"
+        None, description="value = share (or count); values not named have share 0"
     )
     file: str | None = Field(
         None, description="CSV of values and their counts or shares; relative to the policy"
@@ -56,14 +56,14 @@ class ReferenceSpec(Part):
 
 
 def refuse_shares(shares: Mapping[str, Fraction]) -> None:
-    """Raises where numbers are no distribution, however they are scaled."""
+    """Raises MisuseError if the numbers are no distribution, however they are scaled."""
     if any(share < 0 for share in shares.values()) or not any(shares.values()):
-        what = "shares are not negative, and not all 0"
+        what = "shares must not be negative, nor all 0"
         raise MisuseError(what, "they may be counts: only their ratios matter")
 
 
 class ClosenessField(ColumnPart):
-    """`t = 0.2` of a column, and the `n` of closeness to a large part of the table."""
+    """A column with `t = 0.2`, and with the `n` of closeness to a large part of the table."""
 
     t: Number | None = Field(None, description="t-closeness: largest distance from the table")
     n: int | None = Field(None, ge=1, description="with t: (n, t)-closeness")
@@ -73,7 +73,7 @@ class ClosenessField(ColumnPart):
 
     @property
     def declares_reference(self) -> bool:
-        """Whether classes are to be close to something other than the table."""
+        """Whether classes are compared with something other than the table."""
         return self.reference is not None and self.reference.name != "table"
 
     @model_validator(mode="after")
@@ -102,7 +102,7 @@ class Closeness(AttributeRequirement):
 
     @classmethod
     def refuse_misuse(cls, part: ClosenessField, stated: Statement) -> None:
-        """There is no n without a t, and no t above the largest distance."""
+        """Raises an error for n without t, or for a t above the largest possible distance."""
         if part.t is None:
             raise ValueError("n needs t: (n, t)-closeness is t-closeness to a group of n rows")
         unbounded = part.distance is not None and not DISTANCES[part.distance.name].bounded
@@ -129,21 +129,21 @@ class TCloseness(Closeness):
 
     note: str = ""
     declared: DeclaredReference | None = None
-    """What classes are compared with, if not the table."""
+    """The declared distribution that classes are compared with; None for the table's."""
 
     @property
     def reference(self) -> str | None:
-        """Which distribution was declared."""
+        """A description of the declared distribution; None for the table's."""
         return None if self.declared is None else self.declared.words
 
     def score(self, tally: Tally) -> Scores:
-        """The distance from the table, or from what was declared in its place."""
+        """Measures the distance from the table, or from the declared reference."""
         table = tally.table if self.declared is None else whole(self.declared.counts)
         found = self.measure_by.of(tally.histogram, table)
         return Scores.at_most(found, self.limit, self.note)
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
-        """The distance, where it is one that kernels compute."""
+        """Bounds the distance, if kernels can compute it."""
         tree = self.measure_by.tree
         kernel = DISTANCES[self.distance].kernel if tree is None else "EMD"
         if not kernel:
@@ -161,7 +161,7 @@ class TCloseness(Closeness):
     def from_column(
         cls, stated: Fraction, values: Attribute, table: Table
     ) -> Iterator[Requirement]:
-        """t, where it is not the t of (n, t)-closeness."""
+        """Yields the requirement of t, unless n makes it (n, t)-closeness."""
         column = table.policy.columns[values.name]
         assert isinstance(column, ClosenessField)
         if column.n is None:
@@ -170,7 +170,7 @@ class TCloseness(Closeness):
 
     @classmethod
     def suggest_for_column(cls, values: Attribute) -> Iterator[Requirement]:
-        """The distance by every measure that suits the column, the policy's own first."""
+        """Yields closeness by every distance that suits the column, the policy's own first."""
         distance, notes = values.distance()
         yield cls(values.name, distance, "; ".join(notes), values.reference)
         for other in (*values.suitable, *DIVERGENCES):
@@ -179,13 +179,13 @@ class TCloseness(Closeness):
 
     @classmethod
     def suggest_for_table(cls, table: Table) -> Iterator[Requirement]:
-        """What somebody learns who knows the other sensitive attributes."""
+        """Yields closeness of each attribute against somebody who knows all the others."""
         for name, values in table.attributes.items() if len(table.attributes) > 1 else ():
             distance, notes = values.distance(choose_ground(values))
             yield cls(name, distance, "; ".join(notes), adversary="knows_others")
 
 
 def choose_ground(values: Attribute) -> str:
-    """The ground distance closest to what the policy asks for."""
-    asked = values.asked.name if values.asked else ""
-    return asked if asked in values.suitable else values.default_distance
+    """Returns the ground distance closest to the one in the policy."""
+    wanted = values.asked.name if values.asked else ""
+    return wanted if wanted in values.suitable else values.default_distance

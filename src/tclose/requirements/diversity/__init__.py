@@ -1,1 +1,1 @@
-"""How various the values of a class are: no class gives a value away by having little else."""
+"""Requirements on how varied the values of a class are, so that no class gives a value away."""

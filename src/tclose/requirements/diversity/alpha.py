@@ -17,7 +17,7 @@ from tclose.requirements.requirement import AttributeRequirement, Measurement, S
 
 
 class Alpha(Part):
-    """(α, k)-anonymity: no value (or none of the named ones) above a share α of its class."""
+    """(α, k)-anonymity: no value (or none of those named) has more than a share α of its class."""
 
     short_key: ClassVar[str] = "max"
 
@@ -39,7 +39,7 @@ class AlphaAnonymity(AttributeRequirement):
     values: tuple[str, ...] | None = None
 
     def measure(self, classes: Classes) -> Measurement:
-        """The largest share of a protected value in any class."""
+        """Measures the largest share of a protected value in every class."""
         labels = classes.attributes[self.attribute].labels
         unknown = [value for value in self.values or () if value not in labels]
         if unknown:
@@ -53,7 +53,7 @@ class AlphaAnonymity(AttributeRequirement):
         return self.summarize(classes, tally.view, Scores.at_most(shares, self.limit))
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
-        """The share of every protected value, where all of them are known."""
+        """Bounds the share of every protected value, if all of them occur in the table."""
         labels = attributes.classes.attributes[self.attribute].labels
         if not set(self.values or ()) <= set(labels):
             return None
@@ -61,5 +61,5 @@ class AlphaAnonymity(AttributeRequirement):
         return (Constraint(ConstraintKind.SHARE, at, limit, protected=protected),)
 
     def _find_codes(self, labels: tuple[str, ...]) -> tuple[int, ...] | None:
-        """The codes of the protected values; None for all."""
+        """Returns the codes of the protected values; None for all."""
         return None if self.values is None else tuple(map(labels.index, self.values))

@@ -1,4 +1,4 @@
-"""Distinct l-diversity, and p-sensitivity beside k-anonymity: enough different values."""
+"""Distinct l-diversity, and p-sensitivity with k-anonymity: enough different values."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class DistinctDiversity(AttributeRequirement):
     capabilities = Capabilities(overlapping=True)
 
     def score(self, tally: Tally) -> Scores:
-        """The number of values."""
+        """Counts the different values."""
         return Scores.at_least(np.diff(tally.histogram.start), self.limit)
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
-        """The number of values."""
+        """Bounds the number of different values."""
         return (Constraint(ConstraintKind.DISTINCT, attributes.find(self.attribute), limit),)
 
 
 @dataclass(frozen=True)
 class PSensitivity(DistinctDiversity):
-    """p-sensitive k-anonymity asks the same as distinct l-diversity, next to k-anonymity."""
+    """p-sensitive k-anonymity: the same as distinct l-diversity, together with k-anonymity."""
 
     name = "p-sensitive-k-anonymity"
     key = "p"

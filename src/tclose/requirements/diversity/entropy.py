@@ -22,7 +22,7 @@ ValueCount = Annotated[Number, must("l must be at least 1", lambda l: l >= 1)]
 
 @dataclass(frozen=True)
 class EntropyDiversity(AttributeRequirement):
-    """H(class) ≥ log l (Li 2007, section 2). The whole table must have that much to begin with."""
+    """H(class) ≥ log l (Li 2007, section 2), which the table itself must satisfy to begin with."""
 
     name = "entropy-l-diversity"
     key = "l"
@@ -33,10 +33,10 @@ class EntropyDiversity(AttributeRequirement):
     small_is_bad = True
 
     def score(self, tally: Tally) -> Scores:
-        """exp(H)."""
+        """Returns exp(H)."""
         histogram = tally.histogram
         entropy = measure_entropy(histogram)
-        # Equal counts in another order add up to another last digit; the first such class is meant.
+        # Equal counts in another order differ in the last digit of H: take the first such class.
         worst = int(np.flatnonzero(entropy <= entropy.min() + 1e-13)[0])
         fails = np.zeros(len(entropy), dtype=bool)
         if self.limit is not None:
@@ -45,12 +45,12 @@ class EntropyDiversity(AttributeRequirement):
         return Scores(np.exp(entropy), fails, worst, Fraction(1) if alone else None)
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
-        """The entropy, from below."""
+        """Bounds the entropy from below."""
         return (Constraint(ConstraintKind.ENTROPY, attributes.find(self.attribute), limit),)
 
 
 def measure_entropy(histogram: Histogram) -> Floats:
-    """H of every class, in natural units: Σ (c/r) · log(r/c)."""
+    """Returns H of every class in natural units: Σ (c/r) · log(r/c)."""
     owner = histogram.owner()
     size = histogram.size.astype(float)
     share = histogram.count.astype(float) / size[owner]
@@ -59,7 +59,7 @@ def measure_entropy(histogram: Histogram) -> Floats:
 
 
 def _is_below(histogram: Histogram, entropy: Floats, limit: Fraction) -> Flags:
-    """Which classes have H < log l, decided with as many digits as it takes."""
+    """Flags the classes with H < log l, decided with as many digits as it takes."""
 
     def reduce_counts(index: int) -> tuple[int, ...]:
         counts = histogram.count[histogram.start[index] : histogram.start[index + 1]].tolist()

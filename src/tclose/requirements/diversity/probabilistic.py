@@ -1,4 +1,4 @@
-"""Probabilistic l-diversity: no value above a share 1/l of its class."""
+"""Probabilistic l-diversity: no value has more than a share 1/l of its class."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class ProbabilisticDiversity(AttributeRequirement):
     small_is_bad = True
 
     def score(self, tally: Tally) -> Scores:
-        """The l that is attained: the inverse of the largest share."""
+        """Returns the l that each class attains: the inverse of its largest share."""
         share = find_commonest(tally)
         l = Ratios(share.below, share.above)
         scores = Scores.at_most(share, None if self.limit is None else 1 / Fraction(self.limit))
         return replace(scores, value=l.value, exact=l.exact(scores.worst))
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
-        """The share of every value."""
+        """Bounds the share of every value."""
         return (Constraint(ConstraintKind.SHARE, attributes.find(self.attribute), 1 / limit),)
 
 
 def find_commonest(tally: Tally, among: Sequence[int] | None = None) -> Ratios:
-    """The largest share that one value (among some) has in each distribution."""
+    """Returns the largest share of one value (of those in `among`) in each distribution."""
     histogram = tally.histogram
     count = histogram.count
     if among is not None:

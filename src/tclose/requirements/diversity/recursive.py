@@ -1,4 +1,4 @@
-"""Recursive (c, l)-diversity: the commonest value is not too common beside the rarer ones."""
+"""Recursive (c, l)-diversity: the commonest value is not too common compared with rarer ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tclose.requirements.requirement import AttributeRequirement, Scores, write_
 
 
 class Recursive(Part):
-    """Recursive (c, l)-diversity: the commonest value under c times the l-th and rarer ones."""
+    """Recursive (c, l)-diversity: the commonest value under c times the l-th and all rarer ones."""
 
     c: Annotated[Number, must("c must be positive", lambda c: c > 0)]
     l: int = Field(ge=1)
@@ -26,7 +26,7 @@ class Recursive(Part):
 
 @dataclass(frozen=True)
 class RecursiveDiversity(AttributeRequirement):
-    """r₁ < c · (r_l + … + r_m), counts from the largest down, strictly."""
+    """r₁ < c · (r_l + … + r_m), strictly, with counts r₁ ≥ r₂ ≥ … ≥ r_m."""
 
     name = "recursive-(c,l)-diversity"
     key = "l"
@@ -41,11 +41,11 @@ class RecursiveDiversity(AttributeRequirement):
 
     @property
     def required(self) -> str | None:
-        """c and l."""
+        """Returns c and l as text."""
         return None if self.limit is None else f"c={write_number(self.limit)}, l={self.l}"
 
     def score(self, tally: Tally) -> Scores:
-        """r₁ / (r_l + … + r_m): a class has (c, l)-diversity for every c above it."""
+        """Returns r₁ / (r_l + … + r_m): a class is (c, l)-diverse for every c above that."""
         ratio = divide_head_by_tail(tally.histogram, self.l)
         scores = Scores.at_most(ratio, None, f"l={self.l}")
         if self.limit is None:
@@ -53,13 +53,13 @@ class RecursiveDiversity(AttributeRequirement):
         return replace(scores, fails=~ratio.within(Fraction(self.limit), strictly=True))
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
-        """The commonest value beside the l-th and all rarer ones."""
+        """Bounds the commonest value by the l-th and all rarer ones."""
         at = attributes.find(self.attribute)
         return (Constraint(ConstraintKind.RECURSIVE, at, limit, l=self.l),)
 
 
 def divide_head_by_tail(histogram: Histogram, l: int) -> Ratios:
-    """The largest count over the sum of the l-th largest and all smaller ones, per class."""
+    """Divides the largest count of each class by the sum of the l-th largest and all smaller."""
     owner = histogram.owner()
     order = np.lexsort((-histogram.count, owner))
     rank = np.arange(len(owner)) - histogram.start[owner]

@@ -1,1 +1,1 @@
-"""How many rows, or people of the population, a class could be about."""
+"""Requirements on how many rows, or people of the population, a class could be about."""

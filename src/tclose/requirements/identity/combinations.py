@@ -1,9 +1,9 @@
-"""k and t of combinations of few quasi-identifiers, as μ-Argus checks its keys.
+"""k and t of combinations of a few quasi-identifiers, as μ-Argus checks its keys.
 
-A class shares all quasi-identifiers; who knows only some of a person's sees the union of all
-classes that agree in these. Such a union has no fewer rows than its classes, and by convexity no
-larger distance than the farthest of them, so what is asked of combinations says something new only
-where it is stricter than what is asked of classes.
+The rows of a class share all quasi-identifiers. Somebody who knows only some of them sees the union
+of all classes that agree in these. Such a union has no fewer rows than each of its classes, and by
+convexity no larger distance than the farthest of them. So a requirement on combinations adds
+something only where it is stricter than the one on classes.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ Columns = tuple[str, ...]
 
 
 class Combination(Part):
-    """Which combinations of quasi-identifiers somebody may know, and what must hold of each."""
+    """Combinations of quasi-identifiers that an attacker may know, and what each must satisfy."""
 
-    size: int | None = Field(None, ge=1, description="every set of so many quasi-identifiers")
-    columns: tuple[str, ...] | None = Field(None, min_length=1, description="these together")
+    size: int | None = Field(None, ge=1, description="every set of this many quasi-identifiers")
+    columns: tuple[str, ...] | None = Field(None, min_length=1, description="this combination")
     k: int | None = Field(None, ge=1, description="least rows with the same values of them")
     t: Annotated[Number, must("t must lie in [0, 1]", lambda t: 0 <= t <= 1)] | None = Field(
-        None, description="largest distance of every sensitive column from the table among these"
+        None, description="largest distance from the table of rows that agree in these columns"
     )
 
     @model_validator(mode="after")
@@ -54,20 +54,20 @@ class Combination(Part):
         if (self.size is None) == (self.columns is None):
             raise MisuseError("say which combinations", "either `size = 2` or `columns = [ … ]`")
         if self.k is None and self.t is None:
-            raise MisuseError("nothing is asked of them", "say k, t or both")
+            raise MisuseError("the combination requires nothing", "give k, t or both")
         if self.columns is not None and len(set(self.columns)) < len(self.columns):
-            raise ValueError("a column stands twice")
+            raise ValueError("a column is named twice")
         return self
 
     @property
     def words(self) -> str:
-        """Which they are, for people."""
+        """A description of the combinations, for people."""
         if self.columns is not None:
             return f"by {' × '.join(self.columns)}"
         return f"by any {self.size} quasi-identifier{'' if self.size == 1 else 's'}"
 
     def list_columns(self, quasi: Sequence[str]) -> tuple[Columns, ...]:
-        """Every combination, in the order of the policy."""
+        """Lists every combination, in the order of the policy."""
         if self.columns is not None:
             return (self.columns,)
         assert self.size is not None
@@ -76,10 +76,10 @@ class Combination(Part):
 
 @dataclass(frozen=True)
 class CombinationRequirement(Requirement):
-    """Something that must hold of all rows that agree in some of the quasi-identifiers.
+    """A requirement on all rows that agree in some of the quasi-identifiers.
 
-    Only what whole columns are recoded to tells a search which rows that will be: then combining
-    groups is all that a coarser level does, and nothing that holds is lost.
+    Only a search that recodes whole columns can tell which rows will agree: there a coarser level
+    only merges groups, and what holds stays true.
     """
 
     key = "combinations"
@@ -92,11 +92,11 @@ class CombinationRequirement(Requirement):
     every: tuple[Columns, ...]
     words: str
     implied: bool = False
-    """Whether what is asked of classes is as much."""
+    """Whether the requirement on classes already implies it."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """It is judged by released values, all of them together."""
+        """Not judged part by part: it needs all released values together."""
         return Capabilities(
             overlapping=self.small_is_bad,
             self_contained=False,
@@ -106,19 +106,19 @@ class CombinationRequirement(Requirement):
 
     @property
     def reading(self) -> str:
-        """Which columns are known."""
+        """The word in place of an adversary: which columns the attacker knows."""
         return self.words
 
     def score_groups(self, classes: Classes, label: Ints, groups: int) -> Scores:
-        """What groups of classes attain."""
+        """Measures groups of classes: `label[class]` is the group of a class."""
         raise NotImplementedError
 
     def measure(self, classes: Classes) -> Measurement:
-        """The worst of all combinations, for every class that of the groups that it is in."""
+        """Measures all combinations; every class gets the worst value of the groups it is in."""
         return self._measure(classes, dict(zip(classes.quasi, classes.key.T, strict=True)))
 
     def measure_proposed(self, classes: Classes, cells: ProposedCells) -> Measurement | None:
-        """Judged by the levels of whole columns; a table of one class needs none."""
+        """Measures by the levels of whole columns; None without them, unless there is one class."""
         if cells.climbs is not None:
             codes = [climb[0] for climb in cells.climbs]
             return self._measure(classes, dict(zip(classes.quasi, codes, strict=True)))
@@ -143,16 +143,16 @@ class CombinationRequirement(Requirement):
         return self.conclude(value, fails, worst, achieved, exact, note)
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> Compiled:
-        """Nothing is left to judge where it is implied."""
+        """Returns no constraint if it is implied, and None (kernels cannot judge it) otherwise."""
         return () if self.implied else None
 
     @classmethod
     def refuse_misuse(cls, part: PolicyPart, stated: tuple[Combination, ...]) -> None:
-        """There are so many quasi-identifiers, and not too many combinations of them."""
+        """Raises ValueError if columns are not quasi-identifiers, or combinations are too many."""
         for each in stated:
             wrong = [name for name in each.columns or () if name not in part.quasi]
             if wrong:
-                raise ValueError(f"combinations: {wrong[0]!r} is no quasi-identifier")
+                raise ValueError(f"combinations: {wrong[0]!r} is not a quasi-identifier")
             if each.size is not None and each.size > len(part.quasi):
                 raise ValueError(
                     f"combinations: there are {len(part.quasi)} quasi-identifiers, not {each.size}"
@@ -161,18 +161,18 @@ class CombinationRequirement(Requirement):
                 raise ValueError(f"combinations: more than {MOST_COMBINATIONS:,} of that size")
             if each.t is not None and not part.sensitive:
                 raise ValueError("combinations: t is about sensitive columns, and there is none")
-        wild = [name for name, column in part.columns.items() if column.missing == "any"]
-        if wild:
-            what = f"combinations: not defined where a missing value of {wild[0]!r} may be any"
+        unknown = [name for name, column in part.columns.items() if column.missing == "any"]
+        if unknown:
+            what = f"combinations: not defined where a missing value of {unknown[0]!r} may be any"
             raise MisuseError(what, 'say missing = "value"')
         said = [each.words for each in stated]
         if len(set(said)) < len(said):
-            raise ValueError("combinations: the same ones stand twice")
+            raise ValueError("combinations: the same combinations are named twice")
 
 
 @dataclass(frozen=True)
 class CombinationAnonymity(CombinationRequirement):
-    """At least k rows have the same values of every combination of few quasi-identifiers."""
+    """At least k rows have the same values in every combination of a few quasi-identifiers."""
 
     name = "k-anonymity of combinations"
     topic = "Being one of many, {reading}"
@@ -181,12 +181,12 @@ class CombinationAnonymity(CombinationRequirement):
     suggested = False
 
     def score_groups(self, classes: Classes, label: Ints, groups: int) -> Scores:
-        """The rows, or persons, of every group."""
+        """Counts the rows, or persons, of every group."""
         return Scores.at_least(classes.sizes(label, groups), self.limit)
 
     @classmethod
     def from_policy(cls, stated: tuple[Combination, ...], table: Table) -> Iterator[Requirement]:
-        """Every entry that states a k."""
+        """Yields one requirement per entry that states a k."""
         least = getattr(table.policy, "k", None)
         for each in stated:
             if each.k is not None:
@@ -197,7 +197,7 @@ class CombinationAnonymity(CombinationRequirement):
 
 @dataclass(frozen=True)
 class CombinationCloseness(CombinationRequirement):
-    """Among rows that agree in few quasi-identifiers, an attribute is spread as in the table."""
+    """Among rows that agree in a few quasi-identifiers, values are distributed as in the table."""
 
     name = "t-closeness of combinations"
     topic = "Closeness of {about}, {reading}"
@@ -217,11 +217,11 @@ class CombinationCloseness(CombinationRequirement):
 
     @property
     def reference(self) -> str | None:
-        """Which distribution was declared."""
+        """A description of the declared distribution; None for the table's."""
         return None if self.declared is None else self.declared.words
 
     def score_groups(self, classes: Classes, label: Ints, groups: int) -> Scores:
-        """The distance of every group from the table, or from what was declared in its place."""
+        """Measures the distance of every group from the table, or from the declared reference."""
         table = classes.tally(self.attribute).table
         if self.declared is not None:
             table = whole(self.declared.counts)
@@ -230,17 +230,17 @@ class CombinationCloseness(CombinationRequirement):
 
     @classmethod
     def from_policy(cls, stated: tuple[Combination, ...], table: Table) -> Iterator[Requirement]:
-        """Every entry that states a t, of every sensitive column by its own distance."""
+        """Yields one requirement per entry that states a t and sensitive column."""
         for each in stated:
             for name, values in table.attributes.items() if each.t is not None else ():
                 column = table.policy.columns[name]
-                asked, n = getattr(column, "t", None), getattr(column, "n", None)
-                # Of persons who are in several classes, a union may have a larger share.
+                required_t, n = getattr(column, "t", None), getattr(column, "n", None)
+                # With persons in several classes, a union can be farther away than its classes.
                 convex = n is None and not table.policy.with_role("subject")
                 yield cls(
                     each.list_columns(table.policy.quasi),
                     each.words,
-                    asked is not None and convex and each.t >= asked,
+                    required_t is not None and convex and each.t >= required_t,
                     attribute=name,
                     measure_by=values.distance()[0],
                     declared=values.reference,

@@ -37,7 +37,7 @@ class Presence(Part):
 
 @dataclass(frozen=True)
 class DeltaPresence(PopulationRequirement):
-    """Nobody of the population is known to be in the table with more (or less) than a share."""
+    """Nobody of the population is in the table with a probability above max, or below min."""
 
     name = "delta-presence"
     key = "presence"
@@ -51,27 +51,27 @@ class DeltaPresence(PopulationRequirement):
 
     @property
     def required(self) -> str | None:
-        """The bounds."""
+        """Returns the two bounds as text."""
         if self.limit is None:
             return None
         return f"[{write_number(self.min)}, {write_number(self.limit)}]"
 
     @property
     def capabilities(self) -> Capabilities:
-        """Merging can lower a share below a lower bound, so it is monotone only without one."""
+        """Monotone only without a lower bound: merging can lower a share below it."""
         free = not self.min
         return Capabilities(monotone=free, overlapping=free, self_contained=False, whole_table=True)
 
     def measure(self, classes: Classes) -> Measurement:
-        """The largest probability of being in the table, with the margin to either bound."""
+        """Measures the largest probability of being in the table, and the margin to both bounds."""
         measured = super().measure(classes)
         below = self._find_shares(classes).value - float(self.min)
         return replace(measured, margin=np.minimum(measured.margin, below))
 
     def score(self, classes: Classes) -> Scores:
-        """The probability of being in the table; infinite where nobody fits.
+        """Returns the probability of being in the table; infinite where nobody matches.
 
-        Where only the lower bound is broken, the least probability is what counts.
+        If only the lower bound is broken, the worst is the least probability.
         """
         share = self._find_shares(classes)
         low = int(np.argmin(share.value))
@@ -86,11 +86,11 @@ class DeltaPresence(PopulationRequirement):
         return Ratios((classes.size,), (self.matches,))
 
     def measure_proposed(self, classes: Classes, cells: ProposedCells) -> Measurement | None:
-        """Judged by the people who fit a raw class, which are enough for the largest share."""
+        """Measures by the people who match a raw class, which are enough for the largest share."""
         if self.min:
             raise UsageError(
                 "a least share of the population cannot be searched for",
                 where="presence.min",
-                hint="promise presence.max only, and verify the least share afterwards",
+                hint="require presence.max only, and verify the least share afterwards",
             )
         return super().measure_proposed(classes, cells)

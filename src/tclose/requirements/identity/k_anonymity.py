@@ -14,7 +14,7 @@ from tclose.requirements.requirement import Capabilities, Measurement, Requireme
 
 @dataclass(frozen=True)
 class KAnonymity(Requirement):
-    """No one can be narrowed down to fewer than k rows by the quasi-identifiers."""
+    """Nobody can be narrowed down to fewer than k rows by the quasi-identifiers."""
 
     name = "k-anonymity"
     key = "k"
@@ -28,19 +28,19 @@ class KAnonymity(Requirement):
 
     @property
     def capabilities(self) -> Capabilities:
-        """A larger class is never worse."""
+        """Monotone: a larger class is never worse."""
         return Capabilities(overlapping=True, least_size=int(self.limit or 1))
 
     def measure(self, classes: Classes) -> Measurement:
-        """The size of the smallest class."""
+        """Measures the size of every class."""
         scores = Scores.at_least(classes.view_size, self.limit)
         return self.summarize(classes, np.arange(classes.views), scores)
 
     def compile(self, attributes: AttributePool, limit: Fraction) -> tuple[Constraint, ...]:
-        """Nothing about attributes: kernels know the least size of a class."""
+        """Returns no constraint: kernels are given the least size of a class directly."""
         return ()
 
     @classmethod
     def suggest_for_table(cls, table: Table) -> tuple[Requirement, ...]:
-        """The size of the smallest class."""
+        """Returns the size of the smallest class."""
         return (cls(),)

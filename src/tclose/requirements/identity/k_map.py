@@ -1,6 +1,6 @@
 """k-map: every class could be about at least k people of the population.
 
-A generalized value fits everyone it covers.
+A generalized value matches everyone whom it covers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tclose.requirements.requirement import (
 
 @dataclass(frozen=True)
 class PopulationRequirement(Requirement):
-    """A requirement about the people who fit a class: `matches` has their number for each."""
+    """A requirement on the people who match a class; `matches` has their number for each class."""
 
     in_several_tables = (
         "several tables say more about who is in them than one, so nothing about a population can "
@@ -34,19 +34,19 @@ class PopulationRequirement(Requirement):
     matches: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def measure(self, classes: Classes) -> Measurement:
-        """What the classes attain as they are printed, whatever else they may be seen as."""
+        """Measures the classes as released, without the additional views of missing values."""
         printed = classes.regroup(()) if classes.views != classes.count else classes
         return self.summarize(printed, np.arange(classes.count), self.score(classes))
 
     def score(self, classes: Classes) -> Scores:
-        """What each of the classes attains."""
+        """Returns what each of the classes attains."""
         raise NotImplementedError
 
     def measure_proposed(self, classes: Classes, cells: ProposedCells) -> Measurement | None:
-        """Judged by the people who fit one of the raw classes in each.
+        """Measures by the people who match one of the raw classes inside each proposed class.
 
-        People match one raw class each, so their numbers add up; whoever matches a released class
-        without matching a raw one only makes the class safer, unless a least share is promised.
+        A person matches one raw class, so the numbers add up. People who match a released class
+        without matching a raw one only make the class safer, unless a least share is required.
         """
         raw_classes = len(self.matches)
         inside = np.unique(cells.owner * raw_classes + cells.raw_class)
@@ -55,7 +55,7 @@ class PopulationRequirement(Requirement):
         return replace(self, matches=matches).measure(classes)
 
     def count_matches(self, match_population: Callable[[], Ints]) -> Requirement:
-        """The same with those who fit each class."""
+        """Returns the requirement with the number of people who match each class."""
         return replace(self, matches=match_population())
 
 
@@ -71,5 +71,5 @@ class KMap(PopulationRequirement):
     capabilities = Capabilities(overlapping=True, self_contained=False, whole_table=True)
 
     def score(self, classes: Classes) -> Scores:
-        """The number of people that fit each class."""
+        """Returns the number of people who match each class."""
         return Scores.at_least(self.matches, self.limit)
