@@ -1,7 +1,8 @@
-"""Distances between distributions: pure mathematics on arrays, exact where a promise is decided.
+"""Distances between distributions: mathematics on arrays, exact wherever a decision depends on it.
 
 `ground` has the ground distances, `emd` the earth mover's distance over them, `divergence` and
-`matrix` the other distances, `registry` all of them for policies, and `numbers` what is exact.
+`matrix` the other distances, `registry` lists all of them for policies, and `numbers` has the exact
+arithmetic.
 """
 
 from tclose.distance.divergence import JensenShannon, KullbackLeibler, SmoothedJensenShannon

@@ -1,9 +1,10 @@
-"""Which distance for what: the wishes of the (n, t)-closeness paper, computed for every distance.
+"""Compares all distances by the properties that the (n, t)-closeness paper asks of a measure.
 
-Li, Li and Venkatasubramanian ask five things of a measure of closeness: equal distributions are at
-distance 0, no distance is negative, a rise from 1 % to 11 % counts more than one from 40 % to 50 %
-(*probability scaling*), a share of 0 leaves it defined, and values that mean nearly the same
-count as near (*semantic awareness*). The pairs are those of the papers (Li 2007, sections 4, 5, 8).
+Li, Li and Venkatasubramanian name five properties of a measure of closeness: equal distributions
+are at distance 0, no distance is negative, a rise from 1 % to 11 % counts more than one from 40 %
+to 50 % (*probability scaling*), it is defined where a share is 0, and values with nearly the same
+meaning count as near (*semantic awareness*). The distributions compared are those of the papers
+(Li 2007, sections 4, 5, 8).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Pair = tuple[Counts, Counts]
 RARE: Pair = ([11, 89], [1, 99])
 COMMON: Pair = ([50, 50], [40, 60])
 LACKING: Pair = ([1, 1, 0], [0, 1, 1])
-"""Of pairs, the class and the table."""
+"""The class and the table, in each pair."""
 SALARIES = ((1, 1, 1, 0, 0, 0, 0, 0, 0), (0, 0, 0, 1, 0, 1, 0, 0, 1), (1,) * 9)
 """Nine people earn 3K to 11K: the three who earn least; 6K, 8K and 11K; all."""
 DISEASES = {
@@ -52,15 +53,15 @@ DISEASES = {
         "colon": ["colitis", "colon cancer"],
     },
 }
-"""Figure 1 of Li 2007."""
+"""The hierarchy of figure 1 of Li 2007."""
 ILLNESSES = ("gastric ulcer", "gastritis", "stomach cancer", "flu", "bronchitis", "pneumonia")
 PATIENTS = ((1, 1, 1, 0, 0, 0), (1, 0, 1, 0, 0, 1), (1, 2, 2, 1, 2, 1))
-"""The first classes of Tables 4 (all of the stomach) and 5, and the table."""
+"""The first classes of Tables 4 (only stomach diseases) and 5, and the table."""
 
 
 @dataclass(frozen=True)
 class DistanceProperties:
-    """What a distance says of the papers' pairs, and so which wishes it meets."""
+    """The values of one distance on the papers' examples, and the properties that it has."""
 
     distance: str
     suits: str
@@ -69,41 +70,41 @@ class DistanceProperties:
     common: float
     """The distance of (0.5, 0.5) from (0.4, 0.6)."""
     lacking: float
-    """The distance of a class with a value that the table lacks; infinite where undefined."""
+    """The distance of a class with a value that the table lacks; infinite if undefined."""
     alike: float
-    """The distance of a class whose values mean nearly the same."""
+    """The distance of a class whose values have nearly the same meaning."""
     spread: float
-    """The distance of a class whose values lie apart."""
+    """The distance of a class whose values have different meanings."""
     meets: tuple[str, ...]
-    """The names of the wishes that it meets."""
+    """The names of the properties that it has."""
 
 
 @dataclass(frozen=True, repr=False)
 class DistanceComparison(Tabular):
-    """Every distance on the papers' pairs."""
+    """Every distance on the papers' examples."""
 
     distances: tuple[DistanceProperties, ...]
 
     @property
     def headline(self) -> str:
-        """Which distances meet all wishes."""
+        """Says which distances have all properties."""
         best = [each.distance for each in self.distances if len(each.meets) == len(WISHES)]
         return f"{len(self.distances)} distances, of which {', '.join(best)} meets all wishes"
 
     def records(self) -> list[dict[str, Any]]:
-        """A line for each distance, with a column for each wish."""
+        """Returns one record per distance, with a column for each property."""
         return [
             {**vars(each), "meets": None, **{wish: wish in each.meets for wish in WISHES}}
             for each in self.distances
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; what is infinite is null."""
+        """Returns plain values for JSON; infinite ones are null."""
         return {"wishes": WISHES, "distances": to_plain([vars(each) for each in self.distances])}
 
 
 def compare_distances() -> DistanceComparison:
-    """Computes what every distance says of the papers' pairs.
+    """Computes the value of every distance on the papers' examples, and which properties it has.
 
     >>> found = {each.distance: each for each in compare_distances().distances}
     >>> found["ordered"].alike, round(found["ordered"].spread, 4), found["kl"].lacking
@@ -138,21 +139,21 @@ def _compare(kind: DistanceKind) -> DistanceProperties:
 
 
 def _measure(distance: Distance, pair: Pair) -> float:
-    """The distance of a class from a table; the nearest float, of which equal ones are equal."""
+    """Returns the distance of a class from a table as a float, equal for equal exact distances."""
     found = distance.of(Histogram.from_dense([pair[0]]), np.array(pair[1]))
     exact = found.exact(0)
     return float(found.value[0]) if exact is None else float(exact)
 
 
 def _make(kind: DistanceKind, values: Attribute) -> Distance:
-    if kind.main_option:  # an expert who says that values are as far apart as their ranks
+    if kind.main_option:  # a matrix of the differences of ranks
         ranks = range(values.values)
         return EarthMover(matrix([[Fraction(abs(a - b)) for b in ranks] for a in ranks])[0])
     return values.distance(kind.name)[0]
 
 
 def _number_values(kind: DistanceKind, many: int) -> Distance:
-    """The distance of the numbers 3, 4, …; in a hierarchy, right below its root."""
+    """Returns the distance over the numbers 3, 4, …; in a hierarchy, all right below its root."""
     labels = tuple(str(number) for number in range(3, 3 + many))
     numbers = tuple(Fraction(label) for label in labels)
     tree = None

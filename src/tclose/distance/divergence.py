@@ -1,7 +1,7 @@
 """Divergences of a class from the table, in bits: Kullback-Leibler, Jensen-Shannon, smoothed JS.
 
-Their values are logarithms, so they have no fraction. Decisions are exact all the same: next to the
-threshold the value is recomputed with as many digits as it takes (`numbers.compare_each`).
+Their values are logarithms, not fractions. Decisions are exact all the same: close to the threshold
+the value is computed again with as many digits as it takes (`numbers.compare_each`).
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 CHUNK = 4096
 Shares = Sequence[Fraction]
 Pairs = tuple[tuple[int, int], ...]
-"""Of every value: its count in a class and in the reference, either without a common factor."""
+"""For every value, its counts in a class and in the reference, each without common factors."""
 
 
 class Divergence(Distance):
-    """A distance that is a sum of logarithms: estimated for all classes, exact for any one."""
+    """A distance that is a sum of logarithms: rounded for all classes, to any precision for one."""
 
     keeps_order: ClassVar[bool] = False
-    """Whether values have places. Where they have none, many classes are alike but for these."""
+    """Whether the order of values matters; if not, classes with equal counts are computed once."""
 
     def estimate(self, classes: Histogram, reference: Reference) -> Floats:
-        """The distance of every class, rounded."""
+        """Returns the distance of every class, rounded."""
         raise NotImplementedError
 
     def compute(self, p: Shares, q: Shares) -> Decimal:
-        """The distance of two distributions, to the digits of the current decimal context."""
+        """Returns the distance of two distributions, to the digits of the decimal context."""
         raise NotImplementedError
 
     def against(self, classes: Histogram, reference: Reference) -> LogDistances:
-        """The divergence of every class from the reference that it names."""
+        """Returns the divergence of every class from its reference."""
 
         def find_counts(index: int) -> Pairs:
             mine = classes.take(np.array([index])).dense()[0].tolist()
@@ -73,8 +73,10 @@ class Divergence(Distance):
         return LogDistances(value, find_counts, compute, is_zero)
 
     def finds_equal(self, mine: Counts, theirs: Counts) -> bool:
-        """Whether two distributions, given by their counts, are at distance 0: none but equal ones
-        are (Gibbs' inequality)."""
+        """Whether two distributions, given by their counts, are at distance 0.
+
+        Only equal distributions are (Gibbs' inequality).
+        """
         size, total = int(mine.sum()), int(theirs.sum())
         factor = math.gcd(size, total) or 1
         kind = np.int64 if size * total < factor * FITS else object
@@ -84,10 +86,11 @@ class Divergence(Distance):
 
 @dataclass(frozen=True)
 class KullbackLeibler(Divergence):
-    """KL(class ‖ table) = Σ p log₂(p/q); finite where a class lies inside its table.
+    """KL(class ‖ table) = Σ p log₂(p/q); finite where the table has all values of the class.
 
-    A value of the class that the reference lacks altogether makes it infinite. It can exceed 1: a
-    class that is certain of a rare value.
+    It is infinite for a class with a value that the reference lacks. It can exceed 1: for a class
+    that consists of one rare value.
+
 
     >>> d = KullbackLeibler().of(Histogram.from_dense([[1, 0]]), np.array([1, 1]))
     >>> d.value.tolist(), d.within(Fraction(1)).tolist()
@@ -97,14 +100,14 @@ class KullbackLeibler(Divergence):
     name = "kl"
 
     def estimate(self, classes: Histogram, reference: Reference) -> Floats:
-        """The sum over the values of each class."""
+        """Sums over the values of each class."""
         p, q = _find_shares(classes, reference)
         gain = np.full(len(p), np.inf)
         np.divide(p, q, out=gain, where=q > 0)
         return _sum_terms(p * np.log2(gain), classes)
 
     def compute(self, p: Shares, q: Shares) -> Decimal:
-        """The same sum."""
+        """Computes the sum to the digits of the current decimal context."""
         terms = (decimal_of(x) * decimal_of(x / y).ln() for x, y in zip(p, q, strict=True) if x)
         return sum(terms, Decimal(0)) / Decimal(2).ln()
 
@@ -121,25 +124,26 @@ class JensenShannon(KullbackLeibler):
     name = "js"
 
     def estimate(self, classes: Histogram, reference: Reference) -> Floats:
-        """The sum over the values of each class; the table's others add ½ of their shares."""
+        """Sums over the values of each class; values of the table only add ½ of their share."""
         p, q = _find_shares(classes, reference)
         seen = p * np.log2(2 * p / (p + q)) + _xlog2(q, 2 * q / (p + q)) - q
         return (_sum_terms(seen, classes) + 1.0) / 2
 
     def compute(self, p: Shares, q: Shares) -> Decimal:
-        """The mean of both divergences from the mean."""
+        """Returns the mean of the two divergences from the mean distribution."""
         mean = [(x + y) / 2 for x, y in zip(p, q, strict=True)]
         return (super().compute(p, mean) + super().compute(q, mean)) / 2
 
 
 @dataclass(frozen=True)
 class SmoothedJensenShannon(JensenShannon):
-    """JS between distributions smoothed over the ground metric, so that near values count as near.
+    """JS between distributions that are smoothed over the ground metric: near values count as near.
 
     Nadaraya-Watson smoothing with the Epanechnikov kernel K(x) = 1 − (x/B)² for x < B, row by row,
     then renormalised (row-wise smoothing does not conserve mass). It stays monotone under merging:
-    smoothing is linear and renormalising linear-fractional, which pulls the convex sublevel sets
-    of JS back to convex sets. A bandwidth up to the least ground distance leaves plain JS.
+    smoothing is linear and renormalising linear-fractional, and the preimages of the convex
+    sublevel sets of JS under these are convex. With a bandwidth up to the least ground distance it
+    is plain JS.
     """
 
     metric: Metric
@@ -150,7 +154,7 @@ class SmoothedJensenShannon(JensenShannon):
 
     @cached_property
     def weights(self) -> list[list[Fraction]]:
-        """The row-normalised kernel: share of value j in the smoothed value i."""
+        """The row-normalised kernel: [i][j] is the weight of value j in the smoothed value i."""
         rows = []
         for i in range(self.metric.values):
             near = [self.metric.between(i, j) / self.bandwidth for j in range(self.metric.values)]
@@ -159,7 +163,7 @@ class SmoothedJensenShannon(JensenShannon):
         return rows
 
     def estimate(self, classes: Histogram, reference: Reference) -> Floats:
-        """The sum over all values, some classes at a time."""
+        """Sums over all values, CHUNK classes at a time."""
         kernel = np.array(self.weights, dtype=float)
         whole = _smooth(reference.counts.astype(float), kernel)
         value = np.empty(classes.classes)
@@ -168,18 +172,18 @@ class SmoothedJensenShannon(JensenShannon):
             p = _smooth(classes.take(some).dense().astype(float), kernel)
             q = whole[reference.of_class[some]]
             mean = (p + q) / 2
-            mean[mean == 0] = 1  # neither has it: its share is 0 and its logarithm is not taken
+            mean[mean == 0] = 1  # absent from both: its term is 0
             value[some] = (_xlog2(p, p / mean) + _xlog2(q, q / mean)).sum(axis=1) / 2
         return value
 
     def finds_equal(self, mine: Counts, theirs: Counts) -> bool:
-        """Smoothing may make different distributions equal."""
+        """Whether the smoothed distributions are equal; those of different ones may be."""
         shares = ([Fraction(int(count), int(row.sum())) for count in row] for row in (mine, theirs))
         p, q = (_smooth_exactly(row, self.weights) for row in shares)
         return p == q
 
     def compute(self, p: Shares, q: Shares) -> Decimal:
-        """JS of the smoothed distributions."""
+        """Returns JS of the smoothed distributions."""
         return super().compute(*(_smooth_exactly(shares, self.weights) for shares in (p, q)))
 
 
@@ -215,12 +219,12 @@ SMOOTHED = DistanceKind(
     other=_make_smoothed,
     in_bits=True,
     options=frozenset({"over", "bandwidth"}),
-    misuse="only smoothed-js takes `over` and `bandwidth`",
+    misuse="`over` and `bandwidth` are options of smoothed-js only",
 )
 
 
 def _find_shares(classes: Histogram, reference: Reference) -> tuple[Floats, Floats]:
-    """p and q of every entry: its share of its class and of the class's reference."""
+    """Returns p and q of every entry: its share in its class and in the class's reference."""
     owner = classes.owner()
     p = classes.count.astype(float) / classes.size.astype(float)[owner]
     whole = reference.counts.astype(float)
@@ -229,12 +233,12 @@ def _find_shares(classes: Histogram, reference: Reference) -> tuple[Floats, Floa
 
 
 def _sum_terms(terms: Floats, classes: Histogram) -> Floats:
-    """The sum of each class's terms."""
+    """Sums the terms of each class."""
     return np.bincount(classes.owner(), terms, minlength=classes.classes).astype(np.float64)
 
 
 def _xlog2(x: Floats, y: Floats) -> Floats:
-    """x · log₂ y, and 0 where x is 0."""
+    """Returns x · log₂ y, and 0 where x is 0."""
     result = np.zeros(np.broadcast_shapes(x.shape, y.shape))
     np.log2(y, out=result, where=np.broadcast_to(x > 0, result.shape))
     return result * x

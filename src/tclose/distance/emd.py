@@ -1,8 +1,8 @@
-"""What every distance answers, and the earth mover's distance of all classes as exact fractions.
+"""The interface of all distances, and the earth mover's distance of all classes, exactly.
 
-`EMD = work / (diameter · n · r)` with whole numbers throughout. 64-bit kernels serve every class
-whose numbers fit (`4 · span · n · r < 2⁶³`, with r the class's own size); Python integers serve the
-few others. Nothing is ever decided by comparing rounded numbers.
+`EMD = work / (diameter · n · r)`, all whole numbers. Compiled 64-bit kernels compute every class
+whose numbers fit (`4 · span · n · r < 2⁶³`, with r the class's own size), Python integers the few
+others. No decision compares rounded numbers.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from tclose.kernels.classes.histograms import ClassWork
 
 @dataclass(frozen=True)
 class Reference:
-    """Which reference each class is compared with: counts per reference, index per class."""
+    """The reference of each class: counts per reference, and the reference's index per class."""
 
     counts: Counts
     of_class: Ints
 
 
 class Distance:
-    """A way of comparing the distribution of a class with that of a reference."""
+    """A way to compare the distribution of a class with a reference distribution."""
 
     @property
     def name(self) -> str:
-        """The word by which a policy asks for it."""
+        """The name in a policy."""
         raise NotImplementedError
 
     @property
     def tree(self) -> TreeMetric | None:
-        """The tree that mass moves along, if it is an earth mover's distance along one."""
+        """The tree along which mass moves, if this is an earth mover's distance along one."""
         return None
 
     def of(self, classes: Histogram, reference: Counts) -> Distances:
-        """The distance of every class from one reference distribution (counts per value)."""
+        """Returns the distance of every class from one reference (counts per value)."""
         only = np.zeros(classes.classes, dtype=np.int64)
         return self.against(classes, Reference(reference[None, :], only))
 
     def against(self, classes: Histogram, reference: Reference) -> Distances:
-        """The distance of every class from the reference that it names."""
+        """Returns the distance of every class from its own reference."""
         raise NotImplementedError
 
 
@@ -69,28 +69,28 @@ class EarthMover(Distance):
 
     @property
     def name(self) -> str:
-        """The ground distance's name."""
+        """The name of the ground distance."""
         return self.metric.name
 
     @property
     def tree(self) -> TreeMetric | None:
-        """The ground distance, where it is one."""
+        """The ground distance, if it is a tree metric."""
         return self.metric if isinstance(self.metric, TreeMetric) else None
 
     def against(self, classes: Histogram, reference: Reference) -> Ratios:
-        """The distance of every class from the reference that it names."""
+        """Returns the distance of every class from its own reference."""
         total = reference.counts.sum(axis=1)
         if isinstance(self.metric, TreeMetric):
             work = self._move_along_tree(self.metric, classes, reference, total)
         else:
-            work = self._move_anyhow(self.metric, classes, reference)
+            work = self._move_by_matrix(self.metric, classes, reference)
         scale = np.full(classes.classes, self.metric.diameter)
         return Ratios((work,), (scale, total[reference.of_class], classes.size))
 
     def _move_along_tree(
         self, metric: TreeMetric, classes: Histogram, reference: Reference, total: Counts
     ) -> Counts:
-        """The work of each class: compiled where all partial sums fit, Python integers beyond."""
+        """Computes the work of each class: compiled if all partial sums fit, else in Python."""
         largest = FITS // (4 * max(metric.span, 1) * max(int(max(total, default=0)), 1))
         small = np.asarray(classes.size <= largest, dtype=bool)
         if small.all():
@@ -104,10 +104,10 @@ class EarthMover(Distance):
                 result[part] = work.by_kernels() if fits else work.by_python()
         return result
 
-    def _move_anyhow(
+    def _move_by_matrix(
         self, metric: MatrixMetric, classes: Histogram, reference: Reference
     ) -> Counts:
-        """The work of each class over any ground distance: a transportation problem."""
+        """Computes the work of each class over any ground distance, as a transportation problem."""
         result = np.empty(classes.classes, dtype=object)
         for index, ref in enumerate(reference.of_class):
             counts = classes.take(np.array([index])).dense()[0]
@@ -116,10 +116,11 @@ class EarthMover(Distance):
 
 
 class TreeWork:
-    """Classes and references along the edges of a tree: the numerators of their distances.
+    """Computes the numerators of distances along a tree, for classes and their references.
 
-    The formula and the names are those of `kernels.classes.histograms`, which tests hold to the
-    same in Python integers. Numbers are of `kind`: 64 bits, if the caller knows that they fit.
+    Formula and names are those of `kernels.classes.histograms`, which tests compare with the same
+    in Python integers. Numbers have the type `kind`: 64 bits only if the caller knows that they
+    fit.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class TreeWork:
         self.moment = np.concatenate((start, moment), axis=1)
 
     def by_kernels(self) -> Counts:
-        """The work of each class, compiled."""
+        """Computes the work of each class with compiled kernels."""
         metric, reference = self.metric, self.reference.of_class
         work = ClassWork(
             self.classes.start, self.place, self.count, self.size,
@@ -155,7 +156,7 @@ class TreeWork:
         return work.along_chains(metric.chains.end, self.reach, self.moment)
 
     def by_python(self) -> Counts:
-        """The work of each class in Python integers, whatever their size."""
+        """Computes the work of each class in Python integers, whatever their size."""
         result = np.empty(self.classes.classes, dtype=object)
         place, count, start = self.place.tolist(), self.count.tolist(), self.classes.start
         for c, ref in enumerate(self.reference.of_class.tolist()):
@@ -167,11 +168,11 @@ class TreeWork:
 
     @cached_property
     def _rows(self) -> tuple[list[int], list[list[int]], list[list[int]]]:
-        """Of chains: reach, below and moment as lists, whose items are quicker to get."""
+        """For chains: reach, below and moment as lists, which Python indexes faster than arrays."""
         return self.reach.tolist(), self.below.tolist(), self.moment.tolist()
 
     def _walk_up(self, entries: list[tuple[int, int]], size: int, ref: int) -> int:
-        """What the touched edges of one class, given by its (value, count), add to idle ones."""
+        """Returns what a class, given by its (value, count), adds to `idle` on its edges."""
         leaf, parent, work = self.metric.leaf, self.metric.parent, 0
         mass: dict[int, int] = {}
         for value, count in entries:
@@ -185,7 +186,7 @@ class TreeWork:
         return work
 
     def _walk_chains(self, entries: list[tuple[int, int]], size: int, ref: int) -> int:
-        """The same of one class given by its (edge, count), where chains meet at the root."""
+        """Returns the same on a tree of chains, for a class given by its (edge, count)."""
         assert self.metric.chains is not None
         reach, below, moment = self._rows[0], self._rows[1][ref], self._rows[2][ref]
         total, work = self.total[ref], 0

@@ -1,12 +1,12 @@
-"""How far apart two sensitive values are: the ground distances, as exact whole numbers.
+"""Ground distances: how far apart two sensitive values are, in exact whole numbers.
 
 Ordered, numeric, equal and hierarchical distances are distances along a tree, so one formula and
-one kernel serve them all (`mathematics.md` 1.1: EMD = Σ_edges length · |P(below) − Q(below)|).
-Anything else is a matrix. Every metric is scaled so that its diameter is 1.
+one kernel compute them all (`mathematics.md` 1.1: EMD = Σ_edges length · |P(below) − Q(below)|).
+Any other distance is a matrix. Every metric is scaled so that its diameter is 1.
 
-A missing value that counts as a value of its own (`missing=True`: it gets the last code) hangs at
-half the diameter from the middle of an order or from the root of a hierarchy: at least 1/2 from
-every value, 1 from the extremes, and biased towards neither end.
+A missing value that counts as a value of its own (`missing=True`: it has the last code) is attached
+at half the diameter to the middle of an order or to the root of a hierarchy: its distance is at
+least 1/2 to every value, 1 to the extremes, and does not favour either end.
 """
 
 from __future__ import annotations
@@ -34,24 +34,25 @@ LARGEST_MATRIX = 2000
 
 @dataclass(frozen=True)
 class Chains:
-    """A tree that is a bundle of chains meeting at the root, edges numbered outer end first."""
+    """A tree that consists of chains meeting at the root; edges are numbered from the outer end."""
 
     slot: Ints
-    """The edge just above each value; −1 for a value that sits at the root."""
+    """[values]: the edge just above the value; −1 for a value at the root."""
     begin: Ints
-    """The outermost edge of each edge's chain."""
+    """[edges]: the outermost edge of the edge's chain."""
     end: Ints
-    """One past the last edge of each edge's chain."""
+    """[edges]: one past the last edge of the edge's chain."""
     node: Ints
-    """The node below each edge."""
+    """[edges]: the node below the edge."""
 
 
 @dataclass(frozen=True)
 class TreeMetric:
-    """Values hung on a tree; their distance is the length of the path between them.
+    """Values attached to a tree; their distance is the length of the path between them.
 
     Nodes are numbered children before parents, the root last. `leaf[v]` is the node of value v,
-    `length[node]` that of the edge to its parent, and a path of `diameter` has distance 1.
+    `length[node]` is the length of the edge to its parent; a path of length `diameter` has distance
+    1.
 
     >>> from tclose.distance import ordered
     >>> metric = ordered(4)
@@ -65,20 +66,20 @@ class TreeMetric:
     length: Counts
     diameter: int
     origin: tuple[int, ...] = ()
-    """For each node, the hierarchy's node that it stands for (−1: none)."""
+    """[nodes]: the hierarchy's node that it stands for; −1 for none."""
 
     @property
     def values(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.leaf)
 
     @cached_property
     def span(self) -> int:
-        """The length of all edges together."""
+        """The total length of all edges."""
         return sum(int(length) for length in self.length)
 
     def between(self, one: int, other: int) -> Fraction:
-        """The distance between two values."""
+        """Returns the distance between two values."""
         low, high, walked = int(self.leaf[one]), int(self.leaf[other]), 0
         if (chains := self.chains) is not None:
             first, second = int(chains.slot[one]), int(chains.slot[other])
@@ -94,14 +95,14 @@ class TreeMetric:
 
     @cached_property
     def _to_root(self) -> list[int]:
-        """The length of the path from each node to the root."""
+        """[nodes]: the length of the path to the root."""
         paths = [0] * len(self.parent)
         for node in range(len(paths) - 2, -1, -1):
             paths[node] = paths[int(self.parent[node])] + int(self.length[node])
         return paths
 
     def below(self, counts: Counts) -> Counts:
-        """Rows below each node, for each row of a references × values table of counts."""
+        """Counts the rows below each node, for every row of a [references, values] table."""
         result = np.zeros((len(counts), len(self.parent)), dtype=counts.dtype)
         np.add.at(result.T, self.leaf, counts.T)
         if (chains := self.chains) is not None:
@@ -116,7 +117,7 @@ class TreeMetric:
 
     @cached_property
     def chains(self) -> Chains | None:
-        """The tree as chains meeting at the root, or None where it branches elsewhere."""
+        """The tree as chains that meet at the root; None if it branches elsewhere."""
         root = len(self.parent) - 1
         children = np.bincount(self.parent[:-1], minlength=root + 1)
         if (children[:-1] > 1).any():
@@ -143,7 +144,7 @@ class TreeMetric:
 
 @dataclass(frozen=True)
 class MatrixMetric:
-    """Distances between values given one by one; `cost / diameter` lies in [0, 1]."""
+    """Distances between values, given pair by pair; `cost / diameter` lies in [0, 1]."""
 
     name: str
     cost: Counts
@@ -151,11 +152,11 @@ class MatrixMetric:
 
     @property
     def values(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.cost)
 
     def between(self, one: int, other: int) -> Fraction:
-        """The distance between two values."""
+        """Returns the distance between two values."""
         return Fraction(int(self.cost[one, other]), self.diameter)
 
 
@@ -164,40 +165,40 @@ Metric = TreeMetric | MatrixMetric
 
 @dataclass(frozen=True)
 class DistanceKind:
-    """One distance, as policies, columns and reports know it."""
+    """The properties of one distance that policies, columns and reports use."""
 
     name: str
-    """The word by which a policy asks for it."""
+    """The name in a policy."""
     phrase: str
-    """How it counts, for people."""
+    """How it counts, in words for people."""
     suits: str
-    """What it is for."""
+    """What it is suited for, in words for people."""
     ground: Callable[[Attribute], Metric] | None = None
-    """Makes the ground distance of an earth mover's distance that needs no options."""
+    """Makes the ground distance, for an earth mover's distance that needs no options."""
     other: Callable[[Attribute, DistanceSpec], tuple[Distance, tuple[str, ...]]] | None = None
-    """Makes the distance, where it is no such earth mover's distance, and notes on how."""
+    """Makes any other distance, with notes on how it was made."""
     lack: Callable[[Attribute], str] = lambda values: ""
-    """Why values cannot have it; empty where they can."""
+    """Says why values cannot have this distance; empty if they can."""
     hint: str = ""
-    """What else makes it possible."""
+    """How to make it possible, or what to use instead."""
     kernel: str = ""
-    """What the compiled kernels call it, if they know it and it is no distance along a tree."""
+    """The name of its kernel, if there is one and it is not a distance along a tree."""
     bounded: bool = True
     """Whether it lies in [0, 1]."""
     in_bits: bool = False
     on_a_line: bool = False
     knows_groups: bool = False
-    """Whether a group of the hierarchy has a place beside its values."""
+    """Whether a group of the hierarchy can count as a value beside its members."""
     options: frozenset[str] = frozenset()
-    """The keys of the policy that only this distance takes."""
+    """The policy keys that only this distance has."""
     main_option: str = ""
-    """The one that it cannot do without: `{ name = value }` gives it."""
+    """The option that it requires; `{ name = value }` is short for giving it."""
     misuse: str = ""
-    """What to say where the options are given to another distance, or the main one is not given."""
+    """The message if options are given to another distance, or the main option is missing."""
 
 
 def refuse_large(values: Attribute, name: str) -> None:
-    """Raises where there are too many values for a table of all pairs."""
+    """Raises UsageError if there are too many values for a table of all pairs."""
     if values.values > LARGEST_MATRIX:
         raise UsageError(
             f"{values.values:,} values are too many for {name} (at most {LARGEST_MATRIX:,})",
@@ -207,7 +208,7 @@ def refuse_large(values: Attribute, name: str) -> None:
 
 
 def equal(values: int) -> TreeMetric:
-    """Distance 1 between any two values: a star of half-length edges (variational distance).
+    """Distance 1 between any two values: a star with edges of length ½ (variational distance).
 
     >>> equal(3).between(0, 2)
     Fraction(1, 1)
@@ -235,7 +236,7 @@ def numeric(positions: Sequence[Fraction], *, missing: bool = False) -> TreeMetr
 
 
 def _hang_on_line(name: str, places: Sequence[int], missing: bool) -> TreeMetric:
-    """Values along a line, and a missing value (if any) half a diameter off its middle."""
+    """Puts values along a line; a missing value is attached to its middle, half a diameter away."""
     wide = places[-1] - places[0] if places else 0
     if not missing:
         steps = [after - before for before, after in pairwise(places)]
@@ -247,7 +248,7 @@ def _hang_on_line(name: str, places: Sequence[int], missing: bool) -> TreeMetric
 
 
 def _hang_on_middle(name: str, places: list[int], middle: int) -> TreeMetric:
-    """Both halves of a line of length 2·middle, and the missing value, hung on its middle."""
+    """Attaches both halves of a line of length 2·middle, and the missing value, to its middle."""
     known = len(places)
     left = [at for at in range(known) if places[at] < middle]
     right = [at for at in reversed(range(known)) if places[at] > middle]
@@ -271,14 +272,14 @@ def hierarchical(
 ) -> TreeMetric:
     """Height of the lowest common ancestor over the height of the tree (Li 2007, section 5.2).
 
-    `parent` and `height` describe the tree's nodes (the root's parent is −1), `leaf` the node of
-    each value. An edge to the parent has half the difference of their heights.
+    `parent` and `height` describe the tree's nodes (the root's parent is −1); `leaf` is the node of
+    each value. An edge to the parent has half the difference of their heights as its length.
 
     >>> tree = hierarchical([2, 2, 4, 4, -1], [0, 0, 1, 0, 2], [0, 1, 3])
     >>> tree.between(0, 1), tree.between(0, 2)
     (Fraction(1, 2), Fraction(1, 1))
 
-    A value that is an inner node N (a generalized value) hangs below N as a leaf of its own, as far
+    A value that is an inner node N (a generalized value) becomes an additional leaf below N, as far
     from every other value as the farthest value it can stand for (`mathematics.md` 1.1).
 
     >>> hierarchical([2, 2, 4, 4, -1], [0, 0, 1, 0, 2], [0, 3, 2]).between(0, 2)
@@ -286,8 +287,8 @@ def hierarchical(
     """
     nodes = sorted(range(len(parent)), key=lambda node: (height[node], node))
     root = nodes[-1]
-    hung = [node for node in leaf if height[node] > 0]
-    above = [*([root] if missing else []), *hung]
+    inner = [node for node in leaf if height[node] > 0]
+    above = [*([root] if missing else []), *inner]
     place = {node: at + len(above) for at, node in enumerate(nodes)}
     up = [place[node] for node in above]
     up += [place[parent[node]] if node != root else -1 for node in nodes]
@@ -330,8 +331,8 @@ def _lack_order(values: Attribute) -> str:
 
 EQUAL = DistanceKind(
     "equal",
-    "counting every different value as equally far",
-    "values without order or groups; a rise of belief counts the same wherever it begins",
+    "counting any two different values as equally far",
+    "values without order or groups; a rise in a value's share counts the same at any level",
     ground=lambda values: equal(values.values),
     knows_groups=True,
 )

@@ -13,17 +13,17 @@ from tclose.arrays import Floats, Ints
 from tclose.kernels.classes.histograms import sort_by_counting
 
 Counts = NDArray[Any]
-"""Whole numbers: 64-bit, or Python integers in an object array beyond that."""
+"""Whole numbers: 64-bit, or Python integers in an object array if they do not fit."""
 
 DENSE = 4
-"""Keys below this many times the number of rows are sorted by counting them."""
+"""Keys below this many times the number of rows are sorted by counting."""
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Counts of `values` codes in each of several classes, compressed by class.
+    """Counts of `values` codes in each of several classes, as a sparse matrix by class.
 
-    The entries of class c are `code[start[c]:start[c + 1]]` (ascending) with their `count`, and
+    The entries of class c are `code[start[c]:start[c + 1]]` (ascending) with their `count`;
     `size[c]` is their sum.
 
     >>> h = Histogram.from_dense([[2, 0, 1], [0, 3, 0]])
@@ -41,7 +41,7 @@ class Histogram:
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.size)
 
     @classmethod
@@ -69,7 +69,7 @@ class Histogram:
 
     @classmethod
     def from_dense(cls, counts: Any) -> Histogram:
-        """The same, from a classes × values table of counts.
+        """Makes a histogram from a classes × values table of counts.
 
         >>> Histogram.from_dense([[2**70, 1]]).size[0] == 2**70 + 1
         True
@@ -80,36 +80,37 @@ class Histogram:
         return cls.from_cells(owner, code, table[owner, code], classes=classes, values=values)
 
     def total(self) -> Counts:
-        """The counts of all classes together: the distribution of the whole table."""
+        """Returns the counts of all classes together: the distribution of the whole table."""
         return add_by_group(self.count, self.code, self.values)
 
     def dense(self) -> Counts:
-        """The classes × values table of counts; for few classes or few values."""
+        """Returns the classes × values table of counts; for few classes or few values."""
         result = np.zeros((self.classes, self.values), dtype=self.count.dtype)
         result[self.owner(), self.code] = self.count
         return result
 
     def owner(self) -> Ints:
-        """The class of each entry."""
+        """Returns the class of each entry."""
         return np.repeat(np.arange(self.classes, dtype=np.int64), np.diff(self.start))
 
     def take(self, classes: NDArray[Any]) -> Histogram:
-        """Some of the classes, in the order asked for."""
+        """Returns some of the classes, in the order given."""
         width = np.diff(self.start)[classes]
         start, at = np.append(0, np.cumsum(width)), list_run_places(self.start[classes], width)
         return Histogram(start, self.code[at], self.count[at], self.size[classes], self.values)
 
     def merge(self, label: NDArray[Any], classes: int) -> Histogram:
-        """The classes united by label: `label[c]` is the new class of class c."""
+        """Merges classes: `label[c]` is the new class of class c."""
         owner = label[self.owner()]
         return self.from_cells(owner, self.code, self.count, classes=classes, values=self.values)
 
 
 def lexicographic(*keys: NDArray[Any]) -> Ints:
-    """The order of rows by the first key, then the next, rows that agree in all as they stand.
+    """Sorts rows by the first key, then the next; rows with equal keys keep their order.
 
-    Keys are whole numbers from 0 on: codes and class numbers, hardly more of them than rows. So
-    each is sorted in linear time; one with wide gaps is compared instead.
+    Returns the sorted row numbers. Keys are whole numbers from 0 on, such as codes and class
+    numbers, with a range not much larger than the number of rows, so each is sorted in linear time;
+    a key with a wide range is sorted by comparison.
 
     >>> lexicographic(np.array([1, 0, 1]), np.array([7, 5, 3])).tolist()
     [1, 2, 0]
@@ -127,7 +128,7 @@ def lexicographic(*keys: NDArray[Any]) -> Ints:
 
 
 def list_run_places(start: Ints, width: Ints) -> Ints:
-    """All places of runs of some widths, run after run.
+    """Lists all positions of runs with these starts and widths, run after run.
 
     >>> list_run_places(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
@@ -138,7 +139,7 @@ def list_run_places(start: Ints, width: Ints) -> Ints:
 
 
 def add_by_group(amount: Counts, group: NDArray[Any], groups: int) -> Counts:
-    """The amounts of each group together; a group of −1 is none.
+    """Sums the amounts of each group; a group of −1 is left out.
 
     >>> add_by_group(np.array([1, 2, 4]), np.array([1, -1, 1]), 2).tolist()
     [0, 5]
@@ -152,7 +153,7 @@ def count_pairs(
     first: Ints, second: Ints, rows: NDArray[np.number] | None = None,
     shape: tuple[int, int] | None = None,
 ) -> Floats:  # fmt: skip
-    """How many rows have each pair of codes; as many codes as occur, if no shape says otherwise.
+    """Counts how many rows have each pair of codes; the shape defaults to the largest codes.
 
     >>> count_pairs(np.array([0, 1, 1]), np.array([2, 0, 0]), np.array([5, 1, 2])).tolist()
     [[0.0, 0.0, 5.0], [3.0, 0.0, 0.0]]
@@ -163,7 +164,7 @@ def count_pairs(
 
 
 def group_codes(codes: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """The group of each row of several code columns, in lexicographic order, and a row of each.
+    """Numbers rows with equal codes in all columns, in lexicographic order, with a row of each.
 
     >>> group_codes([np.array([1, 0, 1]), np.array([0, 5, 0])])
     (array([1, 0, 1]), array([1, 0]))
@@ -185,7 +186,7 @@ def _from_zero(codes: Ints) -> Ints:
 
 
 def _fold_keys(keys: Sequence[NDArray[Any]]) -> list[tuple[Ints, int]]:
-    """Fewer keys that sort the same, each with its span; none is made too wide to count."""
+    """Joins neighbouring keys that sort the same as one, while that can be sorted by counting."""
     folded: list[tuple[Ints, int]] = []
     for key in keys:
         wide = int(key.max(initial=0)) + 1
@@ -200,7 +201,7 @@ def _fold_keys(keys: Sequence[NDArray[Any]]) -> list[tuple[Ints, int]]:
 
 
 def _ascending(keys: Sequence[Ints]) -> bool:
-    """Whether the rows already stand in the order of the keys."""
+    """Whether the rows are already in the order of the keys."""
     tied = np.ones(max(len(keys[0]) - 1, 0), dtype=bool)
     for key in keys:
         if (tied & (key[1:] < key[:-1])).any():
@@ -212,7 +213,7 @@ def _ascending(keys: Sequence[Ints]) -> bool:
 def _add_up(
     key: Ints, weight: Counts, owner: NDArray[Any], code: NDArray[Any]
 ) -> tuple[Ints, Counts]:
-    """The distinct keys, ascending, and the sum of the weights of each."""
+    """Returns the distinct keys, ascending, and the sum of the weights of each."""
     if (key[1:] < key[:-1]).any():
         order = lexicographic(owner, code)
         key, weight = key[order], weight[order]
@@ -222,14 +223,14 @@ def _add_up(
 
 
 def whole(counts: Any) -> Counts:
-    """An array of whole numbers, 64-bit where every sum fits and Python integers where not."""
+    """Returns an array of whole numbers: 64-bit if every sum fits, else Python integers."""
     table = np.asarray(counts, dtype=object)
     total = sum(int(count) for count in table.flat)
     return table.astype(np.int64) if total < 2**62 else table
 
 
 def _sums(count: Counts, start: NDArray[Any]) -> Counts:
-    """The sum of each class's entries."""
+    """Sums the entries of each class."""
     running = np.concatenate((np.zeros(1, dtype=count.dtype), np.cumsum(count, dtype=count.dtype)))
     result: Counts = running[start[1:]] - running[start[:-1]]
     return result

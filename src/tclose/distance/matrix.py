@@ -1,4 +1,4 @@
-"""The matrix distance: as far as an expert says."""
+"""The matrix distance: an expert gives the distance of every two values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def matrix(distances: Sequence[Sequence[Fraction]]) -> tuple[MatrixMetric, tuple[str, ...]]:
-    """An arbitrary ground distance, made a metric of diameter 1; says what had to be changed.
+    """Makes a metric of diameter 1 from any distances, and notes on what had to be changed.
 
     Moving mass may pass through other values (Li 2007, constraint c2), so only shortest paths
     matter: where the triangle inequality fails, the matrix is replaced by its closure.
@@ -39,9 +39,9 @@ def matrix(distances: Sequence[Sequence[Fraction]]) -> tuple[MatrixMetric, tuple
 
 
 def _close(numbers: Sequence[Fraction], index: Ints) -> tuple[MatrixMetric, tuple[str, ...]]:
-    """The same of distances that are told by their places among the different ones.
+    """Makes a metric from the different distances and, per pair of values, the place of theirs.
 
-    In 64 bits where every sum of two fits, which is a hundred times quicker than Python's integers.
+    Uses 64 bits if every sum of two distances fits, a hundred times faster than Python's integers.
     """
     size = len(index)
     flat, scale = to_integers(numbers)
@@ -56,11 +56,11 @@ def _close(numbers: Sequence[Fraction], index: Ints) -> tuple[MatrixMetric, tupl
         np.add(cost[:, middle, None], cost[None, middle, :], out=through)
         np.minimum(cost, through, out=cost)
     if np.count_nonzero(cost == 0) > size:
-        raise ValueError("two different values are at distance 0; give them one name")
+        raise ValueError("two different values have distance 0; give them the same name")
     largest = int(cost.max()) if size else 0
     notes = []
     if (changed := int((cost != given).sum()) // 2) > 0:
-        notes.append(f"{changed} distances shortened to a cheaper way through other values")
+        notes.append(f"{changed} distances shortened to a cheaper path through other values")
     if largest not in (0, scale):
         notes.append(f"distances divided by their largest, {Fraction(largest, scale)}")
     counts = cost if fits and largest * size * size < 2**62 else whole(cost)
@@ -83,7 +83,7 @@ def _make(values: Attribute, spec: DistanceSpec) -> tuple[Distance, tuple[str, .
 def _measure(
     content: bytes, column: str, labels: tuple[str, ...]
 ) -> tuple[Distance, tuple[str, ...]]:
-    """The distance that a file says; one table asks for it several times."""
+    """Returns the distance in a file; cached, as one table needs it several times."""
     names, numbers, index = parse_matrix(content, column)
     place = {name: at for at, name in enumerate(names)}
     lacking = [label for label in labels if label not in place]
@@ -102,9 +102,9 @@ def _measure(
 
 
 def parse_matrix(content: bytes, column: str) -> tuple[list[str], list[Fraction], Ints]:
-    """A square table of distances: value names in the first row and the first column.
+    """Parses a square table of distances with value names in its first row and first column.
 
-    Returns the names, the different distances, and which of these each entry is.
+    Returns the names, the different distances, and per entry the place of its distance among these.
     """
     where = f"column {column!r}, distance matrix"
     try:
@@ -139,5 +139,5 @@ MATRIX = DistanceKind(
     other=_make,
     options=frozenset({"matrix"}),
     main_option="matrix",
-    misuse='a matrix is given as distance = { matrix = "file.csv" }',
+    misuse='give a matrix as distance = { matrix = "file.csv" }',
 )

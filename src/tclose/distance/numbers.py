@@ -1,8 +1,8 @@
-"""Exact rational numbers: as people write them, as parts of a policy hold them, and many at once.
+"""Exact rational numbers: as people write them, in parts of a policy, and many at once.
 
-0.2 is 1/5, never the nearest binary float. A float made of exact whole numbers is off by less than
-10⁻¹⁵ of its size, so it settles every comparison that is not close; the close ones are settled by
-the fraction itself, or by as many digits of a logarithm as it takes.
+0.2 is 1/5, never the nearest binary float. A float computed from exact whole numbers has a relative
+error below 10⁻¹⁵, so it decides every comparison that is not close; close ones are decided by the
+fraction itself, or by computing a logarithm to as many digits as it takes.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from tclose.distance.histogram import Counts
 from tclose.plain import exact
 
 CLOSE = 1e-8
-"""Differences of logarithms below this are decided by their digits. Every float here is computed
-from exact integers with a relative error many orders of magnitude smaller."""
+"""Differences of logarithms below this are decided with more digits. Every float here is computed
+from exact integers, with a relative error many orders of magnitude smaller."""
 NEAR = 1e-12
-"""The same for differences of quotients of whole numbers, decided by the fractions."""
+"""Differences of quotients of whole numbers below this are decided by the fractions."""
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ Number = Annotated[
 
 
 def must(words: str, allows: Callable[[Any], bool]) -> AfterValidator:
-    """Refuses every value but those that a key allows, in these words."""
+    """Makes a validator that refuses values for which `allows` is False, with these words."""
 
     def check(value: T) -> T:
         if not allows(value):
@@ -67,7 +67,7 @@ def must(words: str, allows: Callable[[Any], bool]) -> AfterValidator:
 
 
 class MisuseError(ValueError):
-    """What a policy may not say, with a hint at what it could say."""
+    """Something that a policy must not state, with a hint at what it could state."""
 
     def __init__(self, what: str, hint: str) -> None:
         super().__init__(f"{what}; {hint}")
@@ -75,26 +75,26 @@ class MisuseError(ValueError):
 
 
 class Part(BaseModel):
-    """The base of every part of a policy: immutable, and no unknown key passes."""
+    """The base of every part of a policy: immutable, and unknown keys are refused."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, arbitrary_types_allowed=True, defer_build=True
     )
 
     short_key: ClassVar[str] = ""
-    """The key that a plain value stands for, written in place of all keys."""
+    """The key that a plain value stands for, if one is given in place of all keys."""
 
     @model_validator(mode="before")
     @classmethod
     def expand(cls, value: Any) -> Any:
-        """What a plain value stands for."""
+        """Replaces a plain value by what it stands for."""
         if not cls.short_key or isinstance(value, dict | BaseModel | bool):
             return value
         return {cls.short_key: value}
 
 
 def to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
-    """Whole numbers in the ratio of the given ones, and the factor that makes them whole.
+    """Scales fractions to whole numbers in the same ratio; also returns the scale.
 
     >>> to_integers([Fraction(1, 2), Fraction(1, 3)])
     ([3, 2], 6)
@@ -104,16 +104,17 @@ def to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
 
 
 def decimal_of(number: Fraction) -> Decimal:
-    """The number in the precision of the current decimal context."""
+    """Converts to a decimal in the precision of the current decimal context."""
     return Decimal(number.numerator) / Decimal(number.denominator)
 
 
 def find_sign(value: Callable[[], Decimal]) -> int:
-    """The sign of a sum of logarithms of rational numbers, computed in the decimal context.
+    """Returns the sign of a sum of logarithms of rational numbers.
 
-    It is computed with 60, 300 and 1 200 digits; a sum that is 0 to a thousand digits is taken to
-    be 0 (it is, in every table whose counts are small enough to write down: equality then comes
-    from counts that are powers of each other).
+    `value` computes the sum in the current decimal context; it is called with 60, 300 and 1 200
+    digits. A sum that is 0 to a thousand digits is taken to be 0 (it is, for every table whose
+    counts are small enough to write down: equality then comes from counts that are powers of each
+    other).
 
     >>> find_sign(lambda: Decimal(8).ln() / Decimal(2).ln() - 3)
     0
@@ -130,10 +131,10 @@ def find_sign(value: Callable[[], Decimal]) -> int:
 def compare_each(
     difference: Floats, key: Callable[[int], K], excess: Callable[[K], Decimal]
 ) -> Floats:
-    """The sign of each difference of logarithms; of one next to 0, by as many digits as it takes.
+    """Returns the sign of each difference of logarithms; close to 0, with as many digits as needed.
 
-    `key(index)` has the numbers that it is made of, and `excess` of these computes it in the
-    current decimal context: once for all that are made of the same numbers.
+    `key(index)` returns the numbers that the difference is made of, and `excess` computes it from
+    them in the current decimal context: once for all differences made of the same numbers.
     """
     signs: Floats = np.sign(difference)
 
@@ -148,7 +149,7 @@ def compare_each(
 
 @dataclass(frozen=True)
 class Ratios:
-    """`Π above[i] / Π below[i]` for each index i; a zero below stands for infinity.
+    """`Π above[i] / Π below[i]` for each index i; a zero in `below` makes it infinite.
 
     >>> r = Ratios((np.array([1, 2]),), (np.array([3, 6]),))
     >>> r.exact(1), r.within(Fraction(1, 3)), r.within(Fraction(1, 3), strictly=True), r.largest()
@@ -174,14 +175,14 @@ class Ratios:
         return result
 
     def exact(self, index: int) -> Fraction | None:
-        """One ratio as a fraction; None where it is infinite."""
+        """Returns one ratio as a fraction; None if it is infinite."""
         over, under = (
             math.prod(int(part[index]) for part in side) for side in (self.above, self.below)
         )
         return Fraction(over, under) if under else None
 
     def within(self, limit: Fraction, *, strictly: bool = False) -> Flags:
-        """Whether each is at most the limit, or strictly less."""
+        """Flags the ratios that are at most the limit, or strictly less."""
         result: Flags = self.value <= float(limit)
         close = abs(self.value - float(limit)) <= NEAR * max(1.0, float(limit))
         for index in np.flatnonzero(close):
@@ -190,7 +191,7 @@ class Ratios:
         return result
 
     def largest(self) -> int:
-        """The first index of the largest."""
+        """Returns the first index of the largest ratio."""
         top = self.value.max()
         if np.isinf(top):
             return int(np.argmax(self.value))
@@ -201,7 +202,7 @@ class Ratios:
             exact = self.exact(first)
             if exact is not None and (best is None or exact > best):
                 best, found = exact, first
-            # Those that are written with the same numbers need no look of their own.
+            # Ratios made of the same numbers are equal and need not be compared.
             differs = np.zeros(len(rest), dtype=bool)
             for part in (*self.above, *self.below):
                 differs |= np.asarray(part[rest] != part[first], dtype=bool)
@@ -211,22 +212,22 @@ class Ratios:
 
 @dataclass(frozen=True)
 class LogDistances:
-    """Distances that are sums of logarithms, with a way to compute any one to many digits."""
+    """Distances that are sums of logarithms, each of which can be computed to many digits."""
 
     value: Floats
     counts: Callable[[int], Hashable]
-    """What a class's distance is computed from."""
+    """Returns the counts that a class's distance is computed from."""
     compute: Callable[[Any], Decimal]
-    """Computes it in the precision of the current decimal context."""
+    """Computes a distance from its counts, in the current decimal context."""
     is_zero: Callable[[int], bool]
-    """Whether a class is like its reference: by whole numbers, without any logarithm."""
+    """Whether a class equals its reference, decided in whole numbers without logarithms."""
 
     def exact(self, index: int) -> Fraction | None:
-        """There is no fraction, except for the distance of equal distributions."""
+        """Returns 0 for equal distributions, else None: there is no fraction."""
         return Fraction(0) if self.value[index] < CLOSE and self.is_zero(index) else None
 
     def within(self, limit: Fraction) -> Flags:
-        """Whether each class's distance is at most the limit."""
+        """Flags the classes whose distance is at most the limit."""
         if limit == 0:
             near = self.value < CLOSE
             return np.array([near[at] and self.is_zero(at) for at in range(len(near))], dtype=bool)
@@ -237,9 +238,9 @@ class LogDistances:
         return compare_each(self.value - float(limit), self.counts, find_excess) <= 0
 
     def largest(self) -> int:
-        """The first of the classes that are farthest."""
+        """Returns the first of the classes with the largest distance."""
         return int(np.flatnonzero(self.value >= self.value.max() - 1e-13)[0])
 
 
 Distances = Ratios | LogDistances
-"""The distance of every class: `value` to show and to rank by, all else exact."""
+"""The distance of every class: `value` for display and ranking, everything else exact."""

@@ -1,6 +1,6 @@
-"""Every distance, registered once, how a policy asks for one, and what columns can have.
+"""Every distance, registered once; how a policy specifies one, and which ones a column can have.
 
-A new distance is a file of its own, and is registered here.
+A new distance has its own file and is registered here.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ DISTANCES = {
     )
 }  # fmt: skip
 GROUNDS = [kind for kind in DISTANCES.values() if kind.ground is not None]
-"""The earth mover's distances that a column has without options."""
+"""The earth mover's distances that need no options."""
 DIVERGENCES = [kind.name for kind in DISTANCES.values() if kind.in_bits and kind.knows_groups]
 """The divergences that every column can have."""
 
 
 class DistanceSpec(Part):
-    """How far apart two values of a sensitive attribute count."""
+    """The distance between values of a sensitive attribute, as a policy specifies it."""
 
     name: str
     matrix: str | None = Field(None, description="CSV of distances; relative to the policy")
@@ -44,12 +44,12 @@ class DistanceSpec(Part):
     )
     bandwidth: Annotated[
         Number, must("the bandwidth must be positive", lambda bandwidth: bandwidth > 0)
-    ] = Field(Fraction(1, 2), description="smoothed-js: reach of the smoothing")
+    ] = Field(Fraction(1, 2), description="smoothed-js: largest distance that is smoothed over")
 
     @model_validator(mode="before")
     @classmethod
     def expand(cls, value: Any) -> Any:
-        """A name alone, or `{ name = options }`, in full."""
+        """Expands a name alone, or `{ name = options }`."""
         if isinstance(value, str):
             return {"name": value}
         if not isinstance(value, dict) or "name" in value or len(value) != 1:
@@ -78,17 +78,17 @@ class DistanceSpec(Part):
 
 @dataclass(frozen=True)
 class DeclaredReference:
-    """A distribution that classes are compared with in place of the table's own."""
+    """A distribution that classes are compared with instead of the table's own."""
 
     counts: tuple[int, ...]
-    """Of every value, in whole numbers whose ratios are exact."""
+    """The count of every value, in whole numbers with the exact ratios of the shares."""
     words: str
-    """Which it is, for people."""
+    """A description for people."""
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """The values of a sensitive column in order, with the distances that they can have.
+    """The values of a sensitive column in order, and the distances that they can have.
 
     `recode` turns dictionary codes into positions in `labels`; −1 stands for a missing value that
     may be any value (`missing = "any"`).
@@ -102,20 +102,21 @@ class Attribute:
     with_missing: bool
     """Whether the last value is a missing one that counts as a value."""
     base: Path
-    """The folder that files of distances are named from."""
+    """The folder that relative paths of distance files start from."""
     has_declared_order: bool
-    """Whether the policy gives the order of the values by hand."""
+    """Whether the policy declares the order of the values."""
     asked: DistanceSpec | None
-    """The distance that the policy asks for."""
+    """The distance that the policy specifies."""
     reference: DeclaredReference | None = None
-    """What classes are to be close to, where the policy declares it."""
+    """The distribution to compare classes with, if the policy declares one."""
     masks: tuple[Ints, tuple[Ints, ...]] | None = None
-    """Where hidden values and groups count as what they may be: for every dictionary code the
-    number of its mask (−1: none), and for every mask the places of the values that it may be."""
+    """For hidden values and groups that count as their candidate values: for every dictionary
+    code the number of its mask (−1 for none), and for every mask the positions of its
+    candidates."""
 
     @property
     def values(self) -> int:
-        """How many values there are, a missing one included where it counts as a value."""
+        """The number of values, including a missing one that counts as a value."""
         return len(self.labels)
 
     @property
@@ -125,18 +126,18 @@ class Attribute:
 
     @property
     def default_distance(self) -> str:
-        """The ground distance that suits the column where the policy names none."""
+        """The ground distance for the column if the policy specifies none."""
         if self.hierarchy is not None:
             return "hierarchical"
         return "ordered" if self.has_order else "equal"
 
     @property
     def suitable(self) -> tuple[str, ...]:
-        """Every earth mover's distance that the column can have without options."""
+        """The earth mover's distances that the column can have without options."""
         return tuple(kind.name for kind in GROUNDS if not kind.lack(self))
 
     def distance(self, name: str | None = None) -> tuple[Distance, tuple[str, ...]]:
-        """The distance of a name, else the policy's or the default, and notes on how it is made."""
+        """Returns the named distance, else the policy's or the default, with notes on making it."""
         spec = None if name else self.asked
         spec = spec or DistanceSpec(name=name or self.default_distance)
         kind = DISTANCES[spec.name]
@@ -145,7 +146,7 @@ class Attribute:
         return EarthMover(self.ground(kind.name)), ()
 
     def ground(self, name: str) -> Metric:
-        """One of the tree metrics over this column's values."""
+        """Returns one of the tree metrics over this column's values."""
         kind = DISTANCES[name]
         lack = kind.lack(self)
         if kind.ground is None or lack:

@@ -1,8 +1,8 @@
 """Which mass moves where: the flow behind one earth mover's distance.
 
-Two readings of the same optimum, as the literature shows them: the *actions* between neighbours
-(how much crosses each edge of the tree) and the *transport* between values (from where to where).
-The costs of either add up to the distance.
+The literature shows the optimum in two ways: *actions* between neighbours (how much crosses each
+edge of the tree) and *transport* between values (from where to where). The costs of either add up
+to the distance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Pile = deque[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Move:
-    """Some mass carried from one value (or tree node) to another, and what that costs."""
+    """Mass moved from one value (or tree node) to another, and its cost."""
 
     source: int
     target: int
@@ -32,11 +32,11 @@ class Move:
 
 
 def transport(metric: Metric, counts: Counts, reference: Counts) -> tuple[Move, ...]:
-    """An optimal transport between values that turns the class into the reference.
+    """Returns an optimal transport between values that turns the class into the reference.
 
-    On a tree, surplus meets need at the lowest node where both are found and only the rest is
-    passed on, so no edge is crossed both ways and each carries exactly |P(below) − Q(below)|,
-    which is the least possible. Along an order this is the matching from left to right.
+    On a tree, surplus and deficit are matched at the lowest node where both occur and only the rest
+    is passed up, so no edge is crossed both ways and each carries exactly |P(below) − Q(below)|,
+    the least possible. Along an order this is the matching from left to right.
 
     >>> from tclose.distance import ordered
     >>> for move in transport(ordered(4), np.array([1, 0, 1, 0]), np.array([1, 1, 1, 1])):
@@ -59,7 +59,7 @@ def transport(metric: Metric, counts: Counts, reference: Counts) -> tuple[Move, 
 
 
 def actions(metric: TreeMetric, counts: Counts, reference: Counts) -> tuple[Move, ...]:
-    """What crosses each edge of the tree, as moves between nodes; outer edges first.
+    """Returns what crosses each edge of the tree, as moves between nodes; outer edges first.
 
     >>> from tclose.distance import ordered
     >>> [str(a.mass) for a in actions(ordered(3), np.array([2, 0, 0]), np.array([1, 1, 1]))]
@@ -79,7 +79,7 @@ def actions(metric: TreeMetric, counts: Counts, reference: Counts) -> tuple[Move
 
 
 def _match_on_tree(metric: TreeMetric, surplus: Counts) -> list[tuple[int, int, int]]:
-    """Surplus and need matched at their lowest meeting point, first come first served."""
+    """Matches surplus and deficit at the lowest node where they meet, in the order of arrival."""
     own: list[Pile] = [deque() for _ in metric.parent]
     for value, node in enumerate(metric.leaf):
         own[node].append((value, int(surplus[value])))
@@ -87,14 +87,14 @@ def _match_on_tree(metric: TreeMetric, surplus: Counts) -> list[tuple[int, int, 
     pairs: list[tuple[int, int, int]] = []
     for node, parent in enumerate(metric.parent):
         rest = _use_up(below[node], own[node], pairs)
-        # A pile is handed on as it is where there is no other: chains are long. Of the root,
-        # whose parent is the last node, nothing is left.
+        # If there is no other pile it is passed on unchanged, because chains are long. Nothing is
+        # left at the root, whose parent is the last node.
         below[parent] = _use_up(below[parent], rest, pairs) if below[parent] else rest
     return pairs
 
 
 def _use_up(rest: Pile, more: Pile, pairs: list[tuple[int, int, int]]) -> Pile:
-    """What is left of a pile of surplus (or need) when more comes; adds the pairs that meet."""
+    """Adds `more` to a pile of surplus (or deficit), and to `pairs` what meets its opposite."""
     for value, amount in more:
         while amount and rest and (amount > 0) != (rest[0][1] > 0):
             other, held = rest.popleft()
@@ -111,14 +111,14 @@ def _use_up(rest: Pile, more: Pile, pairs: list[tuple[int, int, int]]) -> Pile:
 
 
 def excess(counts: Counts, reference: Counts) -> Counts:
-    """n·c_v − r·N_v for every value: what a class has too much (or too little) of, scaled."""
+    """Returns n·c_v − r·N_v per value: the class's scaled surplus (or deficit, if negative)."""
     mine, theirs = counts.astype(object), reference.astype(object)
     result: Counts = mine * theirs.sum() - theirs * mine.sum()
     return result
 
 
 def least_flow(metric: MatrixMetric, surplus: Counts) -> tuple[int, Counts]:
-    """The least work that levels a surplus vector, and the flow [from value, to value] doing it."""
+    """Returns the least work that levels a surplus, and the flow [from value, to value]."""
     source, sink = np.flatnonzero(surplus > 0), np.flatnonzero(surplus < 0)
     whole_flow = np.zeros((metric.values, metric.values), dtype=object)
     if not len(source):
@@ -135,7 +135,7 @@ def least_flow(metric: MatrixMetric, surplus: Counts) -> tuple[int, Counts]:
 
 
 def find_cheapest_flow(supply: Counts, demand: Counts, cost: Counts) -> tuple[int, Counts]:
-    """The least cost of carrying supply to demand, and the flow, by successive shortest paths."""
+    """Returns the least cost of moving supply to demand, and the flow, by shortest paths."""
     supply, demand = supply.copy(), demand.copy()
     flow = np.zeros(cost.shape, dtype=object)
     for source in range(len(supply)):
@@ -154,9 +154,10 @@ def find_cheapest_flow(supply: Counts, demand: Counts, cost: Counts) -> tuple[in
 def _find_shortest_path(
     source: int, demand: Counts, cost: Counts, flow: Counts
 ) -> list[tuple[int, int, int]]:
-    """The way to the nearest sink with demand left, backwards from it (Bellman and Ford).
+    """Finds the shortest path to a sink with demand left, backwards from the sink (Bellman-Ford).
 
-    Its steps are (source, sink, 1) where more is carried, and (source, sink, −1) where less is.
+    Its steps are (source, sink, 1) where the flow increases and (source, sink, −1) where it
+    decreases.
     """
     never = int(cost.sum()) + 1
     to_source, before_source = np.full(len(cost), never, dtype=object), np.zeros(len(cost), int)
