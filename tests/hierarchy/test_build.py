@@ -264,19 +264,19 @@ REFUSED: dict[str, tuple[Build, str]] = {
     ),
     "more kept than before": (
         lambda: prefixes(["a"], [2, 3], column="c"),
-        "level 2: the number of kept characters does not fall",
+        "level 2: the number of kept characters does not decrease",
     ),
     "a value that looks masked": (
         lambda: prefixes(["secret", "secre*"], [5], column="c"),
-        "1 of 2 values read like a group",
+        "1 of 2 values have the same text as a group",
     ),
     "a value that is the root": (
         lambda: prefixes(["secret", "*"], [5], column="c"),
-        "1 of 2 values read like a group",
+        "1 of 2 values have the same text as a group",
     ),
     "days beside times": (
         lambda: dates(["2021-01-01", "2021-01-01T10:00"], ["day"], column="c"),
-        "1 of 2 values read like a group",
+        "1 of 2 values have the same text as a group",
     ),
     "an unknown period": (
         lambda: dates(["2021-01-01"], ["month", "yaer"], column="c"),
@@ -298,7 +298,7 @@ REFUSED: dict[str, tuple[Build, str]] = {
     ),
     "a group named like one of its values": (
         lambda: groups({"secret": ["secret", "b"]}, "c"),
-        "1 of 2 values read like a group",
+        "1 of 2 values have the same text as a group",
     ),
     "a number within a group": (
         lambda: groups({"g": [5]}, "c"),  # type: ignore[list-item]

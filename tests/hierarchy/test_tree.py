@@ -163,7 +163,7 @@ def test_a_value_may_also_be_a_group_when_the_rows_agree() -> None:
 
 REFUSED = {
     "no rows": ([], "the hierarchy is empty", ""),
-    "an empty row": ([["a", "*"], []], "holds no labels", "line 2"),
+    "an empty row": ([["a", "*"], []], "has no labels", "line 2"),
     "a text as a row": (["secret"], "not a list", "line 1"),
     "a number as a label": ([["secret", 5, "*"]], "is not text", "line 1, level 1"),
     "a blank label": ([["secret", " ", "*"]], "is blank", "line 1, level 1"),
@@ -200,8 +200,8 @@ REFUSED = {
         "more than one root: the row does not end like line 1",
         "line 2, level 2",
     ),
-    "a value without a group": ([["a", "*"], ["secret"]], "nothing above it", "line 2, level 0"),
-    "values only": ([["secret"], ["b"]], "nothing above it", "line 2, level 0"),
+    "a value without a group": ([["a", "*"], ["secret"]], "no label above it", "line 2, level 0"),
+    "values only": ([["secret"], ["b"]], "no label above it", "line 2, level 0"),
 }
 
 

@@ -1,7 +1,7 @@
-"""Generalization trees: what a value becomes when it is told less precisely.
+"""Generalization trees: what a value becomes when it is released less precisely.
 
-Labels are text. An error names the column, the line and the level, never a label: the level of a
-value is 0, and grows towards the root.
+Labels are text. Level 0 is the value itself; levels grow towards the root. Errors name the column,
+the line and the level, never a label, because labels are values of the table.
 """
 
 from tclose.hierarchy.arx import read, write

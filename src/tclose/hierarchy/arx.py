@@ -1,4 +1,4 @@
-"""Hierarchy files as ARX and its kin write them: headerless CSV, value first, root last."""
+"""Hierarchy files in the format of ARX and similar tools: headerless CSV, from value to root."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _UTF8_HINT = "save the file as UTF-8 text"
 def read(
     source: str | os.PathLike[str] | TextIO, column: str, delimiter: str | None = None
 ) -> Hierarchy:
-    """Read a hierarchy from a file or a text stream.
+    """Reads a hierarchy from a file or a text stream.
 
     Cells are separated by `;` or `,`, whichever the rows use, unless a delimiter is given. Empty
-    cells at the end of a row and blank lines do not count.
+    cells at the end of a row and blank lines are ignored.
 
     >>> import io
     >>> read(io.StringIO("cat;animal;*\\ndog;animal;*\\noak;oak;*\\n"), "kind").labels
@@ -40,9 +40,9 @@ def read(
 
 
 def write(hierarchy: Hierarchy, path: str | os.PathLike[str], delimiter: str = ";") -> None:
-    """Write a hierarchy so that `read` gives it back: one row per leaf, one cell per level.
+    """Writes a hierarchy so that `read` returns it again: one row per leaf, one cell per level.
 
-    A node is repeated on the levels it stands for. The file appears complete or not at all.
+    A node is repeated on every level where it stays. The file appears complete or not at all.
 
     >>> import tempfile
     >>> tree = Hierarchy.from_chains([["cat", "animal", "*"], ["oak", "*"]], "kind")
@@ -93,7 +93,7 @@ def _check_delimiter(delimiter: str, column: str) -> str:
 
 
 def _sniff(text: str) -> str:
-    """`;` if half of the rows split on it, else `,` if any does.
+    """Guesses the delimiter: `;` if half of the rows split on it, else `,` if any row does.
 
     Not symmetric: interval labels such as `[20, 25)` make commas common in `;` files, whereas a
     bare `;` is rare in `,` files.
@@ -106,9 +106,9 @@ def _sniff(text: str) -> str:
 
 
 def _rows_split(text: str, delimiter: str) -> tuple[int, int]:
-    """How many of the first rows have two cells or more, and how many rows there are.
+    """Counts how many of the first rows have several cells, and how many rows there are.
 
-    Counting ends where quotes and delimiter do not fit together: a sign of the wrong delimiter.
+    Stops at a row whose quotes are invalid with this delimiter: a sign that it is the wrong one.
     """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     split = rows = 0
@@ -120,7 +120,7 @@ def _rows_split(text: str, delimiter: str) -> tuple[int, int]:
 
 
 def _rows(text: str, delimiter: str, column: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows that hold something, with the line on which each begins."""
+    """Yields the non-empty rows, with the line on which each begins."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:
@@ -142,7 +142,7 @@ def _rows(text: str, delimiter: str, column: str) -> Iterator[tuple[int, list[st
 
 
 def _format(hierarchy: Hierarchy, delimiter: str) -> str:
-    """The file's text; all cells are quoted when bare ones would be read differently."""
+    """Returns the text of the file; quotes all cells if bare ones would be read differently."""
     text = _csv(hierarchy, delimiter, csv.QUOTE_MINIMAL)
     misread = delimiter in ";," and _sniff(text) != delimiter
     # The csv module leaves a bare carriage return unquoted, and a reader drops a byte order mark.
@@ -159,13 +159,13 @@ def _csv(hierarchy: Hierarchy, delimiter: str, quoting: Literal[0, 1]) -> str:
 
 
 def _replace(target: Path, content: bytes) -> None:
-    """Write beside the target, then rename: a reader sees the old file or the new one."""
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    """Writes a temporary file and renames it, so that readers see the old file or the new one."""
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with beside.open("xb") as stream:
+        with temporary.open("xb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(beside, target)
+        os.replace(temporary, target)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
 """Builders of hierarchies: from the values of a column, as text, to a tree with the root `*`.
 
-Every builder keeps the values' text as leaves, orders them as their kind is ordered (numbers by
-size, dates by time, text by text), counts repeated values once, and refuses a value that reads
-like one of the groups made here: a release could not tell the two apart.
+Every builder keeps the text of values as leaves, sorts them by their kind (numbers by size, dates
+by time, other text alphabetically) and counts repeated values once. It refuses a value with the
+same text as a group, because in a release the two would look the same.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PERIODS: Mapping[str, Callable[[datetime], str]] = {
 
 
 def _years(moment: datetime, width: int) -> str:
-    """The years that a moment shares a band with."""
+    """Returns the band of years that a moment is in."""
     first = moment.year // width * width
     return f"{first:04d} to {first + width - 1:04d}"
 
@@ -53,11 +53,11 @@ def intervals(
     bottom: Written | None = None,
     top: Written | None = None,
 ) -> Hierarchy:
-    """Intervals of growing width: one level per width, each a multiple of the one before.
+    """Makes intervals of growing width: one level per width, each a multiple of the one before.
 
-    All start at `origin`, so every interval lies within one of the next level. All values below
-    `bottom` are one interval on every level, and so are `top` and all above (bottom- and
-    top-coding); those between end there.
+    Intervals are aligned to `origin`, so that each lies within one interval of the next level. All
+    values below `bottom` form one interval on every level, and so do `top` and all values above
+    (bottom- and top-coding); the other intervals are cut off there.
 
     >>> ages = intervals(["23", "27", "41"], [5, 10], column="age")
     >>> [ages.generalize("23", level) for level in range(ages.levels)]
@@ -94,9 +94,9 @@ def intervals(
 
 
 def cuts(values: Iterable[str], cuts: Sequence[Sequence[Written]], *, column: str) -> Hierarchy:
-    """Intervals between cut points: one sequence of cuts per level, finest first.
+    """Makes intervals between cut points: one sequence of cuts per level, finest first.
 
-    A coarser level keeps some of the cuts of the finer one. An interval that stays the same on two
+    A coarser level has some of the cuts of the finer one. An interval that is the same on two
     levels is one node.
 
     >>> ages = cuts(["7", "30", "70"], [[18, 40, 65], [18, 65]], column="age")
@@ -114,11 +114,11 @@ def cuts(values: Iterable[str], cuts: Sequence[Sequence[Written]], *, column: st
 
 
 def prefixes(values: Iterable[str], keep: Sequence[int], *, column: str) -> Hierarchy:
-    """Text of which fewer and fewer first characters are kept, the rest masked by `*`.
+    """Keeps fewer and fewer first characters of a text and masks the rest by `*`.
 
-    Values of one length keep it; of different lengths, one star stands for any rest, so that values
-    with the same beginning meet. A value shorter than what a level keeps stays as it is there.
-    Keeping 0 characters is the root.
+    If all values have the same length, masked ones keep it; otherwise a single `*` stands for any
+    rest, so that values with the same beginning become equal. A value shorter than what a level
+    keeps is unchanged there. Keeping 0 characters is the root.
 
     >>> codes = prefixes(["12345", "12399"], [3, 2], column="zip")
     >>> [codes.generalize("12345", level) for level in range(codes.levels)]
@@ -146,10 +146,10 @@ def dates(
     *,
     column: str,
 ) -> Hierarchy:
-    """ISO dates, or dates with times, told by ever longer periods.
+    """Generalizes ISO dates, or dates with times, to longer and longer periods.
 
     Levels are some of day, month, quarter, year, 5 years, decade, 20 years, in this order. A time
-    counts in the time zone it is written in.
+    is taken in the time zone in which it is written.
 
     >>> births = dates(["2021-03-05", "2019-12-31"], column="birth")
     >>> [births.generalize("2021-03-05", level) for level in range(births.levels)]
@@ -162,7 +162,7 @@ def dates(
 
 
 def groups(spec: Groups, column: str) -> Hierarchy:
-    """Groups of values, given by name, as deep as needed; the root `*` is added above.
+    """Makes groups of values from nested mappings, to any depth; the root `*` is added above.
 
     >>> kinds = groups({"animal": {"pet": ["cat", "dog"]}, "plant": ["oak"]}, "kind")
     >>> kinds.labels
@@ -172,25 +172,25 @@ def groups(spec: Groups, column: str) -> Hierarchy:
 
 
 def build_tree(chains: Iterable[Sequence[str]], column: str) -> Hierarchy:
-    """The tree of rows from value to root, if no value was taken for a group."""
+    """Builds a tree from rows from value to root; refuses values equal to a group's label."""
     rows = list(chains)
     hierarchy = Hierarchy.from_chains(rows, column)
-    taken = len(rows) - hierarchy.leaf_count
-    if taken:
-        what = f"{taken} of {len(rows)} values read like a group of other values"
+    ambiguous = len(rows) - hierarchy.leaf_count
+    if ambiguous:
+        what = f"{ambiguous} of {len(rows)} values have the same text as a group of other values"
         hint = "name groups differently from values, and write all values in the same form"
         raise hierarchy_error(column, what, hint)
     return hierarchy
 
 
 def _domain(values: Iterable[str], column: str) -> list[str]:
-    """The distinct values, all text."""
+    """Returns the distinct values; raises HierarchyError unless all are text."""
     if isinstance(values, str):
-        raise hierarchy_error(column, "the values are one text, not a list")
+        raise hierarchy_error(column, "the values are a single text, not a list")
     distinct = list(dict.fromkeys(values))
-    strange = sum(not isinstance(value, str) for value in distinct)
-    if strange:
-        what = f"{strange} of {len(distinct)} distinct values are not text"
+    others = sum(not isinstance(value, str) for value in distinct)
+    if others:
+        what = f"{others} of {len(distinct)} distinct values are not text"
         raise hierarchy_error(column, what, "give numbers and dates in their text form")
     if not distinct:
         raise hierarchy_error(column, "there are no values to build a hierarchy from")
@@ -200,7 +200,7 @@ def _domain(values: Iterable[str], column: str) -> list[str]:
 def _read_values(
     values: Iterable[str], read: Callable[[str], T | None], kind: str, column: str
 ) -> list[tuple[T, str]]:
-    """The distinct values with what each of them means."""
+    """Parses the distinct values; returns (parsed, text) pairs."""
     texts = _domain(values, column)
     pairs = [(found, text) for text in texts if (found := read(text)) is not None]
     failed = len(texts) - len(pairs)
@@ -212,9 +212,9 @@ def _read_values(
 
 
 def _numbers(values: Iterable[str], column: str) -> list[tuple[Fraction, str]]:
-    """The distinct values with their numbers, by size."""
+    """Returns the distinct values with their numbers, sorted by size."""
     pairs = _read_values(values, read_number, "a finite number", column)
-    # Rounding keeps the order, and comparing floats first spares most comparisons of fractions.
+    # Rounding keeps the order, and comparing floats first avoids most comparisons of fractions.
     return sorted(pairs, key=lambda pair: (float(pair[0]), *pair))
 
 
@@ -257,20 +257,20 @@ def _cut_points(cuts: Sequence[Sequence[Written]], column: str) -> list[list[Fra
 
 
 def _between(points: Sequence[Fraction]) -> list[str]:
-    """The names of the intervals that cut points leave, from left to right."""
+    """Returns the labels of the intervals between cut points, from left to right."""
     texts = [write_number(point) for point in points]
     inner = [f"[{left}, {right})" for left, right in pairwise(texts)]
     return [f"(-∞, {texts[0]})", *inner, f"[{texts[-1]}, ∞)"]
 
 
 def _check_kept(keep: Sequence[int], column: str) -> list[int]:
-    """The numbers of characters kept, without the 0 that stands for the root."""
+    """Returns the numbers of characters to keep, without a 0 at the end (it means the root)."""
     for level, count in _levels(keep, "number of kept characters", column):
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            what = "the number of kept characters is not a whole number from 0"
+            what = "the number of kept characters is not a whole number ≥ 0"
             raise hierarchy_error(column, what, level=level)
         if level > 1 and count >= keep[level - 2]:
-            what = "the number of kept characters does not fall"
+            what = "the number of kept characters does not decrease"
             hint = "keep fewer characters on each level, as in [4, 3, 2, 0]"
             raise hierarchy_error(column, what, hint, level=level)
     return [count for count in keep if count > 0]
@@ -278,7 +278,7 @@ def _check_kept(keep: Sequence[int], column: str) -> list[int]:
 
 def _periods(levels: Sequence[str], column: str) -> list[Callable[[datetime], str]]:
     if isinstance(levels, str):
-        raise hierarchy_error(column, "the levels are one text, not a list", 'as in ["month"]')
+        raise hierarchy_error(column, "the levels are a single text, not a list", 'as in ["month"]')
     ranks = list(_PERIODS)
     for level, name in _levels(levels, "period", column):
         if name not in ranks:
@@ -292,14 +292,14 @@ def _periods(levels: Sequence[str], column: str) -> list[Callable[[datetime], st
 
 
 def _levels(items: Sequence[object], kind: str, column: str) -> Iterable[tuple[int, Any]]:
-    """What is given for each level, with the level's number; there must be something."""
+    """Numbers what is given for the levels, from 1; raises HierarchyError if there is nothing."""
     if len(items) == 0:
         raise hierarchy_error(column, f"at least one {kind} is needed")
     return enumerate(items, start=1)
 
 
 def _moment(text: str) -> datetime | None:
-    """The date and time as written, without its time zone; None if it is no ISO date."""
+    """Parses an ISO date or time as written, ignoring its time zone; None if it is not one."""
     if not _ISO_DATE.fullmatch(text.strip()):
         return None
     try:
@@ -309,7 +309,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _members(spec: object, above: list[str], column: str) -> Iterator[list[str]]:
-    """The rows of a nested mapping: each value with the groups around it, innermost first."""
+    """Yields the rows of a nested mapping: each value and its groups, innermost first."""
     depth = len(above) - 1
     if isinstance(spec, str) or not isinstance(spec, Mapping | Sequence):
         what = f"a group is neither a list of values nor made of groups ({depth} groups deep)"
@@ -324,9 +324,10 @@ def _members(spec: object, above: list[str], column: str) -> Iterator[list[str]]
 
 
 def read_number(number: Written) -> Fraction | None:
-    """The exact value of a number or of its text; None if it is no finite number.
+    """Returns the exact value of a number or of its text; None if it is not a finite number.
 
-    A float means its shortest text: 0.1 is a tenth. A text with a slash may be a date.
+    A float is read as its shortest text: 0.1 is a tenth. A text with a slash is refused: it may be
+    a date.
 
     >>> read_number("2.50"), read_number(0.1), read_number("n/a"), read_number("12/2020")
     (Fraction(5, 2), Fraction(1, 10), None, None)

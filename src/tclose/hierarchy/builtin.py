@@ -1,8 +1,8 @@
-"""Hierarchies that come with the package: groups of common codes and words, from public facts.
+"""Hierarchies that come with the package: groups of common codes and words, from public sources.
 
-Those that are no more than bands are settings of a builder (`AS_BUILDER`); the others place a
-value by a list in `lists`, whose first lines name its version and its source. A value that a list
-does not know has no group but the root.
+Those that are simple bands are settings of a builder (`AS_BUILDER`); the others look a value up in
+a list in `lists`, whose first lines name its version and its source. A value that is not in the
+list belongs to no group except the root.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ AS_BUILDER: dict[str, dict[str, Any]] = {
     },
     "birth_dates": {"dates": ["year", "5 years", "decade", "20 years"]},
 }
-"""Built-in hierarchies that a builder makes, and what it is told."""
+"""Built-in hierarchies that a builder makes, with the arguments of the builder."""
 _BANDS = {
-    "ages": ("ages in bands of 5, 10 and 20 years; 90 and over together", "of ours"),
-    "birth_dates": ("birth dates by year and bands of 5, 10 and 20 years", "of ours"),
+    "ages": ("ages in bands of 5, 10 and 20 years; 90 and over together", "made for this package"),
+    "birth_dates": ("birth dates by year and bands of 5, 10 and 20 years", "made for this package"),
 }
 _ICD10 = re.compile(r"([A-Z][0-9][0-9A-Z])\.?[0-9A-Z]{0,4}[-+!]*")
 _ZIP = re.compile(r"[0-9]{3,5}|[0-9]{5}-?[0-9]{4}")
 _SMALL = "000**"
 
 Climb = Callable[[str], Sequence[str] | None]
-"""From a value to the groups above it, the nearest first and without the root; None: not known."""
+"""Maps a value to the groups above it, innermost first and without the root; None if unknown."""
 
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """A built-in hierarchy: what it is, and where it places a value.
+    """A built-in hierarchy: its description, and the groups of any value.
 
     >>> find_builtin("icd10").climb("J45.901")
     ('J45*', 'J40-J47', 'J00-J99 breathing')
@@ -62,26 +62,26 @@ class BuiltIn:
     source: str
     climb: Climb
     listed: tuple[str, ...]
-    """Every value or code that the list knows."""
+    """Every value or code in the list."""
 
     def build(self, values: Iterable[str], column: str) -> Hierarchy:
-        """The tree of some values; those that are not known stand below the root."""
+        """Builds the tree of some values; unknown values are right below the root."""
         distinct = dict.fromkeys(values)
         return build_tree(([value, *(self.climb(value) or ()), ROOT] for value in distinct), column)
 
     def find_member(self, label: str) -> str:
-        """A value below a group, or the label itself where it names none."""
+        """Returns a value that belongs to a group; the label itself if it is not a group."""
         return _members(self.name).get(label, label)
 
 
 def list_builtins() -> list[str]:
-    """The names of all built-in hierarchies."""
+    """Returns the names of all built-in hierarchies."""
     return [*AS_BUILDER, *_LISTS]
 
 
 @cache
 def find_builtin(name: str) -> BuiltIn:
-    """A built-in hierarchy that places values by a list; raises where there is none."""
+    """Returns a built-in hierarchy that uses a list; raises UsageError if there is none."""
     if name not in _LISTS:
         raise UsageError("no such built-in hierarchy", where=name, hint=nearest(name, _LISTS))
     facts, rows = _read_list(name)
@@ -90,7 +90,7 @@ def find_builtin(name: str) -> BuiltIn:
 
 
 def describe_builtin(name: str) -> tuple[str, str, str]:
-    """Title, version and source of a built-in hierarchy, also of one that a builder makes."""
+    """Returns title, version and source of any built-in hierarchy."""
     if name in _BANDS:
         return (*_BANDS[name], "bands, no list")
     found = find_builtin(name)
@@ -99,7 +99,7 @@ def describe_builtin(name: str) -> tuple[str, str, str]:
 
 @cache
 def _members(name: str) -> dict[str, str]:
-    """For each group a value below it."""
+    """Returns, for each group, a value that belongs to it."""
     found = find_builtin(name)
     member: dict[str, str] = {}
     for value in found.listed:
@@ -109,23 +109,23 @@ def _members(name: str) -> dict[str, str]:
 
 
 def _read_list(name: str) -> tuple[dict[str, str], list[list[str]]]:
-    """What the first lines of a list say about it, and its rows."""
+    """Returns the facts in the first lines of a list, and its rows."""
     path = resources.files("tclose.hierarchy") / "lists" / f"{name}.csv"
     lines = path.read_text(encoding="utf-8").splitlines()
-    said = [line[2:].split(": ", 1) for line in lines if line.startswith("# ")]
-    facts = {words[0]: words[1] for words in said if len(words) == 2}
+    comments = [line[2:].split(": ", 1) for line in lines if line.startswith("# ")]
+    facts = {words[0]: words[1] for words in comments if len(words) == 2}
     return facts, [line.split(";") for line in lines if not line.startswith("#")]
 
 
 def _plain(text: str) -> str:
-    """A word without capitals, accents and punctuation."""
+    """Returns a word without capitals, accents and punctuation."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return " ".join(re.findall(r"[^\W_]+", bare))
 
 
 def _climb_words(groups: dict[str, tuple[str, ...]]) -> tuple[Climb, tuple[str, ...]]:
-    """Words are looked up whatever their capitals, accents and punctuation."""
+    """Makes a lookup of words that ignores capitals, accents and punctuation."""
     plain = {_plain(word): above for word, above in groups.items()}
     return lambda value: plain.get(_plain(value)), tuple(groups)
 

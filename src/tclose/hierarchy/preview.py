@@ -1,4 +1,4 @@
-"""A plain-text drawing of a hierarchy, to be looked at before it is used."""
+"""A drawing of a hierarchy in plain text, to be looked at before it is used."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tclose.hierarchy.tree import Hierarchy, hierarchy_error
 
 
 def preview(hierarchy: Hierarchy, *, limit: int = 4, lines: int = 60) -> str:
-    """Draw the tree from the root down, with the number of leaves below each group.
+    """Draws the tree from the root down, with the number of leaves below each group.
 
     At most `limit` members of a group are drawn, and groups are opened from the top until about
-    `lines` lines are used. The drawing shows labels: it is for the steward, not for a log.
+    `lines` lines are used. The drawing shows labels, which are values: do not put it into a log.
 
     >>> rows = [["cat", "animal", "*"], ["dog", "animal", "*"], ["oak", "*"]]
     >>> print(preview(Hierarchy.from_chains(rows, "kind")))
@@ -45,7 +45,7 @@ def _name(hierarchy: Hierarchy, node: int) -> str:
 
 
 def _choose_open(hierarchy: Hierarchy, limit: int, lines: int) -> dict[int, tuple[list[int], int]]:
-    """For each group that is drawn open: the members shown, and how many are not."""
+    """Chooses the groups to draw open; returns the members shown of each, and how many are not."""
     opened: dict[int, tuple[list[int], int]] = {}
     waiting, used = deque([hierarchy.root]), 2
     while waiting and used < lines:

@@ -1,9 +1,9 @@
-"""The immutable generalization tree: every label, what stands above it, and how high it stands.
+"""The immutable generalization tree: labels, the parent of each node, and its height.
 
 Nodes are numbered so that arithmetic replaces searching: leaves first, in depth-first order (the
 leaves of any node are one contiguous range), then inner nodes by height, the root last. A parent's
-number is therefore always larger than its child's. A tree is made of rows of labels (value first,
-root last); every contradiction between them is refused here.
+number is therefore always larger than its child's. A tree is built from rows of labels (value
+first, root last); contradictions between rows are refused here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROOT_HINT = "end every row with the same label, for example a last column `*`"
 
 
 def locate(column: str, *, line: int | None = None, level: int | None = None) -> str:
-    """Names a place in a hierarchy without quoting what stands there.
+    """Describes a place in a hierarchy without quoting the label there.
 
     >>> locate("age", line=3, level=1)
     "hierarchy of column 'age', line 3, level 1"
@@ -39,7 +39,7 @@ def locate(column: str, *, line: int | None = None, level: int | None = None) ->
 def hierarchy_error(
     column: str, what: str, hint: str = "", *, line: int | None = None, level: int | None = None
 ) -> HierarchyError:
-    """What is wrong with the hierarchy of a column, and where in it."""
+    """Makes an error that says what is wrong in the hierarchy of a column, and where."""
     return HierarchyError(what, where=locate(column, line=line, level=level), hint=hint)
 
 
@@ -48,8 +48,9 @@ class Hierarchy:
     """A generalization tree over the labels of one column.
 
     `labels[i]` is node i; `parent[i]` is the node above it (-1 for the root); `height[i]` is 0 for
-    a leaf and the longest way down to a leaf for an inner node. Node N stands for its leaves on the
-    levels height(N) .. height(parent(N)) - 1, so levels are well defined in unbalanced trees too.
+    a leaf, and the length of the longest path down to a leaf for an inner node. On the levels
+    height(N) .. height(parent(N)) - 1 a leaf below N is generalized to N, so that levels are well
+    defined in unbalanced trees too.
 
     >>> rows = [["cat", "animal", "*"], ["dog", "animal", "*"], ["oak", "*"]]
     >>> kinds = Hierarchy.from_chains(rows, "kind")
@@ -75,7 +76,7 @@ class Hierarchy:
     column: str
 
     def __post_init__(self) -> None:
-        """Freezes the arrays and checks that they describe one tree in the promised order."""
+        """Freezes the arrays and checks that they describe one tree in the required order."""
         object.__setattr__(self, "labels", tuple(self.labels))
         object.__setattr__(self, "parent", _freeze(np.array(self.parent, dtype=np.int32)))
         object.__setattr__(self, "height", _freeze(np.array(self.height, dtype=np.int32)))
@@ -86,7 +87,7 @@ class Hierarchy:
             raise self._error("two nodes have the same label")
 
     def _is_ordered(self) -> bool:
-        """Whether the arrays keep every promise of the numbering (see the module's first lines)."""
+        """Whether the arrays are numbered as the module's docstring says."""
         parent, height, count = self.parent, self.height, len(self.labels)
         if count == 0 or parent.shape != (count,) or height.shape != (count,) or parent[-1] != -1:
             return False
@@ -108,9 +109,9 @@ class Hierarchy:
     ) -> Hierarchy:
         """Builds the tree from rows that lead from a value to the root.
 
-        Equal neighbours in a row are padding; rows may differ in length. Groups and leaves keep
-        the order in which they first appear, the leaves of a group side by side. `lines` are the
-        line numbers to name in errors, 1, 2, 3 … unless given.
+        Equal neighbours in a row are padding; rows may differ in length. Groups and leaves keep the
+        order in which they first appear, with the leaves of a group next to each other. `lines` are
+        the line numbers for errors; by default 1, 2, 3 …
 
         >>> rows = [["1", "odd", "*"], ["2", "even", "*"], ["3", "odd", "*"]]
         >>> Hierarchy.from_chains(rows, "n").leaves
@@ -128,7 +129,7 @@ class Hierarchy:
 
     @cached_property
     def _spans(self) -> tuple[Nodes, Nodes]:
-        """The first leaf below each node, and how many leaves there are."""
+        """The first leaf below each node, and the number of leaves below it."""
         first = np.zeros(len(self.labels), dtype=np.int32)
         size = np.zeros(len(self.labels), dtype=np.int32)
         for nodes in self.ancestors.T:
@@ -139,7 +140,7 @@ class Hierarchy:
 
     @property
     def leaf_count(self) -> int:
-        """How many leaves there are; they are the nodes 0 .. leaf_count - 1."""
+        """The number of leaves; they are the nodes 0 .. leaf_count - 1."""
         return int(np.count_nonzero(self.height == 0))
 
     @cached_property
@@ -149,27 +150,27 @@ class Hierarchy:
 
     @property
     def root(self) -> int:
-        """The node above all others: the last one."""
+        """The number of the root: the last node."""
         return len(self.labels) - 1
 
     @property
     def levels(self) -> int:
-        """How many levels of detail there are: 0 is the value itself, levels - 1 the root."""
+        """The number of levels: 0 is the value itself, levels - 1 the root."""
         return int(self.height[-1]) + 1
 
     @property
     def size_below(self) -> Nodes:
-        """How many leaves each node stands for (1 for a leaf)."""
+        """[nodes]: the number of leaves below the node (1 for a leaf)."""
         return self._spans[1]
 
     @property
     def first_below(self) -> Nodes:
-        """The first leaf below each node; the others follow it without a gap."""
+        """[nodes]: the first leaf below the node; the others follow without a gap."""
         return self._spans[0]
 
     @cached_property
     def ancestors(self) -> Nodes:
-        """Entry [leaf, level] is the highest ancestor of the leaf whose height is at most level.
+        """[leaf, level]: the highest ancestor of the leaf whose height is at most level.
 
         Heights grow strictly on the way up, so going one level higher climbs at most one edge.
         """
@@ -187,24 +188,24 @@ class Hierarchy:
         return label in self._numbers
 
     def find(self, labels: Iterable[str]) -> Nodes:
-        """The nodes of many labels; −1 for those that are none."""
+        """Returns the nodes of many labels; −1 for unknown labels."""
         return np.array([self._numbers.get(label, -1) for label in labels], dtype=np.int32)
 
     def index(self, label: str) -> int:
-        """The node of a label."""
+        """Returns the node of a label."""
         return int(self.indices([label])[0])
 
     def indices(self, labels: Iterable[str]) -> Nodes:
-        """The nodes of many labels; the refusal counts the unknown ones and does not show them."""
+        """Returns the nodes of many labels; an error counts unknown labels, not showing them."""
         nodes = self.find(labels)
         missing = int(np.count_nonzero(nodes < 0))
         if missing:
             what = f"{missing} of {len(nodes)} values are not in the hierarchy"
-            raise self._error(what, "add a row for each of them; blanks and spelling count")
+            raise self._error(what, "add a row for each of them; spaces and spelling matter")
         return nodes
 
     def generalize(self, label: str, level: int) -> str:
-        """What a label, leaf or not, becomes on a level; itself where it stands higher already."""
+        """Returns what a label becomes on a level; the label itself if it is already as high."""
         if not 0 <= level < self.levels:
             hint = f"levels go from 0 (the value itself) to {self.levels - 1} (the root)"
             raise self._error(f"there is no level {level}", hint)
@@ -214,19 +215,19 @@ class Hierarchy:
         return self.labels[node]
 
     def leaves_below(self, node: int) -> Nodes:
-        """The leaves of a node, a contiguous range of node numbers."""
+        """Returns the leaves below a node, a contiguous range of node numbers."""
         self._check_nodes(np.array([node]))
         first, size = self._spans
         return np.arange(first[node], first[node] + size[node], dtype=np.int32)
 
     def children(self, node: int) -> Nodes:
-        """The nodes right below a node, in the order of their leaves."""
+        """Returns the nodes right below a node, in the order of their leaves."""
         self._check_nodes(np.array([node]))
         below = np.flatnonzero(self.parent == node).astype(np.int32)
         return below[np.argsort(self._spans[0][below], kind="stable")]
 
     def lca(self, nodes: Sequence[int] | Nodes) -> int:
-        """The lowest node that stands above all the given ones (or is one of them).
+        """Returns the lowest node that is an ancestor of all given nodes (or is one of them).
 
         Climb from the highest given node, A, to the first node N whose leaves include all leaves
         below the given nodes. A given node X then lies below N or is N: it shares leaves with N, so
@@ -236,7 +237,7 @@ class Hierarchy:
         self._check_nodes(given)
         first, size = self._spans
         low, high = int(first[given].min()), int((first[given] + size[given]).max())
-        node = int(given.max())  # a larger number is never lower, see the module's first lines
+        node = int(given.max())  # larger numbers are never lower (see the module's docstring)
         while not (first[node] <= low and high <= first[node] + size[node]):
             node = int(self.parent[node])
         return node
@@ -248,15 +249,15 @@ class Hierarchy:
             raise self._error("there is no such node", f"nodes go from 0 to {self.root}")
 
     def lca_of_labels(self, labels: Iterable[str]) -> str:
-        """The label of the lowest node that stands above all the given labels."""
+        """Returns the label of the lowest common ancestor of some labels."""
         return self.labels[self.lca(self.indices(labels))]
 
     def lca_of_ranges(self, low: NDArray[Any], high: NDArray[Any]) -> Nodes:
-        """The lowest common ancestors of many sets of leaves, each given by its two outermost.
+        """Returns the lowest common ancestors of many sets of leaves, by their first and last.
 
-        Leaves are in depth-first order, so whatever stands above the first and the last leaf of a
-        set stands above all in between. On the level of the ancestor's own height both ends are
-        that ancestor; on a lower level they differ, or a lower node would be common to both.
+        Leaves are in depth-first order, so a node above the first and the last leaf of a set is
+        above all leaves in between. On the level of the ancestor's own height both ends are that
+        ancestor; on a lower level they differ, or a lower node would be common to both.
         """
         ends = np.array([low, high], dtype=np.int64)
         if ends.size and (ends.min() < 0 or ends.max() >= self.leaf_count):
@@ -267,7 +268,7 @@ class Hierarchy:
         return lowest
 
     def __eq__(self, other: object) -> bool:
-        """Equal trees: the same labels, parents and heights; the column's name does not matter."""
+        """Compares labels, parents and heights; the column's name does not matter."""
         return isinstance(other, Hierarchy) and self._identity == other._identity
 
     def __hash__(self) -> int:
@@ -292,7 +293,7 @@ def _freeze(array: Nodes) -> Nodes:
 
 
 def _starts(nodes: Nodes) -> NDArray[np.intp]:
-    """Where runs of equal entries begin."""
+    """Returns the places where runs of equal entries begin."""
     return np.flatnonzero(np.concatenate(([True], nodes[1:] != nodes[:-1])))
 
 
@@ -320,7 +321,7 @@ def _arrange(parent: Mapping[str, str], root: str) -> tuple[tuple[str, ...], Nod
 
 @dataclass(frozen=True)
 class _Rows:
-    """All rows: as they were given, without their padding, and the line of each."""
+    """All rows: as given, without padding, and with the line of each."""
 
     given: Sequence[Sequence[str]]
     paths: Sequence[Sequence[str]]
@@ -332,7 +333,7 @@ class _Rows:
 
     def second_root(self, row: int, root: str) -> HierarchyError:
         if len(self.paths[row]) == 1:
-            what = "the row holds a value and nothing above it"
+            what = "the row has a value and no label above it"
         else:
             first = next(i for i, path in enumerate(self.paths) if path[-1] == root)
             line = self.lines[first]
@@ -363,13 +364,13 @@ class _Rows:
 def _link_chains(
     chains: Iterable[Sequence[str]], column: str, lines: Iterable[int] | None
 ) -> tuple[Mapping[str, str], str]:
-    """The label above each label, in order of first appearance, and the one above all.
+    """Returns the label above each label, in order of first appearance, and the root.
 
     Every row ends in the same root and every other label has exactly one label above it, so walking
     up from any label follows a row to the root: there can be no cycle.
     """
     rows = _read_rows(list(chains), column, lines)
-    # The end of the first row that has something above its value; else the only label there is.
+    # The end of the first row with more than one label; if there is none, the only label.
     root = next((path[-1] for path in rows.paths if len(path) > 1), rows.paths[0][-1])
     parent: dict[str, str] = {}
     first: dict[str, int] = {}
@@ -393,9 +394,9 @@ def _read_rows(given: Sequence[Sequence[str]], column: str, lines: Iterable[int]
         raise hierarchy_error(column, "there must be one line number per row")
     for line, row in zip(numbers, given, strict=True):
         if not row or isinstance(row, str):
-            what = "the row is one text, not a list" if row else "the row holds no labels"
+            what = "the row is a single text, not a list" if row else "the row has no labels"
             raise hierarchy_error(column, what, line=line)
-    # Each label is looked at once, a bad one then found.
+    # Each distinct label is checked once; the first place of a bad one is searched for then.
     faults = {label: _fault(label) for label in set(chain.from_iterable(given))}
     if any(faults.values()):
         line, level, fault = next(
@@ -415,11 +416,11 @@ def _fault(label: object) -> str:
         return "is not text"
     if not label.strip():
         return "is blank"
-    return "holds a NUL character" if "\0" in label else ""
+    return "contains a NUL character" if "\0" in label else ""
 
 
 def _path(row: Sequence[str], line: int, column: str) -> Sequence[str]:
-    """The row without its padding; no label may return after another one."""
+    """Returns the row without padding; raises HierarchyError if a label returns after another."""
     distinct = len(set(row))
     if distinct == len(row):
         return row
@@ -427,7 +428,7 @@ def _path(row: Sequence[str], line: int, column: str) -> Sequence[str]:
     if len(path) != distinct:
         changes = (at for at in range(2, len(row)) if row[at] != row[at - 1])
         level = next(at for at in changes if row[at] in row[:at])
-        what = "a cycle: the label stands above itself in this row"
+        what = "a cycle: the label is above itself in this row"
         hint = "use a label on neighbouring levels only"
         raise hierarchy_error(column, what, hint, line=line, level=level)
     return path
